@@ -1,0 +1,1 @@
+"""Exact matrices, balls, softmax sums and the moments of tilted laws."""

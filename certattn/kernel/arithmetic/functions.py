@@ -1,0 +1,84 @@
+"""Transcendental functions in two readings: over balls here, over sympy symbols in certattn.theory.
+
+`Functions` is what a number type must offer beyond + - * /. The formulas below are written in
+its terms only. Where a function has two closed forms, each is the stable one on its side of
+|x| = 1; theory proves both equal to the definition.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from flint import arb, fmpq
+
+# A number: arb in the checker, a sympy expression in certattn.theory.
+Number = Any
+
+
+class Functions(Protocol):
+    """The functions of a number type."""
+
+    def ratio(self, p: int, q: int) -> Number: ...
+    def exp(self, x: Number) -> Number: ...
+    def log(self, x: Number) -> Number: ...
+    def tanh(self, x: Number) -> Number: ...
+    def coth(self, x: Number) -> Number: ...
+    def absolute(self, x: Number) -> Number: ...
+    def hypergeometric_0f1(self, b: Number, z: Number) -> Number:
+        """0F1(; b; z) = sum_k z^k / ((b)_k k!)."""
+
+    def is_large(self, size: Number) -> bool:
+        """Whether size >= 1 is proved; either answer is sound, it only picks a formula."""
+
+
+def log_cosh(x: Number, fn: Functions) -> Number:
+    """log cosh x = |x| + log((1 + e^{-2|x|}) / 2): no overflow for large |x|."""
+    size = fn.absolute(x)
+    return size + fn.log((fn.exp(-2 * size) + 1) / 2)
+
+
+def log_sinhc(x: Number, fn: Functions) -> Number:
+    """log(sinh(x) / x), and 0 at 0."""
+    size = fn.absolute(x)
+    if fn.is_large(size):
+        return size + fn.log((1 - fn.exp(-2 * size)) / (2 * size))
+    return fn.log(fn.hypergeometric_0f1(fn.ratio(3, 2), x * x / 4))
+
+
+def langevin(x: Number, fn: Functions) -> Number:
+    """coth x - 1/x, and 0 at 0: the derivative of log_sinhc."""
+    if fn.is_large(fn.absolute(x)):
+        return fn.coth(x) - 1 / x
+    z = x * x / 4
+    return x / 3 * (fn.hypergeometric_0f1(fn.ratio(5, 2), z) / fn.hypergeometric_0f1(fn.ratio(3, 2), z))
+
+
+class BallFunctions:
+    """The reading over Arb balls."""
+
+    def ratio(self, p: int, q: int) -> fmpq:
+        return fmpq(p, q)
+
+    def exp(self, x: arb) -> arb:
+        return x.exp()
+
+    def log(self, x: arb) -> arb:
+        return x.log()
+
+    def tanh(self, x: arb) -> arb:
+        return x.tanh()
+
+    def coth(self, x: arb) -> arb:
+        return x.coth()
+
+    def absolute(self, x: arb) -> arb:
+        return abs(x)
+
+    def hypergeometric_0f1(self, b: fmpq, z: arb) -> arb:
+        return z.hypgeom_0f1(b)
+
+    def is_large(self, size: arb) -> bool:
+        return size >= 1
+
+
+BALLS = BallFunctions()

@@ -1,0 +1,1 @@
+"""One module per claim: what it states, and the obligations that prove it."""

@@ -1,0 +1,134 @@
+"""What a claim about a concrete prompt is given: keys and values, or tokens with their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.laws import Law
+from certattn.kernel.arithmetic.operator import Operator
+from certattn.kernel.arithmetic.reals import Real
+from certattn.kernel.arithmetic.softmax import Prompt
+from certattn.kernel.claims.attention_inputs import (
+    BILINEAR,
+    KEY_WEIGHTS,
+    QUERY_WEIGHTS,
+    SCALE,
+    VALUE_WEIGHTS,
+    Weights,
+    read_scale,
+    read_weights,
+)
+from certattn.kernel.document.fields import ByKey, Field, Record, Values
+from certattn.kernel.document.matrices import Matrix, MatrixInput
+
+KEYS = Field("keys", Matrix(), "keys, one per row")
+VALUES = Field("values", Matrix(), "values, one per row, paired with the keys")
+TOKENS = Field("tokens", Matrix(), "tokens, one per row")
+QUERIES = Field("queries", Matrix(), "queries, one per row")
+
+
+def prompt_forms(*others: Field[Any]) -> ByKey:
+    """The record of a prompt with its queries and scale, in its three forms, and `others`."""
+    shared: tuple[Field[Any], ...] = (QUERIES, SCALE, *others)
+    return ByKey(
+        {
+            "keys": Record(KEYS, VALUES, *shared),
+            "U": Record(TOKENS, BILINEAR, VALUE_WEIGHTS, *shared),
+            "tokens": Record(TOKENS, KEY_WEIGHTS, QUERY_WEIGHTS, VALUE_WEIGHTS, *shared),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class StatedPrompt:
+    """A prompt with checked shapes; its arrays are read when first needed.
+
+    `inputs` are the keys and values, or the tokens and None; `weights` is None for keys and values.
+    """
+
+    inputs: tuple[MatrixInput, MatrixInput | None]
+    queries: MatrixInput
+    scale: Real
+    weights: Weights | None
+
+    @property
+    def length(self) -> int:
+        """The number of tokens, L."""
+        return self.inputs[0].shape[0]
+
+    @property
+    def output_dimension(self) -> int:
+        keys_or_tokens, values = self.inputs
+        if self.weights is not None:
+            return self.weights.output_dimension
+        return values.shape[1] if values is not None else keys_or_tokens.shape[1]
+
+    @property
+    def law_dimension(self) -> int:
+        """The dimension of a law of tokens; a token of a key-value prompt is both side by side."""
+        if self.weights is not None:
+            return self.weights.dimension
+        return self.inputs[0].shape[1] + self.output_dimension
+
+    def words(self) -> str:
+        keys_or_tokens, values = self.inputs
+        if values is not None:
+            sizes = f"keys of dimension {keys_or_tokens.shape[1]}, values of dimension {values.shape[1]}"
+        else:
+            weights = f" with {self.weights.words()}" if self.weights is not None else ""
+            sizes = f"dimension {keys_or_tokens.shape[1]}{weights}"
+        return f"{self.length} tokens ({sizes}; scale {self.scale}; {self._sources()})"
+
+    def _sources(self) -> str:
+        inputs = [matrix for matrix in (*self.inputs, self.queries) if matrix is not None]
+        sources = dict.fromkeys(matrix.source for matrix in inputs)
+        return ", ".join(sources)
+
+    @cached_property
+    def query_map(self) -> ExactMatrix:
+        """From a stated query to the vector whose product with a key is the score."""
+        weights = self.weights
+        if weights is None:
+            return ExactMatrix.identity(self.queries.shape[1])
+        if weights.U is not None:
+            return weights.U.load()
+        return weights.Q.load() if weights.Q is not None else ExactMatrix.identity(weights.key_dimension)
+
+    @cached_property
+    def stated_queries(self) -> ExactMatrix:
+        return self.queries.load()
+
+    @cached_property
+    def exact(self) -> Prompt:
+        """Keys and values of every token."""
+        first, values = self.inputs[0].load(), self.inputs[1]
+        if values is not None:
+            return Prompt(first, values.load(), self.scale)
+        assert self.weights is not None
+        K = self.weights.K.load() if self.weights.K is not None else None
+        return Prompt(first @ K.T if K is not None else first, first @ self.weights.values().T, self.scale)
+
+    def operator(self, law: Law) -> Operator:
+        """T[mu] for a law of tokens, as a map of the stated queries."""
+        if self.weights is not None:
+            return Operator(law, self.weights.bilinear(), self.weights.values(), self.scale)
+        keys, outputs = self.inputs[0].shape[1], self.output_dimension
+        whole = ExactMatrix.identity(keys + outputs)
+        return Operator(law, whole.take_rows(range(keys)).T, whole.take_rows(range(keys, keys + outputs)), self.scale)
+
+
+def read_prompt(form: str, given: Values) -> StatedPrompt:
+    """The prompt in a record of `prompt_forms`; every dimension checked. Raises MalformedError."""
+    queries, scale = given[QUERIES], read_scale(given)
+    if form == "keys":
+        keys, values = given[KEYS], given[VALUES]
+        values.require_shape(keys.shape[0], None, "(one value per key)")
+        queries.require_shape(None, keys.shape[1], "(queries of the keys' dimension)")
+        return StatedPrompt((keys, values), queries, scale, None)
+    tokens = given[TOKENS]
+    weights = read_weights(given, tokens.shape[1])
+    queries.require_shape(None, weights.query_dimension, "(queries of the dimension that Q or U takes)")
+    return StatedPrompt((tokens, None), queries, scale, weights)

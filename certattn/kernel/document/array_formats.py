@@ -1,0 +1,252 @@
+"""Where an array stands in the bytes of a .npy, .npz or .safetensors file.
+
+Headers are read with fixed grammars (never evaluated), and must agree with what the certificate
+says before any payload is touched.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, TypeGuard
+
+_NPY_MAGIC = b"\x93NUMPY"
+_NPY_HEADER = re.compile(
+    r"\{\s*'descr':\s*(?P<descr>'[^']*'|\[.*\]),\s*'fortran_order':\s*(?P<fortran>True|False),"
+    r"\s*'shape':\s*\((?P<shape>[0-9, ]*)\),?\s*\}\s*",
+    re.ASCII | re.DOTALL,
+)
+_NPY_DTYPES = {
+    "<f2": "float16", "<f4": "float32", "<f8": "float64",
+    "|i1": "int8", "<i2": "int16", "<i4": "int32", "<i8": "int64",
+    "|u1": "uint8", "<u2": "uint16", "<u4": "uint32", "<u8": "uint64",
+}  # fmt: skip
+_SAFETENSORS_DTYPES = {
+    "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
+    "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
+    "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",
+}  # fmt: skip
+_SIZES = {
+    "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8,
+    "int8": 1, "int16": 2, "int32": 4, "int64": 8,
+    "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
+}  # fmt: skip
+DTYPES = tuple(_SIZES)
+_MAX_NPY_HEADER = 2**16
+_MAX_SAFETENSORS_HEADER = 2**24
+
+Stated = tuple[str, tuple[int, ...]]
+
+
+class ArrayFormatError(Exception):
+    """The file does not hold the stated array."""
+
+    def __init__(self, found: str, expected: str, hint: str = "") -> None:
+        self.found = found
+        self.expected = expected
+        self.hint = hint
+        super().__init__(f"found {found}, expected {expected}")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The array is source[start:stop], little-endian, row by row.
+
+    While a file is still being streamed, `source` is only its beginning.
+    """
+
+    source: bytes
+    start: int
+    stop: int
+
+
+def locate(suffix: str, content: bytes, size: int, array: str | None, stated: Stated, max_bytes: int) -> Layout | None:
+    """Where the array is, or None while `content` is too short a beginning of `size` bytes."""
+    if _byte_count(stated) > max_bytes:
+        raise ArrayFormatError(
+            f"an array of {_byte_count(stated)} bytes", f"at most {max_bytes}", "raise --max-tensor-bytes"
+        )
+    if suffix == ".npz":
+        return _locate_npz(content, _named(array, "npz"), stated)
+    if suffix == ".safetensors":
+        return _locate_safetensors(content, size, _named(array, "safetensors"), stated)
+    if array is not None:
+        raise ArrayFormatError(f"array: {array!r}", "no array name: a .npy file holds one array")
+    return _locate_npy(content, size, stated)
+
+
+def _named(array: str | None, kind: str) -> str:
+    if array is None:
+        raise ArrayFormatError("no array name", f"the name of an array in the .{kind} file, as array: NAME")
+    return array
+
+
+def _byte_count(stated: Stated) -> int:
+    dtype, shape = stated
+    return math.prod(shape) * _SIZES[dtype]
+
+
+# -- npy
+
+
+def _locate_npy(content: bytes, size: int, stated: Stated) -> Layout | None:
+    header = _npy_header(lambda start, stop: content[start:stop], stated)
+    if header is None:
+        if len(content) < size:
+            return None
+        raise ArrayFormatError("a .npy file that ends inside its header", "a whole .npy file")
+    stop = header + _byte_count(stated)
+    if stop != size:
+        raise ArrayFormatError(f"a .npy file of {size} bytes", f"{stop} bytes for the stated dtype and shape")
+    return Layout(content, header, stop)
+
+
+def _npy_header(take: Callable[[int, int], bytes], stated: Stated) -> int | None:
+    """The header's length, after comparing it with what is stated; None if it is cut off."""
+    start = take(0, 12)
+    if start[:6] != _NPY_MAGIC[: len(start)]:
+        raise ArrayFormatError("a file that does not begin as .npy files do", "a .npy array")
+    if len(start) < 12:
+        return None
+    if start[6] not in (1, 2, 3):
+        raise ArrayFormatError(f".npy format {start[6]}.{start[7]}", "format 1.0, 2.0 or 3.0")
+    prefix = 10 if start[6] == 1 else 12
+    length = int.from_bytes(start[8:prefix], "little")
+    if length > _MAX_NPY_HEADER:
+        raise ArrayFormatError(f"a .npy header of {length} bytes", "a short header")
+    raw = take(prefix, prefix + length)
+    if len(raw) < length:
+        return None
+    match = _NPY_HEADER.fullmatch(raw.decode("latin-1"))
+    if match is None:
+        raise ArrayFormatError("a .npy header that numpy.save does not write", "a plain .npy header")
+    _compare(_npy_dtype(match["descr"]), _shape_of(match["shape"]), stated)
+    if match["fortran"] == "True" and sum(extent != 1 for extent in stated[1]) > 1:
+        raise ArrayFormatError("an array in Fortran order", "C order", "save numpy.ascontiguousarray(array)")
+    return prefix + length
+
+
+def _shape_of(text: str) -> list[int]:
+    items = [item.strip() for item in text.split(",")]
+    if any(len(item) > 20 for item in items):
+        raise ArrayFormatError("a .npy header with a huge shape", "a plain .npy header")
+    try:
+        return [int(item) for item in items if item]
+    except ValueError:
+        raise ArrayFormatError("a .npy header with a broken shape", "a plain .npy header") from None
+
+
+def _npy_dtype(descr: str) -> str:
+    name = descr.strip("'")
+    if name in _NPY_DTYPES:
+        return _NPY_DTYPES[name]
+    if name.startswith(">"):
+        raise ArrayFormatError(
+            f"big-endian numbers ({name})", "little-endian numbers", "save array.astype(array.dtype.newbyteorder('<'))"
+        )
+    if "O" in name or name.startswith("["):
+        raise ArrayFormatError("an array of Python objects or records", "an array of plain numbers")
+    raise ArrayFormatError(f"numbers of the numpy type {name[:40]!r}", f"one of {', '.join(DTYPES)}")
+
+
+def _compare(dtype: str, shape: list[int], stated: Stated) -> None:
+    if dtype != stated[0]:
+        raise ArrayFormatError(f"dtype {dtype} in the file", f"dtype {stated[0]}, as stated")
+    if shape != list(stated[1]):
+        raise ArrayFormatError(f"shape {shape} in the file", f"shape {list(stated[1])}, as stated")
+
+
+# -- npz
+
+
+def _locate_npz(content: bytes, array: str, stated: Stated) -> Layout:
+    member = f"{array}.npy"
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            infos = [info for info in archive.infolist() if info.filename == member]
+            if len(infos) != 1:
+                names = ", ".join(sorted(i.filename.removesuffix(".npy") for i in archive.infolist())[:20])
+                raise ArrayFormatError(f"{len(infos)} arrays named {array!r}; the file has {names}", "exactly one")
+            if infos[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ArrayFormatError("an unusual zip compression", "an .npz file as numpy.savez writes it")
+            with archive.open(infos[0]) as stream:
+                return _unpack(stream, stated)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise ArrayFormatError(f"a broken .npz file ({error})", "a zip archive of .npy arrays") from None
+
+
+def _unpack(stream: IO[bytes], stated: Stated) -> Layout:
+    """Read a member: its header, then exactly as many bytes as the stated shape needs."""
+    head = bytearray()
+
+    def take(start: int, stop: int) -> bytes:
+        while len(head) < stop and (more := stream.read(stop - len(head))):
+            head.extend(more)
+        return bytes(head[start:stop])
+
+    header = _npy_header(take, stated)
+    if header is None:
+        raise ArrayFormatError("an array that ends inside its header", "a whole .npy array")
+    count = _byte_count(stated)
+    body = take(header, header + count)
+    if len(body) != count:
+        raise ArrayFormatError(f"an array of {len(body)} bytes", f"{count} bytes for the stated dtype and shape")
+    # Reading to the end also makes zipfile compare the checksum.
+    if stream.read(1):
+        raise ArrayFormatError("more bytes than the array has", f"{count} bytes for the stated dtype and shape")
+    return Layout(body, 0, count)
+
+
+# -- safetensors
+
+
+def _locate_safetensors(content: bytes, size: int, array: str, stated: Stated) -> Layout | None:
+    length = int.from_bytes(content[:8], "little")
+    if len(content) >= 8 and length > min(_MAX_SAFETENSORS_HEADER, size - 8):
+        raise ArrayFormatError(f"a header of {length} bytes", "a .safetensors file")
+    if len(content) < 8 + length:
+        if len(content) < size:
+            return None
+        raise ArrayFormatError("a file that ends inside its header", "a whole .safetensors file")
+    entry = _safetensors_entry(content[8 : 8 + length], array)
+    dtype, shape, offsets = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
+    if not isinstance(dtype, str) or dtype not in _SAFETENSORS_DTYPES:
+        raise ArrayFormatError(f"dtype {str(dtype)[:40]!r}", f"one of {', '.join(_SAFETENSORS_DTYPES)}")
+    if not _naturals(shape) or not _naturals(offsets) or len(offsets) != 2:
+        raise ArrayFormatError("a broken .safetensors header", "shape and data_offsets as lists of integers")
+    _compare(_SAFETENSORS_DTYPES[dtype], shape, stated)
+    start, stop = (8 + length + offset for offset in offsets)
+    if stop - start != _byte_count(stated) or stop > size:
+        raise ArrayFormatError(
+            f"data_offsets {offsets} in a file of {size} bytes", f"{_byte_count(stated)} bytes inside the file"
+        )
+    return Layout(content, start, stop)
+
+
+def _safetensors_entry(header: bytes, array: str) -> dict[str, object]:
+    try:
+        table = json.loads(header.decode("utf-8"), object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise ArrayFormatError(f"a header that is not JSON ({error})", "a .safetensors file") from None
+    entry = table.get(array) if isinstance(table, dict) else None
+    if array == "__metadata__" or not isinstance(entry, dict):
+        names = ", ".join(sorted(set(table) - {"__metadata__"})[:20]) if isinstance(table, dict) else "nothing"
+        raise ArrayFormatError(f"no array {array!r}; the file has {names}", "an array of that name")
+    return entry
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        raise ValueError("a key stands twice")
+    return table
+
+
+def _naturals(value: object) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)

@@ -1,0 +1,123 @@
+"""The outer form of every certificate file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from certattn.kernel.document.digest import statement_digest
+from certattn.kernel.document.fields import Choice, Field, Kind, Reading, Record, Schema, Text, Values
+from certattn.kernel.document.stopwatch import Stopwatch
+from certattn.kernel.document.tensor_files import TensorFiles
+from certattn.kernel.document.tree import Node, Plain, parse_tree, read_tree
+from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+
+FORMAT_VERSION = "1"
+
+
+class _Section(Kind[Node]):
+    """A mapping that the claim itself reads."""
+
+    def read(self, node: Node, reading: Reading) -> Node:
+        if not isinstance(node.value, dict):
+            raise node.malformed("a mapping")
+        return node
+
+    def schema(self) -> Schema:
+        return {"type": "object"}
+
+
+class _Provenance(Kind[Node]):
+    """Free text by key: shown, never believed."""
+
+    def read(self, node: Node, reading: Reading) -> Node:
+        if not isinstance(node.value, dict):
+            raise node.malformed("a mapping of short texts")
+        for item in node.value.values():
+            Text().read(item, reading)
+        return node
+
+    def schema(self) -> Schema:
+        return {"type": "object", "additionalProperties": Text().schema()}
+
+
+VERSION = Field("certattn", Choice((FORMAT_VERSION,)), "version of the certificate format")
+CLAIM = Field("claim", Text(), "which statement is made")
+GIVEN = Field("given", _Section(), "everything the statement is about, exactly")
+ASSERTS = Field("asserts", _Section(), "the numbers claimed")
+WITNESS = Field("witness", _Section(), "hints that make checking cheap; never believed", required=False)
+PROVENANCE = Field("provenance", _Provenance(), "who, when, how; shown, never believed", required=False)
+ENVELOPE = Record(VERSION, CLAIM, GIVEN, ASSERTS, WITNESS, PROVENANCE)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate as read: its outer form is right, its claim has not been looked at.
+
+    Attributes: `path` as given, `claim`, the sections `given`, `asserts` and `witness` as trees,
+    `plain` the whole file as nested dicts, lists and texts, `digest` the statement digest.
+    """
+
+    path: str
+    claim: str
+    values: Values
+    reading: Reading
+    stopwatch: Stopwatch
+
+    @property
+    def given(self) -> Node:
+        return self.values[GIVEN]
+
+    @property
+    def asserts(self) -> Node:
+        return self.values[ASSERTS]
+
+    @property
+    def witness(self) -> Node | None:
+        return self.values.get(WITNESS)
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        node = self.values.get(PROVENANCE)
+        plain = node.plain() if node else {}
+        return {key: str(text) for key, text in plain.items()} if isinstance(plain, dict) else {}
+
+    @property
+    def plain(self) -> dict[str, Plain]:
+        plain = self.values.at.plain()
+        assert isinstance(plain, dict)
+        return plain
+
+    @property
+    def digest(self) -> str:
+        return statement_digest(self.plain)
+
+
+def load(path: str | Path, *, root: str | Path | None = None, limits: Limits = DEFAULT_LIMITS) -> Certificate:
+    """Read a certificate file.
+
+    `root` is the folder that array files may lie in; by default the certificate's own.
+    Raises MalformedError naming file, line and key path.
+    """
+    stopwatch = Stopwatch()
+    with stopwatch.measure("parsing"):
+        tree = read_tree(Path(path), limits)
+    return _open(tree, Path(path), root, limits, stopwatch)
+
+
+def loads(
+    text: str, path: str | Path, *, root: str | Path | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Certificate:
+    """A certificate from text, as if it stood in the file `path`."""
+    stopwatch = Stopwatch()
+    with stopwatch.measure("parsing"):
+        tree = parse_tree(text, str(path), limits)
+    return _open(tree, Path(path), root, limits, stopwatch)
+
+
+def _open(tree: Node, path: Path, root: str | Path | None, limits: Limits, stopwatch: Stopwatch) -> Certificate:
+    folder = path.parent
+    tensors = TensorFiles(folder, Path(root) if root is not None else folder, limits, stopwatch)
+    reading = Reading(limits, tensors)
+    values = ENVELOPE.read(tree, reading)
+    return Certificate(str(path), values[CLAIM], values, reading, stopwatch)

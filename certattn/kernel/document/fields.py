@@ -1,0 +1,289 @@
+"""What a field of a certificate may hold: one description that both reads it and yields its JSON Schema.
+
+A `Kind[T]` reads a node into a T or raises MalformedError at that node. `Record` reads a mapping
+with exactly the described keys; its result is indexed by the `Field` itself, so types carry
+through:
+
+    SCALE = Field("scale", Exact(), "softmax scale")
+    given = Record(SCALE, ...).read(node, reading)
+    given[SCALE]            # a Real
+    given.node(SCALE)       # its place, for messages
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from flint import fmpq
+
+from certattn.kernel.arithmetic.reals import Real
+from certattn.kernel.document.numbers import (
+    RATIONAL_FORMS,
+    REAL_FORMS,
+    NumberError,
+    parse_count,
+    parse_rational,
+    parse_real,
+)
+from certattn.kernel.document.tensor_files import TensorFiles
+from certattn.kernel.document.tree import Node
+from certattn.kernel.errors import MalformedError
+from certattn.kernel.limits import Limits
+
+T = TypeVar("T")
+S = TypeVar("S")
+Schema = dict[str, Any]
+
+MAX_TEXT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What reading a certificate has at hand: its limits and its array files."""
+
+    limits: Limits
+    tensors: TensorFiles
+
+
+class Kind(ABC, Generic[T]):
+    """What a field may hold."""
+
+    @abstractmethod
+    def read(self, node: Node, reading: Reading) -> T:
+        """The value at `node`. Raises MalformedError."""
+
+    @abstractmethod
+    def schema(self) -> Schema:
+        """The JSON Schema of the value, as a YAML-aware editor sees it."""
+
+
+@dataclass(frozen=True)
+class Field(Generic[T]):
+    """A key of a record: its name, what it holds, and one line of documentation."""
+
+    name: str
+    kind: Kind[T]
+    doc: str
+    required: bool = True
+
+
+# -- scalars
+
+# An editor has typed plain numbers already; the reader takes their text.
+_NUMBER_SCHEMA: Schema = {"type": ["number", "string"]}
+
+
+def scalar(node: Node, expected: str) -> str:
+    """The text of a scalar node that is not empty."""
+    if isinstance(node.value, str) and node.value:
+        return node.value
+    raise node.malformed(expected)
+
+
+@dataclass(frozen=True)
+class Rational(Kind[fmpq]):
+    """An exact rational; `minimum` and `above` are bounds it must keep (>= and >)."""
+
+    minimum: int | None = None
+    above: int | None = None
+
+    def read(self, node: Node, reading: Reading) -> fmpq:
+        try:
+            value = parse_rational(scalar(node, RATIONAL_FORMS), reading.limits)
+        except NumberError as error:
+            raise node.malformed(RATIONAL_FORMS, str(error)) from None
+        if self.minimum is not None and (value >= self.minimum) is not True:
+            raise node.malformed(f"a number >= {self.minimum}")
+        if self.above is not None and (value > self.above) is not True:
+            raise node.malformed(f"a number > {self.above}")
+        return value
+
+    def schema(self) -> Schema:
+        return {**_NUMBER_SCHEMA, "description": RATIONAL_FORMS}
+
+
+class Exact(Kind[Real]):
+    """A rational or a square root of one."""
+
+    def read(self, node: Node, reading: Reading) -> Real:
+        try:
+            return parse_real(scalar(node, REAL_FORMS), reading.limits)
+        except NumberError as error:
+            raise node.malformed(REAL_FORMS, str(error)) from None
+
+    def schema(self) -> Schema:
+        return {**_NUMBER_SCHEMA, "description": REAL_FORMS}
+
+
+@dataclass(frozen=True)
+class Count(Kind[int]):
+    """A plain integer >= minimum."""
+
+    minimum: int
+
+    def read(self, node: Node, reading: Reading) -> int:
+        expected = f"an integer >= {self.minimum}"
+        try:
+            value = parse_count(scalar(node, expected), reading.limits)
+        except NumberError as error:
+            raise node.malformed(expected, str(error)) from None
+        if value < self.minimum:
+            raise node.malformed(expected)
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": ["integer", "string"], "minimum": self.minimum}
+
+
+@dataclass(frozen=True)
+class Choice(Kind[str]):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def read(self, node: Node, reading: Reading) -> str:
+        if isinstance(node.value, str) and node.value in self.words:
+            return node.value
+        raise node.malformed(" or ".join(repr(word) for word in self.words))
+
+    def schema(self) -> Schema:
+        return {"enum": list(self.words)}
+
+
+class Text(Kind[str]):
+    """Words for people, on one line or several."""
+
+    def read(self, node: Node, reading: Reading) -> str:
+        text = scalar(node, "text")
+        if len(text) > MAX_TEXT:
+            raise node.malformed(f"text of at most {MAX_TEXT} characters", f"{len(text)} characters")
+        return text
+
+    def schema(self) -> Schema:
+        # What looks like a number or a date to an editor is text here.
+        return {"type": ["string", "number", "boolean", "null"]}
+
+
+# -- structures
+
+
+@dataclass(frozen=True)
+class Listing(Kind[list[T]]):
+    """A list of at least one item: an empty list would be a statement about nothing."""
+
+    item: Kind[T]
+
+    def read(self, node: Node, reading: Reading) -> list[T]:
+        if not isinstance(node.value, list) or not node.value:
+            raise node.malformed("a list of at least one item")
+        return [self.item.read(item, reading) for item in node.value]
+
+    def schema(self) -> Schema:
+        return {"type": "array", "minItems": 1, "items": self.item.schema()}
+
+
+class Values:
+    """The content of a record, indexed by Field."""
+
+    def __init__(self, node: Node, content: Mapping[str, object]) -> None:
+        self.at = node
+        self._content = content
+
+    def __getitem__(self, field: Field[T]) -> T:
+        return cast(T, self._content[field.name])
+
+    def __contains__(self, field: Field[Any]) -> bool:
+        return field.name in self._content
+
+    def get(self, field: Field[T]) -> T | None:
+        return cast(T, self._content[field.name]) if field.name in self._content else None
+
+    def node(self, field: Field[Any]) -> Node:
+        assert isinstance(self.at.value, dict)
+        return self.at.value[field.name]
+
+
+class Record(Kind[Values]):
+    """A mapping with exactly these keys; optional ones may be left out."""
+
+    def __init__(self, *fields: Field[Any]) -> None:
+        self.fields = {field.name: field for field in fields}
+
+    def read(self, node: Node, reading: Reading) -> Values:
+        if not isinstance(node.value, dict):
+            raise node.malformed(f"a mapping with the keys {self._names()}")
+        for key, item in node.value.items():
+            if key not in self.fields:
+                raise MalformedError(item.place, f"the unknown key {key!r}", f"only the keys {self._names()}")
+        missing = [name for name, field in self.fields.items() if field.required and name not in node.value]
+        if missing:
+            raise node.malformed(f"the keys {self._names()}", f"no {' and no '.join(repr(name) for name in missing)}")
+        return Values(node, {key: self.fields[key].kind.read(item, reading) for key, item in node.value.items()})
+
+    def schema(self) -> Schema:
+        properties = {name: {**field.kind.schema(), "description": field.doc} for name, field in self.fields.items()}
+        required = [name for name, field in self.fields.items() if field.required]
+        return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
+
+    def _names(self) -> str:
+        return ", ".join(name if field.required else f"{name} (optional)" for name, field in self.fields.items())
+
+
+@dataclass(frozen=True)
+class Variant(Kind[tuple[str, Values]]):
+    """A mapping that takes one of several forms, told apart by the value under `tag`."""
+
+    tag: str
+    forms: Mapping[str, Record]
+
+    def read(self, node: Node, reading: Reading) -> tuple[str, Values]:
+        expected = f"a mapping with {self.tag}: {' or '.join(self.forms)}"
+        if not isinstance(node.value, dict) or self.tag not in node.value:
+            raise node.malformed(expected)
+        tag = node.value[self.tag]
+        if not isinstance(tag.value, str) or tag.value not in self.forms:
+            raise tag.malformed(" or ".join(repr(form) for form in self.forms))
+        return tag.value, self._record(tag.value).read(node, reading)
+
+    def schema(self) -> Schema:
+        return {"oneOf": [self._record(form).schema() for form in self.forms]}
+
+    def _record(self, form: str) -> Record:
+        return Record(Field(self.tag, Choice((form,)), "the form"), *self.forms[form].fields.values())
+
+
+@dataclass(frozen=True)
+class ByKey(Kind[tuple[str, Values]]):
+    """A mapping that takes one of several forms, told apart by a key that only that form has.
+
+    The last form is the one that is read when no distinguishing key is there.
+    """
+
+    forms: Mapping[str, Record]
+
+    def read(self, node: Node, reading: Reading) -> tuple[str, Values]:
+        present = [key for key in self.forms if isinstance(node.value, dict) and key in node.value]
+        key = present[0] if present else list(self.forms)[-1]
+        return key, self.forms[key].read(node, reading)
+
+    def schema(self) -> Schema:
+        return {"oneOf": [form.schema() for form in self.forms.values()]}
+
+
+class Deferred(Kind[T]):
+    """A kind that refers to itself: a mixture's components are laws."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.kind: Kind[T] | None = None
+
+    def read(self, node: Node, reading: Reading) -> T:
+        if self.kind is None:
+            raise RuntimeError(f"the field kind {self.name} was never completed")
+        return self.kind.read(node, reading)
+
+    def schema(self) -> Schema:
+        return {"$ref": f"#/$defs/{self.name}"}

@@ -1,0 +1,138 @@
+"""Vectors and matrices in a certificate: written out, or in a hashed array file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.document.array_formats import DTYPES
+from certattn.kernel.document.fields import (
+    Choice,
+    Count,
+    Field,
+    Kind,
+    Listing,
+    Rational,
+    Reading,
+    Record,
+    Schema,
+    Text,
+    scalar,
+)
+from certattn.kernel.document.tensor_files import TensorReference
+from certattn.kernel.document.tree import Node
+
+
+@dataclass(frozen=True)
+class MatrixInput:
+    """A stated matrix: its shape is known at once, its numbers when asked for."""
+
+    node: Node
+    shape: tuple[int, int]
+    source: str
+    _load: Callable[[], ExactMatrix]
+
+    def load(self) -> ExactMatrix:
+        """The exact numbers. Raises MalformedError if the array file is not as stated."""
+        return self._load()
+
+    def require_shape(self, rows: int | None, columns: int | None, why: str) -> None:
+        """Refuse another number of rows or columns; None leaves one free."""
+        wanted = (self.shape[0] if rows is None else rows, self.shape[1] if columns is None else columns)
+        if self.shape != wanted:
+            raise self.node.malformed(f"{wanted[0]} x {wanted[1]} {why}", f"a {self.shape[0]} x {self.shape[1]} matrix")
+
+
+class _Sha256(Kind[str]):
+    def read(self, node: Node, reading: Reading) -> str:
+        text = scalar(node, "a sha256 digest")
+        if re.fullmatch(r"[0-9a-f]{64}", text, re.ASCII) is None:
+            raise node.malformed("a sha256 digest: 64 hexadecimal digits in lower case")
+        return text
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+
+
+class _RowRange(Kind[tuple[int, int]]):
+    """first:stop, counted from 0, stop not included."""
+
+    def read(self, node: Node, reading: Reading) -> tuple[int, int]:
+        match = re.fullmatch(r"(0|[1-9][0-9]{0,17}):([1-9][0-9]{0,17})", scalar(node, "rows as first:stop"), re.ASCII)
+        if match is None or int(match[1]) >= int(match[2]):
+            raise node.malformed("rows as first:stop with first < stop, such as 0:64")
+        return int(match[1]), int(match[2])
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": "^[0-9]+:[0-9]+$"}
+
+
+FILE = Field("file", Text(), "path of the array file, relative to the certificate")
+ARRAY = Field("array", Text(), "name of the array inside a .npz or .safetensors file", required=False)
+SHA256 = Field("sha256", _Sha256(), "sha256 of the array file")
+DTYPE = Field("dtype", Choice(DTYPES), "number type of the array")
+SHAPE = Field("shape", Listing(Count(1)), "shape of the array")
+ROWS = Field("rows", _RowRange(), "the rows that are meant, first:stop; all of them if left out", required=False)
+REFERENCE = Record(FILE, ARRAY, SHA256, DTYPE, SHAPE, ROWS)
+
+
+def read_reference(node: Node, reading: Reading, dimensions: int) -> TensorReference:
+    """The reference to an array of so many dimensions at `node`."""
+    values = REFERENCE.read(node, reading)
+    extents = values[SHAPE]
+    shape = tuple(extents)
+    if len(shape) != dimensions:
+        raise values.node(SHAPE).malformed(
+            "one extent (a vector)" if dimensions == 1 else "two extents (rows, columns)", f"{len(shape)} extents"
+        )
+    rows = values.get(ROWS) or (0, shape[0])
+    if rows[1] > shape[0]:
+        raise values.node(ROWS).malformed(f"rows among the {shape[0]} of the array")
+    array = values.get(ARRAY)
+    return TensorReference(node, values[FILE], values[SHA256], array, values[DTYPE], shape, rows)
+
+
+def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
+    reference = read_reference(node, reading, dimensions)
+    source = f"{reference.file}[{reference.array}]" if reference.array else reference.file
+    return MatrixInput(node, reference.matrix_shape, source, lambda: reading.tensors.read(reference))
+
+
+class Vector(Kind[MatrixInput]):
+    """A vector, as a matrix of one row."""
+
+    _inline = Listing(Rational())
+
+    def read(self, node: Node, reading: Reading) -> MatrixInput:
+        if isinstance(node.value, dict):
+            return _from_file(node, reading, 1)
+        if not isinstance(node.value, list):
+            raise node.malformed("a vector: a list of numbers, or a reference to an array file")
+        matrix = ExactMatrix.row_vector(self._inline.read(node, reading))
+        return MatrixInput(node, matrix.shape, "written out", lambda: matrix)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [self._inline.schema(), REFERENCE.schema()]}
+
+
+class Matrix(Kind[MatrixInput]):
+    """A matrix: a list of equally long rows, or a two-dimensional array."""
+
+    _inline = Listing(Listing(Rational()))
+
+    def read(self, node: Node, reading: Reading) -> MatrixInput:
+        if isinstance(node.value, dict):
+            return _from_file(node, reading, 2)
+        if not isinstance(node.value, list):
+            raise node.malformed("a matrix: a list of rows, or a reference to an array file")
+        rows = self._inline.read(node, reading)
+        for index, row in enumerate(rows):
+            if len(row) != len(rows[0]):
+                raise node.value[index].malformed(f"{len(rows[0])} numbers, like the first row", f"{len(row)} numbers")
+        matrix = ExactMatrix.rational(rows)
+        return MatrixInput(node, matrix.shape, "written out", lambda: matrix)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [self._inline.schema(), REFERENCE.schema()]}

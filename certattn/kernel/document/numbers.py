@@ -1,0 +1,106 @@
+"""The grammar of exact numbers.
+
+    integer    12   -3
+    fraction   -7/3                   positive denominator
+    decimal    0.1  -2.5e-3           one tenth is one tenth, not a double
+    hex float  0x1.8p-3               exactly what a C program prints with %a
+    surd       sqrt(2)  1/sqrt(32)    only where a field allows it; sqrt of a positive rational
+
+Leading zeros, plus signs, underscores, `nan`, `inf` and everything that YAML would
+otherwise turn into numbers, booleans or dates are not numbers here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from flint import fmpq, fmpz
+
+from certattn.kernel.arithmetic.reals import Real, real_root
+from certattn.kernel.limits import Limits
+
+_INTEGER = r"(?:0|[1-9][0-9]*)"
+_FRACTION = re.compile(rf"(-?{_INTEGER})(?:/({_INTEGER}))?", re.ASCII)
+_DECIMAL = re.compile(rf"(-?)({_INTEGER})(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?", re.ASCII)
+_HEX = re.compile(r"(-?)0x([0-9a-fA-F]+)(?:\.([0-9a-fA-F]+))?p([+-]?[0-9]+)", re.ASCII)
+_SURD = re.compile(r"(1/)?sqrt\(([^()]*)\)", re.ASCII)
+
+RATIONAL_FORMS = "an exact number: integer, p/q, decimal such as 0.1 or 2.5e-3, or hex float such as 0x1.8p-3"
+REAL_FORMS = RATIONAL_FORMS + ", or sqrt(p/q) or 1/sqrt(p/q)"
+
+
+class NumberError(ValueError):
+    """The text is not a number of the grammar, or is over a limit. The message says why."""
+
+
+def parse_rational(text: str, limits: Limits) -> fmpq:
+    """The exact value of an integer, fraction, decimal or hex float."""
+    if len(text) > limits.max_digits:
+        raise NumberError(f"a number of {len(text)} characters; the limit is {limits.max_digits} (--max-digits)")
+    if match := _FRACTION.fullmatch(text):
+        denominator = fmpz(match[2] or "1")
+        if denominator == 0:
+            raise NumberError(f"{_quote(text)}, a division by zero")
+        return fmpq(fmpz(match[1]), denominator)
+    if match := _DECIMAL.fullmatch(text):
+        sign, whole, fraction, exponent = match[1], match[2], match[3] or "", match[4] or "0"
+        digits = fmpz(sign + whole + fraction)
+        return _scale(digits, 10, _exponent(exponent, limits) - len(fraction))
+    if match := _HEX.fullmatch(text):
+        sign, whole, fraction = match[1], match[2], match[3] or ""
+        digits = fmpz(int(sign + whole + fraction, 16))
+        return _scale(digits, 2, _exponent(match[4], limits) - 4 * len(fraction))
+    raise NumberError(_quote(text))
+
+
+def parse_real(text: str, limits: Limits) -> Real:
+    """Like `parse_rational`, and the square roots `sqrt(r)` and `1/sqrt(r)`, r > 0."""
+    match = _SURD.fullmatch(text)
+    if match is None:
+        return parse_rational(text, limits)
+    radicand = parse_rational(match[2], limits)
+    if radicand <= 0:
+        raise NumberError(f"{_quote(text)}, the root of a number that is not positive")
+    if match[1]:
+        radicand = 1 / radicand
+    return real_root(radicand)
+
+
+def parse_count(text: str, limits: Limits) -> int:
+    """A plain integer as a Python int."""
+    value = parse_rational(text, limits)
+    if re.fullmatch(rf"-?{_INTEGER}", text, re.ASCII) is None:
+        raise NumberError(_quote(text))
+    return int(value.p)
+
+
+def format_rational(value: fmpq) -> str:
+    """The shortest exact text: a decimal where the value has a short one, else p/q."""
+    fraction = str(value)
+    rest, twos, fives = value.q, 0, 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    if rest != 1 or places == 0 or places > 30:
+        return fraction
+    digits = str(abs(value.p) * fmpz(10) ** places // value.q).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+
+
+def _exponent(text: str, limits: Limits) -> int:
+    # Length first: converting a million-digit exponent is itself the attack.
+    if len(text) > 12 or abs(int(text)) > limits.max_exponent:
+        raise NumberError(f"the exponent {_quote(text)}; the limit is {limits.max_exponent} (--max-exponent)")
+    return int(text)
+
+
+def _scale(digits: fmpz, base: int, exponent: int) -> fmpq:
+    power = fmpz(base) ** abs(exponent)
+    return fmpq(digits * power) if exponent >= 0 else fmpq(digits, power)
+
+
+def _quote(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:50] + "...")

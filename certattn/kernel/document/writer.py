@@ -1,0 +1,66 @@
+"""Writing certificates: the same text for the same content, and never half a file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from certattn.kernel.document.tree import Plain
+
+
+def to_text(plain: dict[str, Plain]) -> str:
+    """YAML text whose reading gives `plain` back. Vectors and references stand on one line."""
+    # The pure Python emitter, so that every machine writes the same bytes.
+    return str(yaml.emit(_events(plain), Dumper=yaml.SafeDumper, width=100, allow_unicode=True))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write to a temporary file beside `path`, then rename: `path` is whole or untouched."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(_new_file_mode())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _new_file_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _events(plain: dict[str, Plain]) -> Iterator[yaml.Event]:
+    yield yaml.StreamStartEvent()
+    yield yaml.DocumentStartEvent(explicit=False)
+    yield from _value(plain)
+    yield yaml.DocumentEndEvent(explicit=False)
+    yield yaml.StreamEndEvent()
+
+
+def _value(value: Plain) -> Iterator[yaml.Event]:
+    if isinstance(value, str):
+        # Plain where YAML can hold the text plainly, quoted elsewhere: the emitter decides.
+        style = '"' if "\n" in value or value != value.strip() else None
+        yield yaml.ScalarEvent(None, None, (True, True), value, style=style)
+    elif isinstance(value, list):
+        flow = all(isinstance(item, str) for item in value)
+        yield yaml.SequenceStartEvent(None, None, True, flow_style=flow)
+        for item in value:
+            yield from _value(item)
+        yield yaml.SequenceEndEvent()
+    else:
+        yield yaml.MappingStartEvent(None, None, True, flow_style=False)
+        for key, item in value.items():
+            yield from _value(key)
+            yield from _value(item)
+        yield yaml.MappingEndEvent()

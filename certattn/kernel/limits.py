@@ -1,0 +1,31 @@
+"""Limits that keep a hostile file from taking the machine; each can be raised by a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one check may use.
+
+    `max_document_bytes` size of the certificate file; `max_nodes` scalars, lists and
+    mappings in it; `max_depth` nesting; `max_digits` characters of one number;
+    `max_exponent` absolute value of a decimal or binary exponent; `max_tensor_bytes` size
+    of one array file, and of one array unpacked; `start_bits` and `max_bits` working
+    precision; `timeout_seconds` and `memory_bytes` for the worker process.
+    """
+
+    max_document_bytes: int = 16 * 2**20
+    max_nodes: int = 500_000
+    max_depth: int = 32
+    max_digits: int = 10_000
+    max_exponent: int = 20_000
+    max_tensor_bytes: int = 4 * 2**30
+    start_bits: int = 64
+    max_bits: int = 4096
+    timeout_seconds: int = 300
+    memory_bytes: int = 8 * 2**30
+
+
+DEFAULT_LIMITS = Limits()

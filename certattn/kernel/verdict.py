@@ -1,0 +1,197 @@
+"""Obligations, verdicts and reports: the only place where anything is decided.
+
+An obligation is one inequality or identity between exact numbers and balls. It is *proved* only
+where the enclosures leave no other possibility, *refuted* only where they prove the opposite, and
+otherwise undecided. A NaN or an unbounded ball decides nothing. Claims hand over enclosures; they
+cannot hand over outcomes.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+
+
+class Outcome(enum.Enum):
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+
+class Verdict(enum.Enum):
+    """What a check says of a certificate."""
+
+    VERIFIED = "verified"
+    REFUTED = "refuted"
+    REJECTED = "rejected"
+    INCONCLUSIVE = "inconclusive"
+    MALFORMED = "malformed"
+    ERROR = "error"
+
+
+class Part(enum.Enum):
+    """Whose obligation: a false one refutes the statement, or only shows the proof to be none."""
+
+    STATEMENT = "statement"
+    WITNESS = "witness"
+
+
+DIGITS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """One decided or undecided inequality: `left relation right`, in words `sentence`.
+
+    Made by `at_most`, `at_least`, `identical` and `unproved` only.
+    """
+
+    name: str
+    sentence: str
+    left: arb | fmpq | str
+    relation: str
+    right: arb | fmpq | str
+    outcome: Outcome
+    bits: int | None
+    part: Part = Part.STATEMENT
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: every number as text."""
+        return {
+            "name": self.name,
+            "sentence": self.sentence,
+            "left": show(self.left),
+            "relation": self.relation,
+            "right": show(self.right),
+            "outcome": self.outcome.value,
+            "bits": self.bits,
+            "part": self.part.value,
+        }
+
+
+def show(value: arb | fmpq | str) -> str:
+    """An enclosure or an exact number as text, short enough to read."""
+    if isinstance(value, arb):
+        return value.str(DIGITS)
+    text = str(value)
+    return text if len(text) <= 60 or isinstance(value, str) else f"{arb(value).str(DIGITS)}"
+
+
+def at_most(name: str, sentence: str, value: arb, bound: fmpq, bits: int) -> Obligation:
+    """value <= bound."""
+    return Obligation(name, sentence, value, "<=", bound, _decide(value, bound), bits)
+
+
+def at_least(name: str, sentence: str, value: arb, bound: fmpq, bits: int) -> Obligation:
+    """value >= bound."""
+    return Obligation(name, sentence, value, ">=", bound, _decide(-value, -bound), bits)
+
+
+def identical(name: str, sentence: str, left: ExactMatrix, right: ExactMatrix) -> Obligation:
+    """Two exact matrices are equal; where they are not, the first different entry is shown."""
+    if left.shape != right.shape:
+        return Obligation(name, sentence, str(left.shape), "=", str(right.shape), Outcome.REFUTED, None)
+    for i in range(left.rows):
+        for j in range(left.columns):
+            if left.entry(i, j) != right.entry(i, j):
+                at = f" (entry {i}, {j})"
+                return Obligation(name, sentence + at, left.entry(i, j), "=", right.entry(i, j), Outcome.REFUTED, None)
+    size = f"{left.rows} x {left.columns} rationals"
+    return Obligation(name, sentence, size, "=", size, Outcome.PROVED, None)
+
+
+def unproved(name: str, sentence: str, reason: str) -> Obligation:
+    """Something that the checker has no proof of, whatever the precision: it rejects."""
+    return Obligation(name, sentence, reason, "is", "proved", Outcome.REFUTED, None, Part.WITNESS)
+
+
+def _decide(value: arb, bound: fmpq) -> Outcome:
+    """Whether value <= bound for every point of the ball, for none, or neither."""
+    if value.is_finite() is not True:
+        return Outcome.UNDECIDED
+    if value <= bound:
+        return Outcome.PROVED
+    if value > bound:
+        return Outcome.REFUTED
+    return Outcome.UNDECIDED
+
+
+def verdict_of(names: Sequence[str], obligations: Sequence[Obligation]) -> Verdict:
+    """Verified only if there are obligations, each expected one exactly once, and all are proved."""
+    outcomes = {(o.part, o.outcome) for o in obligations}
+    if (Part.STATEMENT, Outcome.REFUTED) in outcomes:
+        return Verdict.REFUTED
+    if (Part.WITNESS, Outcome.REFUTED) in outcomes:
+        return Verdict.REJECTED
+    complete = len(names) > 0 and [o.name for o in obligations] == list(names)
+    if complete and len(set(names)) == len(names) and all(o.outcome is Outcome.PROVED for o in obligations):
+        return Verdict.VERIFIED
+    return Verdict.INCONCLUSIVE
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was checked, what came out, and how.
+
+    `statement` in words, `digest` of the statement, `findings` lines about the result (the worst
+    query, the slack), `reason` why it is not verified, `arithmetic` the trusted base, `bits` the
+    precision that decided, `limit` the resource that ran out ("time", "memory" or ""),
+    `nanoseconds` by phase, `counts` of obligations by outcome.
+    """
+
+    path: str
+    verdict: Verdict
+    claim: str = ""
+    statement: str = ""
+    digest: str = ""
+    findings: tuple[str, ...] = ()
+    reason: str = ""
+    place: tuple[str, int, str] | None = None
+    arithmetic: str = ""
+    bits: int = 0
+    limit: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+    obligations: tuple[dict[str, Any], ...] = ()
+    nanoseconds: dict[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; `from_dict` is the inverse."""
+        content = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**content, "verdict": self.verdict.value}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Report:
+        place = content["place"]
+        return cls(
+            **{
+                **content,
+                "verdict": Verdict(content["verdict"]),
+                "findings": tuple(content["findings"]),
+                "obligations": tuple(content["obligations"]),
+                "place": tuple(place) if place else None,
+            }
+        )
+
+
+def exit_status(reports: Sequence[Report]) -> int:
+    """0 only if there is at least one report and all are verified.
+
+    A bug anywhere (70) is louder than a false statement (1), that louder than bad input (2), then
+    inconclusive at the precision limit (3) and at the time or memory limit (4).
+    """
+    if len(reports) > 0 and all(report.verdict is Verdict.VERIFIED for report in reports):
+        return 0
+    verdicts = {report.verdict for report in reports}
+    if Verdict.ERROR in verdicts:
+        return 70
+    if Verdict.REFUTED in verdicts or Verdict.REJECTED in verdicts:
+        return 1
+    if Verdict.MALFORMED in verdicts or not reports:
+        return 2
+    return 3 if any(r.verdict is Verdict.INCONCLUSIVE and not r.limit for r in reports) else 4
