@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -50,7 +50,7 @@ def check_files(
     jobs: int = 1,
     check: Check = check_file,
     started: Callable[[Path], None] = lambda path: None,
-) -> Iterator[Report]:
+) -> Generator[Report, None, None]:
     """Check every file, `jobs` at a time; reports come in the order of `paths`.
 
     Closing the iterator, or an exception such as KeyboardInterrupt, ends all workers.

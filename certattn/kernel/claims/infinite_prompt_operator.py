@@ -70,7 +70,20 @@ _MOST_AXES = 16
 
 
 @dataclass(frozen=True)
-class _Values:
+class Given:
+    """What a certificate is about, all exact; `affine` is T as an affine map where that is proved."""
+
+    law: StatedLaw
+    weights: Weights
+    query_law: Gaussian | None
+    truth: Operator
+    affine: AffineMap | None
+
+
+@dataclass(frozen=True)
+class StatedValue:
+    """|T(query) - value|_linf <= radius; both are 1 x d matrices."""
+
     query: ExactMatrix
     value: ExactMatrix
     radius: fmpq
@@ -78,17 +91,12 @@ class _Values:
 
 @dataclass(frozen=True)
 class Problem:
-    """What a certificate states, all exact."""
+    """What is given and what is asserted; `suspects` are queries at which to test an affine map."""
 
-    law: StatedLaw
-    weights: Weights
-    scale: Real
+    given: Given
     operator: AffineMap | None
-    query_law: Gaussian | None
     pushforward: Gaussian | None
-    values: list[_Values]
-    truth: Operator
-    affine: AffineMap | None
+    values: list[StatedValue]
     suspects: ExactMatrix
 
 
@@ -101,27 +109,26 @@ class InfinitePromptOperator(Claim[Problem]):
     witness = Record(SUSPECTS)
 
     def read(self, certificate: Certificate) -> Problem:
-        reading = certificate.reading
-        _, given = GIVEN.read(certificate.given, reading)
-        asserts = self.asserts.read(certificate.asserts, reading)
+        given = self.read_given(certificate)
+        asserts = self.asserts.read(certificate.asserts, certificate.reading)
         if not any(field in asserts for field in (OPERATOR, PUSHFORWARD, VALUES)):
             raise asserts.at.malformed("operator, pushforward or values", "nothing that is asserted")
-        law = given[TOKEN_LAW]
-        weights = read_weights(given, law.dimension)
-        truth = Operator(law.law, weights.bilinear(), weights.values(), read_scale(given))
-        query_law = _read_query_law(given, weights)
+        weights = given.weights
         return Problem(
-            law,
-            weights,
-            truth.scale,
-            _read_operator(asserts.get(OPERATOR), weights, truth.scale),
-            query_law,
-            _read_pushforward(asserts, weights, query_law),
+            given,
+            _read_operator(asserts.get(OPERATOR), weights, given.truth.scale),
+            _read_pushforward(asserts, weights, given.query_law),
             [_read_value(item, weights) for item in asserts.get(VALUES) or []],
-            truth,
-            truth.affine(),
             self._suspects(certificate, weights.query_dimension),
         )
+
+    def read_given(self, certificate: Certificate) -> Given:
+        """The section `given` alone. Raises MalformedError."""
+        _, values = GIVEN.read(certificate.given, certificate.reading)
+        law = values[TOKEN_LAW]
+        weights = read_weights(values, law.dimension)
+        truth = Operator(law.law, weights.bilinear(), weights.values(), read_scale(values))
+        return Given(law, weights, _read_query_law(values, weights), truth, truth.affine())
 
     def _suspects(self, certificate: Certificate, dimension: int) -> ExactMatrix:
         zero = [fmpq(0)] * dimension
@@ -137,8 +144,9 @@ class InfinitePromptOperator(Claim[Problem]):
         return ExactMatrix.rational(queries)
 
     def statement(self, problem: Problem) -> Statement:
+        given = problem.given
         words = [
-            f"For {problem.law.words}, with {problem.weights.words()} and scale {problem.scale}, "
+            f"For {given.law.words}, with {given.weights.words()} and scale {given.truth.scale}, "
             "attention over the whole law, T(z) = V tau(scale * U z) with U = K'Q and tau the tilted mean,"
         ]
         latex = []
@@ -160,9 +168,9 @@ class InfinitePromptOperator(Claim[Problem]):
     def names(self, problem: Problem) -> list[str]:
         names: list[str] = []
         if problem.operator is not None:
-            names += ["operator.matrix", "operator.offset"] if problem.affine else self._suspect_names(problem)
+            names += ["operator.matrix", "operator.offset"] if problem.given.affine else self._suspect_names(problem)
         if problem.pushforward is not None:
-            names += ["pushforward.mean", "pushforward.covariance"] if problem.affine else ["pushforward"]
+            names += ["pushforward.mean", "pushforward.covariance"] if problem.given.affine else ["pushforward"]
         return names + [f"values[{index}]" for index in range(len(problem.values))]
 
     def _suspect_names(self, problem: Problem) -> list[str]:
@@ -173,13 +181,13 @@ class InfinitePromptOperator(Claim[Problem]):
         for index, stated in enumerate(problem.values):
             name = f"values[{index}]"
             if name in names:
-                (difference,) = problem.truth.from_point(stated.value, stated.query)
+                (difference,) = problem.given.truth.from_point(stated.value, stated.query)
                 sentence = f"|T(z) - value|_linf <= radius at query {index}"
                 found.append(at_most(name, sentence, linf_norm(difference), stated.radius, bits))
         return [obligation for obligation in found if obligation.name in names]
 
     def _operator(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        stated, affine = problem.operator, problem.affine
+        stated, affine = problem.operator, problem.given.affine
         if stated is None:
             return []
         if affine is not None:
@@ -193,7 +201,7 @@ class InfinitePromptOperator(Claim[Problem]):
             name = f"operator.at[{index}]"
             if name in names:
                 z = ExactMatrix.row_vector(query)
-                (truth,) = problem.truth.from_point(stated.offset, z)
+                (truth,) = problem.given.truth.from_point(stated.offset, z)
                 (claimed,) = stated.from_point(stated.offset, z)
                 gap = linf_norm([t - c for t, c in zip(truth, claimed, strict=True)])
                 shown = ", ".join(str(entry) for entry in query)
@@ -202,7 +210,7 @@ class InfinitePromptOperator(Claim[Problem]):
         return found
 
     def _pushforward(self, problem: Problem) -> list[Obligation]:
-        stated, law, affine = problem.pushforward, problem.query_law, problem.affine
+        stated, law, affine = problem.pushforward, problem.given.query_law, problem.given.affine
         if stated is None or law is None:
             return []
         if affine is None:
@@ -271,10 +279,10 @@ def _read_pushforward(asserts: Values, weights: Weights, query_law: Gaussian | N
     return Gaussian(stated[MEAN].load().row(0), stated[COVARIANCE].load().to_rows())
 
 
-def _read_value(item: Values, weights: Weights) -> _Values:
+def _read_value(item: Values, weights: Weights) -> StatedValue:
     _require_length(item[QUERY], weights.query_dimension, "a query")
     _require_length(item[VALUE], weights.output_dimension, "an output")
-    return _Values(item[QUERY].load(), item[VALUE].load(), item[RADIUS])
+    return StatedValue(item[QUERY].load(), item[VALUE].load(), item[RADIUS])
 
 
 def _require_length(vector: MatrixInput, length: int, what: str) -> None:

@@ -1,0 +1,81 @@
+"""The three functions of the public API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from certattn.kernel.checker import CheckOptions, check_certificate, check_file, malformed_report
+from certattn.kernel.document.certificate import Certificate, load
+from certattn.kernel.errors import MalformedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.kernel.verdict import Report
+
+__all__ = ["check", "generate", "load"]
+
+
+def check(
+    certificate: str | Path | Certificate,
+    *,
+    root: str | Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    only: str | None = None,
+    detail: bool = False,
+    isolated: bool = False,
+) -> Report:
+    """Check one certificate and say what came out.
+
+    Parameters
+    ----------
+    certificate : path of a certificate file, or a `Certificate` from `load`.
+    root : folder that array files may lie in; by default the certificate's own.
+    limits : bounds on what the check may use. The time and memory limits need `isolated`.
+    only : check just the obligations of this name (or pattern with `*`); never gives `verified`.
+    detail : keep every obligation in `Report.obligations`.
+    isolated : run in a process of its own, so that limits hold and a crash stays there.
+
+    Bad input gives a report with the verdict `malformed`; nothing is raised for it.
+
+    >>> from certattn import check
+    >>> check("no-such-file.yaml").verdict
+    <Verdict.MALFORMED: 'malformed'>
+    """
+    options = CheckOptions(limits, Path(root) if root is not None else None, only, detail)
+    if isinstance(certificate, Certificate):
+        if isolated:
+            raise UsageError("isolated=True needs the path of a certificate, not one that is loaded already")
+        try:
+            return check_certificate(certificate, options)
+        except MalformedError as error:
+            return malformed_report(certificate.path, error)
+    if isolated:
+        from certattn.kernel.worker import check_files
+
+        (report,) = check_files([Path(certificate)], options)
+        return report
+    return check_file(Path(certificate), options)
+
+
+def generate(claim: str, out: str | Path, **inputs: Any) -> Certificate:
+    """Make a certificate of `claim`, write it to the file `out` and return it.
+
+    The inputs depend on the claim: see `certattn.provers.output_deviation.generate` and
+    `certattn.provers.infinite_prompt_operator.generate`. Raises UsageError for inputs that make no
+    sense, NotProvedError where what is to be stated is not true, MalformedError for bad files.
+
+    >>> import numpy as np, tempfile, pathlib
+    >>> rng = np.random.default_rng(0)
+    >>> keys, values, queries = rng.normal(size=(3, 8, 2)).astype("float32")
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> from certattn import generate, check
+    >>> certificate = generate(
+    ...     "output-deviation", folder / "prompt.yaml", keys=keys, values=values, queries=queries
+    ... )
+    >>> check(folder / "prompt.yaml").verdict
+    <Verdict.VERIFIED: 'verified'>
+    """
+    from certattn.provers import PROVERS
+
+    if claim not in PROVERS:
+        raise UsageError(f"no prover for the claim {claim!r}; there is one for {', '.join(PROVERS)}")
+    return PROVERS[claim](Path(out), **inputs)

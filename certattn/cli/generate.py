@@ -1,0 +1,120 @@
+"""`certattn generate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from certattn.kernel.document.tree import Plain, read_tree
+from certattn.kernel.errors import UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+
+out_option = click.option(
+    "-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The certificate to write."
+)
+
+
+@click.group()
+def generate() -> None:
+    """Make a certificate. What is generated is not trusted: `certattn check` proves it."""
+
+
+_DEVIATION_EPILOG = """\b
+Examples:
+  certattn generate output-deviation head.npz --scale "1/sqrt(32)" -o head.yaml
+  certattn generate output-deviation head.npz --queries 0:64 --norm linf --at-most 0.9 -o head.yaml
+  certattn generate output-deviation model.safetensors --array keys=l0.k --array values=l0.v \\
+      --array queries=l0.q -o l0.yaml
+  certattn generate output-deviation prompt.npz --limit limit.yaml -o prompt.yaml
+
+\b
+A limit file holds what certificates write under given.limit, for example
+  kind: law
+  law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}
+"""
+
+
+@generate.command("output-deviation", epilog=_DEVIATION_EPILOG)
+@click.argument("source", metavar="HEAD", type=click.Path(path_type=Path))
+@out_option
+@click.option("--scale", default="1", show_default=True, help="Factor of the scores, an exact number.")
+@click.option("--queries", "query_rows", metavar="FIRST:STOP", help="The queries that are meant; all by default.")
+@click.option("--limit", default="empirical", show_default=True, help="`empirical`, or a YAML file with a limit.")
+@click.option("--norm", type=click.Choice(["l2", "linf"]), default="l2", show_default=True)
+@click.option("--at-most", metavar="R", help="The bound to state; by default the tightest, rounded up to 6 digits.")
+@click.option("--per-query", is_flag=True, help="State a bound for each query too.")
+@click.option("--array", "names", multiple=True, metavar="FIELD=NAME", help="Name of an array in the file.")
+@click.option(
+    "--data",
+    type=click.Choice(["auto", "copy", "reference"]),
+    default="auto",
+    show_default=True,
+    help="Copy the arrays beside the certificate, or refer to them where they are; "
+    "auto refers if they lie in the certificate's folder.",
+)
+def output_deviation(source: Path, out: Path, limit: str, names: tuple[str, ...], **options: Any) -> None:
+    """Bound the distance between a prompt's attention and its linear limit.
+
+    HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
+    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`.
+    """
+    stated = "empirical" if limit == "empirical" else _mapping(Path(limit))
+    _generate("output-deviation", out, source=source, limit=stated, names=_pairs(names), **options)
+
+
+_OPERATOR_EPILOG = """\b
+Examples:
+  certattn generate infinite-prompt-operator law.yaml -o operator.yaml
+  certattn generate infinite-prompt-operator signs.yaml --query "1, 1/2" --query "0, 2" -o signs-values.yaml
+
+\b
+A law file holds what certificates write under given, for example
+  law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
+  V: [[1, 0]]
+"""
+
+
+@generate.command("infinite-prompt-operator", epilog=_OPERATOR_EPILOG)
+@click.argument("law", metavar="LAW", type=click.Path(path_type=Path))
+@out_option
+@click.option("--query", "queries", multiple=True, metavar="'Z1, Z2, ...'", help="A query at which to state T(z).")
+@click.option("--radius", default="1e-15", show_default=True, help="Half-width of the stated values.")
+def infinite_prompt_operator(law: Path, out: Path, queries: tuple[str, ...], radius: str) -> None:
+    """State the operator that attention becomes for a law of tokens.
+
+    LAW is a YAML file with `law`, and any of `K`, `Q`, `V` (or `U`, `V`), `scale`, `queries`.
+    """
+    points = [[text.strip() for text in query.split(",")] for query in queries]
+    _generate("infinite-prompt-operator", out, given=_mapping(law), queries=points, radius=radius)
+
+
+def _generate(claim: str, out: Path, **inputs: Any) -> None:
+    from certattn._api import generate as make
+    from certattn.kernel.checker import claim_of
+
+    if sys.stderr.isatty():
+        click.echo(f"enclosing {claim} ...", err=True)
+    certificate = make(claim, out, **inputs)
+    made = claim_of(certificate)
+    click.echo(f"wrote {out}")
+    click.echo(made.statement(made.read(certificate)).words)
+    click.echo(f"now prove it: certattn check {out}")
+
+
+def _mapping(path: Path) -> dict[str, Plain]:
+    """A YAML file, read as strictly as a certificate."""
+    plain = read_tree(path, DEFAULT_LIMITS).plain()
+    return cast(dict[str, Plain], plain)
+
+
+def _pairs(names: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in names:
+        field, separator, name = text.partition("=")
+        if not field or not separator or not name:
+            raise UsageError(f"--array {text!r}: expected FIELD=NAME, such as keys=layer0.k")
+        pairs[field] = name
+    return pairs

@@ -1,0 +1,93 @@
+"""Options that several commands share: limits, the root folder, colours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes: 500M, 4G."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        text = str(value).lower().removesuffix("b")
+        unit = text[-1:] if text[-1:] in ("k", "m", "g") else ""
+        digits = text.removesuffix(unit) if unit else text
+        if not digits.isascii() or not digits.isdigit() or len(digits) > 18 or int(digits) == 0:
+            self.fail(f"{value!r} is not a size such as 500M or 4G", param, ctx)
+        return int(digits) * _UNITS[unit]
+
+
+# Option, type, the field of Limits that it sets, help.
+_LIMITS = (
+    ("--max-document-bytes", Size(), "max_document_bytes", "Largest certificate file."),
+    ("--max-nodes", click.IntRange(1), "max_nodes", "Most values in a certificate file."),
+    ("--max-depth", click.IntRange(1), "max_depth", "Deepest nesting in a certificate file."),
+    ("--max-digits", click.IntRange(1), "max_digits", "Longest number, in characters."),
+    ("--max-exponent", click.IntRange(1), "max_exponent", "Largest decimal or binary exponent."),
+    ("--max-tensor-bytes", Size(), "max_tensor_bytes", "Largest array file."),
+)
+_CHECK_LIMITS = (
+    ("--max-bits", click.IntRange(2), "max_bits", "Highest working precision."),
+    ("--timeout", click.IntRange(1), "timeout_seconds", "Seconds for one certificate."),
+    ("--memory", Size(), "memory_bytes", "Memory for one certificate."),
+)
+
+
+def reading_limits(command: F) -> F:
+    """The options that bound what a file may hold."""
+    return _limit_options(_LIMITS, command)
+
+
+def checking_limits(command: F) -> F:
+    """The options that bound what a check may use."""
+    return _limit_options(_CHECK_LIMITS, _limit_options(_LIMITS, command))
+
+
+def _limit_options(options: tuple[tuple[str, Any, str, str], ...], command: F) -> F:
+    for name, kind, field, text in reversed(options):
+        default = getattr(DEFAULT_LIMITS, field)
+        command = click.option(name, field, type=kind, default=default, show_default=_shown(default), help=text)(
+            command
+        )
+    return command
+
+
+def _shown(default: int) -> str:
+    for unit in ("g", "m"):
+        if default % _UNITS[unit] == 0:
+            return f"{default // _UNITS[unit]}{unit.upper()}"
+    return str(default)
+
+
+def take_limits(options: dict[str, Any]) -> Limits:
+    """Move the limits out of a command's options."""
+    fields = [field for field in Limits.__dataclass_fields__ if field in options]
+    return Limits(**{field: options.pop(field) for field in fields})
+
+
+root_option = click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder that array files may lie in; the certificate's own by default.",
+)
+
+
+def use_color() -> bool:
+    """Colours only on a terminal, and not where NO_COLOR is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

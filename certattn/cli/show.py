@@ -1,0 +1,61 @@
+"""`certattn show`."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import click
+
+from certattn.cli.options import reading_limits, root_option, take_limits
+
+EPILOG = """\b
+Examples:
+  certattn show cert.yaml                  the statement in words and LaTeX
+  certattn show cert.yaml --format latex   only the formula, to paste into a paper
+  certattn show cert.yaml --format json    the certificate as canonical JSON
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("certificate", metavar="CERT")
+@click.option("--format", "form", type=click.Choice(["text", "latex", "json"]), default="text", show_default=True)
+@root_option
+@reading_limits
+def show(certificate: str, form: str, root: Path | None, **limits: Any) -> None:
+    """Say what a certificate states. Nothing is checked beyond its form."""
+    from certattn.kernel.checker import claim_of
+    from certattn.kernel.document.certificate import load
+
+    loaded = load(certificate, root=root, limits=take_limits(limits))
+    claim = claim_of(loaded)
+    problem = claim.read(loaded)
+    statement = claim.statement(problem)
+    if form == "json":
+        click.echo(json.dumps(loaded.plain, indent=2, ensure_ascii=False, sort_keys=True))
+    elif form == "latex":
+        click.echo(statement.latex)
+    else:
+        count = len(claim.names(problem))
+        rows = [
+            ("claim", f"{claim.name}: {claim.title}"),
+            ("states", statement.words),
+            ("formula", statement.latex),
+            ("to prove", f"{count} obligation{'s' if count != 1 else ''}; `certattn check` proves or refutes them"),
+            ("statement", loaded.digest),
+            *((f"({key})", text) for key, text in loaded.provenance.items()),
+        ]
+        click.echo("\n".join(_row(label, text) for label, text in rows))
+
+
+def _row(label: str, text: str) -> str:
+    return textwrap.fill(
+        " ".join(text.split()),
+        100,
+        initial_indent=f"{label:<13}",
+        subsequent_indent=" " * 13,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,16 @@
+"""Provers find what a certificate should state. Nothing here is trusted: the checker re-proves it.
+
+One module per claim, each with `generate(out, **inputs) -> Certificate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from certattn.kernel.document.certificate import Certificate
+from certattn.provers import infinite_prompt_operator, output_deviation
+
+PROVERS: Mapping[str, Callable[..., Certificate]] = {
+    "infinite-prompt-operator": infinite_prompt_operator.generate,
+    "output-deviation": output_deviation.generate,
+}

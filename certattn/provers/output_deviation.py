@@ -1,0 +1,141 @@
+"""Find the tightest bound on the deviation of a prompt from its limit, and write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import NORMS, working_precision
+from certattn.kernel.claims.output_deviation import CLAIM, Problem
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.numbers import format_rational
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.array_inputs import ArrayFile, open_array_file, placed
+from certattn.provers.output import provenance, write_certificate
+from certattn.provers.rounding import round_up, upper_rational
+
+DIGITS = 6
+# Every obligation gets slack of at least this many bits at the precision of the first try.
+_BITS = (64, 128, 256, 512, 1024)
+
+KEY_VALUE = ("keys", "values", "queries")
+TOKENS = ("tokens", "queries")
+OPTIONAL = ("K", "Q", "V", "U")
+
+
+def generate(
+    out: Path,
+    *,
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    scale: str = "1",
+    query_rows: str | None = None,
+    limit: str | dict[str, Plain] = "empirical",
+    norm: str = "l2",
+    at_most: str | None = None,
+    per_query: bool = False,
+    data: str = "auto",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `output-deviation` to `out` and return it.
+
+    Parameters
+    ----------
+    source : .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k),
+        or `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
+    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
+    names : names in the file that differ, as {"keys": "attn.k"}.
+    scale : factor of the scores, an exact number such as "1/sqrt(32)".
+    query_rows : "first:stop", the queries that are meant; all of them by default.
+    limit : "empirical", or a mapping as certificates write it under `given.limit`.
+    norm : "l2" or "linf".
+    at_most : the bound to state; by default the tightest one, rounded up to 6 digits.
+    per_query : also state a bound for each query.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+
+    Raises UsageError, MalformedError, and NotProvedError if `at_most` is too small.
+    """
+    if norm not in NORMS:
+        raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
+    with placed(out, _sources(source, names or {}, arrays), data) as references:
+        if query_rows is not None:
+            references["queries"]["rows"] = query_rows
+        given: dict[str, Plain] = {**references, "scale": scale}
+        given["limit"] = {"kind": "empirical"} if limit == "empirical" else limit
+        return _write(out, given, norm, at_most, per_query)
+
+
+def _write(out: Path, given: dict[str, Plain], norm: str, at_most: str | None, per_query: bool) -> Certificate:
+    """Enclose the deviations, state the bounds, write the file."""
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    draft: dict[str, Plain] = {**certificate, "asserts": {"deviation": {"norm": norm, "at_most": at_most or "0"}}}
+    problem = CLAIM.read(loads(to_text(draft), out))
+    bounds, bits = _upper_bounds(problem)
+    asserts: dict[str, Plain] = {"norm": norm}
+    asserts["at_most"] = at_most or format_rational(round_up(max(bounds), DIGITS))
+    if at_most is not None and problem.bounds.at_most is not None and max(bounds) > problem.bounds.at_most:
+        worst = bounds.index(max(bounds))
+        found = arb(max(bounds)).str(10, radius=False)
+        raise NotProvedError(f"at_most {at_most} is too small: query {worst} deviates by about {found}")
+    if per_query:
+        asserts["per_query"] = {"at_most": [format_rational(round_up(bound, DIGITS)) for bound in bounds]}
+    certificate["asserts"] = {"deviation": asserts}
+    if bits != _BITS[0]:
+        certificate["witness"] = {"bits": str(bits)}
+    certificate["provenance"] = provenance()
+    return write_certificate(certificate, out)
+
+
+def _upper_bounds(problem: Problem) -> tuple[list[fmpq], int]:
+    """An upper bound of each query's deviation, sharp to the digits that are printed."""
+    rows = range(problem.count)
+    for bits in _BITS:
+        with working_precision(bits):
+            deviations = problem.deviations(rows)
+            if all(_sharp(deviation) for deviation in deviations):
+                break
+    return [upper_rational(deviation) for deviation in deviations], bits
+
+
+def _sharp(deviation: arb) -> bool:
+    """Whether the ball's radius is far below the printed digits, or the deviation is about nothing."""
+    return deviation.is_finite() and (deviation.rel_accuracy_bits() > 4 * DIGITS or deviation < arb(2) ** -200)
+
+
+def _sources(
+    source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]
+) -> dict[str, Any | tuple[ArrayFile, str | None]]:
+    known = set(KEY_VALUE) | set(TOKENS) | set(OPTIONAL)
+    unknown = (set(arrays) | set(names)) - known
+    if unknown:
+        raise UsageError(f"unknown arrays {', '.join(sorted(unknown))}; known are {', '.join(sorted(known))}")
+    found: dict[str, Any] = {}
+    if source is not None:
+        file = open_array_file(Path(source))
+        if None in file.arrays:
+            raise UsageError(f"{source}: one array is not enough; expected a .npz or .safetensors file")
+        for field in sorted(known):
+            name = names.get(field, field)
+            if name in file.arrays:
+                found[field] = (file, name)
+            elif field in names:
+                raise UsageError(f"{source}: no array {name!r}; it holds {_listed(file)}")
+    found.update(arrays)
+    for wanted in (KEY_VALUE, TOKENS):
+        if all(field in found for field in wanted):
+            order = [*wanted, *(f for f in OPTIONAL if f in found and wanted is TOKENS)]
+            return {field: found[field] for field in order}
+    where = f"{source} holds {_listed(open_array_file(Path(source)))}" if source else "given"
+    raise UsageError(
+        f"expected arrays {', '.join(KEY_VALUE)}, or {', '.join(TOKENS)} with K, Q, V or U, V; {where}. "
+        "Arrays of other names: --array keys=NAME"
+    )
+
+
+def _listed(file: ArrayFile) -> str:
+    return ", ".join(str(name) for name in file.arrays) or "no arrays"

@@ -1,0 +1,78 @@
+"""Reports for machines: JSON, GitHub workflow annotations, JUnit XML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from xml.etree import ElementTree
+
+from certattn.kernel.verdict import Report, Verdict, exit_status
+
+
+def as_json(reports: Sequence[Report]) -> str:
+    """One object: the tool and its version, the exit status, a report for each certificate."""
+    from certattn import __version__
+
+    content = {
+        "certattn": __version__,
+        "exit_status": exit_status(reports),
+        "reports": [report.to_dict() for report in reports],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def as_github(reports: Sequence[Report]) -> str:
+    """Workflow commands that GitHub shows at the certificate's line, and a line that sums up."""
+    lines = []
+    for report in reports:
+        if report.verdict is Verdict.VERIFIED:
+            continue
+        level = "warning" if report.verdict is Verdict.INCONCLUSIVE else "error"
+        line = report.place[1] if report.place and report.place[1] else 1
+        properties = {"file": report.path, "line": str(line), "title": f"certattn: {report.verdict.value}"}
+        shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+        lines.append(f"::{level} {shown}::{_data(report.reason or report.verdict.value)}")
+    verified = sum(report.verdict is Verdict.VERIFIED for report in reports)
+    lines.append(f"certattn: {verified} of {len(reports)} certificates verified")
+    return "\n".join(lines)
+
+
+def as_junit(reports: Sequence[Report]) -> str:
+    """JUnit XML: a test case per certificate; what is not verified is a failure or an error."""
+    failures = [r for r in reports if r.verdict in (Verdict.REFUTED, Verdict.REJECTED, Verdict.INCONCLUSIVE)]
+    errors = [r for r in reports if r.verdict in (Verdict.MALFORMED, Verdict.ERROR)]
+    numbers = {"tests": str(len(reports)), "failures": str(len(failures)), "errors": str(len(errors))}
+    suites = ElementTree.Element("testsuites", numbers)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": "certattn", **numbers})
+    for report in reports:
+        time = f"{report.nanoseconds.get('total', 0) / 1e9:.3f}"
+        name = {"classname": report.claim or "certificate", "name": _xml(report.path), "time": time}
+        case = ElementTree.SubElement(suite, "testcase", name)
+        if report.verdict is not Verdict.VERIFIED:
+            tag = "failure" if report in failures else "error"
+            problem = ElementTree.SubElement(case, tag, {"type": report.verdict.value, "message": _xml(report.reason)})
+            problem.text = _xml("\n".join((report.statement, *report.findings, report.reason)))
+        else:
+            ElementTree.SubElement(case, "system-out").text = _xml("\n".join((report.statement, *report.findings)))
+    ElementTree.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode")
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Report]], str]] = {
+    "json": as_json,
+    "github": as_github,
+    "junit": as_junit,
+}
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _xml(text: str) -> str:
+    """Without the control characters that XML cannot hold."""
+    return "".join(c if c in "\t\n" or 0x20 <= ord(c) <= 0xD7FF or ord(c) >= 0xE000 else "\ufffd" for c in text)
