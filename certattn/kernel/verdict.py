@@ -16,6 +16,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import format_rational
 
 
 class Outcome(enum.Enum):
@@ -43,6 +44,7 @@ class Part(enum.Enum):
 
 
 DIGITS = 15
+_MOST_DIGITS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,10 @@ def show(value: arb | fmpq | str) -> str:
     """An enclosure or an exact number as text, short enough to read."""
     if isinstance(value, arb):
         return value.str(DIGITS)
-    text = str(value)
-    return text if len(text) <= 60 or isinstance(value, str) else f"{arb(value).str(DIGITS)}"
+    if isinstance(value, str):
+        return value
+    text = format_rational(value)
+    return text if len(text) <= _MOST_DIGITS else arb(value).str(DIGITS)
 
 
 def at_most(name: str, sentence: str, value: arb, bound: fmpq, bits: int) -> Obligation:
@@ -102,8 +106,7 @@ def identical(name: str, sentence: str, left: ExactMatrix, right: ExactMatrix) -
             if left.entry(i, j) != right.entry(i, j):
                 at = f" (entry {i}, {j})"
                 return Obligation(name, sentence + at, left.entry(i, j), "=", right.entry(i, j), Outcome.REFUTED, None)
-    size = f"{left.rows} x {left.columns} rationals"
-    return Obligation(name, sentence, size, "=", size, Outcome.PROVED, None)
+    return Obligation(name, sentence, str(left), "=", str(right), Outcome.PROVED, None)
 
 
 def unproved(name: str, sentence: str, reason: str) -> Obligation:

@@ -11,10 +11,10 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Gaussian
 from certattn.kernel.arithmetic.operator import AffineMap
-from certattn.kernel.arithmetic.reals import square
+from certattn.kernel.arithmetic.reals import format_rational, square
 from certattn.kernel.claims.infinite_prompt_operator import CLAIM, Given
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, format_rational, parse_rational
+from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError

@@ -9,9 +9,9 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import NORMS, working_precision
+from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.claims.output_deviation import CLAIM, Problem
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.numbers import format_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError

@@ -10,6 +10,10 @@ from collections.abc import Sequence
 
 from flint import fmpq, fmpz, fmpz_mat
 
+from certattn.kernel.arithmetic.reals import format_rational
+
+_SHOWN_ENTRIES = 16
+
 
 class ExactMatrix:
     """numerators / denominator, with `denominator` > 0. Immutable by convention.
@@ -79,6 +83,13 @@ class ExactMatrix:
 
     def to_rows(self) -> list[list[fmpq]]:
         return [self.row(index) for index in range(self.rows)]
+
+    def __str__(self) -> str:
+        """The entries where there are few, else the shape."""
+        if self.rows * self.columns > _SHOWN_ENTRIES:
+            return f"{self.rows} x {self.columns} numbers"
+        rows = [f"({', '.join(format_rational(entry) for entry in row)})" for row in self.to_rows()]
+        return rows[0] if self.rows == 1 else f"({', '.join(rows)})"
 
     def is_zero(self) -> bool:
         return self.numerators == fmpz_mat(self.rows, self.columns)

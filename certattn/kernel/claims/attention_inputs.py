@@ -8,7 +8,7 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
-from certattn.kernel.arithmetic.reals import Real
+from certattn.kernel.arithmetic.reals import Real, format_rational
 from certattn.kernel.document.fields import (
     Deferred,
     Exact,
@@ -102,7 +102,8 @@ def read_gaussian(values: Values) -> Gaussian:
 
 def _gaussian(node: Node, values: Values) -> StatedLaw:
     law = read_gaussian(values)
-    return StatedLaw(node, law, f"Gaussian tokens in dimension {law.dimension}")
+    mean, covariance = ExactMatrix.row_vector(law.mean), ExactMatrix.rational(law.covariance)
+    return StatedLaw(node, law, f"Gaussian tokens of mean {mean} and covariance {covariance}")
 
 
 def _sizes(values: Values) -> list[fmpq]:
@@ -115,12 +116,14 @@ def _sizes(values: Values) -> list[fmpq]:
 
 def _rademacher(node: Node, values: Values) -> StatedLaw:
     law = Rademacher(_sizes(values))
-    return StatedLaw(node, law, f"tokens of independent signs (Rademacher) in dimension {law.dimension}")
+    return StatedLaw(
+        node, law, f"tokens of independent signs (Rademacher) of sizes {ExactMatrix.row_vector(law.sizes)}"
+    )
 
 
 def _box(node: Node, values: Values) -> StatedLaw:
     law = Box(_sizes(values))
-    return StatedLaw(node, law, f"tokens uniform on a box in dimension {law.dimension}")
+    return StatedLaw(node, law, f"tokens uniform on the box of half-widths {ExactMatrix.row_vector(law.sizes)}")
 
 
 def _atoms(node: Node, values: Values) -> StatedLaw:
@@ -130,7 +133,9 @@ def _atoms(node: Node, values: Values) -> StatedLaw:
         raise values.node(WEIGHTS).malformed(f"{points.rows} weights, one per atom")
     _require_total(weights, node)
     law = Atoms(points.to_rows(), weights)
-    return StatedLaw(node, law, f"tokens drawn from {points.rows} atoms in dimension {law.dimension}")
+    return StatedLaw(
+        node, law, f"tokens drawn from {points.rows} atoms {points} of weights {ExactMatrix.row_vector(weights)}"
+    )
 
 
 def _mixture(node: Node, values: Values) -> StatedLaw:
@@ -141,7 +146,10 @@ def _mixture(node: Node, values: Values) -> StatedLaw:
             raise law.node.malformed(f"dimension {laws[0].dimension}, like the first component", f"{law.dimension}")
     weights = [component[COMPONENT_WEIGHT] for component in components]
     _require_total(weights, node)
-    words = f"tokens from a mixture of {len(laws)} laws in dimension {laws[0].dimension}"
+    parts = "; ".join(
+        f"{law.words} with probability {format_rational(weight)}" for law, weight in zip(laws, weights, strict=True)
+    )
+    words = f"tokens from a mixture ({parts})"
     return StatedLaw(node, Mixture([law.law for law in laws], weights), words)
 
 
@@ -205,7 +213,7 @@ class Weights:
 
     def words(self) -> str:
         named = {"U": self.U, "V": self.V} if self.U is not None else {"K": self.K, "Q": self.Q, "V": self.V}
-        shown = [f"{name} {'= I' if m is None else f'{m.shape[0]} x {m.shape[1]}'}" for name, m in named.items()]
+        shown = [f"{name} = {'I' if m is None else m.words()}" for name, m in named.items()]
         return ", ".join(shown)
 
 

@@ -26,7 +26,7 @@ from certattn.kernel.arithmetic.balls import ARB, linf_norm
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Gaussian
 from certattn.kernel.arithmetic.operator import AffineMap, Operator
-from certattn.kernel.arithmetic.reals import Real, square
+from certattn.kernel.arithmetic.reals import Real, format_rational, format_real, square
 from certattn.kernel.claims.attention_inputs import (
     BILINEAR,
     COVARIANCE,
@@ -67,6 +67,7 @@ SUSPECTS = Field("queries", Matrix(), "queries at which to test a stated affine 
 
 # Standard test queries for a law that is not known to be affine: 0, +-e_j and 2 e_j.
 _MOST_AXES = 16
+_SHOWN_VALUES = 4
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,9 @@ class StatedValue:
     query: ExactMatrix
     value: ExactMatrix
     radius: fmpq
+
+    def __str__(self) -> str:
+        return f"{self.value} at z = {self.query} up to {format_rational(self.radius)}"
 
 
 @dataclass(frozen=True)
@@ -146,22 +150,24 @@ class InfinitePromptOperator(Claim[Problem]):
     def statement(self, problem: Problem) -> Statement:
         given = problem.given
         words = [
-            f"For {given.law.words}, with {given.weights.words()} and scale {given.truth.scale}, "
+            f"For {given.law.words}, with {given.weights.words()} and scale {format_real(given.truth.scale)}, "
             "attention over the whole law, T(z) = V tau(scale * U z) with U = K'Q and tau the tilted mean,"
         ]
         latex = []
         if problem.operator is not None:
-            rows, columns = problem.operator.matrix.shape
-            words.append(f"is the affine map offset + scale * matrix z with the stated {rows} x {columns} matrix")
+            operator = problem.operator
+            words.append(
+                f"is the affine map {operator.offset} + {format_real(operator.scale)} * A z with A = {operator.matrix}"
+            )
             latex.append(r"T[\mu](z) = b + s A z \quad \forall z")
-        if problem.pushforward is not None:
-            words.append("maps the given Gaussian law of z to the stated Gaussian law")
+        if problem.pushforward is not None and given.query_law is not None:
+            words.append(f"maps {_normal(given.query_law)} to {_normal(problem.pushforward)}")
             latex.append(r"T[\mu]_\# \mathcal N(m_z, S_z) = \mathcal N(m, S)")
         if problem.values:
-            count = len(problem.values)
-            radius = max(value.radius for value in problem.values)
-            words.append(f"has the stated values at {count} queries, up to {radius} in every coordinate")
-            latex.append(rf"\| T[\mu](z_i) - y_i \|_\infty \le r_i, \quad i = 1, \dots, {count}")
+            words += [f"is {stated} in every coordinate" for stated in problem.values[:_SHOWN_VALUES]]
+            if len(problem.values) > _SHOWN_VALUES:
+                words.append(f"has {len(problem.values) - _SHOWN_VALUES} more values as stated")
+            latex.append(rf"\| T[\mu](z_i) - y_i \|_\infty \le r_i, \quad i = 1, \dots, {len(problem.values)}")
         head, *rest = words
         return Statement(f"{head} {' and '.join(rest)}.", r",\qquad ".join(latex))
 
@@ -248,6 +254,10 @@ def _mean_obligation(stated: Gaussian, law: Gaussian, affine: AffineMap) -> Obli
     # The stated mean is rational and the true one is not: its irrational part must vanish.
     zero = ExactMatrix.zero(linear.rows, linear.columns)
     return identical(name, f"{sentence}, irrational part", zero, linear)
+
+
+def _normal(law: Gaussian) -> str:
+    return f"N({ExactMatrix.row_vector(law.mean)}, {ExactMatrix.rational(law.covariance)})"
 
 
 def _read_operator(stated: Values | None, weights: Weights, scale: Real) -> AffineMap | None:

@@ -31,13 +31,13 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import ARB, NORMS
 from certattn.kernel.arithmetic.exact_matrix import covariance
 from certattn.kernel.arithmetic.operator import AffineMap, Operator
+from certattn.kernel.arithmetic.reals import format_rational, format_real
 from certattn.kernel.claims.attention_inputs import LAW, SCALE, read_scale
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.claims.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Choice, Count, Field, Rational, Record, Values, Variant
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.numbers import format_rational
 from certattn.kernel.verdict import Obligation, at_least, at_most, show
 
 LIMIT_MATRIX = Field("matrix", Matrix(), "matrix of the affine map")
@@ -172,7 +172,8 @@ class OutputDeviation(Claim[Problem]):
 
     def _limit_words(self, problem: Problem) -> str:
         if problem.limit_kind == "affine":
-            return "the stated affine map offset + scale * matrix q"
+            offset, matrix = problem.limit_values[LIMIT_OFFSET], problem.limit_values[LIMIT_MATRIX]
+            return f"the affine map {offset.words()} + {format_real(read_scale(problem.limit_values))} * A q, A = {matrix.words()}"
         if problem.limit_kind == "law":
             return f"attention over an infinite prompt of {problem.limit_values[TOKEN_LAW].words}"
         return "the linear map v_bar + scale * Cov(v, k) q with the prompt's own moments"

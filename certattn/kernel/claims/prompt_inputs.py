@@ -9,7 +9,7 @@ from typing import Any
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Law
 from certattn.kernel.arithmetic.operator import Operator
-from certattn.kernel.arithmetic.reals import Real
+from certattn.kernel.arithmetic.reals import Real, format_real
 from certattn.kernel.arithmetic.softmax import Prompt
 from certattn.kernel.claims.attention_inputs import (
     BILINEAR,
@@ -74,18 +74,13 @@ class StatedPrompt:
         return self.inputs[0].shape[1] + self.output_dimension
 
     def words(self) -> str:
-        keys_or_tokens, values = self.inputs
+        first, values = self.inputs
         if values is not None:
-            sizes = f"keys of dimension {keys_or_tokens.shape[1]}, values of dimension {values.shape[1]}"
+            inputs = f"keys: {first.words()}, values: {values.words()}"
         else:
-            weights = f" with {self.weights.words()}" if self.weights is not None else ""
-            sizes = f"dimension {keys_or_tokens.shape[1]}{weights}"
-        return f"{self.length} tokens ({sizes}; scale {self.scale}; {self._sources()})"
-
-    def _sources(self) -> str:
-        inputs = [matrix for matrix in (*self.inputs, self.queries) if matrix is not None]
-        sources = dict.fromkeys(matrix.source for matrix in inputs)
-        return ", ".join(sources)
+            weights = f", {self.weights.words()}" if self.weights is not None else ""
+            inputs = f"{first.words()}{weights}"
+        return f"{self.length} tokens ({inputs}, scale {format_real(self.scale)}, queries: {self.queries.words()})"
 
     @cached_property
     def query_map(self) -> ExactMatrix:

@@ -38,6 +38,10 @@ class MatrixInput:
         """The exact numbers. Raises MalformedError if the array file is not as stated."""
         return self._load()
 
+    def words(self) -> str:
+        """The numbers where few are written out, else shape and source."""
+        return self.source if self.source.startswith("(") else f"{self.shape[0]} x {self.shape[1]} from {self.source}"
+
     def require_shape(self, rows: int | None, columns: int | None, why: str) -> None:
         """Refuse another number of rows or columns; None leaves one free."""
         wanted = (self.shape[0] if rows is None else rows, self.shape[1] if columns is None else columns)
@@ -96,7 +100,9 @@ def read_reference(node: Node, reading: Reading, dimensions: int) -> TensorRefer
 
 def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
     reference = read_reference(node, reading, dimensions)
-    source = f"{reference.file}[{reference.array}]" if reference.array else reference.file
+    named = f"{reference.file}[{reference.array}]" if reference.array else reference.file
+    first, stop = reference.rows
+    source = f"{named}, rows {first}:{stop}" if (first, stop) != (0, reference.shape[0]) else named
     return MatrixInput(node, reference.matrix_shape, source, lambda: reading.tensors.read(reference))
 
 
@@ -111,7 +117,7 @@ class Vector(Kind[MatrixInput]):
         if not isinstance(node.value, list):
             raise node.malformed("a vector: a list of numbers, or a reference to an array file")
         matrix = ExactMatrix.row_vector(self._inline.read(node, reading))
-        return MatrixInput(node, matrix.shape, "written out", lambda: matrix)
+        return MatrixInput(node, matrix.shape, str(matrix), lambda: matrix)
 
     def schema(self) -> Schema:
         return {"anyOf": [self._inline.schema(), REFERENCE.schema()]}
@@ -132,7 +138,7 @@ class Matrix(Kind[MatrixInput]):
             if len(row) != len(rows[0]):
                 raise node.value[index].malformed(f"{len(rows[0])} numbers, like the first row", f"{len(row)} numbers")
         matrix = ExactMatrix.rational(rows)
-        return MatrixInput(node, matrix.shape, "written out", lambda: matrix)
+        return MatrixInput(node, matrix.shape, str(matrix), lambda: matrix)
 
     def schema(self) -> Schema:
         return {"anyOf": [self._inline.schema(), REFERENCE.schema()]}

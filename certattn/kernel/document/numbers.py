@@ -74,22 +74,6 @@ def parse_count(text: str, limits: Limits) -> int:
     return int(value.p)
 
 
-def format_rational(value: fmpq) -> str:
-    """The shortest exact text: a decimal where the value has a short one, else p/q."""
-    fraction = str(value)
-    rest, twos, fives = value.q, 0, 0
-    while rest % 2 == 0:
-        rest, twos = rest // 2, twos + 1
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
-    places = max(twos, fives)
-    if rest != 1 or places == 0 or places > 30:
-        return fraction
-    digits = str(abs(value.p) * fmpz(10) ** places // value.q).rjust(places + 1, "0")
-    sign = "-" if value < 0 else ""
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"
-
-
 def _exponent(text: str, limits: Limits) -> int:
     # Length first: converting a million-digit exponent is itself the attack.
     if len(text) > 12 or abs(int(text)) > limits.max_exponent:
