@@ -17,6 +17,9 @@ out_option = click.option(
 )
 
 
+note_option = click.option("--note", default="", help="A line about the certificate for its readers.")
+
+
 @click.group()
 def generate() -> None:
     """Make a certificate. What is generated is not trusted: `certattn check` proves it."""
@@ -55,6 +58,7 @@ A limit file holds what certificates write under given.limit, for example
     help="Copy the arrays beside the certificate, or refer to them where they are; "
     "auto refers if they lie in the certificate's folder.",
 )
+@note_option
 def output_deviation(source: Path, out: Path, limit: str, names: tuple[str, ...], **options: Any) -> None:
     """Bound the distance between a prompt's attention and its linear limit.
 
@@ -82,13 +86,14 @@ A law file holds what certificates write under given, for example
 @out_option
 @click.option("--query", "queries", multiple=True, metavar="'Z1, Z2, ...'", help="A query at which to state T(z).")
 @click.option("--radius", default="1e-15", show_default=True, help="Half-width of the stated values.")
-def infinite_prompt_operator(law: Path, out: Path, queries: tuple[str, ...], radius: str) -> None:
+@note_option
+def infinite_prompt_operator(law: Path, out: Path, queries: tuple[str, ...], radius: str, note: str) -> None:
     """State the operator that attention becomes for a law of tokens.
 
     LAW is a YAML file with `law`, and any of `K`, `Q`, `V` (or `U`, `V`), `scale`, `queries`.
     """
     points = [[text.strip() for text in query.split(",")] for query in queries]
-    _generate("infinite-prompt-operator", out, given=_mapping(law), queries=points, radius=radius)
+    _generate("infinite-prompt-operator", out, given=_mapping(law), queries=points, radius=radius, note=note)
 
 
 def _generate(claim: str, out: Path, **inputs: Any) -> None:

@@ -27,7 +27,7 @@ _BITS = 256
 
 
 def generate(
-    out: Path, *, given: dict[str, Plain], queries: Sequence[Sequence[str]] = (), radius: str = RADIUS
+    out: Path, *, given: dict[str, Plain], queries: Sequence[Sequence[str]] = (), radius: str = RADIUS, note: str = ""
 ) -> Certificate:
     """Write a certificate of `infinite-prompt-operator` to `out` and return it.
 
@@ -37,6 +37,7 @@ def generate(
     queries : queries z at which to state T(z), each a list of exact numbers. An affine operator is
         stated as such and needs none; for another law they default to the coordinate vectors.
     radius : half-width of the stated values.
+    note : a line about the certificate for its readers, kept under `provenance`.
 
     Raises UsageError, MalformedError, NotProvedError.
     """
@@ -51,7 +52,7 @@ def generate(
         points = _points(queries, truth.weights.query_dimension)
         asserts["values"] = _values(truth, points, _positive(radius))
     certificate["asserts"] = asserts
-    certificate["provenance"] = provenance()
+    certificate["provenance"] = provenance(note)
     return write_certificate(certificate, out)
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text, write_atomically
 from certattn.kernel.errors import UsageError
 
 
-def provenance() -> dict[str, Plain]:
-    """Who made a certificate: shown to people, believed by nobody, free of dates so that files reproduce."""
+def provenance(note: str) -> dict[str, Plain]:
+    """Who made a certificate and why: shown to people, believed by nobody, free of dates so that files reproduce."""
     from certattn import __version__
 
-    return {"generator": f"certattn {__version__}", "arithmetic": ARB}
+    made: dict[str, Plain] = {"note": note} if note else {}
+    return {**made, "generator": f"certattn {__version__}"}
 
 
 def write_certificate(certificate: dict[str, Plain], out: Path) -> Certificate:

@@ -40,6 +40,7 @@ def generate(
     at_most: str | None = None,
     per_query: bool = False,
     data: str = "auto",
+    note: str = "",
     **arrays: Any,
 ) -> Certificate:
     """Write a certificate of `output-deviation` to `out` and return it.
@@ -57,6 +58,7 @@ def generate(
     at_most : the bound to state; by default the tightest one, rounded up to 6 digits.
     per_query : also state a bound for each query.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
 
     Raises UsageError, MalformedError, and NotProvedError if `at_most` is too small.
     """
@@ -67,10 +69,12 @@ def generate(
             references["queries"]["rows"] = query_rows
         given: dict[str, Plain] = {**references, "scale": scale}
         given["limit"] = {"kind": "empirical"} if limit == "empirical" else limit
-        return _write(out, given, norm, at_most, per_query)
+        return _write(out, given, norm, at_most, per_query, note)
 
 
-def _write(out: Path, given: dict[str, Plain], norm: str, at_most: str | None, per_query: bool) -> Certificate:
+def _write(
+    out: Path, given: dict[str, Plain], norm: str, at_most: str | None, per_query: bool, note: str
+) -> Certificate:
     """Enclose the deviations, state the bounds, write the file."""
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
     draft: dict[str, Plain] = {**certificate, "asserts": {"deviation": {"norm": norm, "at_most": at_most or "0"}}}
@@ -87,7 +91,7 @@ def _write(out: Path, given: dict[str, Plain], norm: str, at_most: str | None, p
     certificate["asserts"] = {"deviation": asserts}
     if bits != _BITS[0]:
         certificate["witness"] = {"bits": str(bits)}
-    certificate["provenance"] = provenance()
+    certificate["provenance"] = provenance(note)
     return write_certificate(certificate, out)
 
 

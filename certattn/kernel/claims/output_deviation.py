@@ -173,7 +173,8 @@ class OutputDeviation(Claim[Problem]):
     def _limit_words(self, problem: Problem) -> str:
         if problem.limit_kind == "affine":
             offset, matrix = problem.limit_values[LIMIT_OFFSET], problem.limit_values[LIMIT_MATRIX]
-            return f"the affine map {offset.words()} + {format_real(read_scale(problem.limit_values))} * A q, A = {matrix.words()}"
+            scale = format_real(read_scale(problem.limit_values))
+            return f"the affine map {offset.words()} + {scale} * A q with A = {matrix.words()}"
         if problem.limit_kind == "law":
             return f"attention over an infinite prompt of {problem.limit_values[TOKEN_LAW].words}"
         return "the linear map v_bar + scale * Cov(v, k) q with the prompt's own moments"
