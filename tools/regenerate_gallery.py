@@ -1,0 +1,194 @@
+"""Regenerate the gallery `certificates/`, byte for byte.
+
+    python tools/regenerate_gallery.py            write every certificate anew
+    python tools/regenerate_gallery.py --check    only compare with what is there; exit 1 if it differs
+
+The arrays of real heads lie in certificates/output-deviation/data and are not made here; the
+synthetic prompt is drawn here from a generator whose bits are fixed and rounded to a grid, so that
+no library's last digit matters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import certattn
+
+GALLERY = Path(__file__).resolve().parent.parent / "certificates"
+HEAD = "certificate of layer {} head {} of all-MiniLM-L6-v2 on the first 512 tokens of the GNU GPL version 3: {}"
+
+Given = dict[str, Any]
+
+
+def gaussian_prompt() -> dict[str, Any]:
+    """1,000 Gaussian tokens of dimension 4 and 100 Gaussian queries, on the grid of multiples of 2^-16.
+
+    As in the numerical experiments of Boursier and Boyer 2026: K = Q = V = I.
+    """
+    bits = np.random.PCG64(20260)
+    uniform = [(int(bits.random_raw()) >> 12) + 0.5 for _ in range(2 * 1100 * 4)]
+    u, v = np.array(uniform).reshape(2, 1100, 4) / 2.0**52
+    normal = np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
+    grid = (np.round(normal * 2**16) / 2**16).astype(np.float32)
+    return {"tokens": grid[:1000], "queries": grid[1000:]}
+
+
+def standard_gaussian(dimension: int) -> Given:
+    identity = [["1" if i == j else "0" for j in range(dimension)] for i in range(dimension)]
+    return {"kind": "gaussian", "mean": ["0"] * dimension, "covariance": identity}
+
+
+OPERATORS: dict[str, Given] = {
+    "gaussian-d1": {
+        "given": {
+            "law": {"kind": "gaussian", "mean": ["1/3"], "covariance": [["2"]]},
+            "K": [["1"]],
+            "Q": [["3/2"]],
+            "V": [["-1"]],
+            "queries": {"mean": ["0"], "covariance": [["1"]]},
+        },
+        "note": "one-dimensional Gaussian tokens: attention over the infinite prompt is affine",
+    },
+    "gaussian-d3": {
+        "given": {
+            "law": {
+                "kind": "gaussian",
+                "mean": ["1", "0", "-1/2"],
+                "covariance": [["2", "1", "0"], ["1", "2", "1/2"], ["0", "1/2", "1"]],
+            },
+            "K": [["1", "0", "1"], ["0", "1", "0"]],
+            "Q": [["1", "1/2"], ["0", "-1"]],
+            "V": [["1", "0", "0"], ["0", "1", "1"]],
+            "queries": {"mean": ["1", "1"], "covariance": [["1", "1/4"], ["1/4", "1"]]},
+        },
+        "note": "three-dimensional Gaussian tokens with key, query and value matrices",
+    },
+    "gaussian-singular": {
+        "given": {
+            "law": {
+                "kind": "gaussian",
+                "mean": ["0", "0", "1"],
+                "covariance": [["1", "2", "0"], ["2", "4", "0"], ["0", "0", "0"]],
+            },
+            "scale": "1/sqrt(3)",
+            "queries": {"mean": ["0", "0", "0"], "covariance": [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]]},
+        },
+        "note": "a covariance of rank one, and the usual scale 1/sqrt(d)",
+    },
+    "rademacher": {
+        "given": {"law": {"kind": "rademacher", "sizes": ["1", "2"]}},
+        "queries": [["1", "0"], ["1/2", "-1/3"], ["0", "3"]],
+        "note": "independent signs: the tilted mean is c tanh(c a), which is not linear",
+    },
+    "box": {
+        "given": {"law": {"kind": "box", "sizes": ["1", "1/2"]}},
+        "queries": [["1", "0"], ["-2", "5"], ["1/1000", "1000"]],
+        "note": "tokens uniform on a box: the tilted mean is the Langevin function",
+    },
+    "atoms": {
+        "given": {
+            "law": {"kind": "atoms", "points": [["0", "0"], ["1", "0"], ["0", "1"]], "weights": ["1/2", "1/4", "1/4"]},
+            "V": [["1", "-1"]],
+        },
+        "queries": [["1", "2"], ["-3", "1"]],
+        "note": "three possible tokens",
+    },
+    "mixture": {
+        "given": {
+            "law": {
+                "kind": "mixture",
+                "components": [
+                    {"weight": "1/2", "law": {"kind": "gaussian", "mean": ["-1"], "covariance": [["1"]]}},
+                    {"weight": "1/3", "law": {"kind": "gaussian", "mean": ["2"], "covariance": [["1/4"]]}},
+                    {"weight": "1/6", "law": {"kind": "rademacher", "sizes": ["3"]}},
+                ],
+            }
+        },
+        "queries": [["0"], ["1"], ["-2"]],
+        "note": "two Gaussians and a sign, mixed",
+    },
+}
+
+HEADS = {
+    "layer0-head6": (0, 6, "close to linear"),
+    "layer1-head9": (1, 9, "peaked, far from linear"),
+    "layer2-head6": (2, 6, "in between"),
+}
+
+
+def write_operators(folder: Path) -> None:
+    for name, inputs in OPERATORS.items():
+        certattn.generate("infinite-prompt-operator", folder / f"{name}.yaml", **inputs)
+
+
+def write_deviations(folder: Path) -> None:
+    for name, (layer, head, note) in HEADS.items():
+        certattn.generate(
+            "output-deviation",
+            folder / f"{name}.yaml",
+            source=folder / "data" / f"{name}.npz",
+            scale="1/sqrt(32)",
+            note=HEAD.format(layer, head, note),
+        )
+    prompt = folder / "data" / "gaussian-prompt.npz"
+    np.savez(prompt, **gaussian_prompt())
+    for name, limit, note in (
+        ("gaussian-prompt", {"kind": "law", "law": standard_gaussian(4)}, "the infinite prompt"),
+        ("gaussian-prompt-empirical", "empirical", "the linear map with the prompt's own moments"),
+    ):
+        certattn.generate(
+            "output-deviation",
+            folder / f"{name}.yaml",
+            source=prompt,
+            limit=limit,
+            note=f"1,000 Gaussian tokens of dimension 4, K = Q = V = I, against {note}",
+        )
+
+
+FAMILIES: dict[str, Callable[[Path], None]] = {
+    "infinite-prompt-operator": write_operators,
+    "output-deviation": write_deviations,
+}
+
+
+def differences(gallery: Path) -> list[str]:
+    """The files of the gallery that regeneration would change, add or leave out."""
+    with tempfile.TemporaryDirectory() as temporary:
+        fresh = Path(temporary)
+        for family, write in FAMILIES.items():
+            (fresh / family).mkdir()
+            if (gallery / family / "data").is_dir():
+                shutil.copytree(gallery / family / "data", fresh / family / "data")
+            write(fresh / family)
+        names = {p.relative_to(g) for g in (gallery, fresh) for p in g.rglob("*") if p.suffix in (".yaml", ".npz")}
+        return sorted(str(name) for name in names if _bytes(gallery / name) != _bytes(fresh / name))
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare only")
+    if parser.parse_args().check:
+        changed = differences(GALLERY)
+        print("\n".join(f"differs: {name}" for name in changed) or "the gallery is as it would be regenerated")
+        return 1 if changed else 0
+    for family, write in FAMILIES.items():
+        (GALLERY / family).mkdir(parents=True, exist_ok=True)
+        write(GALLERY / family)
+        print(f"wrote {family}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
