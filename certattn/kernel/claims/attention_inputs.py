@@ -11,13 +11,13 @@ from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, 
 from certattn.kernel.arithmetic.reals import Real, format_rational
 from certattn.kernel.document.fields import (
     Deferred,
-    Exact,
     Field,
     Kind,
     Listing,
     Rational,
     Reading,
     Record,
+    Scale,
     Schema,
     Values,
     Variant,
@@ -163,7 +163,7 @@ _BUILD = {"gaussian": _gaussian, "rademacher": _rademacher, "box": _box, "atoms"
 
 # -- weights and scale
 
-SCALE = Field("scale", Exact(), "factor of the scores, such as 1/sqrt(32); 1 if left out", required=False)
+SCALE = Field("scale", Scale(), "factor of the scores, such as 1/sqrt(32); 1 if left out", required=False)
 KEY_WEIGHTS = Field("K", Matrix(), "key matrix; the identity if left out", required=False)
 QUERY_WEIGHTS = Field("Q", Matrix(), "query matrix; the identity if left out", required=False)
 VALUE_WEIGHTS = Field("V", Matrix(), "value matrix; the identity if left out", required=False)

@@ -46,8 +46,8 @@ from certattn.kernel.claims.attention_inputs import (
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import ByKey, Field, Listing, Rational, Record, Values
-from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
-from certattn.kernel.verdict import Obligation, Outcome, at_most, identical, unproved
+from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.verdict import Obligation, Outcome, at_most, identical, show, unproved
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens")
 QUERY_LAW = Field("queries", GAUSSIAN, "Gaussian law of the queries, for the pushforward", required=False)
@@ -156,9 +156,7 @@ class InfinitePromptOperator(Claim[Problem]):
         latex = []
         if problem.operator is not None:
             operator = problem.operator
-            words.append(
-                f"is the affine map {operator.offset} + {format_real(operator.scale)} * A z with A = {operator.matrix}"
-            )
+            words.append(f"is the affine map {operator.offset} + {operator.factor}A z with A = {operator.matrix}")
             latex.append(r"T[\mu](z) = b + s A z \quad \forall z")
         if problem.pushforward is not None and given.query_law is not None:
             words.append(f"maps {_normal(given.query_law)} to {_normal(problem.pushforward)}")
@@ -234,12 +232,10 @@ class InfinitePromptOperator(Claim[Problem]):
         ]
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        refuted = [o for o in obligations if o.name.startswith("operator.at[") and o.outcome is Outcome.REFUTED]
-        if not refuted:
-            return []
-        return [
-            f"not linear as stated, shown by a query: {refuted[0].sentence} is off by {refuted[0].to_dict()['left']}"
-        ]
+        for o in obligations:
+            if o.name.startswith("operator.at[") and o.outcome is Outcome.REFUTED:
+                return [f"not linear as stated, shown by a query: {o.sentence} is off by {show(o.left)}"]
+        return []
 
 
 def _mean_obligation(stated: Gaussian, law: Gaussian, affine: AffineMap) -> Obligation:
@@ -265,7 +261,7 @@ def _read_operator(stated: Values | None, weights: Weights, scale: Real) -> Affi
         return None
     matrix, offset = stated[MATRIX], stated[OFFSET]
     matrix.require_shape(weights.output_dimension, weights.query_dimension, "(outputs x queries)")
-    _require_length(offset, weights.output_dimension, "an output")
+    offset.require_length(weights.output_dimension, "an output")
     return AffineMap(matrix.load(), offset.load(), scale)
 
 
@@ -273,7 +269,7 @@ def _read_query_law(given: Values, weights: Weights) -> Gaussian | None:
     stated = given.get(QUERY_LAW)
     if stated is None:
         return None
-    _require_length(stated[MEAN], weights.query_dimension, "a query")
+    stated[MEAN].require_length(weights.query_dimension, "a query")
     return read_gaussian(stated)
 
 
@@ -284,20 +280,15 @@ def _read_pushforward(asserts: Values, weights: Weights, query_law: Gaussian | N
     if query_law is None:
         raise stated.at.malformed("given.queries, the law that is pushed forward", "no law of queries")
     size = weights.output_dimension
-    _require_length(stated[MEAN], size, "an output")
+    stated[MEAN].require_length(size, "an output")
     stated[COVARIANCE].require_shape(size, size, "for outputs of that dimension")
     return Gaussian(stated[MEAN].load().row(0), stated[COVARIANCE].load().to_rows())
 
 
 def _read_value(item: Values, weights: Weights) -> StatedValue:
-    _require_length(item[QUERY], weights.query_dimension, "a query")
-    _require_length(item[VALUE], weights.output_dimension, "an output")
+    item[QUERY].require_length(weights.query_dimension, "a query")
+    item[VALUE].require_length(weights.output_dimension, "an output")
     return StatedValue(item[QUERY].load(), item[VALUE].load(), item[RADIUS])
-
-
-def _require_length(vector: MatrixInput, length: int, what: str) -> None:
-    if vector.shape[1] != length:
-        raise vector.node.malformed(f"{length} numbers, the dimension of {what}", f"{vector.shape[1]} numbers")
 
 
 CLAIM = InfinitePromptOperator()

@@ -134,7 +134,7 @@ class OutputDeviation(Claim[Problem]):
         if kind == "affine":
             outputs, inputs = prompt.output_dimension, prompt.queries.shape[1]
             values[LIMIT_MATRIX].require_shape(outputs, inputs, "(outputs x queries)")
-            values[LIMIT_OFFSET].require_shape(1, outputs, "(one number per output)")
+            values[LIMIT_OFFSET].require_length(outputs, "an output")
         if kind == "law" and values[TOKEN_LAW].dimension != prompt.law_dimension:
             law = values[TOKEN_LAW]
             what = "a token" if prompt.weights is not None else "key and value side by side"

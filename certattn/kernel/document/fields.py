@@ -4,7 +4,7 @@ A `Kind[T]` reads a node into a T or raises MalformedError at that node. `Record
 with exactly the described keys; its result is indexed by the `Field` itself, so types carry
 through:
 
-    SCALE = Field("scale", Exact(), "softmax scale")
+    SCALE = Field("scale", Scale(), "softmax scale")
     given = Record(SCALE, ...).read(node, reading)
     given[SCALE]            # a Real
     given.node(SCALE)       # its place, for messages
@@ -105,14 +105,17 @@ class Rational(Kind[fmpq]):
         return {**_NUMBER_SCHEMA, "description": RATIONAL_FORMS}
 
 
-class Exact(Kind[Real]):
-    """A rational or a square root of one."""
+class Scale(Kind[Real]):
+    """A rational or a square root of one, not 0: a factor by which something may be divided."""
 
     def read(self, node: Node, reading: Reading) -> Real:
         try:
-            return parse_real(scalar(node, REAL_FORMS), reading.limits)
+            value = parse_real(scalar(node, REAL_FORMS), reading.limits)
         except NumberError as error:
             raise node.malformed(REAL_FORMS, str(error)) from None
+        if value == 0:
+            raise node.malformed("a factor other than 0")
+        return value
 
     def schema(self) -> Schema:
         return {**_NUMBER_SCHEMA, "description": REAL_FORMS}

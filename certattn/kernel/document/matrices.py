@@ -48,6 +48,11 @@ class MatrixInput:
         if self.shape != wanted:
             raise self.node.malformed(f"{wanted[0]} x {wanted[1]} {why}", f"a {self.shape[0]} x {self.shape[1]} matrix")
 
+    def require_length(self, length: int, what: str) -> None:
+        """Refuse a vector of another length than that of `what`."""
+        if self.shape[1] != length:
+            raise self.node.malformed(f"{length} numbers, the dimension of {what}", f"{self.shape[1]} numbers")
+
 
 class _Sha256(Kind[str]):
     def read(self, node: Node, reading: Reading) -> str:
