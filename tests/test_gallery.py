@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -15,17 +15,9 @@ from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.limits import DEFAULT_LIMITS
 
 ROOT = Path(__file__).resolve().parent.parent
+Tool = Callable[[str], ModuleType]
 GALLERY = ROOT / "certificates"
 CERTIFICATES = sorted(GALLERY.rglob("*.yaml"))
-
-
-def tool(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_gallery_has_the_papers_examples() -> None:
@@ -44,11 +36,11 @@ def test_every_certificate_verifies(path: Path) -> None:
     assert sum(report.counts.values()) == report.counts["proved"]
 
 
-def test_the_script_regenerates_the_gallery_byte_for_byte() -> None:
+def test_the_script_regenerates_the_gallery_byte_for_byte(tool: Tool) -> None:
     assert tool("regenerate_gallery").differences(GALLERY) == []
 
 
-def test_the_script_notices_a_changed_certificate(tmp_path: Path) -> None:
+def test_the_script_notices_a_changed_certificate(tool: Tool, tmp_path: Path) -> None:
     regenerate = tool("regenerate_gallery")
     family = "infinite-prompt-operator"
     regenerate.FAMILIES = {family: regenerate.FAMILIES[family]}
@@ -83,12 +75,3 @@ def test_the_certified_maximum_of_a_head_is_the_one_that_floats_suggest(name: st
     largest = np.linalg.norm(output - linear, axis=1).max()
     # Six digits, rounded up: above the truth and by less than one unit of the sixth digit.
     assert 0 < float(bound.p) / float(bound.q) - largest < 1.001e-5
-
-
-def test_the_kernel_is_small_enough_to_read() -> None:
-    size = tool("kernel_size")
-    documented = 'def f():\n    """Doc\n    string."""\n    # comment\n    return (1,\n            2)\n\n'
-    source = documented + 'X = """not\na docstring"""\n'
-    assert size.code_lines(source) == 5
-    total = sum(size.code_lines(path.read_text()) for path in size.KERNEL.rglob("*.py"))
-    assert 1000 < total < 4000

@@ -32,17 +32,16 @@ class Prompt:
 
     def outputs_from_mean(self, queries: ExactMatrix) -> list[list[arb]]:
         """T(q) - v_bar for every row q of `queries`; v_bar is the mean of the values."""
-        first = self.keys.take_rows([0])
-        scores = queries @ self.keys.centred(first).T
+        keys = self.keys.centred(self.keys.take_rows([0])).T
         values = self.values.centred(self.values.mean_row())
-        unit = scale_ball(self.scale) / scores.denominator
         columns = arb_mat(_with_ones(values.numerators))
+        unit = scale_ball(self.scale) / (queries.denominator * keys.denominator)
         step = max(1, _WEIGHTS_AT_ONCE // self.keys.rows)
         rows: list[list[arb]] = []
         for start in range(0, queries.rows, step):
-            chunk = scores.take_rows(range(start, min(start + step, queries.rows)))
-            exponents = (arb_mat(chunk.numerators) * unit).entries()
-            weights = arb_mat(chunk.rows, self.keys.rows, [exponent.exp() for exponent in exponents])
+            scores = queries.take_rows(range(start, min(start + step, queries.rows))) @ keys
+            exponents = (arb_mat(scores.numerators) * unit).entries()
+            weights = arb_mat(scores.rows, scores.columns, [exponent.exp() for exponent in exponents])
             for *moments, normaliser in (weights * columns).tolist():
                 rows.append([moment / (normaliser * values.denominator) for moment in moments])
         return rows
