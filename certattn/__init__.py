@@ -16,6 +16,7 @@ Errors are subclasses of `CertattnError`: `MalformedError`, `LimitExceededError`
 from __future__ import annotations
 
 from certattn._api import check, generate, load
+from certattn._version import __version__
 from certattn.kernel.checker import CLAIMS
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import (
@@ -27,8 +28,6 @@ from certattn.kernel.errors import (
 )
 from certattn.kernel.limits import Limits
 from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict, exit_status
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CLAIMS",
@@ -43,6 +42,7 @@ __all__ = [
     "Report",
     "UsageError",
     "Verdict",
+    "__version__",
     "check",
     "exit_status",
     "generate",

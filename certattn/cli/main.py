@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from certattn._version import __version__
 from certattn.kernel.errors import CertattnError, NotProvedError
 
 # name -> (module, object, line of help). The line stands here so that --help loads no command.
@@ -51,8 +52,6 @@ class LazyGroup(click.Group):
 
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
-        from certattn import __version__
-
         click.echo(f"certattn {__version__}")
         ctx.exit()
 

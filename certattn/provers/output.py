@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from certattn._version import __version__
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text, write_atomically
@@ -12,8 +13,6 @@ from certattn.kernel.errors import UsageError
 
 def provenance(note: str) -> dict[str, Plain]:
     """Who made a certificate and why: shown to people, believed by nobody, free of dates so that files reproduce."""
-    from certattn import __version__
-
     made: dict[str, Plain] = {"note": note} if note else {}
     return {**made, "generator": f"certattn {__version__}"}
 

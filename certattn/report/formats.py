@@ -6,13 +6,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from xml.etree import ElementTree
 
+from certattn._version import __version__
 from certattn.kernel.verdict import Report, Verdict, exit_status
 
 
 def as_json(reports: Sequence[Report]) -> str:
     """One object: the tool and its version, the exit status, a report for each certificate."""
-    from certattn import __version__
-
     content = {
         "certattn": __version__,
         "exit_status": exit_status(reports),
