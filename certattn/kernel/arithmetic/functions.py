@@ -28,7 +28,7 @@ class Functions(Protocol):
         """0F1(; b; z) = sum_k z^k / ((b)_k k!)."""
 
     def is_large(self, size: Number) -> bool:
-        """Whether size >= 1 is proved; either answer is sound, it only picks a formula."""
+        """Whether size >= 1 is proved: it picks a formula. Both hold for any size but 0, the small one there too."""
 
 
 def log_cosh(x: Number, fn: Functions) -> Number:

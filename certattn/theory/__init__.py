@@ -1,0 +1,17 @@
+"""Where the kernel's formulas come from: derived from first principles, proved equal to what it runs.
+
+Everything here is exact symbolic algebra (sympy, `pip install 'certattn[theory]'`). The kernel does
+not depend on it; a derivation shows that the formula a certificate is checked with is the right one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from certattn.theory import infinite_prompt_operator, output_deviation
+from certattn.theory.derivation import Derivation
+
+DERIVATIONS: Mapping[str, Derivation] = {
+    "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
+    "output-deviation": output_deviation.DERIVATION,
+}

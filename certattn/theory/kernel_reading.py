@@ -1,0 +1,166 @@
+"""One formula, two readings: the kernel's own source, over symbols.
+
+The laws and the transcendental functions of the kernel are generic in their number type and are
+called as they are. The modules that compute with python-flint are executed a second time, from the
+same source, with `symbolic_flint` in the place of `flint`. The kernel that checks certificates is
+neither changed nor replaced by this.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import sympy
+
+from certattn.kernel import verdict
+from certattn.kernel.arithmetic import functions, laws
+from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber
+
+_ROOT = "certattn.kernel"
+# Executed again; everything else in the kernel (documents, verdicts) is used as it is.
+_READ_AGAIN = ("certattn.kernel.arithmetic.", "certattn.kernel.claims.")
+# Generic in their number type, so there is nothing to replace.
+_GENERIC = {module.__name__: module for module in (functions, laws)}
+
+
+def source_of(name: str) -> str:
+    """The source text of a kernel module, such as "arithmetic.laws"."""
+    spec = importlib.util.find_spec(f"{_ROOT}.{name}")
+    text = getattr(spec.loader, "get_source", lambda _: None)(spec.name) if spec is not None else None
+    if text is None:
+        raise ImportError(f"no source of {_ROOT}.{name} to read")
+    return str(text)
+
+
+@dataclass(frozen=True)
+class StatedMatrix:
+    """A matrix of a certificate, already read: what claims ask of `MatrixInput`."""
+
+    matrix: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape
+
+    def load(self) -> Any:
+        return self.matrix
+
+
+class Kernel:
+    """The kernel's modules over symbols. `edited` puts other source texts in the place of some.
+
+    Edited sources serve the tests: a derivation must notice when a formula is not the derived one.
+    """
+
+    def __init__(self, edited: Mapping[str, str] | None = None) -> None:
+        self._edited = {f"{_ROOT}.{name}": text for name, text in (edited or {}).items()}
+        # An edited function must reach the laws that call it, so then all of them are read again.
+        self._modules: dict[str, ModuleType] = {} if self._edited else dict(_GENERIC)
+        self._replaced = {"flint": _symbolic_flint(), verdict.__name__: _symbolic_verdict()}
+
+    @cached_property
+    def laws(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.laws")
+
+    @cached_property
+    def functions(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.functions")
+
+    @cached_property
+    def reals(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.reals")
+
+    @cached_property
+    def exact_matrix(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.exact_matrix")
+
+    @cached_property
+    def balls(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.balls")
+
+    @cached_property
+    def operator(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.operator")
+
+    @cached_property
+    def softmax(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.softmax")
+
+    @cached_property
+    def attention_inputs(self) -> Any:
+        return self._module(f"{_ROOT}.claims.attention_inputs")
+
+    @cached_property
+    def prompt_inputs(self) -> Any:
+        return self._module(f"{_ROOT}.claims.prompt_inputs")
+
+    @cached_property
+    def infinite_prompt_operator(self) -> Any:
+        return self._module(f"{_ROOT}.claims.infinite_prompt_operator")
+
+    @cached_property
+    def output_deviation(self) -> Any:
+        return self._module(f"{_ROOT}.claims.output_deviation")
+
+    def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
+        """A table of expressions as the kernel's ExactMatrix."""
+        return self.exact_matrix.ExactMatrix(SymbolicMatrix(numerators), denominator)
+
+    def stated(self, numerators: sympy.Matrix, denominator: int = 1) -> StatedMatrix:
+        """The same as a claim finds it in a certificate."""
+        return StatedMatrix(self.exact(numerators, denominator))
+
+    def _module(self, name: str) -> ModuleType:
+        if name not in self._modules:
+            self._modules[name] = self._execute(name)
+        return self._modules[name]
+
+    def _execute(self, name: str) -> ModuleType:
+        text = self._edited.get(name) or source_of(name.removeprefix(f"{_ROOT}."))
+        module = ModuleType(name)
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
+        exec(compile(text, f"<{name} over symbols>", "exec"), module.__dict__)
+        return module
+
+    def _import(self, name: str, globals_: Any = None, locals_: Any = None, names: Any = (), level: int = 0) -> Any:
+        """What `from name import ...` finds in a module that is read over symbols."""
+        if name in self._replaced:
+            return self._replaced[name]
+        if name.startswith(_READ_AGAIN) and names and level == 0:
+            return self._module(name)
+        return importlib.__import__(name, globals_, locals_, names or (), level)
+
+
+def _symbolic_flint() -> ModuleType:
+    module = ModuleType("flint")
+    numbers = dict.fromkeys(("arb", "fmpq", "fmpz"), SymbolicNumber)
+    matrices = dict.fromkeys(("arb_mat", "fmpz_mat"), SymbolicMatrix)
+    # The working precision is not read: nothing is rounded here.
+    module.__dict__.update(numbers, **matrices, ctx=None, __FLINT_VERSION__="symbolic")
+    return module
+
+
+@dataclass(frozen=True)
+class Identity:
+    """An obligation `left = right` between exact matrices, and whether it is proved."""
+
+    name: str
+    holds: bool
+
+
+def _symbolic_verdict() -> ModuleType:
+    """The kernel's obligations; an identity is decided for all values of the symbols, and not printed."""
+    module = ModuleType(verdict.__name__)
+    module.__dict__.update(vars(verdict))
+    module.__dict__["identical"] = lambda name, sentence, left, right: Identity(name, left == right)
+    return module
+
+
+KERNEL = Kernel()

@@ -1,0 +1,201 @@
+"""The types of python-flint over sympy expressions, as far as the kernel uses them.
+
+Kernel modules that compute with `arb`, `fmpq` or `fmpz_mat` are read a second time with these types
+in their place (`kernel_reading`): the same source then yields a formula instead of a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flint
+import sympy
+
+from certattn.theory.exactness import Expr, vanishes
+
+
+class SymbolicNumber:
+    """`arb`, `fmpq` and `fmpz` at once: an exact expression `expr`, possibly over a denominator.
+
+    A comparison that the symbols do not decide is an error (sympy's), never a guess.
+    """
+
+    __slots__ = ("expr",)
+
+    def __init__(self, value: Any = 0, denominator: Any = 1) -> None:
+        self.expr = expression(value) / expression(denominator)
+
+    def __repr__(self) -> str:
+        return f"SymbolicNumber({self.expr})"
+
+    # -- arithmetic
+
+    def __add__(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(self.expr + expression(other))
+
+    def __sub__(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(self.expr - expression(other))
+
+    def __mul__(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(self.expr * expression(other))
+
+    def __truediv__(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(self.expr / expression(other))
+
+    def __rsub__(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(expression(other) - self.expr)
+
+    def __rtruediv__(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(expression(other) / self.expr)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> SymbolicNumber:
+        return SymbolicNumber(-self.expr)
+
+    def __abs__(self) -> SymbolicNumber:
+        return SymbolicNumber(sympy.Abs(self.expr))
+
+    # -- comparison: equal means proved equal for every value of the symbols
+
+    def __eq__(self, other: object) -> bool:
+        return vanishes(self.expr - expression(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __le__(self, other: Any) -> bool:
+        return bool(self.expr <= expression(other))
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self.expr < expression(other))
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(self.expr >= expression(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self.expr > expression(other))
+
+    # -- as a rational: a formula over a positive integer
+
+    def _parts(self) -> tuple[Expr, Expr]:
+        numerator, denominator = sympy.fraction(sympy.together(self.expr))
+        return (numerator, denominator) if denominator.is_Integer else (self.expr, sympy.Integer(1))
+
+    @property
+    def p(self) -> SymbolicNumber:
+        return SymbolicNumber(self._parts()[0])
+
+    @property
+    def q(self) -> SymbolicNumber:
+        return SymbolicNumber(self._parts()[1])
+
+    # -- as an integer: denominators stay concrete
+
+    def lcm(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(sympy.ilcm(_integer(self), _integer(other)))
+
+    def __floordiv__(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(_integer(self) // _integer(other))
+
+    # -- as a ball
+
+    def exp(self) -> SymbolicNumber:
+        return SymbolicNumber(sympy.exp(self.expr))
+
+    def log(self) -> SymbolicNumber:
+        return SymbolicNumber(sympy.log(self.expr))
+
+    def tanh(self) -> SymbolicNumber:
+        return SymbolicNumber(sympy.tanh(self.expr))
+
+    def coth(self) -> SymbolicNumber:
+        return SymbolicNumber(sympy.coth(self.expr))
+
+    def sqrt(self) -> SymbolicNumber:
+        return SymbolicNumber(sympy.sqrt(self.expr))
+
+    def max(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(sympy.Max(self.expr, expression(other)))
+
+    def nonnegative_part(self) -> SymbolicNumber:
+        """Cuts a ball at 0: no change of a number that is >= 0, and that is required."""
+        if self.expr.is_nonnegative is not True:
+            raise ValueError(f"{self.expr} is not known to be >= 0")
+        return self
+
+
+def expression(value: Any) -> Expr:
+    """The sympy expression of an exact number."""
+    if isinstance(value, SymbolicNumber):
+        return value.expr
+    if isinstance(value, flint.fmpq):
+        return sympy.Rational(int(value.p), int(value.q))
+    if isinstance(value, flint.fmpz):
+        return sympy.Integer(int(value))
+    if isinstance(value, int | sympy.Expr):
+        return sympy.sympify(value)
+    raise TypeError(f"{type(value).__name__} is not an exact number")
+
+
+def _integer(value: Any) -> int:
+    found = expression(value)
+    if found.is_Integer is not True:
+        raise TypeError(f"{found} is not a concrete integer")
+    return int(found)
+
+
+class SymbolicMatrix:
+    """`fmpz_mat` and `arb_mat` at once: from another matrix, or row by row from a flat list."""
+
+    __slots__ = ("entries_of",)
+
+    def __init__(self, *arguments: Any) -> None:
+        if len(arguments) == 1 and isinstance(arguments[0], SymbolicMatrix | sympy.MatrixBase):
+            (source,) = arguments
+            self.entries_of: Any = source.entries_of if isinstance(source, SymbolicMatrix) else sympy.Matrix(source)
+            return
+        rows, columns, *rest = arguments
+        flat = [expression(entry) for entry in rest[0]] if rest else [sympy.Integer(0)] * (rows * columns)
+        self.entries_of = sympy.Matrix(rows, columns, flat)
+
+    def nrows(self) -> int:
+        return int(self.entries_of.rows)
+
+    def ncols(self) -> int:
+        return int(self.entries_of.cols)
+
+    def transpose(self) -> SymbolicMatrix:
+        return SymbolicMatrix(self.entries_of.T)
+
+    def entries(self) -> list[SymbolicNumber]:
+        return [SymbolicNumber(entry) for entry in self.entries_of]
+
+    def tolist(self) -> list[list[SymbolicNumber]]:
+        return [[SymbolicNumber(entry) for entry in row] for row in self.entries_of.tolist()]
+
+    def __getitem__(self, place: tuple[int, int]) -> SymbolicNumber:
+        return SymbolicNumber(self.entries_of[place])
+
+    def __add__(self, other: SymbolicMatrix) -> SymbolicMatrix:
+        return SymbolicMatrix(self.entries_of + other.entries_of)
+
+    def __neg__(self) -> SymbolicMatrix:
+        return SymbolicMatrix(-self.entries_of)
+
+    def __mul__(self, other: Any) -> SymbolicMatrix:
+        factor = other.entries_of if isinstance(other, SymbolicMatrix) else expression(other)
+        return SymbolicMatrix(self.entries_of * factor)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SymbolicMatrix) or self.entries_of.shape != other.entries_of.shape:
+            return False
+        return all(vanishes(x - y) for x, y in zip(self.entries_of, other.entries_of, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def plain(value: Sequence[Any] | Any) -> Any:
+    """A number or a nesting of them, as sympy expressions."""
+    return [plain(entry) for entry in value] if isinstance(value, Sequence) else expression(value)

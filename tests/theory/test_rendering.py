@@ -1,0 +1,89 @@
+"""Text for a terminal, LaTeX for a paper."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Derivation
+from certattn.theory.rendering import WIDTH, as_latex, as_text, latex_words
+
+# All of them are in amsmath, amssymb or LaTeX itself, and all but sections are in KaTeX and MathJax.
+MACROS = set(
+    re.findall(
+        r"\\[a-zA-Z]+",
+        r"""
+        \section \subsection \begin \end \frac \tfrac \mathbb \mathcal \operatorname \text \left \right \Big
+        \Lambda \Gamma \tau \mu \rho \pi \delta \nabla \partial \infty \sum \top \bar \langle \rangle \sim \max \cdot
+        \log \cosh \sinh \tanh \coth \qquad \quad
+        """,
+    )
+)
+
+all_derivations = pytest.mark.parametrize("derivation", DERIVATIONS.values(), ids=DERIVATIONS)
+
+
+@all_derivations
+def test_text_has_every_step_and_its_formulas(derivation: Derivation) -> None:
+    text = as_text(derivation)
+    for number, step in enumerate(derivation.steps, start=1):
+        assert f"\n{number}. {step.title}\n" in text
+        assert all(line in text for line in step.formula)
+    assert "`" not in text
+    assert max(len(line) for line in text.splitlines()) <= WIDTH + 15
+
+
+@all_derivations
+def test_latex_has_every_step_and_its_formulas(derivation: Derivation) -> None:
+    latex = as_latex(derivation)
+    for step in derivation.steps:
+        assert latex_words(step.title) in latex
+        assert all(line in latex for line in step.latex)
+    assert "`" not in latex
+    assert latex.isascii()
+
+
+@all_derivations
+def test_latex_is_balanced(derivation: Derivation) -> None:
+    latex = as_latex(derivation)
+    body = "\n".join(line for line in latex.splitlines() if not line.startswith("%"))
+    bare = body.replace(r"\{", "").replace(r"\}", "").replace(r"\$", "")
+    depth = 0
+    for character in bare:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        assert depth >= 0
+    assert depth == 0
+    blocks = re.findall(r"\\(begin|end)\{align\*\}", body)
+    assert blocks == ["begin", "end"] * len(derivation.steps)
+    assert body.count(r"\left") == body.count(r"\right")
+    for part in re.split(r"\\begin\{align\*\}.*?\\end\{align\*\}", bare, flags=re.DOTALL):
+        assert part.count("$") % 2 == 0
+        assert not re.search(r"[_^&#<>]", re.sub(r"\$[^$]*\$|\\[&%#_]", "", part))
+
+
+@all_derivations
+def test_every_line_of_an_align_block_is_aligned(derivation: Derivation) -> None:
+    for step in derivation.steps:
+        assert all("&" in line and line.count("{") == line.count("}") for line in step.latex)
+        assert not any(line.endswith("\\\\") or "\n" in line for line in step.latex)
+
+
+@all_derivations
+def test_latex_needs_no_exotic_macros(derivation: Derivation) -> None:
+    assert set(re.findall(r"\\[a-zA-Z]+", as_latex(derivation))) <= MACROS
+
+
+@all_derivations
+def test_words_are_plain(derivation: Derivation) -> None:
+    for step in derivation.steps:
+        assert step.words.isascii()
+        assert step.words.count("`") % 2 == 0
+        assert step.words.endswith(".")
+
+
+def test_words_are_escaped_and_inline_formulas_are_not() -> None:
+    assert latex_words("50% of a_b, `Gamma = B B'` & `<a, x> > 0`") == (
+        r"50\% of a\_b, $\Gamma = B B^\top$ \& $\langle a, x \rangle > 0$"
+    )

@@ -1,0 +1,81 @@
+"""python-flint's types over symbols: they agree with the real ones, and never guess."""
+
+from __future__ import annotations
+
+import flint
+import pytest
+import sympy
+
+from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, expression, plain
+
+x, y = sympy.symbols("x y", real=True)
+X, Y = SymbolicNumber(x), SymbolicNumber(y)
+
+
+def test_arithmetic_from_both_sides() -> None:
+    assert plain([X + 1, 1 + X, X - 1, 1 - X, 2 * X, X / 2, 2 / X, -X]) == [
+        x + 1, x + 1, x - 1, 1 - x, 2 * x, x / 2, 2 / x, -x,
+    ]  # fmt: skip
+    assert expression(X * flint.fmpq(1, 3)) == x / 3
+    assert expression(flint.fmpz(7) + SymbolicNumber(1, 2)) == sympy.Rational(15, 2)
+
+
+def test_equal_means_for_every_value() -> None:
+    assert (X + Y) * (X - Y) == X * X - Y * Y
+    assert X != Y
+    assert X != 0
+    assert X - X == 0
+
+
+@pytest.mark.parametrize("compare", [lambda: X <= 0, lambda: X < Y, lambda: X >= 1, lambda: X > Y])
+def test_an_undecided_comparison_is_an_error(compare: object) -> None:
+    with pytest.raises(TypeError):
+        compare()  # type: ignore[operator]
+
+
+def test_decided_comparisons() -> None:
+    p = SymbolicNumber(sympy.Symbol("p", positive=True))
+    assert p > 0
+    assert not p <= 0
+    assert SymbolicNumber(3) >= 2
+    assert SymbolicNumber(1, 2) < 1
+
+
+def test_numerator_and_denominator() -> None:
+    half = X / 2 + Y / 3
+    assert expression(half.q) == 6
+    assert sympy.expand(expression(half.p) - 3 * x - 2 * y) == 0
+    assert expression((X / Y).q) == 1
+
+
+def test_denominators_stay_concrete() -> None:
+    assert expression(SymbolicNumber(4).lcm(SymbolicNumber(6))) == 12
+    assert expression(SymbolicNumber(12) // SymbolicNumber(4)) == 3
+    with pytest.raises(TypeError, match="not a concrete integer"):
+        X.lcm(2)
+    with pytest.raises(TypeError, match="not a concrete integer"):
+        X // 2
+
+
+@pytest.mark.parametrize("value", [0.5, "1", None, flint.arb(1)])
+def test_what_is_not_exact_is_refused(value: object) -> None:
+    with pytest.raises(TypeError, match="not an exact number"):
+        SymbolicNumber(value)
+
+
+def test_a_ball_is_cut_at_0_only_where_that_changes_nothing() -> None:
+    assert expression((X * X + Y * Y).nonnegative_part()) == x**2 + y**2
+    with pytest.raises(ValueError, match="not known to be >= 0"):
+        X.nonnegative_part()
+
+
+def test_matrices() -> None:
+    matrix = SymbolicMatrix(2, 1, [X, Y])
+    assert (matrix.nrows(), matrix.ncols()) == (2, 1)
+    assert plain((matrix.transpose() * matrix).tolist()) == [[x**2 + y**2]]
+    assert expression(matrix[1, 0]) == y
+    assert matrix + (-matrix) == SymbolicMatrix(2, 1)
+    assert matrix != matrix.transpose()
+    assert matrix * 2 == SymbolicMatrix(2, 1, [2 * x, 2 * y])
+    with pytest.raises(sympy.ShapeError):
+        matrix * matrix

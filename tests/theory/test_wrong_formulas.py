@@ -1,0 +1,151 @@
+"""A derivation must notice a kernel that runs another formula than the derived one.
+
+Each case edits the source of one kernel module in one place and re-proves one step with the same
+checks that `certattn derive --check` runs. An edit whose old text is no longer in the kernel fails
+the test: it must then be brought up to date.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+OPERATOR, DEVIATION = DERIVATIONS["infinite-prompt-operator"], DERIVATIONS["output-deviation"]
+
+
+def _step(title: str) -> Step:
+    (found,) = [s for s in OPERATOR.steps + DEVIATION.steps if s.title.startswith(title)]
+    return found
+
+
+def _edited(module: str, old: str, new: str) -> Kernel:
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
+    return Kernel({module: source.replace(old, new)})
+
+
+LAWS, FUNCTIONS, OPERATORS = "arithmetic.laws", "arithmetic.functions", "arithmetic.operator"
+SOFTMAX, EXACT, BALLS = "arithmetic.softmax", "arithmetic.exact_matrix", "arithmetic.balls"
+
+WRONG = [
+    # -- Gaussian
+    ("Gaussian tokens: comp", LAWS, "for row in self.covariance]) / 2", "for row in self.covariance])"),
+    ("Gaussian tokens: comp", LAWS, "dot(tilt, self.mean) + dot(", "dot(tilt, self.mean) - dot("),
+    ("Gaussian tokens: comp", LAWS, "return [m + dot(row, tilt)", "return [m - dot(row, tilt)"),
+    ("Gaussian tokens: comp", LAWS, "return [m + dot(row, tilt)", "return [m + 2 * dot(row, tilt)"),
+    ("Gaussian tokens: comp", LAWS, "return [m + dot(row, tilt)", "return [dot(row, tilt)"),
+    # Sigma missing: m + a
+    ("Gaussian tokens: comp", LAWS, "[m + dot(row, tilt) for m, row in zip(self.mean, self.covariance, strict=True)]",
+     "[m + t for m, t in zip(self.mean, tilt, strict=True)]"),
+    # -- signs, boxes and their functions
+    ("Independent signs", LAWS, "[c * fn.tanh(c * a)", "[fn.tanh(c * a)"),
+    ("Independent signs", LAWS, "[c * fn.tanh(c * a)", "[c * fn.tanh(a)"),
+    ("Independent signs", LAWS, "[c * fn.tanh(c * a)", "[-c * fn.tanh(c * a)"),
+    ("Independent signs", LAWS, "log_cosh(c * a, fn)", "log_cosh(2 * c * a, fn)"),
+    ("Independent signs", FUNCTIONS, "fn.log((fn.exp(-2 * size) + 1) / 2)", "fn.log(fn.exp(-2 * size) + 1)"),
+    ("Independent signs", FUNCTIONS, "size = fn.absolute(x)\n    return", "size = x\n    return -"),
+    ("The functions", FUNCTIONS, "fn.log((fn.exp(-2 * size) + 1) / 2)", "fn.log((fn.exp(-size) + 1) / 2)"),
+    ("The functions", FUNCTIONS, "(1 - fn.exp(-2 * size)) / (2 * size)", "(1 - fn.exp(-2 * size)) / size"),
+    ("The functions", FUNCTIONS, "(1 - fn.exp(-2 * size)) / (2 * size)", "(1 + fn.exp(-2 * size)) / (2 * size)"),
+    ("The functions", FUNCTIONS, "fn.ratio(3, 2), x * x / 4))", "fn.ratio(5, 2), x * x / 4))"),
+    ("The functions", FUNCTIONS, "fn.ratio(3, 2), x * x / 4))", "fn.ratio(3, 2), x * x / 2))"),
+    ("The functions", FUNCTIONS, "fn.coth(x) - 1 / x", "fn.coth(x) + 1 / x"),
+    ("The functions", FUNCTIONS, "fn.coth(x) - 1 / x", "fn.tanh(x) - 1 / x"),
+    ("The functions", FUNCTIONS, "return x / 3 * (", "return x / 2 * ("),
+    ("The functions", FUNCTIONS, "fn.ratio(5, 2), z) /", "fn.ratio(7, 2), z) /"),
+    ("Tokens uniform", LAWS, "[c * langevin(c * a, fn)", "[langevin(c * a, fn)"),
+    ("Tokens uniform", LAWS, "log_sinhc(c * a, fn)", "log_sinhc(a, fn)"),
+    ("Tokens uniform", FUNCTIONS, "fn.coth(x) - 1 / x", "fn.coth(x)"),
+    # -- atoms and mixtures
+    ("Tokens drawn", LAWS, "[w * fn.exp(dot(tilt, y))", "[fn.exp(dot(tilt, y))"),
+    ("Tokens drawn", LAWS, "[w * fn.exp(dot(tilt, y))", "[w * fn.exp(-dot(tilt, y))"),
+    ("Tokens drawn", LAWS, "dot(shares, column) / total", "dot(shares, column)"),
+    ("Mixtures", LAWS, "w * fn.exp(part - parts[0])", "w * fn.exp(parts[0] - part)"),
+    ("Mixtures", LAWS, "w * fn.exp(part - parts[0])", "w"),
+    ("Mixtures", LAWS, "fn.log(sum(w * fn.exp(part) for", "fn.log(sum(fn.exp(part) for"),
+    # -- the operator
+    ("Attention of a law", OPERATORS, "table_of_balls(queries @ self.U.T, scale_ball(self.scale))\n        V =",
+     "table_of_balls(queries @ self.U.T, arb(1))\n        V ="),
+    ("Attention of a law", OPERATORS, "dot(row, mean) - x", "dot(row, mean) + x"),
+    ("Attention of a law", OPERATORS, "queries @ self.U.T", "queries @ self.U"),
+    ("Attention of a law", "claims.attention_inputs", "_or_identity(self.K, self.dimension).T @",
+     "_or_identity(self.K, self.dimension) @"),
+    ("Gaussian tokens: att", OPERATORS, "V @ ExactMatrix.rational(law.covariance) @ U", "V @ U"),
+    ("Gaussian tokens: att", OPERATORS, "V @ ExactMatrix.rational(law.covariance) @ U",
+     "ExactMatrix.rational(law.covariance) @ U"),
+    ("Gaussian tokens: att", OPERATORS, "mean @ V.T", "mean @ V"),
+    ("Gaussian tokens: att", OPERATORS, "(self.offset - point)", "(self.offset + point)"),
+    ("Gaussian tokens: att", OPERATORS, "queries @ self.matrix.T, scale_ball(self.scale)",
+     "queries @ self.matrix.T, arb(1)"),
+    ("Gaussian tokens: att", OPERATORS, "queries @ self.matrix.T", "queries @ self.matrix"),
+    ("Gaussian tokens: att", BALLS, "arb(scale.radicand).sqrt()", "arb(scale.radicand)"),
+    ("Gaussian tokens: att", BALLS, "factor / matrix.denominator", "factor"),
+    ("Gaussian tokens: att", "arithmetic.reals", "else value * value", "else value"),
+    ("The law of the queries", "claims.infinite_prompt_operator", ".scaled(square(affine.scale))", ""),
+    ("The law of the queries", "claims.infinite_prompt_operator", "affine.offset + linear.scaled(affine.scale)",
+     "affine.offset + linear"),
+    ("The law of the queries", "claims.infinite_prompt_operator", "affine.offset + linear.scaled(affine.scale)",
+     "affine.offset - linear.scaled(affine.scale)"),
+    ("The law of the queries", "claims.infinite_prompt_operator", "affine.matrix @ covariance @ affine.matrix.T",
+     "affine.matrix @ affine.matrix.T"),
+    ("The law of the queries", "claims.infinite_prompt_operator", "    if linear.is_zero():", "    if True:"),
+    ("Keys and values", "claims.prompt_inputs", "whole.take_rows(range(keys, keys + outputs))",
+     "whole.take_rows(range(outputs))"),
+    ("Gradients", OPERATORS, "V @ ExactMatrix.rational(law.covariance) @ U", "V @ U"),
+    ("A finite prompt", LAWS, "[w * fn.exp(dot(tilt, y))", "[w * fn.exp(2 * dot(tilt, y))"),
+    # -- conditions under which a law is called affine
+    ("Other laws", OPERATORS, "if size != 0 and U", "if size == 1 and U"),
+    ("Other laws", OPERATORS, "U.take_rows([j]).is_zero() is not True and ", ""),
+    ("Other laws", OPERATORS, "if _rows_agree(points @ U) or", "if True or"),
+    ("Other laws", OPERATORS, "ExactMatrix.row_vector(law.weights) @ points", "points.take_rows([0])"),
+    ("Other laws", OPERATORS, "_rows_agree(means) is not True or ", ""),
+    ("Other laws", OPERATORS, "matrix + found[0].scaled(weight)", "matrix + found[0]"),
+    ("A law that does not", LAWS, "[c * fn.tanh(c * a)", "[c * c * a"),
+    # -- the concrete prompt
+    ("The sums", SOFTMAX, "self.values.centred(self.values.mean_row())", "self.values"),
+    ("The sums", SOFTMAX, "(queries.denominator * keys.denominator)", "queries.denominator"),
+    ("The sums", SOFTMAX, "(normaliser * values.denominator)", "normaliser"),
+    ("The sums", SOFTMAX, "moment / (normaliser", "-moment / (normaliser"),
+    ("The sums", EXACT, "self.denominator * self.rows)", "self.denominator)"),
+    ("The prompt's own", EXACT, ".scaled(fmpq(1, left.rows))", ""),
+    ("The prompt's own", EXACT, ".scaled(fmpq(1, left.rows))", ".scaled(fmpq(1, left.rows + 1))"),
+    ("The prompt's own", EXACT, "(centred.T @ right)", "(right.T @ centred)"),
+    ("The prompt's own", EXACT, "centred = left.centred(left.mean_row())", "centred = left"),
+    ("The linear limit", "claims.output_deviation", "covariance(exact.values, exact.keys)",
+     "covariance(exact.keys, exact.values)"),
+    ("The linear limit", "claims.output_deviation", "AffineMap(slope, exact.values.mean_row(), self.prompt.scale)",
+     "AffineMap(slope, exact.values.take_rows([0]), self.prompt.scale)"),
+    ("Tokens with weight", "claims.output_deviation", " @ self.prompt.query_map\n", "\n"),
+    ("Tokens with weight", "claims.prompt_inputs", "Prompt(first @ K.T if K is not None else first,", "Prompt(first,"),
+    ("The deviation", "claims.output_deviation", "norm([x - y for", "norm([x + y for"),
+    ("The deviation", "claims.output_deviation", "self.limit.from_point(exact.values.mean_row(), stated)",
+     "self.limit.from_point(exact.values.take_rows([0]), stated)"),
+    ("The norms", BALLS, "total += entry * entry", "total += entry"),
+    ("The norms", BALLS, "largest.max(abs(entry))", "largest.max(entry)"),
+    ("Cases in closed form", SOFTMAX, "[exponent.exp() for", "[exponent.exp() * exponent.exp() for"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n.strip()}" for t, _, _, n in WRONG])
+def test_a_wrong_formula_is_caught(title: str, module: str, old: str, new: str) -> None:
+    outcome = prove(_step(title), _edited(module, old, new), fail_fast=True)
+    assert not outcome.holds
+    # The edit is to be caught as a wrong formula, not as text that Python cannot run.
+    assert not outcome.failed[0].startswith(("SyntaxError", "NameError", "AttributeError", "ImportError", "TypeError"))
+
+
+# Other formulas for the same thing: what counts is equality, not the text.
+RIGHT = [
+    ("Mixtures", LAWS, "w * fn.exp(part - parts[0])", "w * fn.exp(part)"),
+    ("The functions", FUNCTIONS, "fn.coth(x) - 1 / x", "1 / fn.tanh(x) - 1 / x"),
+    ("The sums", SOFTMAX, "self.keys.centred(self.keys.take_rows([0])).T", "self.keys.T"),
+    ("The prompt's own", EXACT, "(centred.T @ right)", "(centred.T @ right.centred(right.mean_row()))"),
+]
+
+
+@pytest.mark.parametrize(("title", "module", "old", "new"), RIGHT, ids=[f"{t}: {n}" for t, _, _, n in RIGHT])
+def test_an_equal_formula_is_accepted(title: str, module: str, old: str, new: str) -> None:
+    assert prove(_step(title), _edited(module, old, new)).holds
