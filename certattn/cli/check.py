@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +26,34 @@ EPILOG = """\b
 Examples:
   certattn check cert.yaml                     one certificate
   certattn check certificates/ --jobs 2        a folder, two at a time
+  certattn check 'runs/*/head?.yaml'           a glob; ** matches folders of any depth
   certattn check cert.yaml --explain           every obligation with both enclosures
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --format junit > report.xml
 
 \b
 Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
-3 inconclusive; 4 a time or memory limit; 70 a bug; 130 interrupted.
+3 inconclusive; 4 a resource limit; 70 a bug; 130 interrupted.
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "--jobs", "-j", type=click.IntRange(1), help="Certificates checked at once; one per processor by default."
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Certificates checked at once; one per processor by default.",
 )
-@click.option("--format", "form", type=click.Choice(["text", *FORMATS]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", *FORMATS]),
+    default="text",
+    show_default=True,
+    help="For people, programs, GitHub annotations or JUnit readers.",
+)
 @click.option("--explain", is_flag=True, help="Print every obligation.")
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
@@ -55,21 +69,26 @@ def check(
     root: Path | None,
     **limits: Any,
 ) -> int:
-    """Prove, refute or reject the certificates in files, folders or globs."""
+    """Prove, refute or reject the certificates in files, folders or globs.
+
+    A folder stands for all .yaml and .yml files in it and below, except hidden ones.
+    """
     options = CheckOptions(take_limits(limits), root, only, explain)
     files = find_certificates(paths)
     reports: list[Report] = []
     with Progress(len(files)) as progress:
-        checks = check_files(files, options, jobs=jobs or _processors(), started=progress.started)
-        for report in checks:
-            progress.finished()
-            reports.append(report)
-            if form == "text":
-                progress.clear()
-                click.echo(text_of(report, color=use_color()), color=True)
-            if fail_fast and report.verdict is not Verdict.VERIFIED:
-                checks.close()
-                break
+        checks = check_files(
+            files, options, jobs=jobs or _processors(), started=progress.started, waited=progress.waited
+        )
+        with closing(checks):
+            for report in checks:
+                progress.finished()
+                reports.append(report)
+                if form == "text":
+                    progress.clear()
+                    click.echo(text_of(report, color=use_color()), color=True)
+                if fail_fast and report.verdict is not Verdict.VERIFIED:
+                    break
     if form != "text":
         click.echo(FORMATS[form](reports))
     elif len(files) > 1:
@@ -84,28 +103,45 @@ def find_certificates(paths: tuple[str, ...]) -> list[Path]:
     A path that names nothing is kept, so that it is reported as missing; a folder or glob without
     a certificate is a usage error, because a check of nothing must not look like a success.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for text in paths:
-        path = Path(text)
-        if path.is_dir():
-            files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and not _hidden(p.relative_to(path)))
-            if not files:
-                raise UsageError(f"{text}: no certificates ({' or '.join(SUFFIXES)}) in this folder")
-        elif any(mark in text for mark in "*?[") and not path.exists():
-            import glob
-
-            files = sorted(Path(p) for p in glob.glob(text, recursive=True))  # noqa: PTH207 - absolute globs too
-            files = [p for p in files if p.suffix in SUFFIXES]
-            if not files:
-                raise UsageError(f"{text}: no certificate matches")
-        else:
-            files = [path]
-        found.update(dict.fromkeys(files))
-    return list(found)
+        for path in _named(text):
+            found.setdefault(path.absolute(), path)
+    return list(found.values())
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _named(text: str) -> list[Path]:
+    """The files that one argument names."""
+    if not text:
+        raise UsageError("an empty path: expected a certificate, a folder or a glob")
+    path = Path(text)
+    if any(mark in text for mark in "*?[") and not os.path.lexists(path):
+        matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]  # noqa: PTH207 - absolute ones too
+        files = [file for match in matches for file in (_below(match) if match.is_dir() else [match])]
+        files = [file for file in files if file.suffix in SUFFIXES]
+        if not files:
+            raise UsageError(f"{text}: no certificate ({' or '.join(SUFFIXES)}) matches")
+        return files
+    if not path.is_dir():
+        return [path]
+    files = _below(path)
+    if not files:
+        raise UsageError(f"{text}: no certificates ({' or '.join(SUFFIXES)}) in this folder")
+    return files
+
+
+def _below(folder: Path) -> list[Path]:
+    """The certificates in a folder and below. Raises OSError where a folder cannot be read."""
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder, onerror=_give_up):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(parent, name) for name in names if name.endswith(SUFFIXES) and not name.startswith(".")]
+    return sorted(found)
+
+
+def _give_up(error: OSError) -> None:
+    # A folder that was left out silently would look like one without certificates.
+    raise error
 
 
 def _processors() -> int:

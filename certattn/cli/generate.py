@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
 from certattn.kernel.document.tree import Plain, read_tree
-from certattn.kernel.errors import UsageError
+from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.report.text import on_one_line, printable
 
 out_option = click.option(
     "-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The certificate to write."
@@ -65,8 +69,9 @@ def output_deviation(source: Path, out: Path, limit: str, names: tuple[str, ...]
     HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
     `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`.
     """
-    stated = "empirical" if limit == "empirical" else _mapping(Path(limit))
-    _generate("output-deviation", out, source=source, limit=stated, names=_pairs(names), **options)
+    stated = "empirical" if limit == "empirical" else _mapping(Path(limit), out)
+    with _blaming(Path(limit), "given.limit"):
+        _generate("output-deviation", out, source=source, limit=stated, names=_pairs(names), **options)
 
 
 _OPERATOR_EPILOG = """\b
@@ -93,7 +98,8 @@ def infinite_prompt_operator(law: Path, out: Path, queries: tuple[str, ...], rad
     LAW is a YAML file with `law`, and any of `K`, `Q`, `V` (or `U`, `V`), `scale`, `queries`.
     """
     points = [[text.strip() for text in query.split(",")] for query in queries]
-    _generate("infinite-prompt-operator", out, given=_mapping(law), queries=points, radius=radius, note=note)
+    with _blaming(law, "given"):
+        _generate("infinite-prompt-operator", out, given=_mapping(law, out), queries=points, radius=radius, note=note)
 
 
 def _generate(claim: str, out: Path, **inputs: Any) -> None:
@@ -101,18 +107,34 @@ def _generate(claim: str, out: Path, **inputs: Any) -> None:
     from certattn.kernel.checker import claim_of
 
     if sys.stderr.isatty():
-        click.echo(f"enclosing {claim} ...", err=True)
+        click.echo("computing proven bounds ...", err=True)
     certificate = make(claim, out, **inputs)
     made = claim_of(certificate)
-    click.echo(f"wrote {out}")
-    click.echo(made.statement(made.read(certificate)).words)
-    click.echo(f"now prove it: certattn check {out}")
+    click.echo(f"wrote {on_one_line(str(out))}")
+    click.echo(printable(made.statement(made.read(certificate)).words))
+    click.echo(f"now prove it: certattn check {shlex.quote(on_one_line(str(out)))}")
 
 
-def _mapping(path: Path) -> dict[str, Plain]:
+def _mapping(path: Path, out: Path) -> dict[str, Plain]:
     """A YAML file, read as strictly as a certificate."""
+    from certattn.provers.output import require_place
+
+    require_place(out, [path])
     plain = read_tree(path, DEFAULT_LIMITS).plain()
     return cast(dict[str, Plain], plain)
+
+
+@contextmanager
+def _blaming(path: Path, section: str) -> Iterator[None]:
+    """Errors in a section of the certificate are errors in the file that it was taken from."""
+    try:
+        yield
+    except MalformedError as error:
+        where = error.place.path
+        if where != section and not where.startswith(f"{section}."):
+            raise
+        place = Place(str(path), 0, where.removeprefix(section).removeprefix("."))
+        raise MalformedError(place, error.found, error.expected, error.hint) from None
 
 
 def _pairs(names: tuple[str, ...]) -> dict[str, str]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
+import signal
 import sys
+from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 import click
 
 from certattn._version import __version__
-from certattn.kernel.errors import CertattnError, NotProvedError
+from certattn.kernel.errors import CertattnError, LimitExceededError, NotProvedError
 
 # name -> (module, object, line of help). The line stands here so that --help loads no command.
 COMMANDS = {
@@ -24,7 +28,7 @@ COMMANDS = {
 
 EPILOG = """\b
 Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
-3 inconclusive; 4 a time or memory limit; 70 a bug; 130 interrupted.
+3 inconclusive; 4 a resource limit; 70 a bug; 130 interrupted.
 
 \b
 Shell completion (bash; zsh and fish likewise):
@@ -32,8 +36,22 @@ Shell completion (bash; zsh and fish likewise):
 """
 
 
+# Errors of the system that more room would mend.
+RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+
+
+class _OutputGoneError(Exception):
+    """A broken pipe, under a name that click does not turn into the exit status 1."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are needed."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _OutputGoneError from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -70,12 +88,13 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: the one place where errors become messages."""
+    """Run the command line as the program of this process and exit."""
+    _prepare_process()
     sys.exit(run(arguments))
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """The exit status of a command line."""
+    """The exit status of a command line: the one place where errors become messages."""
     try:
         result: Any = cli.main(args=arguments, prog_name="certattn", standalone_mode=False)
         sys.stdout.flush()
@@ -89,20 +108,57 @@ def run(arguments: list[str] | None = None) -> int:
         return _fail("interrupted", 130)
     except NotProvedError as error:
         return _fail(str(error), 1)
+    except LimitExceededError as error:
+        return _fail(str(error), 4)
     except CertattnError as error:
         return _fail(str(error), 2)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`); nothing is left to say to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except (_OutputGoneError, BrokenPipeError):
+        return _output_gone()
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            return _fail("no space left on the device", 4)
-        return _fail(f"{error.filename or 'input or output'}: {(error.strerror or str(error)).lower()}", 2)
+        place = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{place}{(error.strerror or str(error)).lower()}", 4 if error.errno in RESOURCES else 2)
     except MemoryError:
         return _fail("out of memory", 4)
+    except Exception as error:
+        from certattn.kernel.worker import bug
+
+        return _fail(bug(error), 70)
 
 
 def _fail(message: str, status: int) -> int:
-    click.echo(f"certattn: {message}", err=True)
+    from certattn.report.text import printable
+
+    click.echo(f"certattn: {printable(message)}", err=True)
     return status
+
+
+def _output_gone() -> int:
+    """The reader of our output has gone (`| head`): end as a program does that SIGPIPE ends."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            os.dup2(nothing, stream.fileno())
+    return 128 + signal.SIGPIPE
+
+
+def _prepare_process() -> None:
+    """Streams that cannot fail on what is printed; signals that end workers and clean up."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor is the closed one
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # File names need not be text in any encoding.
+            stream.reconfigure(errors="backslashreplace")
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no worker can be waited for
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _ended_by)
+
+
+def _ended_by(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

@@ -17,35 +17,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
-class Size(click.ParamType[int]):
+def size(value: str | int) -> int:
     """A number of bytes: 500M, 4G."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        text = str(value).lower().removesuffix("b")
-        unit = text[-1:] if text[-1:] in ("k", "m", "g") else ""
-        digits = text.removesuffix(unit) if unit else text
-        if not digits.isascii() or not digits.isdigit() or len(digits) > 18 or int(digits) == 0:
-            self.fail(f"{value!r} is not a size such as 500M or 4G", param, ctx)
-        return int(digits) * _UNITS[unit]
+    text = str(value).lower().removesuffix("b")
+    unit = text[-1:] if text[-1:] in ("k", "m", "g") else ""
+    digits = text.removesuffix(unit) if unit else text
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 18 or int(digits) == 0:
+        raise click.BadParameter(f"{value!r} is not a size such as 500M or 4G")
+    return int(digits) * _UNITS[unit]
 
 
 # Option, type, the field of Limits that it sets, help.
 _LIMITS = (
-    ("--max-document-bytes", Size(), "max_document_bytes", "Largest certificate file."),
+    ("--max-document-bytes", size, "max_document_bytes", "Largest certificate file."),
     ("--max-nodes", click.IntRange(1), "max_nodes", "Most values in a certificate file."),
     ("--max-depth", click.IntRange(1), "max_depth", "Deepest nesting in a certificate file."),
     ("--max-digits", click.IntRange(1), "max_digits", "Longest number, in characters."),
     ("--max-exponent", click.IntRange(1), "max_exponent", "Largest decimal or binary exponent."),
-    ("--max-tensor-bytes", Size(), "max_tensor_bytes", "Largest array file."),
+    ("--max-tensor-bytes", size, "max_tensor_bytes", "Largest array file."),
 )
 _CHECK_LIMITS = (
     ("--max-bits", click.IntRange(2), "max_bits", "Highest working precision."),
     ("--timeout", click.IntRange(1), "timeout_seconds", "Seconds for one certificate."),
-    ("--memory", Size(), "memory_bytes", "Memory for one certificate."),
+    ("--memory", size, "memory_bytes", "Memory for one certificate."),
 )
 
 
@@ -61,10 +55,11 @@ def checking_limits(command: F) -> F:
 
 def _limit_options(options: tuple[tuple[str, Any, str, str], ...], command: F) -> F:
     for name, kind, field, text in reversed(options):
-        default = getattr(DEFAULT_LIMITS, field)
-        command = click.option(name, field, type=kind, default=default, show_default=_shown(default), help=text)(
-            command
-        )
+        default, metavar = getattr(DEFAULT_LIMITS, field), "N"
+        if kind is size:
+            default, metavar = _shown(default), "SIZE"
+        add = click.option(name, field, type=kind, default=default, metavar=metavar, show_default=True, help=text)
+        command = add(command)
     return command
 
 

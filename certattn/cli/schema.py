@@ -18,4 +18,4 @@ def schema() -> None:
     """Print the JSON Schema of the certificate format, for editors."""
     from certattn.report.json_schema import json_schema
 
-    click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(json_schema(), indent=2))

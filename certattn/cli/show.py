@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from certattn.cli.options import reading_limits, root_option, take_limits
+from certattn.report.text import on_one_line, printable
 
 EPILOG = """\b
 Examples:
@@ -34,9 +35,9 @@ def show(certificate: str, form: str, root: Path | None, **limits: Any) -> None:
     problem = claim.read(loaded)
     statement = claim.statement(problem)
     if form == "json":
-        click.echo(json.dumps(loaded.plain, indent=2, ensure_ascii=False, sort_keys=True))
+        click.echo(json.dumps(loaded.plain, indent=2, sort_keys=True))
     elif form == "latex":
-        click.echo(statement.latex)
+        click.echo(printable(statement.latex))
     else:
         count = len(claim.names(problem))
         rows = [
@@ -45,14 +46,14 @@ def show(certificate: str, form: str, root: Path | None, **limits: Any) -> None:
             ("formula", statement.latex),
             ("to prove", f"{count} obligation{'s' if count != 1 else ''}; `certattn check` proves or refutes them"),
             ("statement", loaded.digest),
-            *((f"({key})", text) for key, text in loaded.provenance.items()),
+            *((f"({on_one_line(key)})", text) for key, text in loaded.provenance.items()),
         ]
         click.echo("\n".join(_row(label, text) for label, text in rows))
 
 
 def _row(label: str, text: str) -> str:
     return textwrap.fill(
-        " ".join(text.split()),
+        printable(" ".join(text.split())),
         100,
         initial_indent=f"{label:<13}",
         subsequent_indent=" " * 13,

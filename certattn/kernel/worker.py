@@ -1,46 +1,61 @@
 """Checks in processes of their own: a limit, a crash in native code or Ctrl-C never takes the run down.
 
-A worker reads, checks, and sends back one report as JSON. Whatever else happens to it (killed at
-the time limit, out of memory, an abort inside a library) becomes a report that does not verify.
+A worker is forked for each certificate; it reads, checks, writes one report as JSON and exits. Its
+report counts only if it is all that was sent and the process then ended with status 0. Whatever
+else happens (killed at the time limit, out of memory, an abort inside a library, garbage) becomes a
+report that does not verify.
 """
 
 from __future__ import annotations
 
+import fcntl
+import importlib
 import json
-import multiprocessing
 import os
+import re
+import resource
+import select
 import signal
+import sys
+import threading
 import time
+import traceback
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 from certattn.kernel.checker import CheckOptions, check_file
+from certattn.kernel.interrupts import uninterrupted
 from certattn.kernel.limits import Limits
 from certattn.kernel.verdict import Report, Verdict
 
-try:
-    import resource
-except ImportError:  # not a POSIX system: no memory limit there
-    resource = None  # type: ignore[assignment]
-
-_POLL_SECONDS = 1
-_MESSAGE_BYTES = 2**30
-_STDERR_BYTES = 4096
-
 Check = Callable[[Path, CheckOptions], Report]
 
+_POLL_MILLISECONDS = 200
+_CHUNK = 2**16
+_REPORT_BYTES = 2**28
+_STDERR_BYTES = 4096
+_MOST_DESCRIPTORS = 2**16
+# What exhausted memory looks like in Python, FLINT, OpenBLAS and the dynamic linker.
+_OUT_OF_MEMORY = re.compile("MemoryError|allocate memory|memory allocation|out of memory|failed to map segment", re.I)
 
-@dataclass
-class _Running:
+
+@dataclass(eq=False)
+class _Worker:
+    """A process and its pipes; `report` is what it has sent so far."""
+
     index: int
     path: Path
-    process: Any
-    results: Connection
+    pid: int
+    results: int
     stderr: int
     started: int
+    report: bytearray = field(default_factory=bytearray)
+    sending: bool = True
+    ended: bool = False
+    exit_code: int | None = None
 
 
 def check_files(
@@ -50,120 +65,206 @@ def check_files(
     jobs: int = 1,
     check: Check = check_file,
     started: Callable[[Path], None] = lambda path: None,
+    waited: Callable[[], None] = lambda: None,
 ) -> Generator[Report, None, None]:
     """Check every file, `jobs` at a time; reports come in the order of `paths`.
 
+    `started` is called with each path, `waited` about five times a second, to show progress.
     Closing the iterator, or an exception such as KeyboardInterrupt, ends all workers.
     """
     waiting = list(enumerate(paths))[::-1]
-    running: dict[Connection, _Running] = {}
+    running: list[_Worker] = []
     done: dict[int, Report] = {}
     following = 0
     try:
         while waiting or running:
             while waiting and len(running) < max(1, jobs):
                 index, path = waiting.pop()
-                started(path)
-                worker = _start(index, path, options, check)
-                running[worker.results] = worker
-            for worker in _finished(running, options.limits):
-                del running[worker.results]
-                done[worker.index] = _collect(worker, options.limits)
+                try:
+                    with uninterrupted():
+                        running.append(_start(index, path, options, check))
+                except OSError as error:
+                    # Too many processes or open files: go on when another worker has ended.
+                    if running:
+                        waiting.append((index, path))
+                        break
+                    done[index] = _not_started(path, error)
+                else:
+                    started(path)
+            for worker in _ended(running, options.limits):
+                with uninterrupted():
+                    running.remove(worker)
+                    done[worker.index] = _report(worker, options.limits)
+            waited()
             while following in done:
                 yield done.pop(following)
                 following += 1
     finally:
-        for worker in running.values():
-            _end(worker)
+        while running:
+            try:
+                with uninterrupted():
+                    while running:
+                        _end(running.pop())
+            except KeyboardInterrupt:
+                continue  # a second Ctrl-C; the first is being dealt with
 
 
-def _start(index: int, path: Path, options: CheckOptions, check: Check) -> _Running:
-    context: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    read_stderr, write_stderr = os.pipe()
-    # A full pipe must not block a worker that complains a lot.
-    os.set_blocking(write_stderr, False)
-    process = context.Process(target=_work, args=(path, options, check, sender, write_stderr), daemon=True)
-    process.start()
-    sender.close()
-    os.close(write_stderr)
-    return _Running(index, path, process, receiver, read_stderr, time.monotonic_ns())
+# -- the life of a worker process
 
 
-def _work(path: Path, options: CheckOptions, check: Check, results: Connection, stderr: int) -> None:
-    """The life of a worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    if hasattr(os, "fork"):
-        os.dup2(stderr, 2)
-    _limit_memory(options.limits.memory_bytes)
-    before = time.perf_counter_ns()
+def _start(index: int, path: Path, options: CheckOptions, check: Check) -> _Worker:
+    """Raises OSError where the system has no process or no file descriptors left."""
+    if threading.active_count() > 1:
+        # A thread that is importing meanwhile leaves its lock locked in the worker for ever: what
+        # the worker of a threaded program needs must be there before.
+        importlib.import_module("certattn.kernel.document.bit_patterns")
+    pipes: list[int] = []
     try:
-        report = check(path, options)
-    except MemoryError:
-        report = _memory_report(path, options.limits)
-    except RecursionError:
-        report = Report(str(path), Verdict.ERROR, reason="a bug in certattn: recursion without end")
-    except Exception as error:
-        where = _innermost_line(error)
-        reason = f"a bug in certattn: {type(error).__name__}: {error} ({where}); please report it"
-        report = Report(str(path), Verdict.ERROR, reason=reason)
-    total = {**report.nanoseconds, "total": time.perf_counter_ns() - before}
-    results.send_bytes(json.dumps(replace(report, nanoseconds=total).to_dict()).encode())
-    results.close()
+        pipes += os.pipe()
+        pipes += os.pipe()
+        pid = os.fork()
+    except OSError:
+        _close(*pipes)
+        raise
+    results, report, stderr, complaint = pipes
+    if pid == 0:
+        _work(path, options, check, report, complaint)
+    _close(report, complaint)
+    os.set_blocking(results, False)
+    os.set_blocking(stderr, False)
+    return _Worker(index, path, pid, results, stderr, time.monotonic_ns())
 
 
-def _limit_memory(limit: int) -> None:
-    if resource is None:
-        return
+def _work(path: Path, options: CheckOptions, check: Check, results: int, stderr: int) -> NoReturn:
+    """Check, send the report and exit; nothing of the parent's program runs after it."""
+    status = 1
+    try:
+        results = _isolate(options.limits, results, stderr)
+        before = time.perf_counter_ns()
+        report = _checked(path, options, check)
+        total = {**report.nanoseconds, "total": time.perf_counter_ns() - before}
+        content = json.dumps(replace(report, nanoseconds=total).to_dict()).encode("ascii")
+        with open(results, "wb") as file:
+            file.write(content)
+        status = 0
+    except BaseException as error:
+        os.write(2, f"{type(error).__name__}: {error}".encode("utf-8", "backslashreplace")[:_STDERR_BYTES])
+    finally:
+        os._exit(status)
+
+
+def _isolate(limits: Limits, results: int, stderr: int) -> int:
+    """Leave nothing of the parent's files, terminal, signals and memory to the worker; its new `results`."""
+    first, second = sorted((results, stderr))
+    for start, stop in ((3, first), (first + 1, second), (second + 1, _MOST_DESCRIPTORS)):
+        os.closerange(start, stop)
+    # The parent may have had no standard streams, so that the pipes have their numbers.
+    results, stderr = (fcntl.fcntl(number, fcntl.F_DUPFD, 3) for number in (results, stderr))
+    os.dup2(stderr, 1)
+    os.dup2(stderr, 2)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
+    os.set_blocking(stderr, False)  # one that complains a lot must not wait to be read
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(name, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    # If the parent is killed, nobody else ends this worker.
+    signal.alarm(min(limits.timeout_seconds + 60, 10**9))
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    allowed = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
+    allowed = limits.memory_bytes if hard == resource.RLIM_INFINITY else min(limits.memory_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (min(allowed, sys.maxsize), hard))
+    return results
 
 
-def _innermost_line(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return "nowhere"
-    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-
-
-def _finished(running: dict[Connection, _Running], limits: Limits) -> list[_Running]:
-    """Workers that have sent something, died or are over time; waits a moment for one."""
-    ready = set(wait(list(running), timeout=_POLL_SECONDS))
-    now = time.monotonic_ns()
-    deadline = limits.timeout_seconds * 10**9
-    return [w for c, w in running.items() if c in ready or now - w.started > deadline]
-
-
-def _collect(worker: _Running, limits: Limits) -> Report:
-    path = str(worker.path)
+def _checked(path: Path, options: CheckOptions, check: Check) -> Report:
     try:
-        if worker.results.poll() is not True:
-            reason = f"stopped after {limits.timeout_seconds} s (--timeout)"
-            return Report(path, Verdict.INCONCLUSIVE, reason=reason, limit="time")
-        report = Report.from_dict(json.loads(worker.results.recv_bytes(_MESSAGE_BYTES)))
-        return report if report.path == path else Report(path, Verdict.ERROR, reason="a report of another file")
-    except (EOFError, OSError):
-        return _death(worker, limits)
-    finally:
-        _end(worker)
+        return check(path, options)
+    except Exception as error:
+        if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
+            return _memory_report(path, options.limits)
+        return Report(str(path), Verdict.ERROR, reason=bug(error))
 
 
-def _death(worker: _Running, limits: Limits) -> Report:
+def bug(error: BaseException) -> str:
+    """What is said of an exception that nobody expected, with the file and line that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"a bug in certattn: {type(error).__name__}: {error}{where}; please report it"
+
+
+# -- the parent's side
+
+
+def _ended(running: list[_Worker], limits: Limits) -> list[_Worker]:
+    """Workers that have ended, are over time or send without end; waits a moment for one."""
+    poll = select.poll()
+    sending = [worker.results for worker in running if worker.sending]
+    for results in sending:
+        poll.register(results, select.POLLIN)
+    # A worker that has closed its pipe is about to exit.
+    poll.poll(_POLL_MILLISECONDS if len(sending) == len(running) else 1)
+    return [worker for worker in running if _has_ended(worker, limits)]
+
+
+def _has_ended(worker: _Worker, limits: Limits) -> bool:
+    # In this order: what a process wrote before it ended is in the pipe when it is found ended.
+    _notice_exit(worker)
+    over_time = time.monotonic_ns() - worker.started > limits.timeout_seconds * 10**9
+    with suppress(BlockingIOError):
+        while worker.sending and len(worker.report) <= _REPORT_BYTES:
+            chunk = os.read(worker.results, _CHUNK)
+            worker.report += chunk
+            worker.sending = bool(chunk)
+    return worker.ended or over_time or len(worker.report) > _REPORT_BYTES
+
+
+def _notice_exit(worker: _Worker) -> None:
+    try:
+        pid, status = os.waitpid(worker.pid, os.WNOHANG)
+    except ChildProcessError:
+        worker.ended = True  # somebody else has waited for it, so its exit status is not known
+        return
+    if pid == worker.pid:
+        worker.ended, worker.exit_code = True, os.waitstatus_to_exitcode(status)
+
+
+def _report(worker: _Worker, limits: Limits) -> Report:
+    """What a worker that has ended, or is over a limit, has to say. Ends it."""
+    path, ended, said = str(worker.path), worker.ended, b""
+    with suppress(BlockingIOError):
+        said = os.read(worker.stderr, _STDERR_BYTES)
+    _end(worker)
+    if len(worker.report) > _REPORT_BYTES:
+        return Report(path, Verdict.ERROR, reason=f"the worker process sent over {_REPORT_BYTES} bytes")
+    if not ended:
+        reason = f"stopped at the time limit of {limits.timeout_seconds} s (--timeout)"
+        return Report(path, Verdict.INCONCLUSIVE, reason=reason, limit="time")
+    if worker.exit_code != 0 or not worker.report:
+        return _death(worker, said.decode("utf-8", "replace").strip(), limits)
+    try:
+        report = Report.from_dict(json.loads(worker.report.decode("ascii")))
+    except Exception as error:
+        reason = f"the worker process did not send one report ({type(error).__name__}: {error})"
+        return Report(path, Verdict.ERROR, reason=reason)
+    if report.path != path:
+        return Report(path, Verdict.ERROR, reason=f"the worker process sent a report of another file, {report.path!r}")
+    return report
+
+
+def _death(worker: _Worker, said: str, limits: Limits) -> Report:
     """The report of a worker that ended without one."""
-    worker.process.join()
-    code = worker.process.exitcode
-    said = os.read(worker.stderr, _STDERR_BYTES).decode("utf-8", "replace").strip()
-    # FLINT aborts where it cannot allocate; Python says MemoryError even while starting up.
-    if "allocate memory" in said or "MemoryError" in said or "out of memory" in said.lower():
+    if _OUT_OF_MEMORY.search(said):
         return _memory_report(worker.path, limits)
-    how = signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
-    last = f": {said.splitlines()[-1][:200]}" if said else ""
-    reason = f"the worker process died ({how}{last})"
+    code, last = worker.exit_code, f": {said.splitlines()[-1][:200]}" if said else ""
+    how = f"exit status {'unknown' if code is None else code}"
+    if code is not None and code < 0:
+        how = f"signal {-code}, {signal.strsignal(-code)}"
+    reason = f"the worker process ended without a report ({how}{last})"
+    if code == -signal.SIGKILL:
+        reason += "; the machine may have run out of memory: try --jobs 1 or a lower --memory"
     return Report(str(worker.path), Verdict.ERROR, reason=reason)
 
 
@@ -172,8 +273,22 @@ def _memory_report(path: Path, limits: Limits) -> Report:
     return Report(str(path), Verdict.INCONCLUSIVE, reason=reason, limit="memory")
 
 
-def _end(worker: _Running) -> None:
-    worker.process.kill()
-    worker.process.join()
-    worker.results.close()
-    os.close(worker.stderr)
+def _not_started(path: Path, error: OSError) -> Report:
+    reason = f"no process could be started for it ({(error.strerror or str(error)).lower()})"
+    return Report(str(path), Verdict.INCONCLUSIVE, reason=reason, limit="processes")
+
+
+def _end(worker: _Worker) -> None:
+    """Kill the process if it is there still, wait for it, close its pipes."""
+    if not worker.ended:
+        with suppress(ProcessLookupError):
+            os.kill(worker.pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(worker.pid, 0)
+        worker.ended = True
+    _close(worker.results, worker.stderr)
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)

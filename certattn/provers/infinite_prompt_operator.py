@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
@@ -19,7 +19,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.provers.output import provenance, write_certificate
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import nearest, upper_rational
 
 RADIUS = "1e-15"
@@ -41,8 +41,10 @@ def generate(
 
     Raises UsageError, MalformedError, NotProvedError.
     """
+    require_place(out, [])
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
-    truth = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    with not_yet_written(out):
+        truth = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
     asserts: dict[str, Plain] = {}
     if truth.affine is not None:
         asserts["operator"] = {"matrix": _rows(truth.affine.matrix), "offset": _row(truth.affine.offset)}
@@ -53,7 +55,7 @@ def generate(
         asserts["values"] = _values(truth, points, _positive(radius))
     certificate["asserts"] = asserts
     certificate["provenance"] = provenance(note)
-    return write_certificate(certificate, out)
+    return write_certificate(certificate, CLAIM, out)
 
 
 def _points(queries: Sequence[Sequence[str]], dimension: int) -> list[list[fmpq]]:
@@ -87,23 +89,35 @@ def _values(truth: Given, points: list[list[fmpq]], radius: fmpq) -> list[Plain]
     places = 1
     while fmpq(10) ** -places > radius:
         places += 1
-    found: list[Plain] = []
     origin = ExactMatrix.zero(1, truth.weights.output_dimension)
-    with working_precision(max(_BITS, 8 * places)):
-        values = truth.truth.from_point(origin, ExactMatrix.rational(points))
-        for point, value in zip(points, values, strict=True):
-            rounded = [nearest(entry, places) for entry in value]
-            errors = [upper_rational(abs(entry - exact)) for entry, exact in zip(value, rounded, strict=True)]
-            if max(errors) > radius:
-                shown = ", ".join(format_rational(entry) for entry in point)
-                raise NotProvedError(f"T at ({shown}) could not be enclosed within {format_rational(radius)}")
+    bits = max(_BITS, 8 * places)
+    found: list[Plain] = []
+    while len(found) < len(points):
+        point = points[len(found)]
+        with working_precision(bits):
+            (value,) = truth.truth.from_point(origin, ExactMatrix.row_vector(point))
+            stated = [_within(entry, places, radius) for entry in value]
+        shown = [format_rational(entry) for entry in point]
+        if all(text is not None for text in stated):
             texts: dict[str, Plain] = {
-                "query": [format_rational(entry) for entry in point],
-                "value": [format_rational(entry) for entry in rounded],
+                "query": list(shown),
+                "value": [text for text in stated if text is not None],
                 "radius": format_rational(radius),
             }
             found.append(texts)
+        elif bits < DEFAULT_LIMITS.max_bits:
+            bits *= 2
+        else:
+            raise NotProvedError(f"T at ({', '.join(shown)}) could not be enclosed within {format_rational(radius)}")
     return found
+
+
+def _within(value: arb, places: int, radius: fmpq) -> str | None:
+    """A decimal with so many places that is surely within the radius of the ball's number, if there is one."""
+    if value.is_finite() is not True:
+        return None
+    rounded = nearest(value, places)
+    return format_rational(rounded) if upper_rational(abs(value - rounded)) <= radius else None
 
 
 def _pushforward(law: Gaussian, affine: AffineMap) -> dict[str, Plain]:

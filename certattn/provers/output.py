@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from certattn._version import __version__
+from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import Certificate, loads
+from certattn.kernel.document.regular_files import reason
+from certattn.kernel.document.tensor_files import SUFFIXES as ARRAY_SUFFIXES
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text, write_atomically
-from certattn.kernel.errors import UsageError
+from certattn.kernel.errors import LimitExceededError, MalformedError, Place, UsageError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def provenance(note: str) -> dict[str, Plain]:
@@ -17,12 +25,48 @@ def provenance(note: str) -> dict[str, Plain]:
     return {**made, "generator": f"certattn {__version__}"}
 
 
-def write_certificate(certificate: dict[str, Plain], out: Path) -> Certificate:
+def require_place(out: Path, inputs: Sequence[Path]) -> None:
+    """Refuse a place where the certificate cannot be written, before any work is done. Raises UsageError."""
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent}: no such folder")
+    if out.suffix in ARRAY_SUFFIXES:
+        raise UsageError(
+            f"{out}: a certificate is a YAML file; expected a name such as {out.with_suffix('.yaml').name}"
+        )
+    if out.is_symlink():
+        # It may be /dev/stdout, which leads to a file of the shell's.
+        raise UsageError(f"{out}: a link would be replaced; name the file that it leads to")
+    if out.exists() and not out.is_file():
+        raise UsageError(f"{out}: there is something that is not a file; choose another name for -o")
+    for path in inputs:
+        if out.exists() and path.exists() and out.samefile(path):
+            raise UsageError(f"{out} is an input and would be overwritten; choose another name for -o")
+
+
+@contextmanager
+def not_yet_written(out: Path) -> Iterator[None]:
+    """Errors in a draft are no errors in a line of the file `out`, which is not there or holds something else."""
+    try:
+        yield
+    except MalformedError as error:
+        place = Place(f"{out} (not written)", 0, error.place.path)
+        raise MalformedError(place, error.found, error.expected, error.hint) from None
+
+
+def write_certificate(certificate: dict[str, Plain], claim: AnyClaim, out: Path) -> Certificate:
     """Write the file, whole or not at all, and return it as the checker will read it."""
     text = to_text(certificate)
-    written = loads(text, out)
-    try:
-        write_atomically(out, text.encode())
-    except OSError as error:
-        raise UsageError(f"{out}: cannot be written ({(error.strerror or str(error)).lower()})") from None
+    with not_yet_written(out):
+        written = loads(text, out)
+        claim.read(written)
+    write_file(out, text.encode())
     return written
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all. Raises UsageError, and LimitExceededError on a full disk."""
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        kind = LimitExceededError if error.errno in _FULL else UsageError
+        raise kind(f"{path}: cannot be written ({reason(error)})") from None

@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import NORMS, working_precision
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.claims.output_deviation import CLAIM, Problem
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.quoting import listed
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.provers.array_inputs import ArrayFile, open_array_file, placed
-from certattn.provers.output import provenance, write_certificate
+from certattn.provers.array_files import open_array_file
+from certattn.provers.array_inputs import InFile, Source, placed
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
 
 DIGITS = 6
@@ -64,7 +67,9 @@ def generate(
     """
     if norm not in NORMS:
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
-    with placed(out, _sources(source, names or {}, arrays), data) as references:
+    require_place(out, [Path(source)] if source is not None else [])
+    sources = _sources(source, names or {}, arrays)
+    with not_yet_written(out), placed(out, sources, data) as references:
         if query_rows is not None:
             references["queries"]["rows"] = query_rows
         given: dict[str, Plain] = {**references, "scale": scale}
@@ -77,11 +82,14 @@ def _write(
 ) -> Certificate:
     """Enclose the deviations, state the bounds, write the file."""
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
-    draft: dict[str, Plain] = {**certificate, "asserts": {"deviation": {"norm": norm, "at_most": at_most or "0"}}}
+    draft: dict[str, Plain] = {
+        **certificate,
+        "asserts": {"deviation": {"norm": norm, "at_most": "0" if at_most is None else at_most}},
+    }
     problem = CLAIM.read(loads(to_text(draft), out))
     bounds, bits = _upper_bounds(problem)
     asserts: dict[str, Plain] = {"norm": norm}
-    asserts["at_most"] = at_most or format_rational(round_up(max(bounds), DIGITS))
+    asserts["at_most"] = format_rational(round_up(max(bounds), DIGITS)) if at_most is None else at_most
     if at_most is not None and problem.bounds.at_most is not None and max(bounds) > problem.bounds.at_most:
         worst = bounds.index(max(bounds))
         found = arb(max(bounds)).str(10, radius=False)
@@ -92,7 +100,7 @@ def _write(
     if bits != _BITS[0]:
         certificate["witness"] = {"bits": str(bits)}
     certificate["provenance"] = provenance(note)
-    return write_certificate(certificate, out)
+    return write_certificate(certificate, CLAIM, out)
 
 
 def _upper_bounds(problem: Problem) -> tuple[list[fmpq], int]:
@@ -111,35 +119,29 @@ def _sharp(deviation: arb) -> bool:
     return deviation.is_finite() and (deviation.rel_accuracy_bits() > 4 * DIGITS or deviation < arb(2) ** -200)
 
 
-def _sources(
-    source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]
-) -> dict[str, Any | tuple[ArrayFile, str | None]]:
-    known = set(KEY_VALUE) | set(TOKENS) | set(OPTIONAL)
-    unknown = (set(arrays) | set(names)) - known
+def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
+    """The arrays of one of the two forms, by field. Raises UsageError where neither is whole."""
+    known = (*dict.fromkeys(KEY_VALUE + TOKENS), *OPTIONAL)
+    unknown = (set(arrays) | set(names)) - set(known)
     if unknown:
-        raise UsageError(f"unknown arrays {', '.join(sorted(unknown))}; known are {', '.join(sorted(known))}")
-    found: dict[str, Any] = {}
+        raise UsageError(f"unknown arrays {listed(sorted(unknown))}; expected {', '.join(known)}")
+    found: dict[str, Source] = {}
+    holds = "no file was given"
     if source is not None:
         file = open_array_file(Path(source))
-        if None in file.arrays:
-            raise UsageError(f"{source}: one array is not enough; expected a .npz or .safetensors file")
-        for field in sorted(known):
+        holds = f"{source} holds {file.listed()}"
+        for field in known:
             name = names.get(field, field)
-            if name in file.arrays:
-                found[field] = (file, name)
+            if name in file.headers:
+                found[field] = InFile(file, name)
             elif field in names:
-                raise UsageError(f"{source}: no array {name!r}; it holds {_listed(file)}")
-    found.update(arrays)
+                raise UsageError(f"{source}: no array {name!r}; it holds {file.listed()}")
+    found.update({field: np.asarray(array) for field, array in arrays.items()})
     for wanted in (KEY_VALUE, TOKENS):
         if all(field in found for field in wanted):
             order = [*wanted, *(f for f in OPTIONAL if f in found and wanted is TOKENS)]
             return {field: found[field] for field in order}
-    where = f"{source} holds {_listed(open_array_file(Path(source)))}" if source else "given"
     raise UsageError(
-        f"expected arrays {', '.join(KEY_VALUE)}, or {', '.join(TOKENS)} with K, Q, V or U, V; {where}. "
+        f"expected arrays {', '.join(KEY_VALUE)}, or {', '.join(TOKENS)} with K, Q, V or U, V; {holds}. "
         "Arrays of other names: --array keys=NAME"
     )
-
-
-def _listed(file: ArrayFile) -> str:
-    return ", ".join(str(name) for name in file.arrays) or "no arrays"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from xml.etree import ElementTree
 
 from certattn._version import __version__
 from certattn.kernel.verdict import Report, Verdict, exit_status
+
+# Something was checked and does not hold or is not known to; everything else is an error.
+_FAILURES = (Verdict.REFUTED, Verdict.REJECTED, Verdict.INCONCLUSIVE)
 
 
 def as_json(reports: Sequence[Report]) -> str:
@@ -17,7 +21,8 @@ def as_json(reports: Sequence[Report]) -> str:
         "exit_status": exit_status(reports),
         "reports": [report.to_dict() for report in reports],
     }
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    # ASCII, with escapes: it is the same for every locale, and holds file names that are no text.
+    return json.dumps(content, indent=2)
 
 
 def as_github(reports: Sequence[Report]) -> str:
@@ -38,9 +43,9 @@ def as_github(reports: Sequence[Report]) -> str:
 
 def as_junit(reports: Sequence[Report]) -> str:
     """JUnit XML: a test case per certificate; what is not verified is a failure or an error."""
-    failures = [r for r in reports if r.verdict in (Verdict.REFUTED, Verdict.REJECTED, Verdict.INCONCLUSIVE)]
-    errors = [r for r in reports if r.verdict in (Verdict.MALFORMED, Verdict.ERROR)]
-    numbers = {"tests": str(len(reports)), "failures": str(len(failures)), "errors": str(len(errors))}
+    failures = sum(report.verdict in _FAILURES for report in reports)
+    errors = sum(report.verdict is not Verdict.VERIFIED for report in reports) - failures
+    numbers = {"tests": str(len(reports)), "failures": str(failures), "errors": str(errors)}
     suites = ElementTree.Element("testsuites", numbers)
     suite = ElementTree.SubElement(suites, "testsuite", {"name": "certattn", **numbers})
     for report in reports:
@@ -48,14 +53,18 @@ def as_junit(reports: Sequence[Report]) -> str:
         name = {"classname": report.claim or "certificate", "name": _xml(report.path), "time": time}
         case = ElementTree.SubElement(suite, "testcase", name)
         if report.verdict is not Verdict.VERIFIED:
-            tag = "failure" if report in failures else "error"
+            tag = "failure" if report.verdict in _FAILURES else "error"
             problem = ElementTree.SubElement(case, tag, {"type": report.verdict.value, "message": _xml(report.reason)})
             problem.text = _xml("\n".join((report.statement, *report.findings, report.reason)))
         else:
             ElementTree.SubElement(case, "system-out").text = _xml("\n".join((report.statement, *report.findings)))
     ElementTree.indent(suites)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode")
+    # ASCII, with character references, so that the encoding of the terminal or pipe does not matter.
+    document: bytes = ElementTree.tostring(suites, encoding="us-ascii", xml_declaration=True)
+    return document.decode("ascii")
 
+
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 FORMATS: Mapping[str, Callable[[Sequence[Report]], str]] = {
     "json": as_json,
@@ -65,6 +74,8 @@ FORMATS: Mapping[str, Callable[[Sequence[Report]], str]] = {
 
 
 def _data(text: str) -> str:
+    # Names that are no text come as lone surrogates, which no encoding holds.
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -73,5 +84,5 @@ def _property(text: str) -> str:
 
 
 def _xml(text: str) -> str:
-    """Without the control characters that XML cannot hold."""
-    return "".join(c if c in "\t\n" or 0x20 <= ord(c) <= 0xD7FF or ord(c) >= 0xE000 else "\ufffd" for c in text)
+    """With U+FFFD for what XML cannot hold: control characters, surrogates, U+FFFE and U+FFFF."""
+    return _NOT_XML.sub("\ufffd", text)

@@ -7,6 +7,10 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+from certattn.report.text import on_one_line
+
+_NAME = 40
+
 
 class Progress:
     """How many of `total` certificates are done, and which was begun last."""
@@ -14,8 +18,9 @@ class Progress:
     def __init__(self, total: int) -> None:
         self._total = total
         self._done = 0
-        self._shown = False
-        self._start = time.monotonic()
+        self._current = ""
+        self._said: int | None = None  # the seconds in the line that is shown, if one is
+        self._start = time.monotonic_ns()
         self._enabled = total > 0 and sys.stderr.isatty()
 
     def __enter__(self) -> Progress:
@@ -27,19 +32,31 @@ class Progress:
         self.clear()
 
     def started(self, path: Path) -> None:
-        if self._enabled:
-            spent = time.monotonic() - self._start
-            self.clear()
-            sys.stderr.write(f"[{self._done}/{self._total}] {spent:.0f} s  checking {path.name[:60]}")
-            sys.stderr.flush()
-            self._shown = True
+        self._current = on_one_line(path.name)[:_NAME]
+        self._show()
+
+    def waited(self) -> None:
+        """Some time has passed: the clock goes on."""
+        if self._seconds() != self._said:
+            self._show()
 
     def finished(self) -> None:
         self._done += 1
 
     def clear(self) -> None:
         """Take the line away, so that a result can be printed in its place."""
-        if self._shown:
+        if self._said is not None:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
-            self._shown = False
+            self._said = None
+
+    def _show(self) -> None:
+        if not self._enabled:
+            return
+        self.clear()
+        self._said = self._seconds()
+        sys.stderr.write(f"[{self._done}/{self._total}] {self._said} s  checking {self._current}")
+        sys.stderr.flush()
+
+    def _seconds(self) -> int:
+        return (time.monotonic_ns() - self._start) // 10**9

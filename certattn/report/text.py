@@ -23,17 +23,31 @@ _MARKS = {"proved": "+", "refuted": "x", "undecided": "?"}
 
 def text_of(report: Report, *, color: bool) -> str:
     """The verdict, what was proved, with which arithmetic, how sharply, in what time."""
-    head = _paint(report.verdict.value, report.verdict, color)
-    lines = [f"{head}  {report.path}"]
+    lines: list[str] = []
     for text in (report.statement, *report.findings):
         lines += _indented(text)
     if report.reason:
-        lines += [f"  {line}" for line in report.reason.splitlines()]
+        # The headline has said which file, where the reason has no line of it to add.
+        reason = report.reason.removeprefix(f"{report.path}\n")
+        lines += [f"  {line}" for line in printable(reason).split("\n")]
     if report.claim:
-        lines.append(f"  {_proof(report)}")
+        lines += _indented(_proof(report))
         lines.append(f"  statement {report.digest}")
     lines += [_obligation(obligation) for obligation in report.obligations]
-    return "\n".join(lines) + "\n"
+    head = f"{_paint(report.verdict.value, report.verdict, color)}  {on_one_line(report.path)}"
+    return "\n".join((head, *map(on_one_line, lines))) + "\n"
+
+
+def printable(text: str) -> str:
+    """Text that may go to a terminal: control characters and broken Unicode as escapes.
+
+    Paths and texts in files are chosen by strangers: they must not colour, overwrite or forge lines.
+    """
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def on_one_line(text: str) -> str:
+    return printable(text).replace("\n", "\\n")
 
 
 def summary_line(reports: Sequence[Report], expected: int, *, color: bool) -> str:

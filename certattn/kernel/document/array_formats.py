@@ -10,16 +10,19 @@ import io
 import json
 import math
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, TypeGuard
 
+from certattn.kernel.document.quoting import listed, quote
+
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_HEADER = re.compile(
     r"\{\s*'descr':\s*(?P<descr>'[^']*'|\[.*\]),\s*'fortran_order':\s*(?P<fortran>True|False),"
-    r"\s*'shape':\s*\((?P<shape>[0-9, ]*)\),?\s*\}\s*",
+    r"\s*'shape':\s*\((?P<shape>|[0-9]+,|[0-9]+(?:, ?[0-9]+)+,?)\),?\s*\}\s*",
     re.ASCII | re.DOTALL,
 )
 _NPY_DTYPES = {
@@ -39,7 +42,14 @@ _SIZES = {
 }  # fmt: skip
 DTYPES = tuple(_SIZES)
 _MAX_NPY_HEADER = 2**16
-_MAX_SAFETENSORS_HEADER = 2**24
+_MAX_SAFETENSORS_HEADER = 2**23
+_MAX_ZIP_READ = 2**23
+_CHUNK = 2**20
+# All that zipfile, zlib and struct raise for bytes that make no sense.
+_ZIP_ERRORS = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError,
+    OverflowError, LookupError,
+)  # fmt: skip
 
 Stated = tuple[str, tuple[int, ...]]
 
@@ -77,7 +87,7 @@ def locate(suffix: str, content: bytes, size: int, array: str | None, stated: St
     if suffix == ".safetensors":
         return _locate_safetensors(content, size, _named(array, "safetensors"), stated)
     if array is not None:
-        raise ArrayFormatError(f"array: {array!r}", "no array name: a .npy file holds one array")
+        raise ArrayFormatError(f"array: {quote(array)}", "no array name: a .npy file holds one array")
     return _locate_npy(content, size, stated)
 
 
@@ -114,7 +124,7 @@ def _npy_header(take: Callable[[int, int], bytes], stated: Stated) -> int | None
         raise ArrayFormatError("a file that does not begin as .npy files do", "a .npy array")
     if len(start) < 12:
         return None
-    if start[6] not in (1, 2, 3):
+    if start[6] not in (1, 2, 3) or start[7] != 0:
         raise ArrayFormatError(f".npy format {start[6]}.{start[7]}", "format 1.0, 2.0 or 3.0")
     prefix = 10 if start[6] == 1 else 12
     length = int.from_bytes(start[8:prefix], "little")
@@ -133,13 +143,10 @@ def _npy_header(take: Callable[[int, int], bytes], stated: Stated) -> int | None
 
 
 def _shape_of(text: str) -> list[int]:
-    items = [item.strip() for item in text.split(",")]
+    items = text.rstrip(",").split(",") if text else []
     if any(len(item) > 20 for item in items):
         raise ArrayFormatError("a .npy header with a huge shape", "a plain .npy header")
-    try:
-        return [int(item) for item in items if item]
-    except ValueError:
-        raise ArrayFormatError("a .npy header with a broken shape", "a plain .npy header") from None
+    return [int(item) for item in items]
 
 
 def _npy_dtype(descr: str) -> str:
@@ -147,19 +154,19 @@ def _npy_dtype(descr: str) -> str:
     if name in _NPY_DTYPES:
         return _NPY_DTYPES[name]
     if name.startswith(">"):
-        raise ArrayFormatError(
-            f"big-endian numbers ({name})", "little-endian numbers", "save array.astype(array.dtype.newbyteorder('<'))"
-        )
+        hint = "save array.astype(array.dtype.newbyteorder('<'))"
+        raise ArrayFormatError(f"big-endian numbers ({quote(name)})", "little-endian numbers", hint)
     if "O" in name or name.startswith("["):
         raise ArrayFormatError("an array of Python objects or records", "an array of plain numbers")
-    raise ArrayFormatError(f"numbers of the numpy type {name[:40]!r}", f"one of {', '.join(DTYPES)}")
+    raise ArrayFormatError(f"numbers of the numpy type {quote(name)}", f"one of {', '.join(DTYPES)}")
 
 
 def _compare(dtype: str, shape: list[int], stated: Stated) -> None:
     if dtype != stated[0]:
         raise ArrayFormatError(f"dtype {dtype} in the file", f"dtype {stated[0]}, as stated")
     if shape != list(stated[1]):
-        raise ArrayFormatError(f"shape {shape} in the file", f"shape {list(stated[1])}, as stated")
+        shown = str(shape) if len(shape) < 10 else f"{len(shape)} extents"
+        raise ArrayFormatError(f"shape {shown} in the file", f"shape {list(stated[1])}, as stated")
 
 
 # -- npz
@@ -168,17 +175,26 @@ def _compare(dtype: str, shape: list[int], stated: Stated) -> None:
 def _locate_npz(content: bytes, array: str, stated: Stated) -> Layout:
     member = f"{array}.npy"
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with zipfile.ZipFile(_BoundedReads(content)) as archive:
             infos = [info for info in archive.infolist() if info.filename == member]
             if len(infos) != 1:
-                names = ", ".join(sorted(i.filename.removesuffix(".npy") for i in archive.infolist())[:20])
-                raise ArrayFormatError(f"{len(infos)} arrays named {array!r}; the file has {names}", "exactly one")
+                names = listed(sorted(info.filename.removesuffix(".npy") for info in archive.infolist()))
+                raise ArrayFormatError(f"{len(infos)} arrays named {quote(array)}; the file has {names}", "exactly one")
             if infos[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ArrayFormatError("an unusual zip compression", "an .npz file as numpy.savez writes it")
             with archive.open(infos[0]) as stream:
                 return _unpack(stream, stated)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        raise ArrayFormatError(f"a broken .npz file ({error})", "a zip archive of .npy arrays") from None
+    except _ZIP_ERRORS as error:
+        raise ArrayFormatError(f"a broken .npz file ({quote(str(error))})", "a zip archive of .npy arrays") from None
+
+
+class _BoundedReads(io.BytesIO):
+    """Bytes that zipfile reads in small pieces: the one long read would be that of a huge directory."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > _MAX_ZIP_READ:
+            raise ValueError(f"a directory of {size} bytes")
+        return super().read(size)
 
 
 def _unpack(stream: IO[bytes], stated: Stated) -> Layout:
@@ -186,7 +202,7 @@ def _unpack(stream: IO[bytes], stated: Stated) -> Layout:
     head = bytearray()
 
     def take(start: int, stop: int) -> bytes:
-        while len(head) < stop and (more := stream.read(stop - len(head))):
+        while len(head) < stop and (more := stream.read(min(stop - len(head), _CHUNK))):
             head.extend(more)
         return bytes(head[start:stop])
 
@@ -217,7 +233,7 @@ def _locate_safetensors(content: bytes, size: int, array: str, stated: Stated) -
     entry = _safetensors_entry(content[8 : 8 + length], array)
     dtype, shape, offsets = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
     if not isinstance(dtype, str) or dtype not in _SAFETENSORS_DTYPES:
-        raise ArrayFormatError(f"dtype {str(dtype)[:40]!r}", f"one of {', '.join(_SAFETENSORS_DTYPES)}")
+        raise ArrayFormatError(f"dtype {quote(str(dtype))}", f"one of {', '.join(_SAFETENSORS_DTYPES)}")
     if not _naturals(shape) or not _naturals(offsets) or len(offsets) != 2:
         raise ArrayFormatError("a broken .safetensors header", "shape and data_offsets as lists of integers")
     _compare(_SAFETENSORS_DTYPES[dtype], shape, stated)
@@ -233,11 +249,12 @@ def _safetensors_entry(header: bytes, array: str) -> dict[str, object]:
     try:
         table = json.loads(header.decode("utf-8"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        raise ArrayFormatError(f"a header that is not JSON ({error})", "a .safetensors file") from None
+        reason = quote(str(error))
+        raise ArrayFormatError(f"a header that is not JSON ({reason})", "a .safetensors file") from None
     entry = table.get(array) if isinstance(table, dict) else None
     if array == "__metadata__" or not isinstance(entry, dict):
-        names = ", ".join(sorted(set(table) - {"__metadata__"})[:20]) if isinstance(table, dict) else "nothing"
-        raise ArrayFormatError(f"no array {array!r}; the file has {names}", "an array of that name")
+        names = listed(sorted(set(table) - {"__metadata__"})) if isinstance(table, dict) else "nothing"
+        raise ArrayFormatError(f"no array {quote(array)}; the file has {names}", "an array of that name")
     return entry
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from certattn.kernel.document.digest import statement_digest
 from certattn.kernel.document.fields import Choice, Field, Kind, Reading, Record, Schema, Text, Values
+from certattn.kernel.document.room import Room
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node, Plain, parse_tree, read_tree
@@ -33,8 +34,9 @@ class _Provenance(Kind[Node]):
     def read(self, node: Node, reading: Reading) -> Node:
         if not isinstance(node.value, dict):
             raise node.malformed("a mapping of short texts")
-        for item in node.value.values():
-            Text().read(item, reading)
+        for key, item in node.value.items():
+            Text().read(Node(item.file, item.line, key, node.parent, node.key), reading)
+            Text(lines=True).read(item, reading)
         return node
 
     def schema(self) -> Schema:
@@ -118,6 +120,6 @@ def loads(
 def _open(tree: Node, path: Path, root: str | Path | None, limits: Limits, stopwatch: Stopwatch) -> Certificate:
     folder = path.parent
     tensors = TensorFiles(folder, Path(root) if root is not None else folder, limits, stopwatch)
-    reading = Reading(limits, tensors)
+    reading = Reading(limits, tensors, Room(limits))
     values = ENVELOPE.read(tree, reading)
     return Certificate(str(path), values[CLAIM], values, reading, stopwatch)

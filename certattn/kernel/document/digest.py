@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import PurePosixPath
 from typing import Any
 
 from certattn.kernel.document.numbers import NumberError, parse_real
+from certattn.kernel.document.tensor_files import file_format
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.limits import DEFAULT_LIMITS
 
@@ -28,7 +28,7 @@ def statement_digest(certificate: dict[str, Plain]) -> str:
 
 
 def canonical(value: Plain) -> Any:
-    """A JSON value that is equal for two trees exactly when they state the same."""
+    """A JSON value that is equal only for trees that state the same."""
     if isinstance(value, dict):
         if "file" in value and isinstance(value["file"], str):
             return {"array": _reference(value)}
@@ -45,7 +45,10 @@ def canonical(value: Plain) -> Any:
 def _reference(value: dict[str, Plain]) -> dict[str, Any]:
     # Names inside files are text even where they look like numbers: array "1" is not array "1.0".
     kept: dict[str, Any] = {key: item for key, item in value.items() if key not in ("file", "shape")}
-    kept["format"] = PurePosixPath(str(value["file"])).suffix
-    if "shape" in value:
-        kept["shape"] = canonical(value["shape"])
+    kept["format"] = file_format(str(value["file"]))
+    shape = value.get("shape")
+    if shape is not None:
+        kept["shape"] = canonical(shape)
+    if isinstance(shape, list) and shape and kept.get("rows") == f"0:{shape[0]}":
+        del kept["rows"]  # all rows, which is what leaving them out says
     return kept

@@ -13,7 +13,7 @@ through:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -28,13 +28,14 @@ from certattn.kernel.document.numbers import (
     parse_rational,
     parse_real,
 )
+from certattn.kernel.document.quoting import quote
+from certattn.kernel.document.room import Room
 from certattn.kernel.document.tensor_files import TensorFiles
-from certattn.kernel.document.tree import Node
+from certattn.kernel.document.tree import UNSHOWN, Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
 
 T = TypeVar("T")
-S = TypeVar("S")
 Schema = dict[str, Any]
 
 MAX_TEXT = 1000
@@ -42,10 +43,18 @@ MAX_TEXT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading a certificate has at hand: its limits and its array files."""
+    """What reading a certificate has at hand: its limits, its array files, and room for its numbers."""
 
     limits: Limits
     tensors: TensorFiles
+    room: Room
+
+    def number(self, node: Node, parse: Callable[[str, Limits], T], expected: str) -> T:
+        """The number at `node`, by a parser of `numbers`."""
+        try:
+            return parse(scalar(node, expected), self.limits)
+        except NumberError as error:
+            raise node.malformed(expected, str(error)) from None
 
 
 class Kind(ABC, Generic[T]):
@@ -91,10 +100,8 @@ class Rational(Kind[fmpq]):
     above: int | None = None
 
     def read(self, node: Node, reading: Reading) -> fmpq:
-        try:
-            value = parse_rational(scalar(node, RATIONAL_FORMS), reading.limits)
-        except NumberError as error:
-            raise node.malformed(RATIONAL_FORMS, str(error)) from None
+        value = reading.number(node, parse_rational, RATIONAL_FORMS)
+        reading.room.take(value.p.bit_length() + value.q.bit_length(), node)
         if self.minimum is not None and (value >= self.minimum) is not True:
             raise node.malformed(f"a number >= {self.minimum}")
         if self.above is not None and (value > self.above) is not True:
@@ -109,10 +116,7 @@ class Scale(Kind[Real]):
     """A rational or a square root of one, not 0: a factor by which something may be divided."""
 
     def read(self, node: Node, reading: Reading) -> Real:
-        try:
-            value = parse_real(scalar(node, REAL_FORMS), reading.limits)
-        except NumberError as error:
-            raise node.malformed(REAL_FORMS, str(error)) from None
+        value = reading.number(node, parse_real, REAL_FORMS)
         if value == 0:
             raise node.malformed("a factor other than 0")
         return value
@@ -129,10 +133,7 @@ class Count(Kind[int]):
 
     def read(self, node: Node, reading: Reading) -> int:
         expected = f"an integer >= {self.minimum}"
-        try:
-            value = parse_count(scalar(node, expected), reading.limits)
-        except NumberError as error:
-            raise node.malformed(expected, str(error)) from None
+        value = reading.number(node, parse_count, expected)
         if value < self.minimum:
             raise node.malformed(expected)
         return value
@@ -156,13 +157,19 @@ class Choice(Kind[str]):
         return {"enum": list(self.words)}
 
 
+@dataclass(frozen=True)
 class Text(Kind[str]):
-    """Words for people, on one line or several."""
+    """Words for people: on one line, or where `lines` says so on several."""
+
+    lines: bool = False
 
     def read(self, node: Node, reading: Reading) -> str:
         text = scalar(node, "text")
         if len(text) > MAX_TEXT:
             raise node.malformed(f"text of at most {MAX_TEXT} characters", f"{len(text)} characters")
+        # Escaped in the file, such characters would still reach a terminal or a file name.
+        if UNSHOWN.search(text) or ("\n" in text and not self.lines):
+            raise node.malformed("text without control characters" + ("" if self.lines else ", on one line"))
         return text
 
     def schema(self) -> Schema:
@@ -220,7 +227,7 @@ class Record(Kind[Values]):
             raise node.malformed(f"a mapping with the keys {self._names()}")
         for key, item in node.value.items():
             if key not in self.fields:
-                raise MalformedError(item.place, f"the unknown key {key!r}", f"only the keys {self._names()}")
+                raise MalformedError(item.place, f"the unknown key {quote(key)}", f"only the keys {self._names()}")
         missing = [name for name, field in self.fields.items() if field.required and name not in node.value]
         if missing:
             raise node.malformed(f"the keys {self._names()}", f"no {' and no '.join(repr(name) for name in missing)}")

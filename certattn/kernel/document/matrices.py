@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from flint import fmpq, fmpz
+
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.document.array_formats import DTYPES
 from certattn.kernel.document.fields import (
@@ -21,6 +23,7 @@ from certattn.kernel.document.fields import (
     Text,
     scalar,
 )
+from certattn.kernel.document.quoting import name
 from certattn.kernel.document.tensor_files import TensorReference
 from certattn.kernel.document.tree import Node
 
@@ -32,6 +35,7 @@ class MatrixInput:
     node: Node
     shape: tuple[int, int]
     source: str
+    written_out: bool
     _load: Callable[[], ExactMatrix]
 
     def load(self) -> ExactMatrix:
@@ -40,7 +44,7 @@ class MatrixInput:
 
     def words(self) -> str:
         """The numbers where few are written out, else shape and source."""
-        return self.source if self.source.startswith("(") else f"{self.shape[0]} x {self.shape[1]} from {self.source}"
+        return self.source if self.written_out else f"{self.shape[0]} x {self.shape[1]} from {self.source}"
 
     def require_shape(self, rows: int | None, columns: int | None, why: str) -> None:
         """Refuse another number of rows or columns; None leaves one free."""
@@ -105,10 +109,22 @@ def read_reference(node: Node, reading: Reading, dimensions: int) -> TensorRefer
 
 def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
     reference = read_reference(node, reading, dimensions)
-    named = f"{reference.file}[{reference.array}]" if reference.array else reference.file
+    source = name(reference.file) + (f"[{name(reference.array)}]" if reference.array else "")
     first, stop = reference.rows
-    source = f"{named}, rows {first}:{stop}" if (first, stop) != (0, reference.shape[0]) else named
-    return MatrixInput(node, reference.matrix_shape, source, lambda: reading.tensors.read(reference))
+    if (first, stop) != (0, reference.shape[0]):
+        source += f", rows {first}:{stop}"
+    return MatrixInput(node, reference.matrix_shape, source, False, lambda: reading.tensors.read(reference))
+
+
+def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]]) -> MatrixInput:
+    """Equally long rows as one matrix; its common denominator is watched while it grows."""
+    denominator = fmpz(1)
+    for row in rows:
+        for entry in row:
+            denominator = denominator.lcm(entry.q)
+            reading.room.require(denominator.bit_length() * len(rows) * len(row), node)
+    matrix = ExactMatrix.rational(rows)
+    return MatrixInput(node, matrix.shape, str(matrix), True, lambda: matrix)
 
 
 class Vector(Kind[MatrixInput]):
@@ -121,8 +137,7 @@ class Vector(Kind[MatrixInput]):
             return _from_file(node, reading, 1)
         if not isinstance(node.value, list):
             raise node.malformed("a vector: a list of numbers, or a reference to an array file")
-        matrix = ExactMatrix.row_vector(self._inline.read(node, reading))
-        return MatrixInput(node, matrix.shape, str(matrix), lambda: matrix)
+        return _written_out(node, reading, [self._inline.read(node, reading)])
 
     def schema(self) -> Schema:
         return {"anyOf": [self._inline.schema(), REFERENCE.schema()]}
@@ -142,8 +157,7 @@ class Matrix(Kind[MatrixInput]):
         for index, row in enumerate(rows):
             if len(row) != len(rows[0]):
                 raise node.value[index].malformed(f"{len(rows[0])} numbers, like the first row", f"{len(row)} numbers")
-        matrix = ExactMatrix.rational(rows)
-        return MatrixInput(node, matrix.shape, str(matrix), lambda: matrix)
+        return _written_out(node, reading, rows)
 
     def schema(self) -> Schema:
         return {"anyOf": [self._inline.schema(), REFERENCE.schema()]}

@@ -17,12 +17,14 @@ import re
 from flint import fmpq, fmpz
 
 from certattn.kernel.arithmetic.reals import Real, real_root
+from certattn.kernel.document.quoting import quote
 from certattn.kernel.limits import Limits
 
 _INTEGER = r"(?:0|[1-9][0-9]*)"
 _FRACTION = re.compile(rf"(-?{_INTEGER})(?:/({_INTEGER}))?", re.ASCII)
 _DECIMAL = re.compile(rf"(-?)({_INTEGER})(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?", re.ASCII)
 _HEX = re.compile(r"(-?)0x([0-9a-fA-F]+)(?:\.([0-9a-fA-F]+))?p([+-]?[0-9]+)", re.ASCII)
+_COUNT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
 _SURD = re.compile(r"(1/)?sqrt\(([^()]*)\)", re.ASCII)
 
 RATIONAL_FORMS = "an exact number: integer, p/q, decimal such as 0.1 or 2.5e-3, or hex float such as 0x1.8p-3"
@@ -40,7 +42,7 @@ def parse_rational(text: str, limits: Limits) -> fmpq:
     if match := _FRACTION.fullmatch(text):
         denominator = fmpz(match[2] or "1")
         if denominator == 0:
-            raise NumberError(f"{_quote(text)}, a division by zero")
+            raise NumberError(f"{quote(text)}, a division by zero")
         return fmpq(fmpz(match[1]), denominator)
     if match := _DECIMAL.fullmatch(text):
         sign, whole, fraction, exponent = match[1], match[2], match[3] or "", match[4] or "0"
@@ -50,7 +52,7 @@ def parse_rational(text: str, limits: Limits) -> fmpq:
         sign, whole, fraction = match[1], match[2], match[3] or ""
         digits = fmpz(int(sign + whole + fraction, 16))
         return _scale(digits, 2, _exponent(match[4], limits) - 4 * len(fraction))
-    raise NumberError(_quote(text))
+    raise NumberError(quote(text))
 
 
 def parse_real(text: str, limits: Limits) -> Real:
@@ -60,31 +62,26 @@ def parse_real(text: str, limits: Limits) -> Real:
         return parse_rational(text, limits)
     radicand = parse_rational(match[2], limits)
     if radicand <= 0:
-        raise NumberError(f"{_quote(text)}, the root of a number that is not positive")
+        raise NumberError(f"{quote(text)}, the root of a number that is not positive")
     if match[1]:
         radicand = 1 / radicand
     return real_root(radicand)
 
 
 def parse_count(text: str, limits: Limits) -> int:
-    """A plain integer as a Python int."""
-    value = parse_rational(text, limits)
-    if re.fullmatch(rf"-?{_INTEGER}", text, re.ASCII) is None:
-        raise NumberError(_quote(text))
-    return int(value.p)
+    """A plain integer that counts something: of at most 18 digits, whatever the limits are."""
+    if len(text) > 19 or _COUNT.fullmatch(text) is None:
+        raise NumberError(quote(text))
+    return int(text)
 
 
 def _exponent(text: str, limits: Limits) -> int:
     # Length first: converting a million-digit exponent is itself the attack.
     if len(text) > 12 or abs(int(text)) > limits.max_exponent:
-        raise NumberError(f"the exponent {_quote(text)}; the limit is {limits.max_exponent} (--max-exponent)")
+        raise NumberError(f"the exponent {quote(text)}; the limit is {limits.max_exponent} (--max-exponent)")
     return int(text)
 
 
 def _scale(digits: fmpz, base: int, exponent: int) -> fmpq:
     power = fmpz(base) ** abs(exponent)
     return fmpq(digits * power) if exponent >= 0 else fmpq(digits, power)
-
-
-def _quote(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:50] + "...")

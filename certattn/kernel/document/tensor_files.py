@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.document.array_formats import ArrayFormatError, Layout, locate
+from certattn.kernel.document.quoting import quote
+from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tree import Node
+from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
-# Files up to this size are kept, so that several arrays of one file cost one read.
+# Files of so many bytes in all are kept, so that several arrays of one file cost one read.
 _KEEP_BYTES = 256 * 2**20
 _CHUNK = 2**20
 
@@ -42,11 +45,21 @@ class TensorReference:
     rows: tuple[int, int]
 
     @property
+    def format(self) -> str:
+        """The file format, by the suffix of the stated name: what a link leads to may be named otherwise."""
+        return file_format(self.file)
+
+    @property
     def matrix_shape(self) -> tuple[int, int]:
         """Rows meant, and columns; a one-dimensional array is one row."""
         if len(self.shape) == 1:
             return 1, self.rows[1] - self.rows[0]
         return self.rows[1] - self.rows[0], self.shape[1]
+
+
+def file_format(file: str) -> str:
+    """The suffix that says how a file is read; a name that is nothing but a suffix has none."""
+    return PurePosixPath(file).suffix
 
 
 class TensorFiles:
@@ -83,15 +96,15 @@ class TensorFiles:
 
     def _resolve(self, reference: TensorReference) -> Path:
         node, name = reference.node, reference.file
-        if not name or "\0" in name or "\\" in name or Path(name).is_absolute():
-            raise node.malformed("a path relative to the certificate, with forward slashes", f"file: {name!r}")
-        if not name.endswith(SUFFIXES):
-            raise node.malformed(f"a file ending in one of {', '.join(SUFFIXES)}", f"file: {name!r}")
+        if "\\" in name or Path(name).is_absolute():
+            raise node.malformed("a path relative to the certificate, with forward slashes", f"file: {quote(name)}")
+        if reference.format not in SUFFIXES:
+            raise node.malformed(f"a file ending in one of {', '.join(SUFFIXES)}", f"file: {quote(name)}")
         path = Path(os.path.realpath(self._folder / name))
         if path.is_relative_to(self._root) is not True:
             raise node.malformed(
                 f"a file inside the folder {self._root}",
-                f"file: {name!r}, which leads to {str(path)!r}",
+                f"file: {quote(name)}, which leads to {str(path)!r}",
                 "move the file there, or allow a larger folder with --root DIR",
             )
         return path
@@ -103,47 +116,34 @@ class TensorFiles:
             self._require_hash(reference, digest)
             return self._cut(content, reference)
         try:
-            flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-            descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise node.malformed("a readable array file", f"{reason.lower()}: {str(path)!r}") from None
-        with open(descriptor, "rb", buffering=0) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise node.malformed("a regular file", f"something else at {str(path)!r}")
-            if status.st_size > self._limits.max_tensor_bytes:
-                raise node.malformed(
-                    f"at most {self._limits.max_tensor_bytes} bytes",
-                    f"a file of {status.st_size} bytes",
-                    "raise --max-tensor-bytes",
-                )
-            if path.suffix == ".npz" or status.st_size <= _KEEP_BYTES:
-                content = self._read_whole(file.fileno(), status.st_size, node)
-                digest = hashlib.sha256(content).hexdigest()
-                self._kept[path] = (content, digest)
-                self._require_hash(reference, digest)
-                return self._cut(content, reference)
-            return self._stream(file.fileno(), status.st_size, reference)
+            with regular_file(path, follow_link=False) as file:
+                size = os.fstat(file.fileno()).st_size
+                if size > self._limits.max_tensor_bytes:
+                    raise node.malformed(
+                        f"at most {self._limits.max_tensor_bytes} bytes",
+                        f"a file of {size} bytes",
+                        "raise --max-tensor-bytes",
+                    )
+                if reference.format != ".npz" and size > _KEEP_BYTES:
+                    return self._stream(file, size, reference)
+                content = file.read(size + 1)
+        except OSError as error:
+            raise node.malformed("a readable array file", f"{reason(error)}: {str(path)!r}") from None
+        if len(content) > size:
+            raise _changed(node)
+        digest = hashlib.sha256(content).hexdigest()
+        self._require_hash(reference, digest)
+        if size + sum(len(kept) for kept, _ in self._kept.values()) <= _KEEP_BYTES:
+            self._kept[path] = (content, digest)
+        return self._cut(content, reference)
 
-    def _read_whole(self, descriptor: int, size: int, node: Node) -> bytes:
-        parts: list[bytes] = []
-        total = 0
-        while chunk := os.read(descriptor, _CHUNK):
-            total += len(chunk)
-            if total > size:
-                raise node.malformed("a file that stays as it is", "a file that grows while it is read")
-            parts.append(chunk)
-        return b"".join(parts)
-
-    def _stream(self, descriptor: int, size: int, reference: TensorReference) -> bytearray:
+    def _stream(self, file: BinaryIO, size: int, reference: TensorReference) -> bytearray:
         """Hash a large .npy or .safetensors file and keep the wanted rows, in one pass."""
-        node = reference.node
         sha = hashlib.sha256()
         head = bytearray()
         wanted: bytearray | None = None
         start = stop = position = 0
-        while chunk := os.read(descriptor, _CHUNK):
+        while chunk := file.read(_CHUNK):
             sha.update(chunk)
             if wanted is None:
                 head += chunk
@@ -151,30 +151,29 @@ class TensorFiles:
                 if layout is not None:
                     start, stop = self._span(layout, reference)
                     wanted = bytearray(head[start:stop])
-                    position, head = len(head), bytearray()
-                continue
-            low, high = max(start, position), min(stop, position + len(chunk))
-            if low < high:
-                wanted += chunk[low - position : high - position]
+                    head = bytearray()
+            else:
+                low, high = max(start, position), min(stop, position + len(chunk))
+                wanted += chunk[low - position : max(low, high) - position]
             position += len(chunk)
+            if position > size:
+                raise _changed(reference.node)
         self._require_hash(reference, sha.hexdigest())
         if wanted is None or len(wanted) != stop - start:
-            raise node.malformed("the whole array", "a file that ends too early")
+            raise _too_short(reference.node)
         return wanted
 
     def _cut(self, content: bytes, reference: TensorReference) -> bytes:
         layout = self._locate(content, len(content), reference)
-        if layout is None:
-            raise reference.node.malformed("the whole array", "a file that ends too early")
+        if layout is None or layout.stop > len(layout.source):
+            raise _too_short(reference.node)
         start, stop = self._span(layout, reference)
-        if stop > len(layout.source):
-            raise reference.node.malformed("the whole array", "a file that ends too early")
         return bytes(layout.source[start:stop])
 
     def _locate(self, content: bytes, size: int, reference: TensorReference) -> Layout | None:
         try:
             return locate(
-                Path(reference.file).suffix,
+                reference.format,
                 content,
                 size,
                 reference.array,
@@ -193,6 +192,14 @@ class TensorFiles:
         if found != reference.sha256:
             raise reference.node.malformed(
                 f"sha256 {reference.sha256}",
-                f"sha256 {found} of {reference.file!r}",
+                f"sha256 {found} of {quote(reference.file)}",
                 "the array file is not the one that the certificate is about",
             )
+
+
+def _changed(node: Node) -> MalformedError:
+    return node.malformed("a file that stays as it is", "a file that grows while it is read")
+
+
+def _too_short(node: Node) -> MalformedError:
+    return node.malformed("the whole array", "a file that ends too early")

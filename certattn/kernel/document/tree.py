@@ -1,46 +1,70 @@
 """Strict YAML: a file becomes a tree of text scalars, lists and mappings with line numbers.
 
 Only the YAML that can mean one thing is read. Anchors, aliases, tags, directives, several
-documents, keys that are not text, duplicate keys and byte order marks are refused. YAML's own
-typing (`yes`, `1e3`, `012`, dates) is never used: a scalar is its text.
+documents, keys that are not text, duplicate keys, byte order marks, and characters that do not
+show are refused. YAML's own typing (`yes`, `1e3`, `012`, dates) is never used: a scalar is its text.
 """
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
+# libyaml's scanner and no other, so that one text means the same on every machine: the pure Python
+# one reads some texts differently, and needs minutes where libyaml needs a second.
+from yaml import CSafeLoader
+
+from certattn.kernel.document.quoting import listed, quote, word
+from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.errors import MalformedError, Place
 from certattn.kernel.limits import Limits
 
-# libyaml's scanner where the wheel has it (ten times faster), the pure one elsewhere.
-_Loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# What may not stand in a file as itself: control characters, ends of line other than \n, marks
+# that turn the direction in which text is shown, byte order marks, lone surrogates.
+UNSHOWN = re.compile(
+    r"[^\n -~\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff"
+    r"\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+# Whatever a person allows: trees are walked by functions that call themselves.
+_DEEPEST = 200
+_DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A place in the document and what stands there."""
+    """What stands in the document under `key` (or at the index `key`) of `parent`."""
 
-    place: Place
+    file: str
+    line: int
     value: str | list[Node] | dict[str, Node]
+    parent: Node | None = field(default=None, repr=False)
+    key: str | int = ""
 
     @property
-    def kind(self) -> str:
-        return {str: "a scalar", list: "a list", dict: "a mapping"}[type(self.value)]
+    def place(self) -> Place:
+        """File, line and key path."""
+        return Place(self.file, self.line, self.path)
+
+    @property
+    def path(self) -> str:
+        """given.keys.shape[0]; put together when asked for, since stored paths of long keys could fill the memory."""
+        if self.parent is None:
+            return ""
+        base = self.parent.path
+        if isinstance(self.key, int):
+            return f"{base}[{self.key}]"
+        return f"{base}.{word(self.key)}" if base else word(self.key)
 
     def describe(self) -> str:
         """What stands here, short enough for a message."""
         if isinstance(self.value, str):
-            text = self.value if len(self.value) <= 60 else self.value[:50] + "..."
-            return repr(text) if text else "nothing"
+            return quote(self.value) if self.value else "nothing"
         if isinstance(self.value, list):
             return f"a list of {len(self.value)}"
-        return f"a mapping with the keys {', '.join(self.value) or '(none)'}"
+        return f"a mapping with the keys {listed(self.value)}"
 
     def malformed(self, expected: str, found: str = "", hint: str = "") -> MalformedError:
         """The error that this node is not what was expected."""
@@ -68,16 +92,14 @@ def read_tree(path: Path, limits: Limits) -> Node:
 
 def parse_tree(text: str, name: str, limits: Limits) -> Node:
     """The tree of YAML text; `name` stands for the file in messages."""
-    if text.startswith("\ufeff"):
-        raise MalformedError(Place(name), "a byte order mark", "plain UTF-8 text")
+    text = text.replace("\r\n", "\n")
+    _refuse_characters(text, name)
     try:
-        top = _build(yaml.parse(text, Loader=_Loader), name, limits)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        found = error.problem or error.context or "broken syntax"
-        raise MalformedError(Place(name, line), found, "YAML text") from None
+        top = _Builder(text, name, limits).build()
     except yaml.YAMLError as error:
-        raise MalformedError(Place(name), str(error).splitlines()[0], "YAML text") from None
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        place = Place(name, mark.line + 1 if mark else 0)
+        raise MalformedError(place, problem or "broken syntax", "YAML text") from None
     if top is None:
         raise MalformedError(Place(name), "an empty file", "a mapping")
     if not isinstance(top.value, dict):
@@ -88,15 +110,10 @@ def parse_tree(text: str, name: str, limits: Limits) -> Node:
 def _read_text(path: Path, limits: Limits) -> str:
     place = Place(str(path))
     try:
-        # Non-blocking, so that a named pipe cannot hold the checker.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise MalformedError(place, "something that is not a regular file", "a certificate file")
+        with regular_file(path, follow_link=True) as file:
             data = file.read(limits.max_document_bytes + 1)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise MalformedError(place, reason.lower(), "a readable file") from None
+        raise MalformedError(place, reason(error), "a readable certificate file") from None
     if len(data) > limits.max_document_bytes:
         raise MalformedError(
             place,
@@ -111,100 +128,103 @@ def _read_text(path: Path, limits: Limits) -> str:
         raise MalformedError(Place(str(path), line), "bytes that are not UTF-8", "UTF-8 text") from None
 
 
-@dataclass(slots=True)
-class _Open:
-    """A list or mapping whose end has not been seen."""
-
-    node: Node
-    key: str | None = None
-
-
-def _build(events: Iterator[yaml.Event], name: str, limits: Limits) -> Node | None:
-    top: Node | None = None
-    stack: list[_Open] = []
-    documents = nodes = 0
-    for event in events:
-        if isinstance(event, yaml.StreamStartEvent | yaml.StreamEndEvent | yaml.DocumentEndEvent):
-            continue
-        place = Place(name, event.start_mark.line + 1 if event.start_mark else 0, _path(stack))
-        if isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            if documents > 1:
-                raise MalformedError(place, "a second YAML document", "one document")
-            if event.version or event.tags:
-                raise MalformedError(place, "a YAML directive", "plain YAML without directives")
-            continue
-        if isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
-            stack.pop()
-            continue
-        _refuse_decorations(event, place)
-        nodes += 1
-        if nodes > limits.max_nodes:
-            raise MalformedError(
-                place, f"over {limits.max_nodes} values", "fewer", "use array files, or raise --max-nodes"
-            )
-        if stack and isinstance(stack[-1].node.value, dict) and stack[-1].key is None:
-            stack[-1].key = _key(event, stack[-1].node, place)
-            continue
-        node = Node(place, _empty(event))
-        if stack:
-            _attach(stack[-1], node)
-        else:
-            top = node
-        if not isinstance(event, yaml.ScalarEvent):
-            if len(stack) >= limits.max_depth:
-                raise MalformedError(
-                    place, f"nesting over {limits.max_depth} levels", "flatter structure", "raise --max-depth"
-                )
-            stack.append(_Open(node))
-    return top
+def _refuse_characters(text: str, name: str) -> None:
+    """Before YAML is read: what may not stand in the text, whatever it would mean."""
+    if match := UNSHOWN.search(text):
+        line = text.count("\n", 0, match.start()) + 1
+        what = "a byte order mark" if match[0] == "\ufeff" else f"the character {match[0]!a}"
+        expected = "text without tabs, control characters and marks that do not show"
+        hint = "in double quotes they can be written as \\t or \\u202e"
+        raise MalformedError(Place(name, line), what, expected, hint)
+    if match := _DIRECTIVE.search(text):
+        line = text.count("\n", 0, match.start()) + 1
+        raise MalformedError(Place(name, line), "a YAML directive (a line that begins with %)", "plain YAML")
 
 
-def _refuse_decorations(event: yaml.Event, place: Place) -> None:
-    if isinstance(event, yaml.AliasEvent):
-        raise MalformedError(place, f"the alias *{event.anchor}", "the value itself", "aliases are not read")
-    anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
-    if anchor is not None:
-        raise MalformedError(place, f"the anchor &{anchor}", "plain YAML", "anchors are not read")
-    if tag is not None:
-        raise MalformedError(place, f"the tag {tag}", "plain YAML", "tags are not read")
+class _Builder:
+    """The tree that a stream of YAML events describes."""
+
+    def __init__(self, text: str, name: str, limits: Limits) -> None:
+        self._text = text
+        self._name = name
+        self._limits = limits
+        self._top: Node | None = None
+        # Lists and mappings whose end has not been seen; the key that waits for its value; nodes so far.
+        self._open: list[Node] = []
+        self._key: str | None = None
+        self._count = 0
+
+    def build(self) -> Node | None:
+        for event in yaml.parse(self._text, Loader=CSafeLoader):
+            if isinstance(event, yaml.DocumentStartEvent) and self._top is not None:
+                raise MalformedError(Place(self._name, _line(event)), "a second YAML document", "one document")
+            if isinstance(event, yaml.CollectionEndEvent):
+                self._open.pop()
+            if isinstance(event, yaml.NodeEvent):
+                self._add(event)
+        return self._top
+
+    def _add(self, event: yaml.NodeEvent) -> None:
+        parent = self._open[-1] if self._open else None
+        if parent is not None and isinstance(parent.value, dict) and self._key is None:
+            at_key = Node(self._name, _line(event), parent.value, parent.parent, parent.key)
+            self._refuse(event, at_key)
+            self._key = _key(event, at_key, parent.value)
+            return
+        node = Node(self._name, _line(event), _empty(event), parent, self._step(parent))
+        self._refuse(event, node)
+        if parent is None:
+            self._top = node
+        elif isinstance(parent.value, list):
+            parent.value.append(node)
+        elif isinstance(parent.value, dict) and self._key is not None:
+            parent.value[self._key] = node
+            self._key = None
+        if isinstance(event, yaml.CollectionStartEvent):
+            deepest = min(self._limits.max_depth, _DEEPEST)
+            if len(self._open) >= deepest:
+                hint = "raise --max-depth" if deepest < _DEEPEST else ""
+                raise node.malformed("flatter structure", f"nesting over {deepest} levels", hint)
+            self._open.append(node)
+
+    def _step(self, parent: Node | None) -> str | int:
+        return len(parent.value) if parent is not None and isinstance(parent.value, list) else self._key or ""
+
+    def _refuse(self, event: yaml.NodeEvent, node: Node) -> None:
+        """Too many nodes, and what YAML may hang on one."""
+        self._count += 1
+        if self._count > self._limits.max_nodes:
+            found = f"over {self._limits.max_nodes} values"
+            raise node.malformed("fewer", found, "use array files, or raise --max-nodes")
+        anchor, tag = event.anchor, getattr(event, "tag", None)
+        if isinstance(event, yaml.AliasEvent):
+            raise node.malformed("the value itself", f"the alias {quote(f'*{anchor}')}", "aliases are not read")
+        if anchor is not None:
+            raise node.malformed("plain YAML", f"the anchor {quote(f'&{anchor}')}", "anchors are not read")
+        if tag is not None:
+            raise node.malformed("plain YAML", f"the tag {quote(tag)}", "tags are not read")
+        # libyaml takes a # that touches the | or > for a comment; YAML does not.
+        if isinstance(event, yaml.ScalarEvent) and event.style in ("|", ">"):
+            start = event.start_mark.index if event.start_mark else 0
+            if "#" in self._text[start : start + 4].split()[0]:
+                raise node.malformed("a space before #", f"{event.style} with # behind it")
 
 
-def _key(event: yaml.Event, mapping: Node, place: Place) -> str:
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 0
+
+
+def _key(event: yaml.NodeEvent, at: Node, known: dict[str, Node]) -> str:
     if not isinstance(event, yaml.ScalarEvent):
-        raise MalformedError(place, "a key that is a list or mapping", "a key that is text")
-    key: str = event.value
-    assert isinstance(mapping.value, dict)
-    if key in mapping.value:
-        first = mapping.value[key].place.line
-        raise MalformedError(place, f"the key {key!r} a second time", f"one {key!r} (the first is on line {first})")
+        raise at.malformed("a key that is text", "a key that is a list or mapping")
+    key = str(event.value)
+    if key in known:
+        expected = f"one {quote(key)} (the first is on line {known[key].line})"
+        raise at.malformed(expected, f"the key {quote(key)} a second time")
     return key
 
 
-def _empty(event: yaml.Event) -> str | list[Node] | dict[str, Node]:
-    if isinstance(event, yaml.ScalarEvent):
-        return str(event.value)
-    return [] if isinstance(event, yaml.SequenceStartEvent) else {}
-
-
-def _attach(parent: _Open, node: Node) -> None:
-    if isinstance(parent.node.value, list):
-        parent.node.value.append(node)
-    elif isinstance(parent.node.value, dict) and parent.key is not None:
-        parent.node.value[parent.key] = node
-        parent.key = None
-
-
-def _path(stack: list[_Open]) -> str:
-    """The key path of the next value: given.keys.shape[0]."""
-    if not stack:
-        return ""
-    parent = stack[-1]
-    base = parent.node.place.path
-    if isinstance(parent.node.value, list):
-        return f"{base}[{len(parent.node.value)}]"
-    if parent.key is None:
-        return base
-    # A key from a hostile file must not reach a terminal raw.
-    key = parent.key if parent.key.replace("-", "_").isidentifier() else repr(parent.key)
-    return f"{base}.{key}" if base else key
+def _empty(event: yaml.NodeEvent) -> str | list[Node] | dict[str, Node]:
+    if isinstance(event, yaml.MappingStartEvent):
+        return {}
+    return str(event.value) if isinstance(event, yaml.ScalarEvent) else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -9,18 +10,25 @@ from pathlib import Path
 
 import yaml
 
-from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.tree import UNSHOWN, Plain
 
 
 def to_text(plain: dict[str, Plain]) -> str:
     """YAML text whose reading gives `plain` back. Vectors and references stand on one line."""
     # The pure Python emitter, so that every machine writes the same bytes.
-    return str(yaml.emit(_events(plain), Dumper=yaml.SafeDumper, width=100, allow_unicode=True))
+    text = str(yaml.emit(_events(plain), Dumper=yaml.SafeDumper, width=100, allow_unicode=True))
+    # What the reader refuses stands between double quotes only (see `_value`), where it can be escaped.
+    return UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write to a temporary file beside `path`, then rename: `path` is whole or untouched."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.")
+    """Write to a temporary file beside `path`, then rename: `path` is whole or untouched.
+
+    Raises OSError; also where `path` is there but no file, such as /dev/null, which must not be replaced.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".certattn-")
     try:
         with open(descriptor, "wb") as file:
             file.write(data)
@@ -50,7 +58,7 @@ def _events(plain: dict[str, Plain]) -> Iterator[yaml.Event]:
 def _value(value: Plain) -> Iterator[yaml.Event]:
     if isinstance(value, str):
         # Plain where YAML can hold the text plainly, quoted elsewhere: the emitter decides.
-        style = '"' if "\n" in value or value != value.strip() else None
+        style = '"' if "\n" in value or value != value.strip() or UNSHOWN.search(value) else None
         yield yaml.ScalarEvent(None, None, (True, True), value, style=style)
     elif isinstance(value, list):
         flow = all(isinstance(item, str) for item in value)

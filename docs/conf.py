@@ -1,0 +1,66 @@
+"""Sphinx: MyST Markdown, furo, the docstrings of the public API."""
+
+from __future__ import annotations
+
+import re
+
+import certattn
+
+project = "certattn"
+author = "The certattn developers"
+copyright = "the certattn developers"
+version = release = certattn.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+default_role = "code"
+
+html_theme = "furo"
+html_title = "certattn"
+html_static_path = ["_static"]
+html_css_files = ["certattn.css"]
+html_show_sourcelink = False
+html_copy_source = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_type_aliases = {"Plain": "Plain"}
+python_use_unqualified_type_names = True
+
+# Types of other projects and of the kernel's inside: named in signatures, described elsewhere.
+nitpick_ignore_regex = [
+    ("py:.*", r"(flint|pathlib|collections|typing|enum)\..*|Any|Path|Mapping|Sequence|arb|fmpq|ArrayFile"),
+    ("py:.*", r"certattn\.kernel\..*|Claim|Node|Plain|Reading|Real|Stopwatch|Values|Part|Place"),
+]
+
+_PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")
+
+
+def parameters(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """`Parameters` as docstrings here write them (a name, a colon, what it means) as reST fields."""
+    if "Parameters" not in lines:
+        return
+    start = lines.index("Parameters")
+    del lines[start : start + 2]
+    for index in range(start, len(lines)):
+        match = _PARAMETER.match(lines[index])
+        if match is not None:
+            lines[index] = f":param {match[1]}: {match[2]}"
+        elif not lines[index].strip():
+            break
+
+
+def signature(
+    app: object, what: str, name: str, obj: object, options: object, text: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """`Plain`, a tree of texts, stays a name: written out it fills three lines."""
+    return (text and text.replace("TypeAliasForwardRef('Plain')", "Plain")), returned
+
+
+def setup(app: object) -> None:
+    app.connect("autodoc-process-docstring", parameters)  # type: ignore[attr-defined]
+    app.connect("autodoc-process-signature", signature)  # type: ignore[attr-defined]

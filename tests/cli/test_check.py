@@ -1,0 +1,375 @@
+"""`certattn check`: what is checked, in what order, what is said, with which exit status."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from certattn.cli.check import find_certificates
+from certattn.kernel.errors import UsageError
+from certattn.kernel.verdict import Report, Verdict
+
+Run = Callable[..., Any]
+Write = Callable[..., Path]
+
+STATUS = {"verified": 0, "refuted": 1, "rejected": 1, "malformed": 2, "inconclusive": 3}
+
+
+# -- verdicts
+
+
+@pytest.mark.parametrize(("verdict", "status"), STATUS.items())
+def test_one_certificate(certattn_run: Run, write: Write, verdict: str, status: int) -> None:
+    done = certattn_run("check", write(verdict).name, "--max-bits", "40")
+    assert done.status == status
+    assert done.out.startswith(f"{verdict}  {verdict}.yaml\n")
+    assert done.err == ""
+    assert "certificates:" not in done.out
+
+
+def test_several_certificates_and_their_sum(certattn_run: Run, write: Write) -> None:
+    for verdict in STATUS:
+        write(verdict)
+    done = certattn_run("check", ".", "--max-bits", "40", "--jobs", "3")
+    assert done.status == 1
+    heads = [line.split()[0] for line in done.out.splitlines() if line.endswith(".yaml") and not line.startswith(" ")]
+    assert heads == ["inconclusive", "malformed", "refuted", "rejected", "verified"]
+    assert done.out.endswith("\n5 certificates: 1 verified, 1 refuted, 1 rejected, 1 inconclusive, 1 malformed\n")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "status"),
+    [
+        (["verified", "verified"], 0),
+        (["verified", "inconclusive"], 3),
+        (["inconclusive", "malformed"], 2),
+        (["malformed", "refuted"], 1),
+        (["rejected", "verified"], 1),
+    ],
+)
+def test_the_worst_verdict_gives_the_status(certattn_run: Run, write: Write, verdicts: list[str], status: int) -> None:
+    paths = [write(verdict, f"{i}.yaml") for i, verdict in enumerate(verdicts)]
+    assert certattn_run("check", *paths, "--max-bits", "40").status == status
+    assert certattn_run("check", *paths[::-1], "--max-bits", "40").status == status
+
+
+def test_explain_prints_every_obligation(certattn_run: Run, write: Write) -> None:
+    done = certattn_run("check", write("verified"), "--explain")
+    lines = [line for line in done.out.splitlines() if line.startswith("  + ")]
+    assert [line.split(":")[0] for line in lines] == ["  + operator.matrix", "  + operator.offset"]
+
+
+def test_only_checks_a_part_and_never_verifies(certattn_run: Run, write: Write) -> None:
+    done = certattn_run("check", write("verified"), "--only", "operator.matrix", "--explain")
+    assert done.status == 3
+    assert "only 1 of 2 obligations" in done.out
+    assert done.out.count("  + ") == 1
+    assert certattn_run("check", write("verified"), "--only", "operator.*").status in (0, 3)
+    assert certattn_run("check", write("refuted"), "--only", "operator.matrix").status == 1
+    missing = certattn_run("check", write("verified"), "--only", "nothing")
+    assert missing.status == 2
+    assert "none matches --only 'nothing'" in missing.out
+
+
+def test_fail_fast_stops_at_the_first(certattn_run: Run, write: Write) -> None:
+    paths = [write("verified", "a.yaml"), write("refuted", "b.yaml"), write("verified", "c.yaml")]
+    done = certattn_run("check", *paths, "--fail-fast", "--jobs", "1")
+    assert done.status == 1
+    assert done.out.endswith("3 certificates: 1 verified, 1 refuted, 1 not checked\n")
+    assert certattn_run("check", *paths[::2], "--fail-fast").status == 0
+
+
+def test_a_time_limit(certattn_run: Run, slow: Path) -> None:
+    done = certattn_run("check", slow, "--timeout", "1")
+    assert done.status == 4
+    assert "time limit of 1 s (--timeout)" in done.out
+
+
+def test_a_memory_limit(program: Run, write: Write) -> None:
+    done = program("check", write("verified"), "--memory", "10M")
+    assert done.returncode == 4
+    assert b"memory limit of 10 MiB was reached (--memory)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--max-nodes", "3"), ("--max-depth", "1"), ("--max-digits", "1"), ("--max-document-bytes", "10")],
+)
+def test_limits_of_reading(certattn_run: Run, write: Write, option: str, value: str) -> None:
+    done = certattn_run("check", write("verified"), option, value)
+    assert done.status == 2
+    assert option in done.out
+
+
+# -- which files
+
+
+def find(*texts: str) -> list[str]:
+    return [str(path) for path in find_certificates(texts)]
+
+
+@pytest.fixture
+def tree(folder: Path) -> Path:
+    for name in (
+        "b.yaml", "a.yml", "notes.txt", "deep/down/c.yaml", "deep/d.yaml", ".hidden.yaml", ".git/e.yaml",
+        "deep/.cache/f.yaml", "odd*[1].yaml", "empty/notes.txt",
+    ):  # fmt: skip
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    return folder
+
+
+def test_a_folder_stands_for_what_is_in_it_and_below(tree: Path) -> None:
+    assert find(".") == ["a.yml", "b.yaml", "deep/d.yaml", "deep/down/c.yaml", "odd*[1].yaml"]
+    assert find("deep") == ["deep/d.yaml", "deep/down/c.yaml"]
+    assert find(str(tree / "deep")) == [str(tree / "deep/d.yaml"), str(tree / "deep/down/c.yaml")]
+
+
+def test_globs(tree: Path) -> None:
+    assert find("*.y*ml") == ["a.yml", "b.yaml", "odd*[1].yaml"]
+    assert find("**/*.yaml") == ["b.yaml", "deep/d.yaml", "deep/down/c.yaml", "odd*[1].yaml"]
+    assert find("d??p") == ["deep/d.yaml", "deep/down/c.yaml"]
+    assert find(f"{tree}/dee*/*.yaml") == [str(tree / "deep/d.yaml")]
+    assert find("*") == ["a.yml", "b.yaml", "deep/d.yaml", "deep/down/c.yaml", "odd*[1].yaml"]
+
+
+def test_a_file_whose_name_looks_like_a_glob(tree: Path) -> None:
+    assert find("odd*[1].yaml") == ["odd*[1].yaml"]
+
+
+def test_any_file_that_is_named_is_kept(tree: Path) -> None:
+    assert find("notes.txt", "missing.yaml", ".hidden.yaml") == ["notes.txt", "missing.yaml", ".hidden.yaml"]
+
+
+def test_each_file_once_in_the_order_given(tree: Path) -> None:
+    assert find("b.yaml", "a.yml", "./b.yaml", str(tree / "b.yaml"), "*.yaml") == ["b.yaml", "a.yml", "odd*[1].yaml"]
+
+
+@pytest.mark.parametrize("text", ["", "empty", "empty/*.yaml", "*.toml", "[", "nothing/**"])
+def test_a_check_of_nothing_is_refused(tree: Path, certattn_run: Run, text: str) -> None:
+    with pytest.raises(UsageError):
+        find(text)
+    done = certattn_run("check", text)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("certattn: ")
+
+
+def test_a_folder_that_cannot_be_read_is_no_empty_folder(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def deny(path: str) -> Any:
+        if str(path).endswith("down"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", deny)
+    with pytest.raises(PermissionError):
+        find("deep")
+
+
+def test_links_to_certificates(certattn_run: Run, write: Write, folder: Path) -> None:
+    write("verified", "real/a.yaml")
+    (folder / "link.yaml").symlink_to("real/a.yaml")
+    (folder / "broken.yaml").symlink_to("nowhere.yaml")
+    (folder / "circle.yaml").symlink_to("circle.yaml")
+    assert certattn_run("check", "link.yaml").status == 0
+    assert certattn_run("check", "broken.yaml").status == 2
+    assert certattn_run("check", "circle.yaml").status == 2
+
+
+# -- odd files
+
+
+def test_what_is_no_certificate_is_malformed_in_words(certattn_run: Run, folder: Path) -> None:
+    (folder / "empty.yaml").write_bytes(b"")
+    (folder / "binary.yaml").write_bytes(bytes(range(256)) * 4)
+    (folder / "zeros.yaml").write_bytes(b"\0" * 100)
+    (folder / "cut.yaml").write_text("certattn: 1\nclaim: output-deviation\ngiven: {keys: [[1, 2")
+    (folder / "deep.yaml").write_text("[" * 100_000)
+    (folder / "wide.yaml").write_text("{a: " * 10_000)
+    (folder / "stairs.yaml").write_text("".join(" " * depth + "a:\n" for depth in range(2000)))
+    (folder / "python.yaml").write_text("!!python/object/apply:os.system ['touch owned']")
+    os.mkfifo(folder / "pipe.yaml")
+    with open(folder / "huge.yaml", "wb") as file:
+        file.truncate(2**30)
+    names = sorted(path.name for path in folder.iterdir())
+    done = certattn_run("check", *names, "missing.yaml", "--timeout", "10", "--memory", "1G")
+    assert done.status == 2
+    assert [line for line in done.out.splitlines() if line.startswith("malformed")] == [
+        f"malformed  {name}" for name in [*names, "missing.yaml"]
+    ]
+    assert done.out.count("    found:    ") == done.out.count("    expected: ") == len(names) + 1
+    assert not (folder / "owned").exists()
+
+
+@pytest.mark.parametrize(
+    "name", [b"a b.yaml", "ünï→😀.yaml".encode(), b"new\nline.yaml", b"\xff.yaml", b"\x1b[31mred.yaml", b"'\"$`.yaml"]
+)
+@pytest.mark.parametrize("form", ["text", "json", "github", "junit"])
+def test_odd_names(certattn_run: Run, write: Write, folder: Path, name: bytes, form: str) -> None:
+    odd = folder / os.fsdecode(name)
+    write("verified").rename(odd)
+    for argument in (odd, odd.name, "."):
+        done = certattn_run("check", argument, "--format", form)
+        assert done.status == 0, done.out + done.err
+        assert "\x1b" not in done.out
+    write("malformed").rename(odd)
+    assert certattn_run("check", ".", "--format", form).status == 2
+
+
+# -- array files that are not as stated
+
+
+def zip_bomb() -> bytes:
+    """Half a gigabyte of zeros where an array of a few bytes is stated."""
+    buffer = io.BytesIO()
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (6, 2)})
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("keys.npy", "w") as stream:
+        stream.write(header.getvalue())
+        for _ in range(64):
+            stream.write(b"\0" * 2**23)
+    return buffer.getvalue()
+
+
+def npz(**arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+KEYS = np.arange(12.0).reshape(6, 2)
+WRONG: dict[str, tuple[Callable[[], bytes], str]] = {
+    "empty": (lambda: b"", "broken .npz file"),
+    "noise": (lambda: bytes(range(256)), "broken .npz file"),
+    "cut": (lambda: npz(keys=KEYS)[:200], "broken .npz file"),
+    "another name": (lambda: npz(kees=KEYS), "kees"),
+    "another dtype": (lambda: npz(keys=KEYS.astype("f4")), "dtype float32 in the file"),
+    "another shape": (lambda: npz(keys=KEYS[:5]), "shape"),
+    "another dimension": (lambda: npz(keys=KEYS[None]), "shape"),
+    "Fortran order": (lambda: npz(keys=np.asfortranarray(KEYS)), "Fortran order"),
+    "big-endian": (lambda: npz(keys=KEYS.astype(">f8")), "big-endian"),
+    "objects": (lambda: npz(keys=KEYS.astype(object)), "Python objects"),
+    "NaN": (lambda: npz(keys=np.full_like(KEYS, np.nan)), "a NaN at flat index 0"),
+    "infinity": (lambda: npz(keys=np.full_like(KEYS, np.inf)), "an infinity"),
+    "zip bomb": (zip_bomb, "more bytes"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_array_file_with_the_right_hash_and_wrong_content(
+    certattn_run: Run, head: Path, folder: Path, name: str
+) -> None:
+    assert certattn_run("generate", "output-deviation", head, "-o", "cert.yaml").status == 0
+    content, words = WRONG[name]
+    before, data = hashlib.sha256(head.read_bytes()).hexdigest(), content()
+    head.write_bytes(data)
+    text = (folder / "cert.yaml").read_text()
+    (folder / "cert.yaml").write_text(text.replace(before, hashlib.sha256(data).hexdigest()))
+    done = certattn_run("check", "cert.yaml", "--memory", "2G", "--timeout", "20")
+    assert (done.status, done.out.split()[0]) == (2, "malformed")
+    assert words in done.out
+    assert "cert.yaml:" in done.out
+
+
+@pytest.mark.parametrize("name", ["changed", "missing", "folder", "pipe", "link outside"])
+def test_an_array_file_that_is_not_the_one(certattn_run: Run, head: Path, folder: Path, name: str) -> None:
+    (folder / "in").mkdir()
+    head.rename(folder / "in" / "head.npz")
+    head = folder / "in" / "head.npz"
+    assert certattn_run("generate", "output-deviation", head, "-o", "in/cert.yaml").status == 0
+    data = head.read_bytes()
+    head.unlink()
+    if name == "changed":
+        head.write_bytes(data[:-1] + b"\1")
+    elif name == "folder":
+        head.mkdir()
+    elif name == "pipe":
+        os.mkfifo(head)
+    elif name == "link outside":
+        (folder / "outside.npz").write_bytes(data)
+        head.symlink_to("../outside.npz")
+    done = certattn_run("check", "in/cert.yaml", "--timeout", "20")
+    assert (done.status, done.out.split()[0]) == (2, "malformed")
+    assert "head.npz" in done.out
+    if name == "link outside":
+        assert certattn_run("check", "in/cert.yaml", "--root", ".").status == 0
+
+
+# -- formats
+
+
+def test_json(certattn_run: Run, write: Write) -> None:
+    for verdict in STATUS:
+        write(verdict)
+    done = certattn_run("check", ".", "--format", "json", "--max-bits", "40")
+    content = json.loads(done.out)
+    assert content["exit_status"] == done.status == 1
+    reports = [Report.from_dict(report) for report in content["reports"]]
+    assert [report.verdict.value for report in reports] == sorted(STATUS)
+    assert json.loads(json.dumps([report.to_dict() for report in reports])) == content["reports"]
+    assert done.err == ""
+
+
+def test_json_with_obligations(certattn_run: Run, write: Write) -> None:
+    content = json.loads(certattn_run("check", write("verified"), "--format", "json", "--explain").out)
+    assert [o["outcome"] for o in content["reports"][0]["obligations"]] == ["proved", "proved"]
+
+
+def test_junit(certattn_run: Run, write: Write) -> None:
+    write("verified")
+    write("refuted")
+    suites = ElementTree.fromstring(certattn_run("check", ".", "--format", "junit").out)
+    assert (suites.get("tests"), suites.get("failures"), suites.get("errors")) == ("2", "1", "0")
+
+
+def test_github(certattn_run: Run, write: Write) -> None:
+    write("verified")
+    write("malformed")
+    lines = certattn_run("check", ".", "--format", "github").out.splitlines()
+    assert lines[0].startswith("::error file=malformed.yaml,line=1,title=certattn%3A malformed::")
+    assert lines[1:] == ["certattn: 1 of 2 certificates verified"]
+
+
+def test_machine_formats_are_printed_after_fail_fast(certattn_run: Run, write: Write) -> None:
+    paths = [write("refuted", "a.yaml"), write("verified", "b.yaml")]
+    done = certattn_run("check", *paths, "--fail-fast", "--format", "json")
+    (report,) = json.loads(done.out)["reports"]
+    assert Report.from_dict(report).verdict is Verdict.REFUTED
+
+
+# -- usage
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check"], ["check", "a.yaml", "--jobs", "0"], ["check", "a.yaml", "--format", "xml"],
+        ["check", "a.yaml", "--memory", "3Q"], ["check", "a.yaml", "--memory", "0"],
+        ["check", "a.yaml", "--timeout", "0"],
+        ["check", "a.yaml", "--max-bits", "1"], ["check", "a.yaml", "--root", "nowhere"], ["check", "--nothing"],
+    ],
+)  # fmt: skip
+def test_usage_errors(certattn_run: Run, write: Write, arguments: list[str]) -> None:
+    write("verified", "a.yaml")
+    done = certattn_run(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("Usage: certattn check")
+    assert "Error: " in done.err
+
+
+def test_help_has_examples_and_the_exit_status(certattn_run: Run) -> None:
+    done = certattn_run("check", "--help")
+    assert done.status == 0
+    assert "certattn check certificates/ --jobs 2" in done.out
+    assert "3 inconclusive; 4 a resource limit; 70 a bug; 130 interrupted" in done.out

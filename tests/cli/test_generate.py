@@ -1,0 +1,219 @@
+"""`certattn generate`: from arrays and laws on the command line to certificates that verify."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import certattn
+
+Run = Callable[..., Any]
+
+LAW = "law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}\nV: [[1, 0]]\n"
+AFFINE = "kind: affine\nmatrix: [[1, 0], [0, 1], [1, 1]]\noffset: [0, 1/3, 0]\nscale: 1/sqrt(2)\n"
+MOMENTS = "kind: law\nlaw: {kind: box, sizes: [1, 1, 1, 1, 1]}\n"
+
+
+def generate(run: Run, *arguments: str | Path) -> Any:
+    return run("generate", "output-deviation", *arguments)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# -- output-deviation
+
+
+def test_generate_says_what_was_written_and_what_to_do_next(certattn_run: Run, head: Path) -> None:
+    done = generate(certattn_run, head, "-o", "cert.yaml", "--scale", "1/sqrt(32)", "--queries", "0:3")
+    assert done.status == 0
+    first, statement, last = done.out.splitlines()
+    assert first == "wrote cert.yaml"
+    assert statement.startswith("For each of 3 queries and a prompt of 6 tokens")
+    assert last == "now prove it: certattn check cert.yaml"
+    assert done.err == ""
+    assert certattn_run("check", "cert.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [], ["--norm", "linf"], ["--per-query"], ["--at-most", "99/7"], ["--queries", "1:2"], ["--scale", "-0x1p-3"],
+        ["--data", "copy"], ["--data", "reference"], ["--note", "for you"],
+        ["--limit", "affine.yaml"], ["--limit", "law.yaml", "--norm", "linf"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_every_option_gives_a_certificate_that_verifies(
+    certattn_run: Run, head: Path, folder: Path, options: list[str]
+) -> None:
+    (folder / "affine.yaml").write_text(AFFINE)
+    (folder / "law.yaml").write_text(MOMENTS)
+    assert generate(certattn_run, head, "-o", "cert.yaml", *options).status == 0
+    assert certattn_run("check", "cert.yaml").status == 0
+
+
+def test_a_name_for_the_shell(certattn_run: Run, head: Path) -> None:
+    done = generate(certattn_run, head, "-o", "my cert.yaml")
+    assert done.out.endswith("certattn check 'my cert.yaml'\n")
+
+
+def test_arrays_by_name_from_safetensors(certattn_run: Run, folder: Path) -> None:
+    rng = np.random.default_rng(5)
+    header, body = {}, b""
+    for name, shape in {"l0.k": (4, 2), "l0.v": (4, 3), "l0.q": (2, 2)}.items():
+        data = rng.normal(size=shape).astype("<f2").tobytes()
+        header[name] = {"dtype": "F16", "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + body)
+    names = ["--array", "keys=l0.k", "--array", "values=l0.v", "--array", "queries=l0.q"]
+    assert generate(certattn_run, "model.safetensors", *names, "-o", "cert.yaml").status == 0
+    assert certattn_run("check", "cert.yaml").status == 0
+
+
+def test_tokens_with_weights(certattn_run: Run, folder: Path) -> None:
+    rng = np.random.default_rng(6)
+    arrays = {"tokens": (5, 3), "K": (2, 3), "Q": (2, 2), "V": (1, 3), "queries": (2, 2)}
+    np.savez(folder / "p.npz", **{name: rng.normal(size=shape) for name, shape in arrays.items()})  # type: ignore[arg-type]
+    (folder / "limit.yaml").write_text("kind: law\nlaw: {kind: rademacher, sizes: [1, 1, 1]}\n")
+    assert generate(certattn_run, "p.npz", "-o", "cert.yaml", "--limit", "limit.yaml").status == 0
+    assert certattn_run("check", "cert.yaml").status == 0
+
+
+def test_the_output_in_another_folder(certattn_run: Run, head: Path, folder: Path) -> None:
+    (folder / "out").mkdir()
+    assert generate(certattn_run, "head.npz", "-o", "out/cert.yaml").status == 0
+    assert files(folder / "out") == ["cert.npz", "cert.yaml"]
+    assert certattn_run("check", "out").status == 0
+    refused = generate(certattn_run, "head.npz", "-o", "out/other.yaml", "--data", "reference")
+    assert refused.status == 2
+    assert "--data copy" in refused.err
+    again = generate(certattn_run, "head.npz", "-o", "out/cert.yaml", "--norm", "linf")
+    assert again.status == 0
+    assert certattn_run("check", "out").status == 0
+
+
+def test_a_bound_that_is_too_small_is_not_written(certattn_run: Run, head: Path, folder: Path) -> None:
+    done = generate(certattn_run, head, "-o", "cert.yaml", "--at-most", "1e-9")
+    assert done.status == 1
+    assert "certattn: at_most 1e-9 is too small: query" in done.err
+    assert files(folder) == ["head.npz"]
+
+
+REFUSED = [
+    (["missing.npz", "-o", "c.yaml"], "missing.npz: no such file or directory"),
+    (["head.npz", "-o", "nowhere/c.yaml"], "nowhere: no such folder"),
+    (["head.npz", "-o", "head.npz"], "a certificate is a YAML file"),
+    (["head.npz", "-o", "c.safetensors"], "a certificate is a YAML file"),
+    (["head.npz", "-o", "/dev/null"], "something that is not a file"),
+    (["head.npz", "-o", "link.yaml"], "a link would be replaced"),
+    (["head.npz", "-o", "c.yaml", "--array", "keys"], "expected FIELD=NAME"),
+    (["head.npz", "-o", "c.yaml", "--array", "keys=k"], "no array 'k'; it holds keys, values, queries"),
+    (["head.npz", "-o", "c.yaml", "--array", "kees=keys"], "unknown arrays kees"),
+    (["head.npz", "-o", "c.yaml", "--queries", "3:9"], "rows among the 4"),
+    (["head.npz", "-o", "c.yaml", "--scale", "pi"], "c.yaml (not written): given.scale"),
+    (["head.npz", "-o", "c.yaml", "--limit", "missing.yaml"], "missing.yaml"),
+    (["head.npz", "-o", "limit.yaml", "--limit", "limit.yaml"], "limit.yaml is an input"),
+    (["head.npz", "-o", "c.yaml", "--limit", "limit.yaml"], "limit.yaml: matrix\n"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
+def test_refusals_say_where_and_leave_nothing(
+    certattn_run: Run, head: Path, folder: Path, arguments: list[str], words: str
+) -> None:
+    (folder / "limit.yaml").write_text(AFFINE.replace("[[1, 0], [0, 1], [1, 1]]", "[[1]]"))
+    (folder / "link.yaml").symlink_to("limit.yaml")
+    done = generate(certattn_run, *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("certattn: ")
+    assert words in done.err
+    assert files(folder) == ["head.npz", "limit.yaml", "link.yaml"]
+    assert (folder / "link.yaml").is_symlink()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["head.npz"], ["-o", "c.yaml"], ["head.npz", "-o", "c.yaml", "--norm", "l1"], ["head.npz", "-o", "."]]
+)
+def test_usage_errors(certattn_run: Run, head: Path, arguments: list[str]) -> None:
+    done = generate(certattn_run, *arguments)
+    assert done.status == 2
+    assert done.err.startswith("Usage: certattn generate output-deviation")
+
+
+def test_an_existing_certificate_survives_a_failure(certattn_run: Run, head: Path, folder: Path) -> None:
+    (folder / "cert.yaml").write_text("mine\n")
+    assert generate(certattn_run, head, "-o", "cert.yaml", "--at-most", "0").status == 1
+    assert (folder / "cert.yaml").read_text() == "mine\n"
+    assert files(folder) == ["cert.yaml", "head.npz"]
+
+
+# -- infinite-prompt-operator
+
+
+@pytest.mark.parametrize(
+    ("law", "options"),
+    [
+        (LAW, []),
+        (LAW, ["--query", "1, 1/2", "--query", "0,-2", "--radius", "1e-30"]),
+        ("law: {kind: rademacher, sizes: [1, 2]}\nscale: sqrt(2)\n", []),
+        ("law: {kind: atoms, points: [[0, 1], [1, 0]], weights: [1/3, 2/3]}\nU: [[1, 0], [0, 1]]\n", ["--note", "n"]),
+        (LAW + "queries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n", []),
+    ],
+)
+def test_operators_verify(certattn_run: Run, folder: Path, law: str, options: list[str]) -> None:
+    (folder / "law.yaml").write_text(law)
+    done = certattn_run("generate", "infinite-prompt-operator", "law.yaml", "-o", "cert.yaml", *options)
+    assert done.status == 0, done.err
+    assert certattn_run("check", "cert.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("law", "options", "words"),
+    [
+        (LAW, ["-o", "law.yaml"], "law.yaml is an input"),
+        (LAW, ["--query", "1"], "has 1 numbers, expected 2"),
+        (LAW, ["--query", "1,x"], "query: 'x'"),
+        (LAW, ["--query", ""], "expected 2"),
+        (LAW, ["--query", "1,2", "--radius", "0"], "positive"),
+        ("V: [[1]]\n", [], "law.yaml\n  found:    no 'law'"),
+        (LAW.replace("1/2], [1/2", "2], [2"), [], "law.yaml: law.covariance\n"),
+        (LAW + "W: 1\n", [], "law.yaml: W\n"),
+        ("", [], "law.yaml\n"),
+        ("- 1\n", [], "law.yaml:1"),
+        ("law: [\n", [], "law.yaml:2"),
+    ],
+)
+def test_bad_laws_are_blamed_on_their_file(
+    certattn_run: Run, folder: Path, law: str, options: list[str], words: str
+) -> None:
+    (folder / "law.yaml").write_text(law)
+    out = [] if "-o" in options else ["-o", "cert.yaml"]
+    done = certattn_run("generate", "infinite-prompt-operator", "law.yaml", *out, *options)
+    assert (done.status, done.out) == (2, "")
+    assert words in done.err
+    assert files(folder) == ["law.yaml"]
+    assert (folder / "law.yaml").read_text() == law
+
+
+def test_the_same_from_the_command_line_and_from_python(certattn_run: Run, folder: Path) -> None:
+    (folder / "law.yaml").write_text(LAW)
+    certattn_run("generate", "infinite-prompt-operator", "law.yaml", "-o", "cert.yaml")
+    given: Any = certattn.load("cert.yaml").plain["given"]
+    certattn.generate("infinite-prompt-operator", "other.yaml", given=given)
+    assert (folder / "cert.yaml").read_bytes() == (folder / "other.yaml").read_bytes()
+
+
+@pytest.mark.parametrize("claim", ["output-deviation", "infinite-prompt-operator"])
+def test_help_has_examples(certattn_run: Run, claim: str) -> None:
+    done = certattn_run("generate", claim, "--help")
+    assert done.status == 0
+    assert f"  certattn generate {claim} " in done.out

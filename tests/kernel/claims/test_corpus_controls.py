@@ -1,0 +1,230 @@
+"""The corpus is worth something: checkers that are wrong in one way or another fail it.
+
+Two control checkers, one that verifies everything and one that rejects everything, and kernels with
+one part sabotaged. Each must get a case wrong; the kernel itself gets none wrong, and a second
+opinion on every case agrees with what the corpus expects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import deviation_cases
+import operator_cases
+import pytest
+from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, check, complaints
+from flint import arb, fmpq
+
+from certattn.kernel import checker, verdict
+from certattn.kernel.arithmetic import balls, exact_matrix, laws, operator, softmax
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.claims import attention_inputs, infinite_prompt_operator, output_deviation, prompt_inputs
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.errors import MalformedError
+from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict
+
+CORPORA = {"infinite-prompt-operator": operator_cases.CASES, "output-deviation": deviation_cases.CASES}
+CASES = [*operator_cases.CASES, *deviation_cases.CASES]
+
+
+@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
+def test_the_checker_gets_no_case_wrong(cases: list[Case], arrays: Path) -> None:
+    assert complaints(cases, arrays) == []
+
+
+# -- two control checkers
+
+
+@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
+def test_a_checker_that_verifies_everything_gets_every_reject_wrong(cases: list[Case], arrays: Path) -> None:
+    wrong = complaints(cases, arrays, lambda text, folder: Report("c.yaml", Verdict.VERIFIED))
+    assert len(wrong) == sum(case.verdict is not ACCEPT for case in cases) > 100
+
+
+@pytest.mark.parametrize("refusal", [REFUTED, REJECTED, MALFORMED, INCONCLUSIVE])
+@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
+def test_a_checker_that_rejects_everything_gets_every_accept_wrong(
+    cases: list[Case], refusal: Verdict, arrays: Path
+) -> None:
+    wrong = complaints(cases, arrays, lambda text, folder: Report("c.yaml", refusal))
+    assert len(wrong) >= sum(case.verdict is ACCEPT for case in cases) > 40
+
+
+@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
+def test_a_checker_that_verifies_whatever_is_well_formed_fails(cases: list[Case], arrays: Path) -> None:
+    def careless(text: str, folder: Path) -> Report:
+        try:
+            certificate = loads(text, folder / "case.yaml")
+            checker.claim_of(certificate).read(certificate)
+        except MalformedError as error:
+            return checker.malformed_report("case.yaml", error)
+        return Report("case.yaml", Verdict.VERIFIED)
+
+    assert len(complaints(cases, arrays, careless)) > 50
+
+
+# -- kernels with one part sabotaged
+
+
+def proved(name: str, sentence: str, *others: Any) -> Obligation:
+    return Obligation(name, sentence, "", "", "", Outcome.PROVED, None)
+
+
+def never_refuted(value: arb, bound: fmpq) -> Outcome:
+    return Outcome.PROVED if value <= bound else Outcome.UNDECIDED
+
+
+def in_doubles(value: arb, bound: fmpq) -> Outcome:
+    return Outcome.PROVED if float(value.mid()) <= float(arb(bound).mid()) else Outcome.REFUTED
+
+
+def by_the_lower_end(value: arb, bound: fmpq) -> Outcome:
+    return Outcome.PROVED if value.lower() <= bound else Outcome.REFUTED
+
+
+def by_length_less_one(left: ExactMatrix, right: ExactMatrix) -> ExactMatrix:
+    return (left.centred(left.mean_row()).T @ right).scaled(fmpq(1, max(1, left.rows - 1)))
+
+
+def of_itself(left: ExactMatrix, right: ExactMatrix) -> ExactMatrix:
+    return exact_matrix.covariance(left, left) if left.columns == right.columns else ExactMatrix.zero(*left.shape)
+
+
+def linear(self: Any, tilt: Any, fn: Any) -> list[Any]:
+    return [c * c * a for c, a in zip(self.sizes, tilt, strict=True)]
+
+
+def of_the_first_component(self: Any, tilt: Any, fn: Any) -> Any:
+    return self.components[0].tilted_mean(tilt, fn)
+
+
+def of_kept_weights(self: Any, tilt: Any, fn: Any) -> Any:
+    return laws._average(self.weights, [law.tilted_mean(tilt, fn) for law in self.components])
+
+
+def of_equal_weights(self: Any, tilt: Any, fn: Any) -> list[Any]:
+    return [fn.exp(laws.dot(tilt, y)) for y in self.points]
+
+
+def constant(law: Any, U: ExactMatrix, V: ExactMatrix) -> tuple[ExactMatrix, ExactMatrix]:
+    return ExactMatrix.zero(V.rows, U.columns), ExactMatrix.zero(1, V.rows)
+
+
+def as_standard_normal(law: Any, U: ExactMatrix, V: ExactMatrix) -> tuple[ExactMatrix, ExactMatrix]:
+    return V @ U, ExactMatrix.zero(1, V.rows)
+
+
+def unmapped(self: Any) -> ExactMatrix:
+    return ExactMatrix.identity(self.inputs[0].shape[1])
+
+
+def value_of_first_token(self: Any, queries: ExactMatrix) -> list[list[arb]]:
+    centred = self.values.centred(self.values.mean_row())
+    return [balls.row_of_balls(centred.row(0)) for _ in range(queries.rows)]
+
+
+SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "every inequality holds": (verdict, "_decide", lambda value, bound: Outcome.PROVED),
+    "no inequality is refuted": (verdict, "_decide", never_refuted),
+    "inequalities in doubles": (verdict, "_decide", in_doubles),
+    "inequalities by one end": (verdict, "_decide", by_the_lower_end),
+    "upper bounds are not looked at": (output_deviation, "at_most", proved),
+    "lower bounds are not looked at": (output_deviation, "at_least", proved),
+    "values are not looked at": (infinite_prompt_operator, "at_most", proved),
+    "matrices are not compared": (infinite_prompt_operator, "identical", proved),
+    "what is unproved passes": (infinite_prompt_operator, "unproved", proved),
+    "the verdict looks at no outcome": (checker, "verdict_of", lambda names, obligations: Verdict.VERIFIED),
+    "scales are one": (softmax, "scale_ball", lambda scale: arb(1)),
+    "scales of operators are one": (operator, "scale_ball", lambda scale: arb(1)),
+    "scales are not squared": (infinite_prompt_operator, "square", lambda scale: fmpq(1)),
+    "l2 is linf": (balls.NORMS, "l2", balls.linf_norm),
+    "linf is l2": (balls.NORMS, "linf", balls.l2_norm),
+    "linf looks at one entry": (balls.NORMS, "linf", lambda vector: abs(vector[0])),
+    "the largest is the first": (output_deviation, "_largest", lambda values: values[0]),
+    "softmax is the first token": (softmax.Prompt, "outputs_from_mean", value_of_first_token),
+    "covariances by L - 1": (output_deviation, "covariance", by_length_less_one),
+    "covariances of the values alone": (output_deviation, "covariance", of_itself),
+    "signs are linear": (laws.Rademacher, "tilted_mean", linear),
+    "boxes are signs": (laws.Box, "tilted_mean", laws.Rademacher.tilted_mean),
+    "the Langevin function to first order": (laws, "langevin", lambda x, fn: x / 3),
+    "log cosh is |x|": (laws, "log_cosh", lambda x, fn: abs(x)),
+    "mixtures are their first component": (laws.Mixture, "tilted_mean", of_the_first_component),
+    "mixtures keep their weights": (laws.Mixture, "tilted_mean", of_kept_weights),
+    "atoms keep their weights": (laws.Atoms, "_tilted", lambda self, tilt, fn: list(self.weights)),
+    "atoms all weigh the same": (laws.Atoms, "_tilted", of_equal_weights),
+    "every operator is constant": (operator, "_affine", constant),
+    "no law is affine": (operator, "_affine", lambda law, U, V: None),
+    "product laws are constant": (operator, "_affine_product", constant),
+    "atoms are constant": (operator, "_affine_atoms", constant),
+    "mixtures are Gaussian": (operator, "_affine_mixture", as_standard_normal),
+    "rows always agree": (operator, "_rows_agree", lambda matrix: True),
+    "rows never agree": (operator, "_rows_agree", lambda matrix: False),
+    "any matrix is a covariance": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
+    "no matrix is a covariance": (ExactMatrix, "is_positive_semidefinite", lambda self: False),
+    "any matrix is symmetric": (ExactMatrix, "is_symmetric", lambda self: True),
+    "weights sum to anything": (attention_inputs, "_require_total", lambda weights, node: None),
+    "queries are not mapped": (prompt_inputs.StatedPrompt, "query_map", property(unmapped)),
+}
+
+
+@pytest.fixture
+def sabotage(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def apply(name: str) -> None:
+        where, what, instead = SABOTAGE[name]
+        if isinstance(where, dict):
+            monkeypatch.setitem(where, what, instead)
+        else:
+            monkeypatch.setattr(where, what, instead)
+
+    return apply
+
+
+@pytest.mark.parametrize("name", SABOTAGE)
+def test_a_sabotaged_kernel_fails(name: str, sabotage: Callable[[str], None], arrays: Path) -> None:
+    sabotage(name)
+
+    def answers(text: str, folder: Path) -> Report:
+        try:
+            return check(text, folder)
+        except Exception as error:
+            return Report("case.yaml", Verdict.ERROR, reason=repr(error))
+
+    wrong = complaints(CASES, arrays, answers)
+    # A sabotage that only crashes would show nothing.
+    assert [complaint for complaint in wrong if ": error, " not in complaint]
+
+
+# -- digests
+
+
+@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
+def test_cases_of_one_digest_are_all_verified_or_none(cases: list[Case], arrays: Path) -> None:
+    """The digest names the statement, so what is verified and what is not never share one."""
+    digests: dict[str, Case] = {}
+    for case in cases:
+        if case.verdict is MALFORMED:
+            continue
+        other = digests.setdefault(loads(case.text, arrays / "case.yaml").digest, case)
+        assert (other.verdict is ACCEPT) is (case.verdict is ACCEPT), (other.name, case.name)
+    assert len(digests) > 100
+
+
+# -- a second opinion
+
+
+@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
+def test_what_the_corpus_expects_is_true(cases: list[Case], arrays: Path, tool: Callable[[str], ModuleType]) -> None:
+    """Accepted cases state nothing false, refuted ones something false, by sums and integrals of high precision."""
+    truth = tool("certificate_truth")
+    for case in cases:
+        # The second opinion reads no .safetensors files; malformed texts state nothing.
+        if case.verdict is MALFORMED or "safetensors" in case.text:
+            continue
+        judgement = truth.judge(loads(case.text, arrays / "case.yaml").plain, arrays)
+        if case.verdict is ACCEPT:
+            assert judgement.truth is not truth.Truth.FALSE, case.name
+        if case.verdict is REFUTED:
+            assert judgement.truth is truth.Truth.FALSE, case.name

@@ -1,0 +1,225 @@
+"""The outer form of certificates, from the file to the sections."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from certattn.kernel.claims.output_deviation import CLAIM
+from certattn.kernel.document.certificate import ENVELOPE, load, loads
+from certattn.kernel.document.digest import statement_digest
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import MalformedError
+from certattn.kernel.limits import DEFAULT_LIMITS
+
+FILE = "cert.yaml"
+TEXT = """\
+certattn: 1
+claim: output-deviation
+given:
+  keys: [[1], [-1]]
+  values: [[1], [2]]
+  queries: [[0]]
+  limit: {kind: empirical}
+asserts:
+  deviation: {norm: l2, at_most: 1}
+witness: {bits: 64}
+provenance:
+  note: "first line\\nsecond line"
+  when: 2026-01-01
+"""
+
+# -- accepted
+
+
+def test_a_certificate(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    path.write_text(TEXT)
+    certificate = load(path)
+    assert certificate.path == str(path)
+    assert certificate.claim == "output-deviation"
+    assert list(certificate.plain) == ["certattn", "claim", "given", "asserts", "witness", "provenance"]
+    assert str(certificate.given.place) == f"{path}:4: given"
+    assert str(certificate.asserts.place) == f"{path}:9: asserts"
+    assert certificate.witness is not None
+    assert certificate.witness.plain() == {"bits": "64"}
+    assert certificate.provenance == {"note": "first line\nsecond line", "when": "2026-01-01"}
+    assert certificate.digest == statement_digest(certificate.plain)
+    assert certificate.stopwatch.nanoseconds["parsing"] > 0
+    assert loads(TEXT, path).plain == certificate.plain
+
+
+def test_the_sections_that_may_be_left_out() -> None:
+    certificate = loads(TEXT[: TEXT.index("witness")], FILE)
+    assert certificate.witness is None
+    assert certificate.provenance == {}
+    assert certificate.digest == loads(TEXT, FILE).digest
+
+
+def test_writing_a_certificate_and_reading_it_is_the_identity() -> None:
+    plain = loads(TEXT, FILE).plain
+    again = loads(to_text(plain), FILE)
+    assert again.plain == plain
+    assert again.digest == loads(TEXT, FILE).digest
+
+
+# -- refused
+
+ASSERTS = TEXT[TEXT.index("asserts") : TEXT.index("witness")]
+PROVENANCE = TEXT[TEXT.index("provenance") :]
+KEYS = "certattn, claim, given, asserts, witness (optional), provenance (optional)"
+LINES = "text without control characters"
+# name: (before, after, place, found, expected); the neighbour is the certificate above
+REFUSED = {
+    "no version": ("certattn: 1\n", "", "1", "no 'certattn'", f"the keys {KEYS}"),
+    "another version": ("certattn: 1", "certattn: 2", "1: certattn", "'2'", "'1'"),
+    "decimal version": ("certattn: 1", "certattn: 1.0", "1: certattn", "'1.0'", "'1'"),
+    "version that is a list": ("certattn: 1", "certattn: [1]", "1: certattn", "a list of 1", "'1'"),
+    "no claim": ("claim: output-deviation\n", "", "1", "no 'claim'", f"the keys {KEYS}"),
+    "nothing claimed": ("output-deviation", "''", "2: claim", "nothing", "text"),
+    "claim that is a list": ("output-deviation", "[output-deviation]", "2: claim", "a list of 1", "text"),
+    "escape in the claim": ("output-deviation", '"\\e[2J"', "2: claim", "'\\x1b[2J'", LINES),
+    "given under another name": ("given:", "givens:", "4: givens", "the unknown key 'givens'", f"only the keys {KEYS}"),
+    "unknown section": ("witness:", "theorem:", "10: theorem", "the unknown key 'theorem'", f"only the keys {KEYS}"),
+    "section in capitals": ("asserts:", "Asserts:", "9: Asserts", "the unknown key 'Asserts'", f"only the keys {KEYS}"),
+    "asserts that is text": (ASSERTS, "asserts: all\n", "8: asserts", "'all'", "a mapping"),
+    "witness that is a list": ("{bits: 64}", "[64]", "10: witness", "a list of 1", "a mapping"),
+    "nothing for a witness": ("{bits: 64}", "", "10: witness", "nothing", "a mapping"),
+    "section twice": ("witness: {bits: 64}", "claim: output-deviation", "10", "the key 'claim' a second", "on line 2"),
+    "provenance that is text": (PROVENANCE, "provenance: me", "11: provenance", "'me'", "a mapping of short texts"),
+    "list in the provenance": ("2026-01-01", "[2026]", "13: provenance.when", "a list of 1", "text"),
+    "nothing in the provenance": ("2026-01-01", "", "13: provenance.when", "nothing", "text"),
+    "escape in the provenance": ("2026-01-01", '"\\e[2J"', "13: provenance.when", "'\\x1b[2J'", LINES),
+    "escape in a key of the provenance": ("when:", '"\\e[2J":', "13: provenance", "'\\x1b[2J'", LINES),
+    "end of line in a key of the provenance": ("when:", '"a\\nb":', "13: provenance", "'a\\nb'", LINES),
+    "empty key of the provenance": ("when:", "'':", "13: provenance", "nothing", "text"),
+    "long text in the provenance": ("2026-01-01", "x" * 1001, "13: provenance.when", "1001 characters", "at most 1000"),
+    "cut": (TEXT[TEXT.index("asserts") :], "", "1", "no 'asserts'", f"the keys {KEYS}"),
+    "cut inside a list": (TEXT[TEXT.index("]]") :], "", "5", "did not find expected ',' or ']'", "YAML text"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str, refused: Any) -> None:
+    before, after, place, found, expected = REFUSED[name]
+    assert TEXT.count(before) == 1
+    loads(TEXT, FILE)
+    text = TEXT.replace(before, after)
+    refused(lambda: loads(text, FILE), found=found, expected=expected, at=f"{FILE}:{place}")
+
+
+def outcome(text: str) -> str:
+    """The claim as it is read, or the message of the refusal."""
+    try:
+        certificate = loads(text, FILE)
+        return CLAIM.name if CLAIM.read(certificate) else ""
+    except MalformedError as error:
+        return str(error)
+
+
+def test_every_cut_certificate_is_read_or_refused() -> None:
+    for length in range(len(TEXT)):
+        assert outcome(TEXT[:length]).startswith((FILE, CLAIM.name))
+
+
+def test_every_changed_character_is_read_or_refused() -> None:
+    for index in range(len(TEXT)):
+        for character in "\0\t\n\x1b:-[{'\"&*!%#\u2028\ud800":
+            assert outcome(TEXT[:index] + character + TEXT[index + 1 :]).startswith((FILE, CLAIM.name))
+
+
+def test_hostile_names_of_sections(refused: Any) -> None:
+    key = '"\\e]0;' + "k" * 900 + '"'
+    refused(lambda: loads(f"{TEXT}{key}: 1\n", FILE), found="the unknown key '\\x1b]0;kkk", expected="only the keys")
+
+
+# -- files
+
+
+def test_a_missing_file(tmp_path: Path, refused: Any) -> None:
+    path = tmp_path / FILE
+    refused(lambda: load(path), found="no such file or directory", expected="a readable certificate file", at=str(path))
+
+
+def test_limits_reach_the_reader(tmp_path: Path, refused: Any) -> None:
+    path = tmp_path / FILE
+    path.write_text(TEXT)
+    for limit, value, found in (
+        ("max_document_bytes", 100, "a file over 100 bytes"),
+        ("max_nodes", 10, "over 10 values"),
+        ("max_depth", 2, "nesting over 2 levels"),
+    ):
+        limits = replace(DEFAULT_LIMITS, **{limit: value})
+        refused(lambda limits=limits: load(path, limits=limits), found=found, expected="")
+
+
+Files = dict[str, bytes]
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Callable[[str], Path]:
+    """A certificate in `paper/` whose keys are in the array file of that name; there is one inside and one outside."""
+    (tmp_path / "paper").mkdir()
+    for folder in (tmp_path / "paper", tmp_path):
+        np.save(folder / "k.npy", np.array([[1.0], [-1.0]]))
+    sha = hashlib.sha256((tmp_path / "k.npy").read_bytes()).hexdigest()
+
+    def write(file: str) -> Path:
+        path = tmp_path / "paper" / FILE
+        reference = f"{{file: {file}, sha256: {sha}, dtype: float64, shape: [2, 1]}}"
+        path.write_text(TEXT.replace("[[1], [-1]]", reference))
+        return path
+
+    return write
+
+
+def load_keys(path: Path, root: Path | None = None) -> Any:
+    return CLAIM.read(load(path, root=root)).prompt.exact
+
+
+def test_array_files_are_found_from_the_folder_of_the_certificate(paper: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = paper("k.npy")
+    load_keys(path)
+    monkeypatch.chdir(path.parent.parent)
+    load_keys(Path("paper") / FILE)
+    monkeypatch.chdir(path.parent)
+    load_keys(Path(FILE))
+
+
+def test_array_files_outside_need_a_larger_root(paper: Any, refused: Any) -> None:
+    path = paper("../k.npy")
+    place = f"{path}:4: given.keys"
+    refused(lambda: load_keys(path), found="leads to", expected=f"inside the folder {path.parent}", at=place)
+    load_keys(path, root=path.parent.parent)
+
+
+def test_a_root_elsewhere_shuts_out_the_folder_of_the_certificate(paper: Any, refused: Any, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    refused(lambda: load_keys(paper("k.npy"), tmp_path / "other"), found="leads to", expected="inside the folder")
+
+
+def test_a_linked_certificate_has_its_arrays_beside_the_link(paper: Any, refused: Any, tmp_path: Path) -> None:
+    path = paper("k.npy")
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / FILE
+    link.symlink_to(path)
+    refused(lambda: load_keys(link), found="no such file or directory", expected="a readable array file")
+    os.link(path.parent / "k.npy", link.parent / "k.npy")
+    load_keys(link)
+
+
+# -- the schema of the outer form
+
+
+def test_the_schema_names_every_section() -> None:
+    schema = ENVELOPE.schema()
+    assert list(schema["properties"]) == ["certattn", "claim", "given", "asserts", "witness", "provenance"]
+    assert schema["required"] == ["certattn", "claim", "given", "asserts"]
+    assert schema["additionalProperties"] is False

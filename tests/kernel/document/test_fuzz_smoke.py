@@ -1,0 +1,73 @@
+"""A few seconds of fuzzing with a fixed seed; `tools/fuzz_reader.py` goes on for as long as one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from certattn.kernel.checker import CheckOptions, check_file
+from certattn.kernel.verdict import Verdict
+
+Tool = Callable[[str], ModuleType]
+CORPUS = Path(__file__).resolve().parents[3] / "tools" / "fuzz_corpus"
+# Written to be read as text and refused as a claim.
+AWKWARD = "awkward"
+
+
+@pytest.fixture
+def fuzz(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The fuzzer, without its limit on the memory of the whole process."""
+    module = tool("fuzz_reader")
+    monkeypatch.setattr(module, "limit_memory", lambda: None)
+    return module
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.iterdir()), ids=lambda path: path.name)
+def test_every_seed(path: Path, fuzz: Any) -> None:
+    fuzz.one_input(path.read_bytes())
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_seeds_reach_deep(path: Path) -> None:
+    report = check_file(path, CheckOptions())
+    assert report.verdict is (Verdict.MALFORMED if path.stem == AWKWARD else Verdict.VERIFIED), report.reason
+
+
+def test_thousands_of_damaged_seeds(fuzz: Any, tmp_path: Path) -> None:
+    assert fuzz.fuzz_at_random(60, 1, tmp_path, most=20_000) == (20_000, 0)
+
+
+def test_the_same_seed_gives_the_same_inputs(fuzz: Any) -> None:
+    first, second = (fuzz.damaged(fuzz.corpus(), fuzz.random.Random(7)) for _ in range(2))
+    assert [next(first) for _ in range(50)] == [next(second) for _ in range(50)]
+
+
+# -- the fuzzer notices what it is there for
+
+
+def test_an_exception_is_a_finding(fuzz: Any, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise ValueError("\x1b[2J")
+
+    monkeypatch.setattr(fuzz, "loads", broken)
+    count, findings = fuzz.fuzz_at_random(60, 1, tmp_path, most=3)
+    assert (count, findings) == (3, 3)
+    assert len(list(tmp_path.iterdir())) == 3
+    assert "ValueError: '\\x1b[2J'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("message", ["a\x1b[2J", "a\u202eb", "a" * 5000])
+def test_an_unfit_message_is_a_finding(message: str, fuzz: Any) -> None:
+    with pytest.raises(fuzz.FindingError, match="a message"):
+        fuzz.require_fit_for_a_terminal(message)
+
+
+def test_a_certificate_that_changes_when_written_is_a_finding(fuzz: Any, monkeypatch: Any) -> None:
+    true_writer = fuzz.to_text
+    monkeypatch.setattr(fuzz, "to_text", lambda plain: true_writer(plain).replace("16", "17"))
+    with pytest.raises(fuzz.FindingError, match="not the same"):
+        fuzz.one_input((CORPUS / "operator-pushforward.yaml").read_bytes())

@@ -1,0 +1,239 @@
+"""Writing certificates: what is written is read back, and files are whole or untouched."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from certattn.kernel.document.tree import Plain, parse_tree
+from certattn.kernel.document.writer import to_text, write_atomically
+from certattn.kernel.errors import MalformedError
+from certattn.kernel.limits import DEFAULT_LIMITS
+
+DEEP = replace(DEFAULT_LIMITS, max_depth=100)
+
+
+def read_back(text: str) -> Plain:
+    return parse_tree(text, "f", DEEP).plain()
+
+
+# -- writing, then reading, is the identity
+
+AWKWARD = [
+    "", " ", "  a", "a ", "- a", "-", "--- a", "---", "...", "null", "~", "true", "1.0", "0x1p0", "1e3", "a: b",
+    "a:", ":", ": a", "#", "# a", "a #b", "a # b", "\n", "\n\n", "a\n", "\na", "a\nb", "a\n  b", " a\n b", "\t",
+    "a\tb", "\r", "a\r\nb", "\0", "\x1b[31m", "\x7f", "\x85", "\xa0", "\xad", "\u2028", "\u2029", "\u200b",
+    "\u202e", "\ufeff", "�", "é", "数", "😀", "\U0010ffff", "\ue000", "'", '"', "''", "\\", "\\n", "?", "? a",
+    "a?", "!", "!!str", "&a", "*a", "%", "%TAG", "@", "`", "|", ">", "[", "]", "{", "}", ",", "a,b", "[1]",
+    "{a: 1}", "<<", "=", "1:30", "2026-01-01", "sqrt(2)", "1/sqrt(32)", "x" * 200, "word " * 60,
+    ("word " * 60).strip(), "x" * 1025, "x" * 3000, "a\u2028" * 60, "\u202e " * 90,
+]  # fmt: skip
+TEXTS = st.sampled_from(AWKWARD) | st.text(st.characters(exclude_categories=["Cs"]))
+TREES: st.SearchStrategy[Any] = st.recursive(
+    TEXTS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=12
+)
+
+
+@pytest.mark.parametrize("text", AWKWARD, ids=ascii)
+def test_awkward_texts(text: str) -> None:
+    trees: list[dict[str, Any]] = [{"a": text}, {text: "a"}, {"a": [text, text]}, {"a": [{text: [text]}, [[text]]]}]
+    for tree in trees:
+        assert read_back(to_text(tree)) == tree
+
+
+@given(st.dictionaries(TEXTS, TREES, max_size=4))
+@example({})
+@example({"a": {}, "b": [], "c": [[], {}]})
+def test_any_tree(tree: dict[str, Plain]) -> None:
+    assert read_back(to_text(tree)) == tree
+
+
+@given(st.dictionaries(TEXTS, TREES, max_size=4))
+def test_what_is_read_is_written_as_it_was(tree: dict[str, Plain]) -> None:
+    text = to_text(tree)
+    again = read_back(text)
+    assert isinstance(again, dict)
+    assert to_text(again) == text
+
+
+def test_the_order_of_keys_is_kept() -> None:
+    tree: dict[str, Plain] = {"b": "1", "a": {"d": "2", "c": "3"}}
+    assert to_text(tree) == "b: 1\na:\n  d: 2\n  c: 3\n"
+
+
+def test_vectors_stand_on_a_line() -> None:
+    assert to_text({"a": ["1", "1/2"], "b": [["1", "2"], ["3", "4"]]}) == "a: [1, 1/2]\nb:\n- [1, 2]\n- [3, 4]\n"
+
+
+def test_what_does_not_show_is_escaped() -> None:
+    text = to_text({"a": "\x1b[2J\u202e\u2028\ufeff\t", "b\0": "é 😀"})
+    assert text == 'a: "\\e[2J\\u202e\\L\\uFEFF\\t"\n"b\\0": é 😀\n'
+
+
+def test_long_texts_are_folded_and_read_back() -> None:
+    tree: dict[str, Plain] = {"a": "word " * 200, "b": [f"{i}/7" for i in range(300)], "c": "\u202ex " * 200}
+    text = to_text(tree)
+    assert max(map(len, text.splitlines())) < 400
+    assert read_back(text) == tree
+
+
+def test_a_deep_tree() -> None:
+    tree: Plain = "leaf"
+    for level in range(40):
+        tree = {"a": tree} if level % 2 else [tree]
+    assert isinstance(tree, dict)
+    assert read_back(to_text(tree)) == tree
+
+
+def test_a_lone_surrogate_is_no_text_of_a_certificate() -> None:
+    with pytest.raises(MalformedError, match="invalid Unicode character"):
+        read_back(to_text({"a": "\ud800"}))
+
+
+# -- files
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_new_file(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "x.yaml", b"a: 1\n")
+    assert files(tmp_path) == {"x.yaml": b"a: 1\n"}
+
+
+def test_a_file_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_bytes(b"before, and longer")
+    write_atomically(tmp_path / "x.yaml", b"after")
+    assert files(tmp_path) == {"x.yaml": b"after"}
+
+
+def test_a_file_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_atomically(Path("x.yaml"), b"a: 1\n")
+    assert files(tmp_path) == {"x.yaml": b"a: 1\n"}
+
+
+def test_the_longest_name(tmp_path: Path) -> None:
+    name = "n" * 250 + ".yaml"
+    write_atomically(tmp_path / name, b"a: 1\n")
+    assert files(tmp_path) == {name: b"a: 1\n"}
+
+
+def test_the_permissions_are_those_of_a_new_file(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "x.yaml", b"a: 1\n")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "x.yaml").stat().st_mode) == 0o640
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "target").write_bytes(b"mine")
+    (tmp_path / "x.yaml").symlink_to("target")
+    write_atomically(tmp_path / "x.yaml", b"a: 1\n")
+    assert files(tmp_path) == {"target": b"mine", "x.yaml": b"a: 1\n"}
+    assert not (tmp_path / "x.yaml").is_symlink()
+
+
+# -- refused, and nothing is written
+
+
+def test_a_folder_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        write_atomically(tmp_path / "missing" / "x.yaml", b"a: 1\n")
+    assert files(tmp_path) == {}
+
+
+def test_a_file_for_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"mine")
+    with pytest.raises(NotADirectoryError):
+        write_atomically(tmp_path / "file" / "x.yaml", b"a: 1\n")
+    assert files(tmp_path) == {"file": b"mine"}
+
+
+def test_what_is_there_but_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "null").symlink_to("/dev/null")
+    for name in ("pipe", "folder", "null"):
+        with pytest.raises(OSError, match="not a regular file"):
+            write_atomically(tmp_path / name, b"a: 1\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "null", "pipe"]
+    with pytest.raises(OSError, match="not a regular file"):
+        write_atomically(Path("/dev/null"), b"a: 1\n")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(PermissionError):
+        write_atomically(tmp_path / "x.yaml", b"a: 1\n")
+
+
+def fail(*_: Any, **__: Any) -> Any:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+STEPS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "making the file": lambda patch: patch.setattr(tempfile, "mkstemp", fail),
+    "flushing": lambda patch: patch.setattr(os, "fsync", fail),
+    "setting permissions": lambda patch: patch.setattr(Path, "chmod", fail),
+    "renaming": lambda patch: patch.setattr(Path, "replace", fail),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("before", [None, b"before"])
+def test_a_full_disk_at_any_step(step: str, before: bytes | None, tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "x.yaml"
+    if before is not None:
+        path.write_bytes(before)
+    STEPS[step](monkeypatch)
+    with pytest.raises(OSError, match="No space left on device"):
+        write_atomically(path, b"a: 1\n")
+    monkeypatch.undo()
+    assert files(tmp_path) == ({} if before is None else {"x.yaml": before})
+
+
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "x.yaml", b"a: 1\n")
+    assert files(tmp_path) == {}
+
+
+def test_a_real_limit_on_the_size_of_files(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_bytes(b"before")
+    script = """
+import resource, signal, sys
+from pathlib import Path
+from certattn.kernel.document.writer import write_atomically
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, 2**16))
+try:
+    write_atomically(Path(sys.argv[1]), b"x" * 2**20)
+except OSError as error:
+    print(error.strerror)
+"""
+    command = [sys.executable, "-B", "-c", script, str(tmp_path / "x.yaml")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ("File too large\n", "")
+    assert files(tmp_path) == {"x.yaml": b"before"}

@@ -1,0 +1,303 @@
+"""The checker itself: the loop over precisions, and claims that misbehave, none of which may verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flint import arb, ctx, fmpq
+
+from certattn.kernel import checker
+from certattn.kernel.checker import CheckOptions, check_certificate, check_file
+from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.document.certificate import Certificate, loads
+from certattn.kernel.document.fields import Record
+from certattn.kernel.errors import MalformedError
+from certattn.kernel.limits import Limits
+from certattn.kernel.verdict import Obligation, Report, Verdict, at_most, unproved
+
+TEXT = "{certattn: 1, claim: scripted, given: {}, asserts: {}}"
+
+
+def proved(name: str, bits: int = 64) -> Obligation:
+    return at_most(name, "0 <= 1", arb(0), fmpq(1), bits)
+
+
+def refuted(name: str, bits: int = 64) -> Obligation:
+    return at_most(name, "2 <= 1", arb(2), fmpq(1), bits)
+
+
+def undecided(name: str, bits: int = 64) -> Obligation:
+    return at_most(name, "? <= 1", arb("nan"), fmpq(1), bits)
+
+
+Script = Callable[[Collection[str], int], list[Obligation]]
+
+
+@dataclass
+class Scripted(Claim[None]):
+    """A claim that answers what it is told to, and notes what it was asked."""
+
+    expected: list[str]
+    script: Script
+    first: int | None = None
+    asked: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
+    precisions: list[int] = field(default_factory=list)
+
+    name = "scripted"
+    title = "whatever the test says"
+    arithmetic = "none"
+    given = asserts = witness = Record()
+
+    def read(self, certificate: Certificate) -> None:
+        return None
+
+    def statement(self, problem: None) -> Statement:
+        return Statement("It is so.", "1 = 1")
+
+    def names(self, problem: None) -> list[str]:
+        return list(self.expected)
+
+    def prove(self, problem: None, names: Collection[str], bits: int) -> list[Obligation]:
+        self.asked.append((tuple(names), bits))
+        self.precisions.append(ctx.prec)
+        return self.script(names, bits)
+
+    def first_bits(self, certificate: Certificate) -> int | None:
+        return self.first
+
+    def findings(self, problem: None, obligations: Sequence[Obligation]) -> list[str]:
+        return []
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Report]:
+    def check(claim: Scripted, **options: Any) -> Report:
+        monkeypatch.setattr(checker, "CLAIMS", {"scripted": claim})
+        return check_certificate(loads(TEXT, tmp_path / "c.yaml"), CheckOptions(**options))
+
+    return check
+
+
+Run = Callable[..., Report]
+
+
+def every(outcome: Callable[[str, int], Obligation]) -> Script:
+    return lambda names, bits: [outcome(name, bits) for name in names]
+
+
+# -- claims that behave
+
+
+def test_a_claim_that_proves_everything_verifies(run: Run) -> None:
+    report = run(Scripted(["a", "b"], every(proved)))
+    assert report.verdict is Verdict.VERIFIED
+    assert report.counts == {"proved": 2, "refuted": 0, "undecided": 0}
+    assert report.reason == ""
+
+
+def test_a_refuted_obligation_refutes(run: Run) -> None:
+    report = run(Scripted(["a", "b"], lambda names, bits: [proved("a"), refuted("b")]))
+    assert report.verdict is Verdict.REFUTED
+    assert report.reason.startswith("2 <= 1: ")
+    assert report.reason.endswith("<= 1 is false")
+
+
+def test_a_missing_proof_rejects(run: Run) -> None:
+    report = run(Scripted(["a", "b"], lambda names, bits: [proved("a"), unproved("b", "it is so", "no idea")]))
+    assert report.verdict is Verdict.REJECTED
+    assert "no idea" in report.reason
+
+
+def test_a_refuted_obligation_is_louder_than_a_missing_proof(run: Run) -> None:
+    report = run(Scripted(["a", "b"], lambda names, bits: [refuted("a"), unproved("b", "it is so", "no idea")]))
+    assert report.verdict is Verdict.REFUTED
+
+
+# -- claims that misbehave
+
+MISBEHAVIOUR: dict[str, tuple[list[str], Script]] = {
+    "expects nothing": ([], lambda names, bits: []),
+    "expects nothing and proves something": ([], lambda names, bits: [proved("a")]),
+    "proves nothing": (["a"], lambda names, bits: []),
+    "proves one of two": (["a", "b"], lambda names, bits: [proved("a")]),
+    "proves the other one of two": (["a", "b"], lambda names, bits: [proved("b")]),
+    "proves one twice instead of both": (["a", "b"], lambda names, bits: [proved("a"), proved("a")]),
+    "proves something else": (["a"], lambda names, bits: [proved("x")]),
+    "proves under a name in capitals": (["a"], lambda names, bits: [proved("A")]),
+    "expects a name twice": (["a", "a"], every(proved)),
+    "decides nothing": (["a"], every(undecided)),
+    "decides one of two": (["a", "b"], lambda names, bits: [proved("a"), undecided("b")]),
+    "refutes, then proves the same": (["a"], lambda names, bits: [refuted("a"), proved("a")]),
+    "proves, then refutes the same": (["a"], lambda names, bits: [proved("a"), refuted("a")]),
+    "is undecided, then proves the same": (["a"], lambda names, bits: [undecided("a"), proved("a")]),
+    "has no proof, then proves the same": (["a"], lambda names, bits: [unproved("a", "s", "r"), proved("a")]),
+    "refutes something that nobody asked for": (["a"], lambda names, bits: [proved("a"), refuted("b")]),
+    "has no proof of something that nobody asked for": (
+        ["a"],
+        lambda names, bits: [proved("a"), unproved("b", "s", "r")],
+    ),
+    "refutes at one precision what it proves at the next": (
+        ["a", "b"],
+        lambda names, bits: [
+            refuted("a") if bits == 64 else proved("a"),
+            undecided("b") if bits == 64 else proved("b"),
+        ],
+    ),
+    "proves only when it is asked for one at a time": (
+        ["a", "b"],
+        lambda names, bits: [undecided(name) for name in names] if len(names) > 1 else [proved(*names)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("expected", "script"), MISBEHAVIOUR.values(), ids=MISBEHAVIOUR.keys())
+def test_a_claim_that_misbehaves_never_verifies(run: Run, expected: list[str], script: Script) -> None:
+    assert run(Scripted(expected, script)).verdict is not Verdict.VERIFIED
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, ValueError, RuntimeError, MemoryError, AssertionError])
+def test_a_claim_that_breaks_is_no_report_at_all(run: Run, error: type[Exception]) -> None:
+    def script(names: Collection[str], bits: int) -> list[Obligation]:
+        raise error
+
+    before = ctx.prec
+    with pytest.raises(error):
+        run(Scripted(["a"], script))
+    assert ctx.prec == before
+
+
+# -- the loop over precisions
+
+
+def test_the_working_precision_is_what_the_claim_is_told(run: Run) -> None:
+    claim = Scripted(["a"], every(undecided))
+    run(claim, limits=Limits(max_bits=600))
+    assert [bits for _, bits in claim.asked] == claim.precisions == [64, 128, 256, 512, 600]
+
+
+def test_the_loop_stops_at_the_first_precision_that_decides(run: Run) -> None:
+    claim = Scripted(["a"], lambda names, bits: [(proved if bits >= 200 else undecided)("a", bits)])
+    report = run(claim)
+    assert report.verdict is Verdict.VERIFIED
+    assert report.bits == 256
+    assert claim.precisions == [64, 128, 256]
+
+
+def test_only_what_is_undecided_is_asked_again(run: Run) -> None:
+    claim = Scripted(
+        ["a", "b"], lambda names, bits: [(proved if n == "a" or bits > 64 else undecided)(n) for n in names]
+    )
+    assert run(claim).verdict is Verdict.VERIFIED
+    assert [names for names, _ in claim.asked] == [("a", "b"), ("b",)]
+
+
+def test_a_refuted_obligation_ends_the_search(run: Run) -> None:
+    claim = Scripted(["a", "b"], lambda names, bits: [refuted("a"), undecided("b")])
+    assert run(claim).verdict is Verdict.REFUTED
+    assert len(claim.asked) == 1
+
+
+def test_a_missing_proof_does_not_keep_a_refutation_from_being_found(run: Run) -> None:
+    def script(names: Collection[str], bits: int) -> list[Obligation]:
+        return [unproved("a", "s", "r"), (refuted if bits > 64 else undecided)("b")]
+
+    assert run(Scripted(["a", "b"], script)).verdict is Verdict.REFUTED
+
+
+def test_the_limit_of_bits_holds_and_is_said(run: Run) -> None:
+    claim = Scripted(["a"], every(undecided), first=10**9)
+    report = run(claim, limits=Limits(max_bits=100))
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert claim.precisions == [100]
+    assert "100 bits (--max-bits)" in report.reason
+
+
+@pytest.mark.parametrize(("first", "expected"), [(2, [2, 4, 8]), (5, [5, 8]), (None, [8]), (8, [8])])
+def test_a_hint_says_where_to_begin(run: Run, first: int | None, expected: list[int]) -> None:
+    claim = Scripted(["a"], every(undecided), first=first)
+    run(claim, limits=Limits(max_bits=8))
+    assert claim.precisions == expected
+
+
+# -- a part of the obligations
+
+
+@pytest.mark.parametrize("only", ["a[0]", "a[1]", "a[?]", "a*", "*"])
+def test_a_check_of_chosen_obligations_never_verifies(run: Run, only: str) -> None:
+    report = run(Scripted(["a[0]", "a[1]"], every(proved)), only=only)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert report.counts["refuted"] == 0
+    assert "asked for" in report.reason
+
+
+def test_the_only_obligation_asked_for_by_name_does_not_verify_either(run: Run) -> None:
+    assert run(Scripted(["a"], every(proved)), only="a").verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_check_of_chosen_obligations_asks_for_these_alone(run: Run) -> None:
+    claim = Scripted(["a[0]", "a[1]", "b"], every(proved))
+    assert run(claim, only="a[1]").counts["proved"] == 1
+    assert claim.asked == [(("a[1]",), 64)]
+
+
+def test_a_check_of_chosen_obligations_may_refute(run: Run) -> None:
+    claim = Scripted(["a", "b"], lambda names, bits: [refuted(name) for name in names])
+    assert run(claim, only="b").verdict is Verdict.REFUTED
+
+
+def test_a_name_that_no_obligation_has_is_malformed(run: Run) -> None:
+    with pytest.raises(MalformedError, match="none matches --only 'x'"):
+        run(Scripted(["a"], every(proved)), only="x")
+
+
+# -- certificates and files
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        (TEXT.replace("scripted", "no-such-claim"), "one of the claims infinite-prompt-operator, output-deviation"),
+        (TEXT.replace("scripted", "Output-Deviation"), "one of the claims"),
+        (TEXT.replace("certattn: 1", "certattn: 2"), "'1'"),
+        (TEXT.replace("certattn: 1", "certattn: 1.0"), "'1'"),
+        (TEXT.replace("certattn: 1, ", ""), "no 'certattn'"),
+        (TEXT.replace("given: {}, ", ""), "no 'given'"),
+        (TEXT.replace(", asserts: {}", ""), "no 'asserts'"),
+        (TEXT.replace("asserts: {}", "asserts: []"), "a mapping"),
+        (TEXT.replace("asserts: {}", "asserts: {}, verdict: verified"), "the unknown key 'verdict'"),
+        (TEXT.replace("given: {}", "given: {}, given: {}"), "a second time"),
+        ("", "an empty file"),
+        ("[]", "a mapping"),
+        ("verified", "a mapping"),
+    ],
+)
+def test_what_is_not_a_certificate_is_malformed(tmp_path: Path, text: str, fragment: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    report = check_file(path, CheckOptions())
+    assert report.verdict is Verdict.MALFORMED
+    assert fragment in report.reason
+    assert report.place is not None
+    assert report.place[0] == str(path)
+
+
+def test_a_file_that_is_not_there_is_malformed(tmp_path: Path) -> None:
+    assert check_file(tmp_path / "none.yaml", CheckOptions()).verdict is Verdict.MALFORMED
+
+
+def test_obligations_are_kept_on_request(run: Run) -> None:
+    assert run(Scripted(["a"], every(proved))).obligations == ()
+    (kept,) = run(Scripted(["a"], every(proved)), detail=True).obligations
+    assert kept["name"] == "a"
+    assert kept["outcome"] == "proved"
+
+
+def test_the_table_of_claims_is_the_known_one() -> None:
+    assert {name: claim.name for name, claim in checker.CLAIMS.items()} == {
+        "infinite-prompt-operator": "infinite-prompt-operator",
+        "output-deviation": "output-deviation",
+    }

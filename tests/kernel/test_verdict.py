@@ -1,0 +1,241 @@
+"""Nothing is verified but what is proved: obligations, the verdict over them, and the exit status."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+
+import pytest
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.verdict import (
+    Obligation,
+    Outcome,
+    Part,
+    Report,
+    Verdict,
+    at_least,
+    at_most,
+    exit_status,
+    identical,
+    show,
+    unproved,
+    verdict_of,
+)
+
+NOTHING = {
+    "nan": arb("nan"),
+    "+inf": arb("+inf"),
+    "-inf": arb("-inf"),
+    "the whole line": arb("[0 +/- inf]"),
+    "nan with a radius": arb("nan") + arb(0, 1),
+    "1 / 0": arb(1) / arb(0, 1),
+    "log of a ball with negative points": arb(0, 1).log(),
+    "e^(e^1000)": arb(1000).exp().exp() * 0 + arb(1) / 0,
+}
+
+
+# -- one obligation
+
+
+@pytest.mark.parametrize("ball", NOTHING.values(), ids=NOTHING.keys())
+@pytest.mark.parametrize("bound", [fmpq(0), fmpq(1), fmpq(-1), fmpq(10) ** 400])
+def test_a_ball_that_says_nothing_decides_nothing(ball: arb, bound: fmpq) -> None:
+    assert at_most("a", "s", ball, bound, 64).outcome is Outcome.UNDECIDED
+    assert at_least("a", "s", ball, bound, 64).outcome is Outcome.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "upper", "lower"),
+    [
+        (arb(1), fmpq(2), Outcome.PROVED, Outcome.REFUTED),
+        (arb(2), fmpq(1), Outcome.REFUTED, Outcome.PROVED),
+        (arb(1), fmpq(1), Outcome.PROVED, Outcome.PROVED),
+        (arb(0), fmpq(0), Outcome.PROVED, Outcome.PROVED),
+        (arb(1, 1), fmpq(1), Outcome.UNDECIDED, Outcome.UNDECIDED),
+        (arb(1, arb((1, -60))), fmpq(1), Outcome.UNDECIDED, Outcome.UNDECIDED),
+        (arb(0, 1), fmpq(3), Outcome.PROVED, Outcome.REFUTED),
+        (arb(0, 1), fmpq(-3), Outcome.REFUTED, Outcome.PROVED),
+        # Ends that touch the bound from inside: `<=` holds at every point; `>` does not.
+        (arb((1, -1), (1, -1)), fmpq(1), Outcome.PROVED, Outcome.UNDECIDED),
+        (arb((3, -1), (1, -1)), fmpq(1), Outcome.UNDECIDED, Outcome.PROVED),
+        (arb(-1), fmpq(0), Outcome.PROVED, Outcome.REFUTED),
+    ],
+)
+def test_a_ball_decides_only_if_all_its_points_agree(value: arb, bound: fmpq, upper: Outcome, lower: Outcome) -> None:
+    assert at_most("a", "s", value, bound, 64).outcome is upper
+    assert at_least("a", "s", value, bound, 64).outcome is lower
+
+
+@pytest.mark.parametrize("digits", [10, 30, 60])
+def test_a_bound_that_is_no_binary_fraction_is_compared_soundly(digits: int) -> None:
+    """1/3 against decimals that are just above and just below it."""
+    below, above = fmpq(10**digits // 3, 10**digits), fmpq(10**digits // 3 + 1, 10**digits)
+    outcomes = {}
+    for bits in (16, 64, 256):
+        with working_precision(bits):
+            third = arb(fmpq(1, 3))
+            outcomes[bits] = (
+                at_most("a", "s", third, above, bits).outcome,
+                at_most("a", "s", third, below, bits).outcome,
+            )
+            assert at_most("a", "s", third, fmpq(1, 3), bits).outcome is Outcome.UNDECIDED
+    for upper, lower in outcomes.values():
+        assert upper in (Outcome.PROVED, Outcome.UNDECIDED)
+        assert lower in (Outcome.REFUTED, Outcome.UNDECIDED)
+    assert outcomes[256] == (Outcome.PROVED, Outcome.REFUTED)
+
+
+def test_identical_matrices_must_agree_in_shape_and_every_entry() -> None:
+    left = ExactMatrix.rational([[fmpq(1), fmpq(2)]])
+    assert identical("a", "s", left, ExactMatrix.rational([[fmpq(2, 2), fmpq(4, 2)]])).outcome is Outcome.PROVED
+    assert identical("a", "s", left, left.T).outcome is Outcome.REFUTED
+    off = identical("a", "s", left, ExactMatrix.rational([[fmpq(1), fmpq(2) + fmpq(1, 10**40)]]))
+    assert off.outcome is Outcome.REFUTED
+    assert "entry 0, 1" in off.sentence
+
+
+def test_what_is_unproved_rejects_the_witness_and_never_refutes() -> None:
+    obligation = unproved("a", "s", "no proof")
+    assert (obligation.outcome, obligation.part) == (Outcome.REFUTED, Part.WITNESS)
+    assert verdict_of(["a"], [obligation]) is Verdict.REJECTED
+
+
+def test_an_obligation_cannot_be_changed_afterwards() -> None:
+    with pytest.raises(AttributeError):
+        at_most("a", "s", arb(2), fmpq(1), 64).outcome = Outcome.PROVED  # type: ignore[misc]
+
+
+def test_shown_numbers_are_right() -> None:
+    assert show(fmpq(1, 3)) == "1/3"
+    assert show("no proof") == "no proof"
+    long = fmpq(10**80 + 1, 3 * 10**80)
+    assert arb(show(long)).contains(long)
+    assert arb(show(arb(2).sqrt())).overlaps(arb(2).sqrt())
+
+
+# -- the verdict over all obligations
+
+PROVED = at_most("?", "s", arb(0), fmpq(1), 64)
+REFUTED = at_most("?", "s", arb(2), fmpq(1), 64)
+UNDECIDED = at_most("?", "s", arb("nan"), fmpq(1), 64)
+NO_PROOF = unproved("?", "s", "no proof")
+
+
+def named(**outcomes: Obligation) -> list[Obligation]:
+    return [replace(obligation, name=name) for name, obligation in outcomes.items()]
+
+
+ALL = named(a=PROVED, b=PROVED, c=PROVED)
+A, B, C = ALL
+NAMES = ["a", "b", "c"]
+
+
+def test_all_proved_is_verified() -> None:
+    assert verdict_of(NAMES, ALL) is Verdict.VERIFIED
+    assert verdict_of(["a"], [A]) is Verdict.VERIFIED
+
+
+INCOMPLETE = {
+    "no obligations and no names": ([], []),
+    "no obligations": (NAMES, []),
+    "no names": ([], ALL),
+    "one missing": (NAMES, [A, B]),
+    "the first missing": (NAMES, [B, C]),
+    "one twice": (NAMES, [A, B, C, C]),
+    "one instead of another": (NAMES, [A, B, B]),
+    "one too many": (NAMES, [*ALL, *named(d=PROVED)]),
+    "one renamed": (NAMES, named(a=PROVED, b=PROVED, x=PROVED)),
+    "one renamed in case only": (NAMES, named(a=PROVED, b=PROVED, C=PROVED)),
+    "another order": (NAMES, [B, A, C]),
+    "a name expected twice": (["a", "a"], [A, A]),
+    "one undecided": (NAMES, named(a=PROVED, b=UNDECIDED, c=PROVED)),
+    "all undecided": (NAMES, named(a=UNDECIDED, b=UNDECIDED, c=UNDECIDED)),
+}
+
+
+@pytest.mark.parametrize(("names", "obligations"), INCOMPLETE.values(), ids=INCOMPLETE.keys())
+def test_what_is_not_exactly_the_expected_obligations_is_inconclusive(
+    names: list[str], obligations: list[Obligation]
+) -> None:
+    assert verdict_of(names, obligations) is Verdict.INCONCLUSIVE
+
+
+def test_every_combination_of_outcomes() -> None:
+    """A refuted statement is louder than a rejected witness, that than an undecided obligation."""
+    for kinds in itertools.product([PROVED, REFUTED, UNDECIDED, NO_PROOF], repeat=3):
+        verdict = verdict_of(NAMES, [replace(kind, name=name) for kind, name in zip(kinds, NAMES, strict=True)])
+        if REFUTED in kinds:
+            assert verdict is Verdict.REFUTED
+        elif NO_PROOF in kinds:
+            assert verdict is Verdict.REJECTED
+        elif UNDECIDED in kinds:
+            assert verdict is Verdict.INCONCLUSIVE
+        else:
+            assert verdict is Verdict.VERIFIED
+
+
+# -- reports and the exit status
+
+
+def report(verdict: Verdict, limit: str = "") -> Report:
+    return Report("p.yaml", verdict, limit=limit)
+
+
+V, R, J, M, E = Verdict.VERIFIED, Verdict.REFUTED, Verdict.REJECTED, Verdict.MALFORMED, Verdict.ERROR
+OPEN = Verdict.INCONCLUSIVE
+STATUS = [
+    ([], 2),
+    ([V], 0), ([V, V], 0),
+    ([R], 1), ([J], 1), ([V, R], 1), ([V, J], 1), ([R, M], 1), ([R, OPEN], 1), ([J, M, OPEN, V], 1),
+    ([M], 2), ([V, M], 2), ([M, OPEN], 2),
+    ([OPEN], 3), ([V, OPEN], 3),
+    ([E], 70), ([V, E], 70), ([R, E], 70), ([M, E], 70), ([OPEN, E], 70), ([V, R, J, OPEN, M, E], 70),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verdicts", "status"), STATUS)
+def test_exit_status(verdicts: list[Verdict], status: int) -> None:
+    for order in itertools.permutations(verdicts):
+        assert exit_status([report(verdict) for verdict in order]) == status
+
+
+@pytest.mark.parametrize("limit", ["time", "memory"])
+def test_exit_status_of_a_resource_limit(limit: str) -> None:
+    stopped = report(OPEN, limit)
+    assert exit_status([stopped]) == 4
+    assert exit_status([report(V), stopped]) == 4
+    assert exit_status([report(OPEN), stopped]) == 3
+    assert exit_status([report(M), stopped]) == 2
+    assert exit_status([report(R), stopped]) == 1
+    assert exit_status([report(E), stopped]) == 70
+
+
+def test_only_a_run_of_verified_reports_exits_with_0() -> None:
+    for count in (1, 2, 3):
+        for verdicts in itertools.product(Verdict, repeat=count):
+            status = exit_status([report(verdict) for verdict in verdicts])
+            assert (status == 0) is (set(verdicts) == {V})
+
+
+def test_a_report_survives_json() -> None:
+    whole = Report(
+        "p.yaml",
+        Verdict.REFUTED,
+        claim="output-deviation",
+        findings=("worst", "slack"),
+        place=("p.yaml", 3, "given.keys"),
+        obligations=(REFUTED.to_dict(),),
+        counts={"proved": 1},
+        nanoseconds={"arithmetic": 5},
+    )
+    for each in (whole, report(V), report(M)):
+        assert Report.from_dict(json.loads(json.dumps(each.to_dict()))) == each
+
+
+def test_a_report_of_an_unknown_verdict_is_refused() -> None:
+    with pytest.raises(ValueError):
+        Report.from_dict({**report(V).to_dict(), "verdict": "fine"})

@@ -1,0 +1,75 @@
+"""Rounding for people: few digits, on the safe side, exactly."""
+
+from __future__ import annotations
+
+import pytest
+from flint import arb, ctx, fmpq
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certattn.kernel.errors import NotProvedError
+from certattn.provers.rounding import nearest, round_up, upper_rational
+
+positive = st.fractions(min_value=0).filter(bool)
+
+
+def rational(value: object) -> fmpq:
+    return fmpq(value.numerator, value.denominator)  # type: ignore[attr-defined]
+
+
+@given(positive, st.integers(1, 12))
+def test_rounding_up_is_above_by_less_than_a_unit(value: object, digits: int) -> None:
+    exact = rational(value)
+    rounded = round_up(exact, digits)
+    assert rounded >= exact
+    assert rounded - exact < exact * fmpq(10) ** (1 - digits)
+    assert round_up(rounded, digits) == rounded
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (fmpq(0), fmpq(0)),
+        (fmpq(1), fmpq(1)),
+        (fmpq(1, 3), fmpq(333334, 1000000)),
+        (fmpq(999999999, 1000), fmpq(1000000)),
+        (fmpq(1, 10**300) + fmpq(1, 10**400), fmpq(100001, 10**305)),
+        (fmpq(10**300 + 1), fmpq(100001 * 10**295)),
+    ],
+)
+def test_six_digits(value: fmpq, expected: fmpq) -> None:
+    assert round_up(value, 6) == expected
+
+
+@given(st.fractions(), st.integers(0, 40))
+def test_nearest_is_within_half_a_unit_of_the_midpoint(value: object, places: int) -> None:
+    exact = rational(value)
+    before = ctx.prec
+    ctx.prec = 400
+    try:
+        ball = arb(exact)
+        rounded = nearest(ball, places)
+        assert (rounded * fmpq(10) ** places).q == 1
+        assert abs(arb(rounded) - ball) <= arb(fmpq(1, 2) / fmpq(10) ** places) + arb(1e-100)
+    finally:
+        ctx.prec = before
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(min_value=0, max_value=1e300))
+def test_the_upper_bound_of_a_ball_is_above_all_of_it(middle: float, radius: float) -> None:
+    ball = arb(middle, radius)
+    bound = upper_rational(ball)
+    assert bound >= rational(_fraction(middle))
+    assert ball <= bound
+
+
+def _fraction(value: float) -> object:
+    from fractions import Fraction
+
+    return Fraction(value)
+
+
+@pytest.mark.parametrize("ball", [arb("nan"), arb("inf"), arb("-inf"), arb(0, "inf")])
+def test_an_unbounded_ball_has_none(ball: arb) -> None:
+    with pytest.raises(NotProvedError, match="unbounded"):
+        upper_rational(ball)

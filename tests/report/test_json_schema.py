@@ -1,0 +1,260 @@
+"""The JSON Schema against the reader, in both directions."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from certattn.kernel.checker import CLAIMS, claim_of
+from certattn.kernel.document.certificate import load, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import MalformedError
+from certattn.report.json_schema import json_schema
+
+GALLERY = sorted((Path(__file__).resolve().parent.parent.parent / "certificates").rglob("*.yaml"))
+SCHEMA = json_schema()
+VALIDATOR = Draft202012Validator(SCHEMA)
+JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+Path_ = tuple[str | int, ...]
+
+
+def reader_accepts(plain: Plain) -> bool:
+    """Whether a tree has the form of a certificate; array files are not opened."""
+    assert isinstance(plain, dict)
+    try:
+        certificate = loads(to_text(plain), "certificate.yaml")
+        claim = claim_of(certificate)
+        claim.read(certificate)
+        claim.first_bits(certificate)
+    except MalformedError:
+        return False
+    return True
+
+
+def schema_accepts(plain: Any) -> bool:
+    return bool(VALIDATOR.is_valid(plain))
+
+
+def typed(plain: Plain) -> Any:
+    """The tree as an editor has it, which takes what looks like a number for one."""
+    if isinstance(plain, dict):
+        return {key: typed(item) for key, item in plain.items()}
+    if isinstance(plain, list):
+        return [typed(item) for item in plain]
+    return json.loads(plain) if JSON_NUMBER.fullmatch(plain) else plain
+
+
+def test_the_schema_is_a_schema() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert json.loads(json.dumps(SCHEMA)) == SCHEMA
+
+
+def test_there_is_one_branch_for_each_claim() -> None:
+    assert [branch["properties"]["claim"]["const"] for branch in SCHEMA["oneOf"]] == list(CLAIMS)
+
+
+def test_every_field_is_described() -> None:
+    for branch in SCHEMA["oneOf"]:
+        assert all(field.get("description") for field in branch["properties"].values())
+
+
+# -- what the reader accepts, the schema accepts
+
+ARRAY = "{file: a.npz, array: x, sha256: %s, dtype: float16, shape: [3, 2], rows: 0:2}" % ("0f" * 32)
+
+ACCEPTED = {
+    "keys and values": """
+certattn: 1
+claim: output-deviation
+given: {keys: [[1, 0]], values: [[0x1.8p-3, 1e-3]], queries: [[1/2, -2.5]], limit: {kind: empirical}}
+asserts: {deviation: {norm: linf, at_least: 0}}
+""",
+    "tokens": """
+certattn: "1"
+claim: output-deviation
+given:
+  tokens: [[1, 0], [0, 1]]
+  K: [[1, 2]]
+  Q: [[3]]
+  V: [[1, 1]]
+  queries: [[1]]
+  scale: 1/sqrt(2)
+  limit: {kind: affine, matrix: [[1]], offset: [0], scale: sqrt(2)}
+asserts: {deviation: {norm: l2, at_most: 7, at_least: 1/7, per_query: {at_most: [8], at_least: [0.5]}}}
+witness: {bits: 128}
+""",
+    "U and arrays": f"""
+certattn: 1
+claim: output-deviation
+given:
+  tokens: {ARRAY}
+  U: [[1, 0], [0, 1]]
+  queries: {ARRAY}
+  limit:
+    kind: law
+    law: {{kind: mixture, components: [{{weight: 1, law: {{kind: rademacher, sizes: [1, 2]}}}}]}}
+asserts: {{deviation: {{norm: l2, at_most: 7}}}}
+provenance: {{who: 12, when: 2024-01-01, how: true, why: "null"}}
+""",
+    "an operator": """
+certattn: 1
+claim: infinite-prompt-operator
+given: {law: {kind: gaussian, mean: [0], covariance: [[0]]}, queries: {mean: [1], covariance: [[1]]}}
+asserts:
+  operator: {matrix: [[0]], offset: [0]}
+  pushforward: {mean: [0], covariance: [[0]]}
+  values: [{query: [1], value: [0], radius: 0}]
+witness: {queries: [[5]]}
+""",
+    "a law with U": """
+certattn: 1
+claim: infinite-prompt-operator
+given: {U: [[1]], law: {kind: atoms, points: [[1], [2]], weights: [1/3, 2/3]}}
+asserts: {values: [{query: [1], value: [0], radius: 1e-15}]}
+""",
+    "a box": """
+certattn: 1
+claim: infinite-prompt-operator
+given: {law: {kind: box, sizes: [0.25]}, V: [[2]]}
+asserts: {values: [{query: [1], value: [0], radius: 3}]}
+""",
+}
+
+
+def tree(text: str) -> dict[str, Plain]:
+    return loads(text, "certificate.yaml").plain
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_every_form_is_accepted_by_both(name: str) -> None:
+    plain = tree(ACCEPTED[name])
+    assert reader_accepts(plain)
+    for form in (plain, typed(plain)):
+        assert not list(VALIDATOR.iter_errors(form))
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda p: p.stem)
+def test_every_certificate_of_the_gallery_is_accepted(path: Path) -> None:
+    for form in (load(path).plain, typed(load(path).plain), yaml.safe_load(path.read_text())):
+        assert not list(VALIDATOR.iter_errors(form))
+
+
+# -- structural defects are refused by both
+
+
+def places(plain: Plain, path: Path_ = ()) -> Iterator[tuple[Path_, Plain]]:
+    yield path, plain
+    items = plain.items() if isinstance(plain, dict) else enumerate(plain) if isinstance(plain, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+def replaced(plain: Plain, path: Path_, value: Plain) -> Plain:
+    if not path:
+        return value
+    changed = copy.deepcopy(plain)
+    parent: Any = changed
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = value
+    return changed
+
+
+def shown(path: Path_) -> str:
+    return ".".join(map(str, path)) or "top"
+
+
+def structural_defects(plain: Plain) -> Iterator[tuple[str, Plain]]:
+    for path, value in places(plain):
+        if path[:1] == ("provenance",) and len(path) == 1:
+            yield "provenance is no mapping", replaced(plain, path, ["x"])
+        elif isinstance(value, dict):
+            if path[:1] != ("provenance",):
+                yield f"{shown(path)} has an unknown key", replaced(plain, path, {**value, "bogus": "1"})
+            if path:
+                yield f"{shown(path)} is a text", replaced(plain, path, "nonsense")
+                yield f"{shown(path)} is an empty list", replaced(plain, path, [])
+        elif isinstance(value, list):
+            yield f"{shown(path)} is empty", replaced(plain, path, [])
+            yield f"{shown(path)} is a text", replaced(plain, path, "nonsense")
+            yield f"{shown(path)} is a mapping", replaced(plain, path, {"bogus": "1"})
+            yield f"{shown(path)} is nested too deeply", replaced(plain, path, [[[["1"]]]])
+        else:
+            yield f"{shown(path)} is a list", replaced(plain, path, ["1"])
+            yield f"{shown(path)} is a mapping", replaced(plain, path, {"bogus": "1"})
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_structural_defects_are_refused_by_both(name: str) -> None:
+    plain = tree(ACCEPTED[name])
+    for defect, changed in structural_defects(plain):
+        assert not reader_accepts(changed), defect
+        assert not schema_accepts(changed), defect
+        assert not schema_accepts(typed(changed)), defect
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_a_missing_key_is_refused_by_both_or_by_neither(name: str) -> None:
+    plain = tree(ACCEPTED[name])
+    # What a law or a dimension still needs is beyond a schema, and so is that something is asserted.
+    beyond = {"Q", "K", "V", "at_most", "at_least", "per_query", "operator", "pushforward", "values", "queries", "rows"}
+    refused = 0
+    for path, _ in places(plain):
+        if not path or not isinstance(path[-1], str) or path[-1] in beyond:
+            continue
+        changed: Any = copy.deepcopy(plain)
+        parent = changed
+        for key in path[:-1]:
+            parent = parent[key]
+        del parent[path[-1]]
+        assert reader_accepts(changed) == schema_accepts(changed), shown(path)
+        refused += not schema_accepts(changed)
+    assert refused >= 8
+
+
+WRONG_WORDS = [
+    ("certattn", "2"),
+    ("certattn", "1.0.0"),
+    ("claim", "output_deviation"),
+    ("given.limit.kind", "Empirical"),
+    ("given.limit.kind", "gaussian"),
+    ("given.tokens.dtype", "float"),
+    ("given.tokens.sha256", "0F" * 32),
+    ("given.tokens.sha256", "0f" * 31),
+    ("given.tokens.rows", "all"),
+    ("given.limit.law.kind", "uniform"),
+    ("given.limit.law.components.0.law.kind", "affine"),
+    ("asserts.deviation.norm", "l1"),
+]
+
+
+@pytest.mark.parametrize(("path", "word"), WRONG_WORDS)
+def test_wrong_words_are_refused_by_both(path: str, word: str) -> None:
+    plain = tree(ACCEPTED["U and arrays"])
+    steps: Path_ = tuple(int(step) if step.isdigit() else step for step in path.split("."))
+    changed = replaced(plain, steps, word)
+    assert not reader_accepts(changed)
+    assert not schema_accepts(changed)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_the_schema_is_nowhere_stricter_than_the_reader(name: str) -> None:
+    plain = tree(ACCEPTED[name])
+    for path, value in places(plain):
+        for other in ("1", "1/3", "0x1p-2", "x", "l2", [["1"]], ["1"], {"kind": "empirical"}):
+            if isinstance(value, str) == isinstance(other, str):
+                changed = replaced(plain, path, other)  # type: ignore[arg-type]
+                if isinstance(changed, dict) and reader_accepts(changed):
+                    assert schema_accepts(changed), shown(path)
+                    assert schema_accepts(typed(changed)), shown(path)

@@ -1,0 +1,87 @@
+"""Progress: a line on a terminal, nothing anywhere else."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from certattn.report.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    screen = Terminal()
+    # pytest puts its own stderr in place between a fixture and its test.
+    monkeypatch.setattr("certattn.report.progress.sys", SimpleNamespace(stderr=screen))
+    return screen
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    now = [0]
+    monkeypatch.setattr("certattn.report.progress.time", SimpleNamespace(monotonic_ns=lambda: now[0]))
+    return now
+
+
+def test_the_line_says_how_many_how_long_and_which(terminal: Terminal, clock: list[int]) -> None:
+    with Progress(3) as shown:
+        shown.started(Path("folder/a.yaml"))
+        assert terminal.getvalue() == "[0/3] 0 s  checking a.yaml"
+        shown.finished()
+        clock[0] = 2 * 10**9
+        shown.waited()
+        assert terminal.getvalue().endswith("\r\x1b[K[1/3] 2 s  checking a.yaml")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_the_line_is_drawn_once_a_second(terminal: Terminal, clock: list[int]) -> None:
+    with Progress(1) as shown:
+        shown.started(Path("a.yaml"))
+        drawn = terminal.getvalue()
+        shown.waited()
+        assert terminal.getvalue() == drawn
+
+
+def test_the_line_comes_back_after_a_result(terminal: Terminal, clock: list[int]) -> None:
+    with Progress(2) as shown:
+        shown.started(Path("a.yaml"))
+        shown.clear()
+        shown.clear()
+        assert terminal.getvalue() == "[0/2] 0 s  checking a.yaml\r\x1b[K"
+        shown.waited()
+        assert terminal.getvalue().endswith("[0/2] 0 s  checking a.yaml")
+
+
+def test_hostile_and_long_names_stay_on_the_line(terminal: Terminal) -> None:
+    with Progress(1) as shown:
+        shown.started(Path("a\x1b[2J\nb" + "x" * 200))
+        assert "\n" not in terminal.getvalue()
+        assert "\x1b" not in terminal.getvalue()
+        assert len(terminal.getvalue()) < 80
+
+
+def test_nothing_is_written_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(1) as shown:
+        shown.started(Path("a.yaml"))
+        shown.waited()
+        shown.finished()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_line_goes_away_before_an_error(terminal: Terminal) -> None:
+    def fail() -> None:
+        with Progress(1) as shown:
+            shown.started(Path("a.yaml"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert terminal.getvalue().endswith("\r\x1b[K")

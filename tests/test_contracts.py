@@ -1,0 +1,233 @@
+"""The contracts of the code base: who may import whom, and what the kernel may not contain."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNEL = ROOT / "certattn" / "kernel"
+MODULES = sorted(KERNEL.rglob("*.py"))
+NUMPY_MODULE = KERNEL / "document" / "bit_patterns.py"
+CERTIFICATE = ROOT / "certificates" / "infinite-prompt-operator" / "gaussian-d1.yaml"
+WITH_ARRAYS = ROOT / "certificates" / "output-deviation" / "gaussian-prompt.yaml"
+
+MOST_LINES = 300
+ALLOWED = {"flint", "yaml"}
+# The standard library is allowed where it cannot run what it reads.
+UNSAFE = {"pickle", "marshal", "shelve", "code", "runpy", "subprocess", "ctypes", "cffi", "random", "urllib", "socket"}
+NARROWING = r"isinstance\(.*\)|.* is not None"
+UNSAFE_CALLS = {"eval", "exec", "compile", "__import__", "sympify", "float", "complex", "breakpoint", "input"}
+
+
+def name(path: Path) -> str:
+    return path.relative_to(KERNEL).as_posix()
+
+
+# -- imports
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """The modules that a module imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module or ""
+
+
+def unwanted_imports(source: str, *, numpy: bool) -> list[str]:
+    allowed = ALLOWED | {"numpy"} if numpy else ALLOWED
+    found = []
+    for module in imports(ast.parse(source)):
+        top = module.partition(".")[0]
+        inside = module == "certattn.kernel" or module.startswith("certattn.kernel.")
+        standard = top in sys.stdlib_module_names and top not in UNSAFE
+        if not (inside or standard or top in allowed):
+            found.append(module)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_the_kernel_imports_nothing_else(path: Path) -> None:
+    assert unwanted_imports(path.read_text(), numpy=path == NUMPY_MODULE) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import sympy", "import numpy", "import numpy.linalg as la", "from scipy.linalg import inv", "import mpmath",
+        "import certattn", "from certattn import check", "from certattn.provers import output", "import pickle",
+        "def f():\n    import click", "import subprocess", "from certattn import _version", "import certattn.kernels",
+    ],
+)  # fmt: skip
+def test_an_unwanted_import_is_found(line: str) -> None:
+    assert unwanted_imports(f"import json\n{line}\n", numpy=False)
+
+
+def test_numpy_is_wanted_in_one_module_only() -> None:
+    assert NUMPY_MODULE in MODULES
+    assert "numpy" in set(imports(ast.parse(NUMPY_MODULE.read_text())))
+
+
+def lint_imports(folder: Path) -> str:
+    """What import-linter says of a checkout."""
+    program = str(Path(sys.executable).parent / "lint-imports")
+    command = [program, "--no-cache", "--no-logo", "--config", "pyproject.toml"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    text = " ".join(done.stdout.split())
+    assert ("0 broken" in text) == (done.returncode == 0), done.stdout + done.stderr
+    return text
+
+
+def test_every_contract_is_kept() -> None:
+    assert "Contracts: 5 kept, 0 broken." in lint_imports(ROOT)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package, to break contracts in."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(ROOT / "certattn", folder / "certattn", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+OFFENCES = [
+    ("kernel/verdict.py", "import sympy", "The kernel stands alone"),
+    ("kernel/document/tree.py", "import certattn.report.text", "The kernel stands alone"),
+    ("kernel/arithmetic/balls.py", "import numpy", "numpy enters the kernel through one module only"),
+    ("report/text.py", "import sympy", "Checking and showing need no prover"),
+    ("cli/show.py", "import certattn.provers", "Checking and showing need no prover"),
+    ("provers/output.py", "import certattn.cli.options", "Layers: nothing imports the command line"),
+    ("_api.py", "import certattn.cli.main", "Layers: nothing imports the command line"),
+    ("theory/symbols.py", "import certattn.provers", "Layers: nothing imports the command line"),
+    ("extra.py", "import json", "Layers: nothing imports the command line"),
+    ("kernel/document/digest.py", "import certattn.kernel.checker", "Inside the kernel"),
+    ("kernel/extra.py", "import json", "Inside the kernel"),
+]
+
+
+@pytest.mark.parametrize(("module", "line", "contract"), OFFENCES, ids=[f"{m}: {line}" for m, line, _ in OFFENCES])
+def test_every_contract_can_be_broken(checkout: Path, module: str, line: str, contract: str) -> None:
+    path = checkout / "certattn" / module
+    before = path.read_text() if path.exists() else None
+    path.write_text(f"{before or ''}\n{line}\n")
+    try:
+        said = lint_imports(checkout)
+    finally:
+        if before is None:
+            path.unlink()
+        else:
+            path.write_text(before)
+    start = said.index(contract)
+    assert "BROKEN" in said[start : start + 130].replace("KEPT", "\n").split("\n")[0]
+
+
+# -- what checking loads
+
+
+def loaded(*arguments: str) -> set[str]:
+    """The top-level modules that a run of certattn loads, in the process itself and in its workers."""
+    script = (
+        "import os, sys\n"
+        "fork = os.fork\n"
+        "def forked():\n"
+        "    pid = fork()\n"
+        "    if pid == 0:\n"
+        "        leave = os._exit\n"
+        "        def tell(status):\n"
+        "            os.write(told, (' '.join(sys.modules) + ' ').encode())\n"
+        "            leave(status)\n"
+        "        os._exit = tell\n"
+        "        # Standard streams are the worker's own; its other descriptors are closed.\n"
+        "        os.closerange = lambda low, high: None\n"
+        "    return pid\n"
+        "os.fork = forked\n"
+        "ear, told = os.pipe()\n"
+        "from certattn.cli.main import run\n"
+        "status = run(sys.argv[1:])\n"
+        "os.close(told)\n"
+        "print('\\nMODULES', *sys.modules, open(ear).read())\n"
+        "sys.exit(status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True, timeout=60
+    )
+    return {module.partition(".")[0] for module in done.stdout.split("\nMODULES ")[1].split()}
+
+
+HEAVY = {"numpy", "scipy", "sympy", "mpmath", "matplotlib", "multiprocessing", "asyncio"}
+
+
+@pytest.mark.parametrize("command", ["check", "show"])
+def test_a_certificate_without_arrays_is_read_with_no_heavy_library(command: str) -> None:
+    modules = loaded(command, str(CERTIFICATE))
+    assert {"flint", "yaml", "click", "certattn"} <= modules
+    assert not modules & HEAVY
+
+
+def test_arrays_are_read_with_numpy_and_no_other_heavy_library() -> None:
+    assert loaded("check", str(WITH_ARRAYS)) & HEAVY == {"numpy"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["schema"], ["check", "--help"], ["generate", "--help"]])
+def test_help_is_instant(arguments: list[str]) -> None:
+    assert not loaded(*arguments) & HEAVY
+
+
+# -- the kernel's own rules
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_a_kernel_module_can_be_read_in_one_sitting(path: Path) -> None:
+    assert len(path.read_text().splitlines()) < MOST_LINES
+
+
+def forbidden_constructs(source: str) -> list[str]:
+    """Calls that run text or round numbers, and floating-point literals: decisions need neither."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, float | complex):
+            found.append(f"line {node.lineno}: the literal {node.value}")
+        elif isinstance(node, ast.Call):
+            called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            # re.compile is no compile.
+            if called in UNSAFE_CALLS and ast.unparse(node.func) != "re.compile":
+                found.append(f"line {node.lineno}: {called}()")
+        elif isinstance(node, ast.Assert) and not re.fullmatch(NARROWING, ast.unparse(node.test)):
+            # `python -O` leaves assertions out: they may help the type checker, and decide nothing.
+            found.append(f"line {node.lineno}: assert {ast.unparse(node.test)}")
+        elif isinstance(node, ast.ExceptHandler) and node.type is None:
+            found.append(f"line {node.lineno}: a bare except")
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_the_kernel_neither_runs_text_nor_rounds(path: Path) -> None:
+    assert forbidden_constructs(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = 0.5", "x = 1e9", "x = 2j", "float('1')", "eval('1')", "exec('1')", "compile('1', '', 'eval')",
+        "sympy.sympify('1')", "__import__('os')", "builtins.eval('1')", "assert x > 0",
+        "try:\n    pass\nexcept:\n    pass",
+    ],
+)  # fmt: skip
+def test_a_forbidden_construct_is_found(line: str) -> None:
+    assert forbidden_constructs(line)
+
+
+def test_every_rule_looks_at_every_module() -> None:
+    tracked = {"checker.py", "verdict.py", "worker.py", "document/tree.py", "claims/output_deviation.py"}
+    assert tracked <= {name(path) for path in MODULES}

@@ -1,0 +1,349 @@
+"""What the pages say is what the program does.
+
+Every page (README.md, docs/, certificates/) is followed from top to bottom in a folder of its own that
+holds a copy of the gallery, as a fresh clone would:
+
+    ```console      each `$ command` is run in bash; what it prints must be what the page shows
+    ```python       run; a block with `>>>` is a doctest
+    ```yaml         read as strictly as a certificate
+    # name.ext      as the first line of a block: the block is saved as that file. A saved
+                    certificate is checked; its verdict is `verified`, or the one named in
+                    brackets, as in `# wrong.yaml (refuted)`
+
+Times, versions, line breaks and the folder's own path count as equal, and `...` stands for anything. Blocks
+marked `sh` are for the reader's machine and are not run, but for what the README does after the
+installation. `python tests/test_docs.py` writes today's output into pages that differ.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+import certattn
+from certattn.kernel.document.fields import ByKey, Deferred, Field, Kind, Listing, Record, Variant
+from certattn.kernel.document.tree import parse_tree
+
+ROOT = Path(__file__).resolve().parent.parent
+GALLERY = ROOT / "certificates"
+PAGES = [
+    *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts),
+    *sorted(p.relative_to(ROOT).as_posix() for p in GALLERY.rglob("*.md")),
+    "README.md",
+]
+
+_FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>\w+)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.DOTALL | re.MULTILINE)
+_SAVED = re.compile(r"# (?P<name>[\w./-]+\.\w+)(?: \((?P<verdict>\w+)\))?\n")
+_PROMPT, _CONTINUED = "$ ", "> "
+
+
+@dataclass
+class Command:
+    """A command of a console block and what the page says that it prints."""
+
+    text: str
+    shown: str
+
+
+# -- reading pages
+
+
+def read(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def blocks(text: str) -> Iterator[re.Match[str]]:
+    """The fenced blocks that name a language, in order."""
+    return _FENCE.finditer(text)
+
+
+def commands(body: str) -> list[Command]:
+    """The commands of a console block; lines that begin with `> ` carry one on."""
+    found: list[Command] = []
+    for line in body.splitlines(keepends=True):
+        if line.startswith(_PROMPT):
+            found.append(Command(line.removeprefix(_PROMPT), ""))
+        elif line.startswith(_CONTINUED) and found and not found[-1].shown:
+            found[-1].text += line.removeprefix(_CONTINUED)
+        elif found:
+            found[-1].shown += line
+        else:
+            raise ValueError(f"a console block that begins with output: {line!r}")
+    return found
+
+
+# -- comparing
+
+
+@cache
+def gallery_digests() -> frozenset[str]:
+    """The digests that a page may rely on: array files of the gallery and its statements."""
+    files = sorted(GALLERY.rglob("*.yaml"))
+    known = {digest for path in files for digest in re.findall(r"\b[0-9a-f]{64}\b", path.read_text())}
+    return frozenset(known | {certattn.load(path).digest for path in files})
+
+
+def normalise(text: str, folder: Path) -> str:
+    """Without what differs from run to run and from machine to machine."""
+    # Where a line is broken depends on how long the times on it are.
+    text = " ".join(text.split())
+    text = text.replace(str(folder.resolve()), "FOLDER").replace(str(folder), "FOLDER")
+    text = re.sub(r"\b\d+(\.\d+)?(e[+-]?\d+)? (s|ms)\b", "TIME", text)
+    text = re.sub(r'("(?:parsing|reading|marshalling|arithmetic|total)": )\d+', r"\1TIME", text)
+    text = re.sub(r'\btime="[\d.]+"', 'time="TIME"', text)
+    text = re.sub(r"\bcertattn \d+(\.\d+)*(\.?\w+)?", "certattn VERSION", text)
+    text = re.sub(r'"certattn": "\d[\w.]*"', '"certattn": "VERSION"', text)
+    text = re.sub(r"\bFLINT [\d.]+\d", "FLINT VERSION", text)
+    # Files written by numpy on this machine; those of the gallery are the same everywhere.
+    return re.sub(r"\b[0-9a-f]{64}\b", lambda m: m[0] if m[0] in gallery_digests() else "DIGEST", text)
+
+
+def agrees(shown: str, printed: str, folder: Path) -> bool:
+    """Whether a page shows what was printed; `...` in the page stands for anything."""
+    parts = [re.escape(part) for part in normalise(shown, folder).split("...")]
+    return re.fullmatch(".*".join(parts), normalise(printed, folder), re.DOTALL) is not None
+
+
+# -- running
+
+
+def fresh_folder(parent: Path) -> Path:
+    """A folder as a clone begins: the gallery, the licence, nothing that was made."""
+    folder = parent / "clone"
+    folder.mkdir()
+    shutil.copytree(GALLERY, folder / "certificates")
+    shutil.copy(ROOT / "LICENSE", folder)
+    return folder
+
+
+def run(command: str, folder: Path, status: int = 0) -> tuple[str, int]:
+    """What a command prints on both streams, and its exit status. `$?` is that of the one before."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        ["bash", "-c", f"(exit {status})\n{command}"],
+        cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+    )  # fmt: skip
+    return done.stdout, done.returncode
+
+
+def run_python(source: str, page: str, line: int, namespace: dict[str, object]) -> None:
+    """Run a block; a doctest where it has prompts."""
+    if ">>> " not in source:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile("\n" * line + source, page, "exec"), namespace)
+        return
+    test = doctest.DocTestParser().get_doctest(source, namespace, page, page, line)
+    told = io.StringIO()
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+    runner = doctest.DocTestRunner(optionflags=flags)
+    runner.run(test, out=told.write, clear_globs=False)
+    namespace.update(test.globs)
+    assert runner.summarize(verbose=False).failed == 0, told.getvalue()
+
+
+def save(body: str, page: str, folder: Path) -> bool:
+    """Save a block that names a file; check it where it is a certificate."""
+    named = _SAVED.match(body)
+    if named is None:
+        return False
+    path = folder / named["name"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(body, encoding="utf-8")
+    if re.search(r"^certattn:", body, re.MULTILINE):
+        report = certattn.check(path)
+        assert report.verdict.value == (named["verdict"] or "verified"), f"{page}: {named['name']}: {report.reason}"
+    return True
+
+
+def converse(body: str, place: str, folder: Path) -> tuple[str, list[str]]:
+    """A console block as it should be, and where it is not so."""
+    status, lines, differences = 0, [], []
+    for command in commands(body):
+        printed, status = run(command.text, folder, status)
+        if not agrees(command.shown, printed, folder):
+            differences.append(f"{place}\n$ {command.text}--- the page\n{command.shown}--- now\n{printed}")
+            command.shown = printed
+        first, *rest = command.text.splitlines()
+        lines += [_PROMPT + first, *(_CONTINUED + part for part in rest), *command.shown.splitlines()]
+    return "\n".join(lines).rstrip("\n") + "\n", differences
+
+
+def follow(page: str, folder: Path) -> tuple[str, list[str]]:
+    """Do all that a page says, in order: its text as it should be, and where it is not so."""
+    text, differences, pieces, position = read(page), [], [], 0
+    namespace: dict[str, object] = {"__name__": "page"}
+    for block in blocks(text):
+        language, body = block["language"], block["body"]
+        line = text.count("\n", 0, block.start("body"))
+        if language == "console":
+            written, found = converse(body, f"{page}:{line}", folder)
+            differences += found
+            pieces += [text[position : block.start("body")], written]
+            position = block.end("body")
+        elif language in ("yaml", "python") and save(body, page, folder):
+            continue
+        elif language == "yaml":
+            parse_tree(body, f"{page}:{line}", certattn.Limits())
+        elif language == "python":
+            run_python(body, page, line, namespace)
+    return "".join(pieces) + text[position:], differences
+
+
+# -- the pages
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_what_happens(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = fresh_folder(tmp_path)
+    monkeypatch.chdir(folder)
+    _, differences = follow(page, folder)
+    assert not differences, "\n".join(differences) + "\n`python tests/test_docs.py` writes today's output"
+
+
+def test_the_readme_s_first_command(tmp_path: Path) -> None:
+    """The first command of the README, from where certattn is installed."""
+    (line,) = [b["body"] for b in blocks(read("README.md")) if b["language"] == "sh" and "generate" in b["body"]]
+    _, installed, rest = line.replace("\\\n", " ").partition("pip install")
+    assert installed
+    folder = fresh_folder(tmp_path)
+    steps = [step.strip().removeprefix(".venv/bin/") for step in rest.split("&&")[1:]]
+    assert len(steps) == 2
+    printed = [run(step, folder) for step in steps]
+    assert [status for _, status in printed] == [0, 0], printed
+    assert printed[1][0].startswith("verified  ")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    prose = re.sub(r"(\$\$?).+?\1", "", _FENCE.sub("", read(page)), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if not re.match(r"[a-z]+:|#", target):
+            assert ((ROOT / page).parent / target.partition("#")[0]).exists(), f"{page}: {target}"
+
+
+# -- nothing is left out
+
+
+def kinds(kind: Kind[object]) -> Iterator[Kind[object]]:
+    """A kind and every kind inside it."""
+    yield kind
+    inner: list[Kind[object]] = []
+    if isinstance(kind, Record):
+        inner = [field.kind for field in kind.fields.values()]
+    elif isinstance(kind, Variant | ByKey):
+        inner = list(kind.forms.values())
+    elif isinstance(kind, Listing):
+        inner = [kind.item]
+    elif isinstance(kind, Deferred):
+        return
+    for each in inner:
+        yield from kinds(each)
+
+
+def fields(kind: Kind[object]) -> set[str]:
+    records = [each for each in kinds(kind) if isinstance(each, Record)]
+    described: list[Field[object]] = [field for record in records for field in record.fields.values()]
+    return {field.name for field in described}
+
+
+@pytest.mark.parametrize("name", certattn.CLAIMS)
+def test_every_field_of_a_claim_is_on_its_page(name: str) -> None:
+    text, claim = read(f"docs/claims/{name}.md"), certattn.CLAIMS[name]
+    for kind in (claim.given, claim.asserts, claim.witness):
+        for field in fields(kind):
+            assert re.search(rf"[`.]{field}[`.]", text), f"docs/claims/{name}.md does not describe the field {field}"
+
+
+@pytest.mark.parametrize("path", sorted(p.relative_to(GALLERY).as_posix() for p in GALLERY.rglob("*.yaml")))
+def test_every_certificate_of_the_gallery_is_listed(path: str) -> None:
+    for page in ("docs/gallery.md", "certificates/README.md"):
+        assert Path(path).stem in read(page), f"{page} does not list {path}"
+
+
+def every_option() -> Iterator[tuple[str, str]]:
+    """(command, option) for the whole command line."""
+    from certattn.cli.main import cli
+
+    waiting: list[tuple[str, click.Command]] = [("certattn", cli)]
+    while waiting:
+        name, command = waiting.pop()
+        for parameter in command.params:
+            yield from ((name, option) for option in parameter.opts if option.startswith("-"))
+        if isinstance(command, click.Group):
+            with click.Context(command) as context:
+                inner = {each: command.get_command(context, each) for each in command.list_commands(context)}
+            waiting += [(f"{name} {each}", found) for each, found in inner.items() if found is not None]
+
+
+def test_every_command_and_option_is_in_the_reference() -> None:
+    sections = dict(
+        re.findall(r"^## `(certattn[^`]*)`\n(.*?)(?=^## |\Z)", read("docs/cli.md"), re.DOTALL | re.MULTILINE)
+    )
+    for command, option in every_option():
+        assert command in sections, f"docs/cli.md has no section `{command}`"
+        assert f"`{option}" in sections[command], f"docs/cli.md: `{command}` does not describe {option}"
+
+
+def test_every_limit_is_in_the_format_reference() -> None:
+    for name in certattn.Limits.__dataclass_fields__:
+        assert f"`{name}`" in read("docs/format.md")
+
+
+def test_every_module_of_the_kernel_is_in_the_reading_order() -> None:
+    kernel = ROOT / "certattn" / "kernel"
+    for path in kernel.rglob("*.py"):
+        if path.name != "__init__.py":
+            assert f"`{path.relative_to(kernel).as_posix()}`" in read("docs/trust.md")
+
+
+def test_every_tool_is_listed() -> None:
+    for path in (ROOT / "tools").glob("*.py"):
+        assert f"`tools/{path.name}`" in read("docs/contributing.md")
+
+
+def test_every_public_name_is_on_the_api_page() -> None:
+    for name in certattn.__all__:
+        assert f"certattn.{name}\n" in read("docs/api.md"), name
+
+
+def test_the_citation_names_this_version() -> None:
+    citation = yaml.safe_load(read("CITATION.cff"))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == certattn.__version__
+    assert citation["license"] == "Apache-2.0"
+
+
+def test_the_changelog_has_this_version() -> None:
+    assert f"\n## [{certattn.__version__}]" in read("CHANGELOG.md")
+
+
+def main() -> None:
+    """Write today's output into the pages named, or into all."""
+    for page in sys.argv[1:] or PAGES:
+        with tempfile.TemporaryDirectory() as parent:
+            folder = fresh_folder(Path(parent))
+            with contextlib.chdir(folder):
+                text, differences = follow(page, folder)
+        (ROOT / page).write_text(text, encoding="utf-8")
+        print(f"{page}: {f'{len(differences)} outputs written' if differences else 'as it was'}")
+
+
+if __name__ == "__main__":
+    main()

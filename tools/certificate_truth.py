@@ -1,0 +1,669 @@
+"""Whether what a certificate states is true: a second opinion that shares no code with the kernel.
+
+It reads a certificate's plain tree by itself (Python's fractions, numpy for array files) and computes
+both sides from the mathematical definitions with mpmath: first at a moderate precision, then at about
+twice as many digits, whose difference is the error that it allows itself; where that does not decide,
+at more. It is slow and proves nothing. It is there to catch the checker at a false `verified`.
+
+Boursier and Boyer 2026, section 2: softmax attention over a prompt, and over the law of a token.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mpmath import mp, mpf
+
+Vector = list[Fraction]
+Table = list[Vector]
+# Decimal digits of the two evaluations; the next pair where the first does not decide.
+_DIGITS = ((40, 70), (150, 250), (600, 900))
+
+
+class NotAStatement(Exception):
+    """The text is no certificate of a known claim: nothing is stated that could be true."""
+
+
+class Truth(enum.Enum):
+    TRUE = "true"
+    FALSE = "false"
+    # Both sides agree to hundreds of digits: equal, or too close for this evaluation.
+    EQUAL = "equal"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """`slack`: the smallest distance to falsehood of an inequality, relative to its sides."""
+
+    truth: Truth
+    slack: float = 0.0
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`value <= bound` (or `>=`), the value as a function that is evaluated at mpmath's precision."""
+
+    name: str
+    value: Callable[[], mpf]
+    bound: Fraction
+    upper: bool = True
+
+
+def judge(certificate: Any, folder: Path) -> Judgement:
+    """The truth of the statement in a certificate's plain tree. Raises NotAStatement."""
+    _record(certificate, "the file", {"certattn", "claim", "given", "asserts"}, {"witness", "provenance"})
+    if certificate["certattn"] != "1":
+        raise NotAStatement(f"version {certificate['certattn']}")
+    _mapping(certificate.get("witness", {}), "witness")
+    for text in _mapping(certificate.get("provenance", {}), "provenance").values():
+        _require(isinstance(text, str) and text != "", "provenance must be text")
+    claim = certificate["claim"]
+    witness = certificate.get("witness", {})
+    if claim == "infinite-prompt-operator":
+        return _both(_operator_comparisons(certificate["given"], certificate["asserts"], witness, folder))
+    if claim == "output-deviation":
+        return _both(_deviation_comparisons(certificate["given"], certificate["asserts"], witness, folder))
+    raise NotAStatement(f"the claim {claim!r}")
+
+
+# -- deciding
+
+
+def _both(comparisons: Sequence[Comparison]) -> Judgement:
+    """A statement is all of its comparisons."""
+    _require(len(comparisons) > 0, "nothing is stated")
+    found = [_decide(comparison) for comparison in comparisons]
+    for truth in (Truth.FALSE, Truth.EQUAL):
+        for judgement in found:
+            if judgement.truth is truth:
+                return judgement
+    return min(found, key=lambda judgement: judgement.slack)
+
+
+def _decide(comparison: Comparison) -> Judgement:
+    value = bound = error = mpf(0)
+    for low, high in _DIGITS:
+        with mp.workdps(low):
+            rough = comparison.value()
+        with mp.workdps(high):
+            value = comparison.value()
+            bound = _real(comparison.bound)
+            size = max(abs(value), abs(bound))
+            error = 2 * abs(value - rough) + mpf(10) ** (5 - low) * size
+            gap = bound - value if comparison.upper else value - bound
+            if gap > error:
+                return Judgement(Truth.TRUE, float(gap / size), comparison.name)
+            if gap < -error:
+                return Judgement(Truth.FALSE, float(gap / size), comparison.name)
+    return Judgement(Truth.EQUAL, 0.0, comparison.name)
+
+
+# -- the two claims
+
+
+def _operator_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> list[Comparison]:
+    named = {"U"} if isinstance(given, dict) and "U" in given else {"K", "Q"}
+    _record(given, "given", {"law"} | (named & {"U"}), (named - {"U"}) | {"V", "scale", "queries"})
+    _record(asserts, "asserts", set(), {"operator", "pushforward", "values"})
+    _record(witness, "witness", set(), {"queries"})
+    law = _law(given["law"], folder)
+    U, V = _weights(given, law.dimension, folder)
+    scale, width, outputs = _scale(given), len(U[0]), len(V)
+    queries = _gaussian(given["queries"], folder, "queries") if "queries" in given else None
+    if queries is not None:
+        _require(queries.dimension == width, "queries of another dimension")
+    if "queries" in witness:
+        _require(len(_table(witness["queries"], folder)[0]) == width, "suspects of another dimension")
+
+    def truth(z: Vector) -> list[mpf]:
+        """T(z) = V tau(s U z)."""
+        mean = law.tilted_mean([_root(scale) * _real(entry) for entry in _times(U, z)])
+        return [_inner(row, mean) for row in V]
+
+    comparisons: list[Comparison] = []
+    if "operator" in asserts:
+        stated = asserts["operator"]
+        _record(stated, "operator", {"matrix", "offset"})
+        matrix, offset = _table(stated["matrix"], folder), _vector(stated["offset"], folder)
+        _require((len(matrix), len(matrix[0]), len(offset)) == (outputs, width, outputs), "operator of another shape")
+
+        def gap(z: Vector) -> mpf:
+            claimed = [_real(o) + _root(scale) * _real(t) for o, t in zip(offset, _times(matrix, z), strict=True)]
+            return max(abs(c - t) for c, t in zip(claimed, truth(z), strict=True))
+
+        comparisons += [_zero(f"operator at {_shown(z)}", lambda z=z: gap(z)) for z in _probes(width)]
+    if "pushforward" in asserts:
+        _require(queries is not None, "no law of queries")
+        assert queries is not None
+        comparisons += _pushforward(asserts["pushforward"], queries, truth, outputs, folder)
+    if "values" in asserts:
+        _require(isinstance(asserts["values"], list) and asserts["values"] != [], "values must be a list")
+        for index, item in enumerate(asserts["values"]):
+            _record(item, "a value", {"query", "value", "radius"})
+            z, y, radius = _vector(item["query"], folder), _vector(item["value"], folder), _number(item["radius"])
+            _require((len(z), len(y)) == (width, outputs), "a value of another dimension")
+            _require(radius >= 0, "a negative radius")
+
+            def distance(z: Vector = z, y: Vector = y) -> mpf:
+                return max(abs(t - _real(c)) for t, c in zip(truth(z), y, strict=True))
+
+            comparisons.append(Comparison(f"values[{index}]", distance, radius))
+    return comparisons
+
+
+def _pushforward(
+    stated: Any, queries: _Gaussian, truth: Callable[[Vector], list[mpf]], outputs: int, folder: Path
+) -> list[Comparison]:
+    """z ~ N(m, S) is mapped to N(mean, covariance): T must be affine, T(z) = b + A z; then b + A m and A S A'."""
+    _record(stated, "pushforward", {"mean", "covariance"})
+    mean, covariance = _vector(stated["mean"], folder), _table(stated["covariance"], folder)
+    _require(len(mean) == outputs, "pushforward of another dimension")
+    _require((len(covariance), len(covariance[0])) == (outputs, outputs), "pushforward covariance of another shape")
+    width = queries.dimension
+
+    def affine() -> tuple[list[mpf], list[list[mpf]]]:
+        b = truth([Fraction(0)] * width)
+        columns = [[t - o for t, o in zip(truth(_axis(j, width)), b, strict=True)] for j in range(width)]
+        return b, [list(row) for row in zip(*columns, strict=True)]
+
+    def bend(z: Vector) -> mpf:
+        b, A = affine()
+        return max(abs(t - o - _inner(z, row)) for t, o, row in zip(truth(z), b, A, strict=True))
+
+    def off_mean() -> mpf:
+        b, A = affine()
+        true_mean = [o + _inner(queries.mean, row) for o, row in zip(b, A, strict=True)]
+        return max(abs(t - _real(c)) for t, c in zip(true_mean, mean, strict=True))
+
+    def off_covariance() -> mpf:
+        _, A = affine()
+        spread = [[_inner(row, line) for line in A] for row in queries.covariance]  # S A'
+        gaps = [
+            abs(mp.fsum(a * s for a, s in zip(A[i], [line[j] for line in spread], strict=True)) - _real(c))
+            for i, row in enumerate(covariance)
+            for j, c in enumerate(row)
+        ]
+        return max(gaps)
+
+    bends = [_zero(f"affine at {_shown(z)}", lambda z=z: bend(z)) for z in _probes(width)]
+    return [*bends, _zero("pushforward.mean", off_mean), _zero("pushforward.covariance", off_covariance)]
+
+
+def _zero(name: str, value: Callable[[], mpf]) -> Comparison:
+    """An identity: true if the difference is below 10^-100 at 150 digits. Mutants differ by far more."""
+
+    @cache  # the precision is its own, so that both evaluations are one
+    def rounded() -> mpf:
+        with mp.workdps(150):
+            difference = value()
+            return mpf(0) if difference < mpf(10) ** -100 else difference
+
+    return Comparison(name, rounded, Fraction(1, 10**100))
+
+
+def _deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> list[Comparison]:
+    present = given if isinstance(given, dict) else {}
+    named = {"U"} if "U" in present else {"K", "Q"}
+    if "keys" in present:
+        _record(given, "given", {"keys", "values", "queries", "limit"}, {"scale"})
+        keys, values = _table(given["keys"], folder), _table(given["values"], folder)
+        width = len(keys[0])
+        U, V, outputs = _identity(width), None, len(values[0])
+    else:
+        _record(given, "given", {"tokens", "queries", "limit"} | (named & {"U"}), (named - {"U"}) | {"V", "scale"})
+        tokens = _table(given["tokens"], folder)
+        U, V = _weights(given, len(tokens[0]), folder)
+        keys, values = tokens, [_times(V, token) for token in tokens]
+        width, outputs = len(U[0]), len(V)
+    _require(len(keys) == len(values), "another number of values than keys")
+    queries, scale = _table(given["queries"], folder), _scale(given)
+    _require(len(queries[0]) == width, "queries of another dimension")
+    _record(witness, "witness", set(), {"bits"})
+    if "bits" in witness:
+        _require(re.fullmatch("[1-9][0-9]*", str(witness["bits"])) is not None, "bits")
+        _require(witness["bits"] != "1", "too few bits")
+
+    def attention(z: Vector) -> list[mpf]:
+        """Softmax over the keys, sum by sum."""
+        tilt = _times(U, z)
+        weights = [mp.exp(_root(scale) * _real(sum(a * b for a, b in zip(key, tilt, strict=True)))) for key in keys]
+        total = mp.fsum(weights)
+        columns = zip(*values, strict=True)
+        return [mp.fsum(w * _real(v) for w, v in zip(weights, c, strict=True)) / total for c in columns]
+
+    limit = _limit(given["limit"], keys, values, (U, V), outputs, scale, folder)
+    _record(asserts, "asserts", {"deviation"})
+    stated = asserts["deviation"]
+    _record(stated, "deviation", {"norm"}, {"at_most", "at_least", "per_query"})
+    _require(stated["norm"] in ("l2", "linf"), "the norm")
+
+    def deviation(z: Vector) -> mpf:
+        gaps = [abs(x - y) for x, y in zip(attention(z), limit(z), strict=True)]
+        return mp.sqrt(mp.fsum(gap * gap for gap in gaps)) if stated["norm"] == "l2" else max(gaps)
+
+    comparisons: list[Comparison] = []
+    if "at_most" in stated:
+        bound = _number(stated["at_most"])
+        _require(bound >= 0, "a negative bound")
+        comparisons += [Comparison(f"at_most[{i}]", lambda z=z: deviation(z), bound) for i, z in enumerate(queries)]
+    if "at_least" in stated:
+        bound = _number(stated["at_least"])
+        _require(bound >= 0, "a negative bound")
+        comparisons.append(Comparison("at_least", lambda: max(deviation(z) for z in queries), bound, upper=False))
+    if "per_query" in stated:
+        each = stated["per_query"]
+        _record(each, "per_query", set(), {"at_most", "at_least"})
+        _require(len(each) > 0, "per_query states nothing")
+        for name in each:
+            bounds = _vector(each[name], folder)
+            _require(len(bounds) == len(queries), "another number of bounds than queries")
+            for i, (z, bound) in enumerate(zip(queries, bounds, strict=True)):
+                upper = name == "at_most"
+                comparisons.append(Comparison(f"per_query.{name}[{i}]", lambda z=z: deviation(z), bound, upper))
+    return comparisons
+
+
+def _limit(
+    given: Any,
+    keys: Table,
+    values: Table,
+    weights: tuple[Table, Table | None],
+    outputs: int,
+    scale: _Scale,
+    folder: Path,
+) -> Callable[[Vector], list[mpf]]:
+    """T_inf as a function of the stated query."""
+    U, V = weights
+    kind = _mapping(given, "limit").get("kind")
+    if kind == "empirical":
+        _record(given, "limit", {"kind"})
+        count = len(keys)
+        mean = [sum(column) / count for column in zip(*values, strict=True)]
+        centre = [sum(column) / count for column in zip(*keys, strict=True)]
+        # Cov(v, k) = mean of v k' minus the product of the means.
+        joint = [
+            [
+                sum(v[i] * k[j] for v, k in zip(values, keys, strict=True)) / count - mean[i] * centre[j]
+                for j in range(len(centre))
+            ]
+            for i in range(outputs)
+        ]
+        return lambda z: [
+            _real(m) + _root(scale) * _real(t) for m, t in zip(mean, _times(joint, _times(U, z)), strict=True)
+        ]
+    if kind == "affine":
+        _record(given, "limit", {"kind", "matrix", "offset"}, {"scale"})
+        matrix, offset, own = _table(given["matrix"], folder), _vector(given["offset"], folder), _scale(given)
+        _require((len(matrix), len(matrix[0]), len(offset)) == (outputs, len(U[0]), outputs), "limit of another shape")
+        return lambda z: [_real(o) + _root(own) * _real(t) for o, t in zip(offset, _times(matrix, z), strict=True)]
+    if kind == "law":
+        _record(given, "limit", {"kind", "law"})
+        law = _law(given["law"], folder)
+        d = len(keys[0])
+        _require(law.dimension == (d if V is not None else d + outputs), "a law of another dimension")
+
+        def attention(z: Vector) -> list[mpf]:
+            tilt = [_root(scale) * _real(t) for t in _times(U, z)]
+            if V is not None:
+                mean = law.tilted_mean(tilt)
+                return [_inner(row, mean) for row in V]
+            # The law of key and value side by side: the tilt acts on the key, the value is read.
+            return law.tilted_mean([*tilt, *[mpf(0)] * outputs])[d:]
+
+        return attention
+    raise NotAStatement(f"the limit {kind!r}")
+
+
+def _weights(given: Mapping[str, Any], dimension: int, folder: Path) -> tuple[Table, Table]:
+    """U = K'Q (d x d_z) and V (d_v x d); what is left out is the identity."""
+    V = _table(given["V"], folder) if "V" in given else _identity(dimension)
+    _require(len(V[0]) == dimension, "V of another width")
+    if "U" in given:
+        U = _table(given["U"], folder)
+        _require(len(U) == dimension, "U of another height")
+        return U, V
+    K = _table(given["K"], folder) if "K" in given else _identity(dimension)
+    _require(len(K[0]) == dimension, "K of another width")
+    Q = _table(given["Q"], folder) if "Q" in given else _identity(len(K))
+    _require(len(Q) == len(K), "Q of another height")
+    U = [
+        [sum(k * q for k, q in zip(kc, qc, strict=True)) for qc in zip(*Q, strict=True)] for kc in zip(*K, strict=True)
+    ]
+    return U, V
+
+
+# -- laws: E e^{<a,x>} and E x e^{<a,x>}, from the definitions
+
+
+class _Law:
+    dimension: int
+
+    def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+        raise NotImplementedError
+
+    def tilted_mean(self, tilt: Sequence[mpf]) -> list[mpf]:
+        mass, first = self.moments(tilt)
+        return [entry / mass for entry in first]
+
+
+@dataclass(frozen=True)
+class _Gaussian(_Law):
+    """E e^{<a,x>} = e^{<a,m> + a'Sa/2} by completing the square, which moves the mean to m + Sa."""
+
+    mean: Vector
+    covariance: Table
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return len(self.mean)
+
+    def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+        moved = [_inner(row, tilt) for row in self.covariance]
+        mass = mp.exp(_inner(self.mean, tilt) + mp.fsum(a * c for a, c in zip(tilt, moved, strict=True)) / 2)
+        return mass, [mass * (_real(m) + c) for m, c in zip(self.mean, moved, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Points(_Law):
+    """Finitely many points with weights."""
+
+    points: Table
+    weights: Vector
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return len(self.points[0])
+
+    def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+        shares = [_real(w) * mp.exp(_inner(point, tilt)) for w, point in zip(self.weights, self.points, strict=True)]
+        return mp.fsum(shares), [_inner(column, shares) for column in zip(*self.points, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Independent(_Law):
+    """Independent coordinates of the sizes c: the averages of e^{ax} and x e^{ax}, one coordinate at a time."""
+
+    sizes: Vector
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return len(self.sizes)
+
+    def averages(self, c: mpf, a: mpf) -> tuple[mpf, mpf]:
+        raise NotImplementedError
+
+    def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+        pairs = [self.averages(_real(c), a) for c, a in zip(self.sizes, tilt, strict=True)]
+        mass = mp.fprod(zeroth for zeroth, _ in pairs)
+        return mass, [mass * first / zeroth for zeroth, first in pairs]
+
+
+class _Signs(_Independent):
+    """Two points, c and -c."""
+
+    def averages(self, c: mpf, a: mpf) -> tuple[mpf, mpf]:
+        up, down = mp.exp(c * a), mp.exp(-c * a)
+        return (up + down) / 2, c * (up - down) / 2
+
+
+class _Box(_Independent):
+    """Uniform on [-c, c]."""
+
+    def averages(self, c: mpf, a: mpf) -> tuple[mpf, mpf]:
+        return _interval(c, a)
+
+
+def _interval(c: mpf, a: mpf) -> tuple[mpf, mpf]:
+    """The averages of e^{ax} and of x e^{ax} over [-c, c]."""
+    t = c * a
+    if abs(t) > 2:
+        up, down = mp.exp(t), mp.exp(-t)
+        return (up - down) / (2 * t), c * ((up + down) / (2 * t) - (up - down) / (2 * t * t))
+    # Power series of both integrals, term by term: nothing cancels.
+    zeroth = first = mpf(0)
+    power = mpf(1)  # t^k / k!
+    for k in range(4 * mp.dps):
+        if k % 2 == 0:
+            zeroth += power / (k + 1)
+        else:
+            first += power / (k + 2)
+        power *= t / (k + 1)
+    return zeroth, c * first
+
+
+@dataclass(frozen=True)
+class _Mixture(_Law):
+    parts: list[_Law]
+    weights: Vector
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return self.parts[0].dimension
+
+    def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+        found = [part.moments(tilt) for part in self.parts]
+        mass = mp.fsum(_real(w) * m for w, (m, _) in zip(self.weights, found, strict=True))
+        firsts = zip(*(first for _, first in found), strict=True)
+        return mass, [mp.fsum(_real(w) * f for w, f in zip(self.weights, column, strict=True)) for column in firsts]
+
+
+def _law(node: Any, folder: Path) -> _Law:
+    kind = _mapping(node, "a law").get("kind")
+    if kind == "gaussian":
+        return _gaussian({key: item for key, item in node.items() if key != "kind"}, folder, "a Gaussian")
+    if kind in ("rademacher", "box"):
+        _record(node, "a law", {"kind", "sizes"})
+        sizes = _vector(node["sizes"], folder)
+        _require(min(sizes) >= 0, "a negative size")
+        return _Box(sizes) if kind == "box" else _Signs(sizes)
+    if kind == "atoms":
+        _record(node, "a law", {"kind", "points"}, {"weights"})
+        points = _table(node["points"], folder)
+        _require("weights" not in node or isinstance(node["weights"], list), "weights must be written out")
+        weights = _vector(node["weights"], folder) if "weights" in node else [Fraction(1, len(points))] * len(points)
+        _require(len(weights) == len(points), "another number of weights than atoms")
+        _probabilities(weights)
+        return _Points(points, weights)
+    if kind == "mixture":
+        _record(node, "a law", {"kind", "components"})
+        components = node["components"]
+        _require(isinstance(components, list) and components != [], "components must be a list")
+        for component in components:
+            _record(component, "a component", {"weight", "law"})
+        parts = [_law(component["law"], folder) for component in components]
+        _require(len({part.dimension for part in parts}) == 1, "components of different dimensions")
+        weights = [_number(component["weight"]) for component in components]
+        _probabilities(weights)
+        return _Mixture(parts, weights)
+    raise NotAStatement(f"the law {kind!r}")
+
+
+def _gaussian(node: Any, folder: Path, what: str) -> _Gaussian:
+    _record(node, what, {"mean", "covariance"})
+    mean, covariance = _vector(node["mean"], folder), _table(node["covariance"], folder)
+    _require((len(covariance), len(covariance[0])) == (len(mean), len(mean)), "a covariance of another shape")
+    _require(
+        covariance == [list(column) for column in zip(*covariance, strict=True)], "a covariance that is not symmetric"
+    )
+    _require(_is_semidefinite(covariance), "a covariance with a negative eigenvalue")
+    return _Gaussian(mean, covariance)
+
+
+def _is_semidefinite(matrix: Table) -> bool:
+    """By elimination: every pivot is positive, or 0 with a row of zeros."""
+    rest = [list(row) for row in matrix]
+    while rest:
+        pivot, *head = rest[0]
+        if pivot < 0 or (pivot == 0 and any(head)):
+            return False
+        below = [row[1:] for row in rest[1:]]
+        if pivot > 0:
+            below = [[x - head[i] * y / pivot for x, y in zip(row, head, strict=True)] for i, row in enumerate(below)]
+        rest = below
+    return True
+
+
+def _probabilities(weights: Vector) -> None:
+    _require(min(weights) > 0 and sum(weights) == 1, "weights that are no probabilities")
+
+
+# -- reading
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise NotAStatement(what)
+
+
+def _mapping(node: Any, what: str) -> dict[str, Any]:
+    if not isinstance(node, dict):
+        raise NotAStatement(f"{what} must be a mapping")
+    return node
+
+
+def _record(node: Any, what: str, required: set[str], optional: Iterable[str] = ()) -> None:
+    keys = set(_mapping(node, what))
+    _require(required <= keys <= required | set(optional), f"{what} with the keys {sorted(keys)}")
+
+
+_NATURAL = "(?:0|[1-9][0-9]*)"
+_DECIMAL = re.compile(rf"(-?{_NATURAL})(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?", re.ASCII)
+_FRACTION = re.compile(rf"(-?{_NATURAL})/({_NATURAL})", re.ASCII)
+_HEX = re.compile(r"(-?)0x([0-9a-fA-F]+)(?:\.([0-9a-fA-F]+))?p([+-]?[0-9]+)", re.ASCII)
+
+
+def _number(text: Any) -> Fraction:
+    """An integer, p/q, a decimal or a hex float, exactly."""
+    _require(isinstance(text, str), "a number must be a scalar")
+    if match := _FRACTION.fullmatch(text):
+        _require(match[2] != "0", "a division by 0")
+        return Fraction(int(match[1]), int(match[2]))
+    if _DECIMAL.fullmatch(text):
+        return Fraction(text)
+    if match := _HEX.fullmatch(text):
+        places = len(match[3] or "")
+        return Fraction(int(match[1] + match[2] + (match[3] or ""), 16)) * Fraction(2) ** (int(match[4]) - 4 * places)
+    raise NotAStatement(f"the number {text[:40]!r}")
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """A rational, or the root of one."""
+
+    value: Fraction
+    is_root: bool
+
+
+def _scale(given: Mapping[str, Any]) -> _Scale:
+    text = given.get("scale", "1")
+    _require(isinstance(text, str), "a scale must be a scalar")
+    match = re.fullmatch(r"(1/)?sqrt\(([^()]*)\)", text, re.ASCII)
+    if match is None:
+        value = _number(text)
+        _require(value != 0, "a scale of 0")
+        return _Scale(value, False)
+    radicand = _number(match[2])
+    _require(radicand > 0, "a root of what is not positive")
+    radicand = 1 / radicand if match[1] else radicand
+    p, q = isqrt(radicand.numerator), isqrt(radicand.denominator)
+    if p * p == radicand.numerator and q * q == radicand.denominator:
+        return _Scale(Fraction(p, q), False)
+    return _Scale(radicand, True)
+
+
+def _root(scale: _Scale) -> mpf:
+    return mp.sqrt(_real(scale.value)) if scale.is_root else _real(scale.value)
+
+
+def _vector(node: Any, folder: Path) -> Vector:
+    if isinstance(node, dict):
+        array = _array(node, folder, 1)
+        return [Fraction(x) for x in array.tolist()]
+    _require(isinstance(node, list) and node != [], "a vector must be a list")
+    return [_number(entry) for entry in node]
+
+
+def _table(node: Any, folder: Path) -> Table:
+    if isinstance(node, dict):
+        return [[Fraction(x) for x in row] for row in _array(node, folder, 2).tolist()]
+    _require(isinstance(node, list) and node != [], "a matrix must be a list of rows")
+    for row in node:
+        _require(isinstance(row, list) and row != [] and len(row) == len(node[0]), "rows of different lengths")
+    return [[_number(entry) for entry in row] for row in node]
+
+
+def _array(node: dict[str, Any], folder: Path, dimensions: int) -> np.ndarray[Any, Any]:
+    """An array of a .npy or .npz file; float64 and integers become Fractions exactly."""
+    _record(node, "a reference", {"file", "sha256", "dtype", "shape"}, {"array", "rows"})
+    shape = node["shape"]
+    _require(isinstance(shape, list) and len(shape) == dimensions, "the shape")
+    _require(all(isinstance(n, str) and re.fullmatch("[1-9][0-9]*", n) for n in shape), "the shape")
+    name = node["file"]
+    _require(isinstance(name, str) and name.endswith((".npy", ".npz")), "the file")
+    path = folder / name
+    _require(path.resolve().is_relative_to(folder.resolve()) and path.is_file(), "no such file")
+    _require(hashlib.sha256(path.read_bytes()).hexdigest() == node["sha256"], "another sha256")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except ValueError as error:
+        raise NotAStatement(str(error)) from None
+    if name.endswith(".npz"):
+        _require(node.get("array") in loaded.files, "no such array")
+        loaded = loaded[node["array"]]
+    else:
+        _require("array" not in node, "a .npy file holds one array")
+    _require(str(loaded.dtype) == node["dtype"], "another dtype")
+    _require([str(n) for n in loaded.shape] == shape, "another shape")
+    if "rows" in node:
+        match = re.fullmatch(f"({_NATURAL}):([1-9][0-9]*)", str(node["rows"]), re.ASCII)
+        _require(match is not None, "the rows")
+        assert match is not None
+        _require(int(match[1]) < int(match[2]) <= len(loaded), "the rows")
+        loaded = loaded[int(match[1]) : int(match[2])]
+    wide = loaded.astype(np.float64) if loaded.dtype.kind == "f" else loaded
+    _require(bool(np.isfinite(wide).all()), "numbers that are not finite")
+    return wide
+
+
+# -- small linear algebra
+
+
+def _real(value: Fraction) -> mpf:
+    return mpf(value.numerator) / mpf(value.denominator)
+
+
+def _times(matrix: Table, vector: Vector) -> Vector:
+    return [sum((x * y for x, y in zip(row, vector, strict=True)), Fraction(0)) for row in matrix]
+
+
+def _inner(exact: Sequence[Fraction], reals: Sequence[mpf]) -> mpf:
+    return mp.fsum(_real(x) * y for x, y in zip(exact, reals, strict=True))
+
+
+def _identity(size: int) -> Table:
+    return [_axis(i, size) for i in range(size)]
+
+
+def _axis(index: int, size: int) -> Vector:
+    return [Fraction(int(i == index)) for i in range(size)]
+
+
+def _probes(width: int) -> list[Vector]:
+    """Queries in general position, and the axes: an affine map that is right at these is right."""
+    general = [[Fraction((7 * i + 3 * k) % 11 - 5, 2 + (i + k) % 3) for i in range(width)] for k in range(3)]
+    return [[Fraction(0)] * width, *(_axis(j, width) for j in range(width)), *general]
+
+
+def _shown(z: Vector) -> str:
+    return f"({', '.join(map(str, z))})"
