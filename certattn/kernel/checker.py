@@ -6,6 +6,7 @@ decided or the limit is reached.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -23,6 +24,8 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
 }
+
+_PARTIAL = "only {} of {} obligations were asked for (--only); these are proved, and nothing is said of the whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +73,19 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
     with stopwatch.measure("arithmetic"):
         before = stopwatch.nanoseconds.copy()
         start = claim.first_bits(certificate) or options.limits.start_bits
-        found, bits = _decide_all(lambda n, b: claim.prove(problem, n, b), wanted, start, options.limits.max_bits)
+        found, bits, strays = _decide_all(
+            lambda n, b: claim.prove(problem, n, b), wanted, start, options.limits.max_bits
+        )
     # Arrays are loaded when first used: that time is reading and marshalling, not arithmetic.
     for phase in ("reading", "marshalling"):
         stopwatch.nanoseconds["arithmetic"] -= stopwatch.nanoseconds.get(phase, 0) - before.get(phase, 0)
     obligations = [found[name] for name in wanted if name in found]
     verdict = verdict_of(names, obligations)
+    reason = _reason(verdict, names, wanted, obligations, options.limits.max_bits)
+    if strays:
+        verdict, reason = Verdict.ERROR, f"a bug in certattn: obligations nobody asked for, or twice: {strays[:5]}"
+    elif options.only is not None and verdict is Verdict.VERIFIED:
+        verdict, reason = Verdict.INCONCLUSIVE, _PARTIAL.format(len(wanted), len(names))
     counts = {o.value: sum(x.outcome is o for x in obligations) for o in Outcome}
     statement = claim.statement(problem)
     return Report(
@@ -85,7 +95,7 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
         statement=statement.words,
         digest=certificate.digest,
         findings=tuple(claim.findings(problem, obligations)),
-        reason=_reason(verdict, names, wanted, obligations, options.limits.max_bits),
+        reason=reason,
         arithmetic=claim.arithmetic,
         bits=bits,
         counts=counts,
@@ -107,18 +117,26 @@ def _select(names: list[str], only: str | None, certificate: Certificate) -> lis
 
 def _decide_all(
     prove: Callable[[list[str], int], list[Obligation]], names: list[str], start: int, max_bits: int
-) -> tuple[dict[str, Obligation], int]:
-    """Every named obligation at the lowest precision that decides it."""
+) -> tuple[dict[str, Obligation], int, list[str]]:
+    """Every named obligation at the lowest precision that decides it, the precision reached, and strays.
+
+    A stray is an answer that was not asked for or that came twice: a claim that gives one is broken.
+    """
     found: dict[str, Obligation] = {}
     pending, bits = names, min(start, max_bits)
     while True:
         with working_precision(bits):
-            for obligation in prove(pending, bits):
-                found[obligation.name] = obligation
+            answers = prove(pending, bits)
+        given = [answer.name for answer in answers]
+        asked = set(pending)
+        strays = [name for name, times in Counter(given).items() if times > 1 or name not in asked]
+        if strays:
+            return found, bits, strays
+        found.update(zip(given, answers, strict=True))
         pending = [name for name in names if name not in found or found[name].outcome is Outcome.UNDECIDED]
         refuted = any(o.part is Part.STATEMENT and o.outcome is Outcome.REFUTED for o in found.values())
         if not pending or refuted or bits >= max_bits:
-            return found, bits
+            return found, bits, []
         bits = min(2 * bits, max_bits)
 
 
@@ -127,15 +145,18 @@ def _reason(verdict: Verdict, names: list[str], wanted: list[str], obligations: 
     if verdict is Verdict.VERIFIED:
         return ""
     false = [o for o in obligations if o.outcome is Outcome.REFUTED]
+    if verdict is Verdict.REFUTED:
+        false = [o for o in false if o.part is Part.STATEMENT]
     if verdict in (Verdict.REFUTED, Verdict.REJECTED) and false:
         shown = false[0].to_dict()
         line = f"{shown['sentence']}: {shown['left']} {shown['relation']} {shown['right']} is false"
-        if verdict is Verdict.REJECTED:
+        if false[0].part is Part.WITNESS:
             line = f"not proved: {shown['sentence']}: {shown['left']}"
         return line + (f" (and {len(false) - 1} more)" if len(false) > 1 else "")
     undecided = sum(o.outcome is Outcome.UNDECIDED for o in obligations)
     if undecided:
-        return f"{undecided} obligations still undecided at the limit of {max_bits} bits (--max-bits)"
+        number = f"{undecided} obligation{'s' if undecided != 1 else ''}"
+        return f"{number} still undecided at the limit of {max_bits} bits (--max-bits)"
     if len(wanted) < len(names):
-        return f"only {len(wanted)} of {len(names)} obligations were asked for; all of these are proved"
+        return _PARTIAL.format(len(wanted), len(names))
     return "not every obligation was decided"

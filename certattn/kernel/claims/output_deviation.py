@@ -173,8 +173,9 @@ class OutputDeviation(Claim[Problem]):
     def _limit_words(self, problem: Problem) -> str:
         if problem.limit_kind == "affine":
             offset, matrix = problem.limit_values[LIMIT_OFFSET], problem.limit_values[LIMIT_MATRIX]
-            scale = format_real(read_scale(problem.limit_values))
-            return f"the affine map {offset.words()} + {scale} * A q with A = {matrix.words()}"
+            scale = read_scale(problem.limit_values)
+            factor = "" if scale == 1 else f"{format_real(scale)} * "
+            return f"the affine map {offset.words()} + {factor}A q with A = {matrix.words()}"
         if problem.limit_kind == "law":
             return f"attention over an infinite prompt of {problem.limit_values[TOKEN_LAW].words}"
         return "the linear map v_bar + scale * Cov(v, k) q with the prompt's own moments"
