@@ -74,7 +74,7 @@ def test_only_checks_a_part_and_never_verifies(certattn_run: Run, write: Write) 
     assert done.status == 3
     assert "only 1 of 2 obligations" in done.out
     assert done.out.count("  + ") == 1
-    assert certattn_run("check", write("verified"), "--only", "operator.*").status in (0, 3)
+    assert certattn_run("check", write("verified"), "--only", "operator.*").status == 3
     assert certattn_run("check", write("refuted"), "--only", "operator.matrix").status == 1
     missing = certattn_run("check", write("verified"), "--only", "nothing")
     assert missing.status == 2

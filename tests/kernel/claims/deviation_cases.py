@@ -417,7 +417,7 @@ asserts:
             "  limit: {kind: affine, matrix: [[0], [0]], offset: [0, 0]}\n"
             "asserts:\n  deviation: {norm: l2, at_most: 5/7}",
             INCONCLUSIVE,
-            "1 obligations still undecided",
+            "1 obligation still undecided",
         ),
     },
 )
@@ -615,7 +615,7 @@ asserts:
             "[1.80683, 2.00001,",
             "[1.80683, 2,",
             INCONCLUSIVE,
-            "1 obligations still undecided",
+            "1 obligation still undecided",
         ),
     },
 )

@@ -7,8 +7,6 @@ import io
 import json
 import os
 import struct
-import threading
-import time
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
@@ -389,27 +387,49 @@ def test_an_error_while_reading(folder: Path, refer: Any, refused: Any, monkeypa
         monkeypatch.undo()
 
 
-def test_a_file_that_grows_without_end_is_given_up(folder: Path, refer: Any, refused: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(tensor_files, "_KEEP_BYTES", 0)
-    path = folder / "growing.npy"
-    np.save(path, np.zeros((2**20, 1), "<f4"))
-    reference = refer("growing.npy", shape=(2**20, 1), rows=(0, 1))
-    stop = threading.Event()
+@pytest.mark.parametrize("keep", [0, 2**20])
+@pytest.mark.parametrize("left", [9, 100])
+def test_a_file_that_shrinks_to_what_the_hash_is_of(
+    left: int, keep: int, folder: Path, refer: Any, refused: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(tensor_files, "_KEEP_BYTES", keep)
+    content = (folder / "data" / "x.npy").read_bytes()[:left]
+    reference = refer("data/x.npy", sha256=hashlib.sha256(content).hexdigest())
+    with (folder / "data" / "x.npy").open("rb") as opened:
+        monkeypatch.setattr("builtins.open", lambda *_, **__: Meddling(content, opened.fileno()))
+        found = "ends inside its header" if keep else "a file that ends too early"
+        refused(lambda: read(folder, reference), found=found, expected="whole", at=AT)
+        monkeypatch.undo()
 
-    def grow() -> None:
-        with path.open("ab", buffering=0) as file:
-            while not stop.is_set() and file.tell() < 2**28:
-                file.write(bytes(2**16))
 
-    writer = threading.Thread(target=grow)
-    before = time.perf_counter()
-    writer.start()
-    try:
-        refused(lambda: read(folder, reference), found="", expected="", at=AT)
-    finally:
-        stop.set()
-        writer.join()
-    assert time.perf_counter() - before < 20
+class Endless(Meddling):
+    """A file that somebody goes on writing to."""
+
+    pieces = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        assert size is not None
+        assert size >= 0
+        self.pieces += 1
+        return super().read(size) or bytes(size)
+
+
+@pytest.mark.parametrize("keep", [0, 2**20])
+@pytest.mark.parametrize("file", FORMATS)
+def test_a_file_that_grows_without_end(
+    file: str, keep: int, folder: Path, refer: Any, refused: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(tensor_files, "_KEEP_BYTES", keep)
+    reference = refer(file)
+    content = (folder / file).read_bytes()
+    with (folder / file).open("rb") as opened:
+        endless = Endless(content + b"more", opened.fileno())
+        monkeypatch.setattr("builtins.open", lambda *_, **__: endless)
+        refused(
+            lambda: read(folder, reference), found="a file that grows", expected="a file that stays as it is", at=AT
+        )
+        monkeypatch.undo()
+    assert endless.pieces <= 2
 
 
 def test_the_bytes_that_are_hashed_are_the_bytes_that_are_used(folder: Path, refer: Any, monkeypatch: Any) -> None:
