@@ -176,7 +176,9 @@ def _locate_npz(content: bytes, array: str, stated: Stated) -> Layout:
     member = f"{array}.npy"
     try:
         with zipfile.ZipFile(_BoundedReads(content)) as archive:
+            # numpy would read a member without the suffix first: with both, the name means two arrays.
             infos = [info for info in archive.infolist() if info.filename == member]
+            infos += [info for info in archive.infolist() if infos and info.filename == array]
             if len(infos) != 1:
                 names = listed(sorted(info.filename.removesuffix(".npy") for info in archive.infolist()))
                 raise ArrayFormatError(f"{len(infos)} arrays named {quote(array)}; the file has {names}", "exactly one")

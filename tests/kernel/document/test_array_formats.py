@@ -413,3 +413,24 @@ def test_two_members_of_one_name() -> None:
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("keys.npy", npy(ARRAY + 1))
     refuse(lambda: located(".npz", buffer.getvalue(), "keys"), "2 arrays named 'keys'", "exactly one")
+
+
+def test_a_name_that_numpy_would_read_as_another_array_is_refused() -> None:
+    def npy(value: float) -> bytes:
+        buffer = io.BytesIO()
+        np.save(buffer, np.array([[value]]))
+        return buffer.getvalue()
+
+    def npz(*members: tuple[str, float]) -> bytes:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for member, value in members:
+                archive.writestr(member, npy(value))
+        return buffer.getvalue()
+
+    stated = ("float64", (1, 1))
+    plain = npz(("a.npy", 0.0))
+    assert locate(".npz", plain, len(plain), "a", stated, 2**20) is not None
+    for double in (npz(("a.npy", 0.0), ("a", 1.0)), npz(("a", 1.0))):
+        with pytest.raises(ArrayFormatError, match="exactly one"):
+            locate(".npz", double, len(double), "a", stated, 2**20)
