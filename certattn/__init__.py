@@ -15,19 +15,40 @@ Errors are subclasses of `CertattnError`: `MalformedError`, `LimitExceededError`
 
 from __future__ import annotations
 
-from certattn._api import check, generate, load
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from certattn._version import __version__
-from certattn.kernel.checker import CLAIMS
-from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.errors import (
-    CertattnError,
-    LimitExceededError,
-    MalformedError,
-    NotProvedError,
-    UsageError,
-)
-from certattn.kernel.limits import Limits
-from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict, exit_status
+
+if TYPE_CHECKING:
+    from certattn._api import check, generate, load
+    from certattn.kernel.checker import CLAIMS
+    from certattn.kernel.document.certificate import Certificate
+    from certattn.kernel.errors import (
+        CertattnError,
+        LimitExceededError,
+        MalformedError,
+        NotProvedError,
+        UsageError,
+    )
+    from certattn.kernel.limits import Limits
+    from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict, exit_status
+
+# Where each name is, so that it is imported when it is used: the command line starts at once.
+_MODULES = {
+    "certattn._api": ("check", "generate", "load"),
+    "certattn.kernel.checker": ("CLAIMS",),
+    "certattn.kernel.document.certificate": ("Certificate",),
+    "certattn.kernel.errors": (
+        "CertattnError",
+        "LimitExceededError",
+        "MalformedError",
+        "NotProvedError",
+        "UsageError",
+    ),
+    "certattn.kernel.limits": ("Limits",),
+    "certattn.kernel.verdict": ("Obligation", "Outcome", "Report", "Verdict", "exit_status"),
+}
 
 __all__ = [
     "CLAIMS",
@@ -48,3 +69,15 @@ __all__ = [
     "generate",
     "load",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            globals()[name] = getattr(import_module(module), name)
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -30,3 +32,20 @@ def tool() -> Callable[[str], ModuleType]:
         return module
 
     return load
+
+
+@pytest.fixture
+def not_root() -> AbstractContextManager[None]:
+    """A block whose file accesses are those of an ordinary user, for whoever runs the tests."""
+
+    @contextmanager
+    def ordinary() -> Iterator[None]:
+        before = os.geteuid()
+        if before == 0:
+            os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(before)
+
+    return ordinary()

@@ -14,7 +14,7 @@ import click
 from certattn.kernel.document.tree import Plain, read_tree
 from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.report.text import on_one_line, printable
+from certattn.report.text import on_one_line, paragraph, printable
 
 out_option = click.option(
     "-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The certificate to write."
@@ -111,7 +111,7 @@ def _generate(claim: str, out: Path, **inputs: Any) -> None:
     certificate = make(claim, out, **inputs)
     made = claim_of(certificate)
     click.echo(f"wrote {on_one_line(str(out))}")
-    click.echo(printable(made.statement(made.read(certificate)).words))
+    click.echo("\n".join(paragraph(printable(made.statement(made.read(certificate)).words))))
     click.echo(f"now prove it: certattn check {shlex.quote(on_one_line(str(out)))}")
 
 

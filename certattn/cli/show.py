@@ -16,7 +16,7 @@ EPILOG = """\b
 Examples:
   certattn show cert.yaml                  the statement in words and LaTeX
   certattn show cert.yaml --format latex   only the formula, to paste into a paper
-  certattn show cert.yaml --format json    the certificate as canonical JSON
+  certattn show cert.yaml --format json    the certificate as JSON, keys sorted
 """
 
 

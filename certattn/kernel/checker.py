@@ -69,7 +69,7 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
     stopwatch = certificate.stopwatch
     problem = claim.read(certificate)
     names = claim.names(problem)
-    wanted = _select(names, options.only, certificate)
+    wanted = _select(names, options.only)
     with stopwatch.measure("arithmetic"):
         before = stopwatch.nanoseconds.copy()
         start = claim.first_bits(certificate) or options.limits.start_bits
@@ -104,15 +104,11 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
     )
 
 
-def _select(names: list[str], only: str | None, certificate: Certificate) -> list[str]:
+def _select(names: list[str], only: str | None) -> list[str]:
     if only is None:
         return names
     # Names hold square brackets, which patterns would take for character sets: try the name first.
-    chosen = [name for name in names if name == only or fnmatchcase(name, only.replace("[", "[[]"))]
-    if not chosen:
-        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        raise certificate.values.at.malformed(f"an obligation among {shown}", f"none matches --only {only!r}")
-    return chosen
+    return [name for name in names if name == only or fnmatchcase(name, only.replace("[", "[[]"))]
 
 
 def _decide_all(
@@ -153,6 +149,9 @@ def _reason(verdict: Verdict, names: list[str], wanted: list[str], obligations: 
         if false[0].part is Part.WITNESS:
             line = f"not proved: {shown['sentence']}: {shown['left']}"
         return line + (f" (and {len(false) - 1} more)" if len(false) > 1 else "")
+    if not wanted:
+        few = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        return f"no obligation has the name that was asked for (--only); they are {few}"
     undecided = sum(o.outcome is Outcome.UNDECIDED for o in obligations)
     if undecided:
         number = f"{undecided} obligation{'s' if undecided != 1 else ''}"

@@ -15,6 +15,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import format_rational
 
@@ -43,8 +44,9 @@ class Part(enum.Enum):
     WITNESS = "witness"
 
 
-DIGITS = 15
-_MOST_DIGITS = 60
+# Digits to show, the first that tell the two sides of an obligation apart.
+DIGITS = (15, 30, 60, 120, 1000)
+_MOST_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +67,41 @@ class Obligation:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: every number as text."""
+        left, right = self._sides()
         return {
             "name": self.name,
             "sentence": self.sentence,
-            "left": show(self.left),
+            "left": left,
             "relation": self.relation,
-            "right": show(self.right),
+            "right": right,
             "outcome": self.outcome.value,
             "bits": self.bits,
             "part": self.part.value,
         }
 
+    def _sides(self) -> tuple[str, str]:
+        """Both sides as text, with more digits where they would look the same."""
+        for digits in DIGITS:
+            left, right = show(self.left, digits), show(self.right, digits)
+            if _midpoint(left) != _midpoint(right):
+                break
+        return left, right
 
-def show(value: arb | fmpq | str) -> str:
+
+def _midpoint(text: str) -> str:
+    shown = text.strip("[").split(" +/-")[0]
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+
+def show(value: arb | fmpq | str, digits: int = DIGITS[0]) -> str:
     """An enclosure or an exact number as text, short enough to read."""
-    if isinstance(value, arb):
-        return value.str(DIGITS)
     if isinstance(value, str):
         return value
+    if isinstance(value, arb):
+        return value.str(digits)
     text = format_rational(value)
-    return text if len(text) <= _MOST_DIGITS else arb(value).str(DIGITS)
+    with working_precision(4 * digits):
+        return text if len(text) <= _MOST_CHARACTERS else arb(value).str(digits)
 
 
 def at_most(name: str, sentence: str, value: arb, bound: fmpq, bits: int) -> Obligation:
@@ -111,7 +128,7 @@ def identical(name: str, sentence: str, left: ExactMatrix, right: ExactMatrix) -
 
 def unproved(name: str, sentence: str, reason: str) -> Obligation:
     """Something that the checker has no proof of, whatever the precision: it rejects."""
-    return Obligation(name, sentence, reason, "is", "proved", Outcome.REFUTED, None, Part.WITNESS)
+    return Obligation(name, sentence, reason, "", "", Outcome.REFUTED, None, Part.WITNESS)
 
 
 def _decide(value: arb, bound: fmpq) -> Outcome:

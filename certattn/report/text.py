@@ -25,13 +25,13 @@ def text_of(report: Report, *, color: bool) -> str:
     """The verdict, what was proved, with which arithmetic, how sharply, in what time."""
     lines: list[str] = []
     for text in (report.statement, *report.findings):
-        lines += _indented(text)
+        lines += paragraph(text, "  ")
     if report.reason:
         # The headline has said which file, where the reason has no line of it to add.
         reason = report.reason.removeprefix(f"{report.path}\n")
         lines += [f"  {line}" for line in printable(reason).split("\n")]
     if report.claim:
-        lines += _indented(_proof(report))
+        lines += paragraph(_proof(report), "  ")
         lines.append(f"  statement {report.digest}")
     lines += [_obligation(obligation) for obligation in report.obligations]
     head = f"{_paint(report.verdict.value, report.verdict, color)}  {on_one_line(report.path)}"
@@ -80,13 +80,14 @@ def _proof(report: Report) -> str:
 def _obligation(obligation: dict[str, object]) -> str:
     mark = _MARKS[str(obligation["outcome"])]
     bits = f"  [{obligation['bits']} bits]" if obligation["bits"] else "  [exact]"
-    relation = f"{obligation['left']} {obligation['relation']} {obligation['right']}"
+    relation = f"{obligation['left']} {obligation['relation']} {obligation['right']}".rstrip()
     return f"  {mark} {obligation['name']}: {obligation['sentence']}: {relation}{bits}"
 
 
-def _indented(text: str) -> list[str]:
+def paragraph(text: str, indent: str = "") -> list[str]:
+    """Lines of at most WIDTH characters, broken between words only."""
     return textwrap.wrap(
-        text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 

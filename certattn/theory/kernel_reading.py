@@ -124,6 +124,7 @@ class Kernel:
 
     def _execute(self, name: str) -> ModuleType:
         text = self._edited.get(name) or source_of(name.removeprefix(f"{_ROOT}."))
+        importlib.import_module(name)  # dataclasses look the module of that name up
         module = ModuleType(name)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
         exec(compile(text, f"<{name} over symbols>", "exec"), module.__dict__)

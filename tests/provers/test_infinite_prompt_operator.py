@@ -87,7 +87,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"given": {"law": GAUSSIAN}, "queries": [["1", "x"]]}, UsageError, "query: 'x'"),
     ({"given": {"law": GAUSSIAN}, "queries": [["1", "1"]], "radius": "0"}, UsageError, "positive"),
     ({"given": {"law": GAUSSIAN}, "queries": [["1", "1"]], "radius": "small"}, UsageError, "radius: 'small'"),
-    ({"given": {"law": GAUSSIAN}, "queries": [["1", "1"]], "radius": "1e-9999"}, MalformedError, "--max-digits"),
+    ({"given": {"law": SIGNS}, "queries": [["1", "1"]], "radius": "1e-9999"}, MalformedError, "--max-digits"),
 ]
 
 

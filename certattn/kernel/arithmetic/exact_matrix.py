@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from flint import fmpq, fmpz, fmpz_mat
 
-from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.arithmetic.reals import describe
 
 _SHOWN_ENTRIES = 16
 
@@ -88,7 +88,7 @@ class ExactMatrix:
         """The entries where there are few, else the shape."""
         if self.rows * self.columns > _SHOWN_ENTRIES:
             return f"{self.rows} x {self.columns} numbers"
-        rows = [f"({', '.join(format_rational(entry) for entry in row)})" for row in self.to_rows()]
+        rows = [f"({', '.join(describe(entry) for entry in row)})" for row in self.to_rows()]
         return rows[0] if self.rows == 1 else f"({', '.join(rows)})"
 
     def is_zero(self) -> bool:

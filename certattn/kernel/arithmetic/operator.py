@@ -13,7 +13,7 @@ from certattn.kernel.arithmetic.balls import row_of_balls, scale_ball, table_of_
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
-from certattn.kernel.arithmetic.reals import Real, format_real
+from certattn.kernel.arithmetic.reals import Real, describe
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class AffineMap:
     @property
     def factor(self) -> str:
         """The scale as it is written before the matrix; nothing for 1."""
-        text = format_real(self.scale)
+        text = describe(self.scale)
         return "" if text == "1" else f"{text} * "
 
     def from_point(self, point: ExactMatrix, queries: ExactMatrix) -> list[list[arb]]:

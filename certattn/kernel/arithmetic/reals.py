@@ -19,6 +19,12 @@ class Surd:
 
 Real = fmpq | Surd
 
+# Decimals that are written out; longer numbers stay fractions, which are as long but quick to write.
+_MOST_PLACES = 20000
+_MOST_DIGITS = 30
+_LONGEST_DESCRIPTION = 60
+_LEADING_DIGITS = 12
+
 
 def real_root(radicand: fmpq) -> Real:
     """The square root of a positive rational, as a rational where it is one."""
@@ -36,15 +42,19 @@ def square(value: Real) -> fmpq:
 
 def format_rational(value: fmpq) -> str:
     """A short exact text, as certificates write numbers: a decimal where there is a short one, else p/q."""
+    if value.q == 1:
+        return _integer(value.p)
     rest, twos, fives = value.q, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
     while rest % 5 == 0:
         rest, fives = rest // 5, fives + 1
     places = max(twos, fives)
-    if rest != 1 or places == 0 or places > 30:
+    if rest != 1 or places > _MOST_PLACES:
         return str(value)
     digits = str(abs(value.p) * fmpz(10) ** places // value.q)
+    if len(digits) > _MOST_DIGITS:
+        return str(value)
     sign = "-" if value < 0 else ""
     if places - len(digits) >= 5:
         fraction = f".{digits[1:]}" if len(digits) > 1 else ""
@@ -53,6 +63,35 @@ def format_rational(value: fmpq) -> str:
     return f"{sign}{digits[:-places]}.{digits[-places:]}"
 
 
+def _integer(value: fmpz) -> str:
+    digits = str(abs(value))
+    stripped = digits.rstrip("0")
+    if len(digits) <= _MOST_DIGITS or len(stripped) > _MOST_DIGITS:
+        return str(value)
+    fraction = f".{stripped[1:]}" if len(stripped) > 1 else ""
+    return f"{'-' if value < 0 else ''}{stripped[0]}{fraction}e{len(digits) - 1}"
+
+
 def format_real(value: Real) -> str:
     """A short exact text of a rational or a root."""
     return str(value) if isinstance(value, Surd) else format_rational(value)
+
+
+def describe(value: Real) -> str:
+    """For statements in words: exact where that is short, else the first digits, and said to be so."""
+    text = format_real(value)
+    if len(text) <= _LONGEST_DESCRIPTION:
+        return text
+    if isinstance(value, Surd):
+        return f"sqrt({describe(value.radicand)})"
+    return f"{_leading_digits(value)} (its first {_LEADING_DIGITS} digits)"
+
+
+def _leading_digits(value: fmpq) -> str:
+    """The first digits of a nonzero rational, cut off."""
+    size = abs(value)
+    exponent = len(str(size.p)) - len(str(size.q))
+    if size < fmpq(10) ** exponent:
+        exponent -= 1
+    digits = str((size * fmpq(10) ** (_LEADING_DIGITS - 1 - exponent)).floor())
+    return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:]}e{exponent}"

@@ -8,7 +8,7 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
-from certattn.kernel.arithmetic.reals import Real, format_rational
+from certattn.kernel.arithmetic.reals import Real, describe
 from certattn.kernel.document.fields import (
     Deferred,
     Field,
@@ -147,7 +147,7 @@ def _mixture(node: Node, values: Values) -> StatedLaw:
     weights = [component[COMPONENT_WEIGHT] for component in components]
     _require_total(weights, node)
     parts = "; ".join(
-        f"{law.words} with probability {format_rational(weight)}" for law, weight in zip(laws, weights, strict=True)
+        f"{law.words} with probability {describe(weight)}" for law, weight in zip(laws, weights, strict=True)
     )
     words = f"tokens from a mixture ({parts})"
     return StatedLaw(node, Mixture([law.law for law in laws], weights), words)

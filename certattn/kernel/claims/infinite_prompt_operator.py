@@ -26,7 +26,7 @@ from certattn.kernel.arithmetic.balls import ARB, linf_norm
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Gaussian
 from certattn.kernel.arithmetic.operator import AffineMap, Operator
-from certattn.kernel.arithmetic.reals import Real, format_rational, format_real, square
+from certattn.kernel.arithmetic.reals import Real, describe, square
 from certattn.kernel.claims.attention_inputs import (
     BILINEAR,
     COVARIANCE,
@@ -90,7 +90,7 @@ class StatedValue:
     radius: fmpq
 
     def __str__(self) -> str:
-        return f"{self.value} at z = {self.query} up to {format_rational(self.radius)}"
+        return f"{self.value} at z = {self.query} up to {describe(self.radius)}"
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class InfinitePromptOperator(Claim[Problem]):
     def statement(self, problem: Problem) -> Statement:
         given = problem.given
         words = [
-            f"For {given.law.words}, with {given.weights.words()} and scale {format_real(given.truth.scale)}, "
+            f"For {given.law.words}, with {given.weights.words()} and scale {describe(given.truth.scale)}, "
             "attention over the whole law, T(z) = V tau(scale * U z) with U = K'Q and tau the tilted mean,"
         ]
         latex = []

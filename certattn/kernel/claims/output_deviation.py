@@ -29,9 +29,9 @@ from functools import cached_property
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import ARB, NORMS
-from certattn.kernel.arithmetic.exact_matrix import covariance
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix, covariance
 from certattn.kernel.arithmetic.operator import AffineMap, Operator
-from certattn.kernel.arithmetic.reals import format_rational, format_real
+from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.attention_inputs import LAW, SCALE, read_scale
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.claims.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
@@ -128,6 +128,7 @@ class OutputDeviation(Claim[Problem]):
 
     def read(self, certificate: Certificate) -> Problem:
         reading = certificate.reading
+        self.first_bits(certificate)
         form, given = GIVEN.read(certificate.given, reading)
         prompt = read_prompt(form, given)
         kind, values = given[LIMIT]
@@ -152,16 +153,16 @@ class OutputDeviation(Claim[Problem]):
         parts, latex = [], []
         distance = r"\| T(q_i) - T_\infty(q_i) \|_" + {"l2": "2", "linf": r"\infty"}[norm]
         if bounds.at_most is not None:
-            parts.append(f"at most {format_rational(bounds.at_most)} for every query")
-            latex.append(rf"\max_i {distance} \le {format_rational(bounds.at_most)}")
+            parts.append(f"at most {describe(bounds.at_most)} for every query")
+            latex.append(rf"\max_i {distance} \le {describe(bounds.at_most)}")
         if bounds.at_least is not None:
-            parts.append(f"at least {format_rational(bounds.at_least)} for some query")
-            latex.append(rf"\max_i {distance} \ge {format_rational(bounds.at_least)}")
+            parts.append(f"at least {describe(bounds.at_least)} for some query")
+            latex.append(rf"\max_i {distance} \ge {describe(bounds.at_least)}")
         if bounds.each_at_most is not None:
-            parts.append("at most the stated bound of each query")
+            parts.append(f"at most the stated bound of each query, {ExactMatrix.row_vector(bounds.each_at_most)}")
             latex.append(rf"{distance} \le r_i \ \forall i")
         if bounds.each_at_least is not None:
-            parts.append("at least the stated bound of each query")
+            parts.append(f"at least the stated bound of each query, {ExactMatrix.row_vector(bounds.each_at_least)}")
             latex.append(rf"{distance} \ge s_i \ \forall i")
         queries = f"each of {problem.count} queries" if problem.count > 1 else "one query"
         words = (
@@ -174,7 +175,7 @@ class OutputDeviation(Claim[Problem]):
         if problem.limit_kind == "affine":
             offset, matrix = problem.limit_values[LIMIT_OFFSET], problem.limit_values[LIMIT_MATRIX]
             scale = read_scale(problem.limit_values)
-            factor = "" if scale == 1 else f"{format_real(scale)} * "
+            factor = "" if scale == 1 else f"{describe(scale)} * "
             return f"the affine map {offset.words()} + {factor}A q with A = {matrix.words()}"
         if problem.limit_kind == "law":
             return f"attention over an infinite prompt of {problem.limit_values[TOKEN_LAW].words}"
@@ -219,7 +220,8 @@ class OutputDeviation(Claim[Problem]):
                 worst = enclosure, obligation.name.removeprefix("at_most")
         if worst is None or bound is None:
             return []
-        return [f"worst query {worst[1]}: deviation {show(worst[0])}, slack {(bound - worst[0]).str(3, radius=False)}"]
+        slack = (bound - worst[0]).lower().str(3, radius=False)
+        return [f"worst query {worst[1]}: deviation {show(worst[0])}, slack {slack}"]
 
 
 def _rows(count: int, names: frozenset[str]) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Law
 from certattn.kernel.arithmetic.operator import Operator
-from certattn.kernel.arithmetic.reals import Real, format_real
+from certattn.kernel.arithmetic.reals import Real, describe
 from certattn.kernel.arithmetic.softmax import Prompt
 from certattn.kernel.claims.attention_inputs import (
     BILINEAR,
@@ -80,7 +80,7 @@ class StatedPrompt:
         else:
             weights = f", {self.weights.words()}" if self.weights is not None else ""
             inputs = f"{first.words()}{weights}"
-        return f"{self.length} tokens ({inputs}, scale {format_real(self.scale)}, queries: {self.queries.words()})"
+        return f"{self.length} tokens ({inputs}, scale {describe(self.scale)}, queries: {self.queries.words()})"
 
     @cached_property
     def query_map(self) -> ExactMatrix:

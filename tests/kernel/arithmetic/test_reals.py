@@ -9,7 +9,7 @@ from flint import fmpq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from certattn.kernel.arithmetic.reals import Surd, format_rational, format_real, real_root, square
+from certattn.kernel.arithmetic.reals import Real, Surd, describe, format_rational, format_real, real_root, square
 from certattn.kernel.document.numbers import parse_rational, parse_real
 from certattn.kernel.limits import DEFAULT_LIMITS
 
@@ -74,7 +74,10 @@ def test_a_root_is_no_rational() -> None:
         (fmpq(1, 10**5), "0.00001"),
         (fmpq(1, 10**6), "1e-6"),
         (fmpq(-123, 10**10), "-1.23e-8"),
-        (fmpq(10) ** 30, "1" + "0" * 30),
+        (fmpq(10) ** 29, "1" + "0" * 29),
+        (fmpq(10) ** 30, "1e30"),
+        (-1234 * fmpq(10) ** 100, "-1.234e103"),
+        (fmpq(3, 10**200), "3e-200"),
         (fmpq(101, 100), "1.01"),
         (fmpq(1, 2**30), str(fmpq(1, 2**30))),
     ],
@@ -84,6 +87,21 @@ def test_a_rational_as_text(value: fmpq, text: str) -> None:
     assert fraction(shown) == Fraction(int(value.p), int(value.q))
     if value.q != 2**30:
         assert shown == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (fmpq(1, 10), "0.1"),
+        (Surd(fmpq(1, 32)), "sqrt(1/32)"),
+        (fmpq(-(10**80), 3), "-3.33333333333e79 (its first 12 digits)"),
+        (fmpq(10**40, 10**80 - 1), "1.00000000000e-40 (its first 12 digits)"),
+        (fmpq(10**80 - 1, 10**40), "9.99999999999e39 (its first 12 digits)"),
+        (Surd(fmpq(10**80, 7)), "sqrt(1.42857142857e79 (its first 12 digits))"),
+    ],
+)
+def test_a_number_in_a_sentence(value: Real, text: str) -> None:
+    assert describe(value) == text
 
 
 rationals = st.one_of(

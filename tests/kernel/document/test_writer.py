@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -178,10 +179,9 @@ def test_what_is_there_but_no_file_is_not_replaced(tmp_path: Path) -> None:
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission(tmp_path: Path) -> None:
+def test_a_folder_without_permission(tmp_path: Path, not_root: AbstractContextManager[None]) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(PermissionError):
+    with not_root, pytest.raises(PermissionError):
         write_atomically(tmp_path / "x.yaml", b"a: 1\n")
 
 
