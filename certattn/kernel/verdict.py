@@ -161,7 +161,7 @@ class Report:
 
     `statement` in words, `digest` of the statement, `findings` lines about the result (the worst
     query, the slack), `reason` why it is not verified, `arithmetic` the trusted base, `bits` the
-    precision that decided, `limit` the resource that ran out ("time", "memory" or ""),
+    precision that decided, `limit` the resource that ran out ("time", "memory", "processes" or ""),
     `nanoseconds` by phase, `counts` of obligations by outcome.
     """
 
