@@ -5,6 +5,7 @@ CertattnError
     LimitExceededError  a stated limit on size, depth, digits, time or memory was reached
     UsageError          a call or command line that makes no sense
     NotProvedError      generation: what was asked to be stated could not be proved
+    BoundNotProvedError the error of a floating-point function has no proof for its constants
 
 Messages are for people: where (file, line, key path), what was found, what was
 expected, what to do.
@@ -29,6 +30,10 @@ class LimitExceededError(CertattnError):
 
 class NotProvedError(CertattnError):
     """What generation was asked to state is false or could not be proved."""
+
+
+class BoundNotProvedError(CertattnError):
+    """The proof of a bound on rounding errors does not go through for the constants at hand."""
 
 
 @dataclass(frozen=True, slots=True)
