@@ -29,14 +29,29 @@ from certattn.kernel.document.tree import Node
 
 
 @dataclass(frozen=True)
+class StoredArray:
+    """The rows of an array file as they are stored: number type, and the bytes when asked for.
+
+    The bytes are those that were hashed. They may hold NaN and infinities.
+    """
+
+    dtype: str
+    read: Callable[[], bytes | bytearray]
+
+
+@dataclass(frozen=True)
 class MatrixInput:
-    """A stated matrix: its shape is known at once, its numbers when asked for."""
+    """A stated matrix: its shape is known at once, its numbers when asked for.
+
+    `stored` is there for an array file: its rows without a detour through exact numbers.
+    """
 
     node: Node
     shape: tuple[int, int]
     source: str
     written_out: bool
     _load: Callable[[], ExactMatrix]
+    stored: StoredArray | None = None
 
     def load(self) -> ExactMatrix:
         """The exact numbers. Raises MalformedError if the array file is not as stated."""
@@ -113,7 +128,8 @@ def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
     first, stop = reference.rows
     if (first, stop) != (0, reference.shape[0]):
         source += f", rows {first}:{stop}"
-    return MatrixInput(node, reference.matrix_shape, source, False, lambda: reading.tensors.read(reference))
+    stored = StoredArray(reference.dtype, lambda: reading.tensors.raw(reference))
+    return MatrixInput(node, reference.matrix_shape, source, False, lambda: reading.tensors.read(reference), stored)
 
 
 def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]]) -> MatrixInput:

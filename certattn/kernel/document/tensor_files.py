@@ -77,9 +77,7 @@ class TensorFiles:
 
     def read(self, reference: TensorReference) -> ExactMatrix:
         """The referenced rows as an exact matrix."""
-        with self._stopwatch.measure("reading"):
-            path = self._resolve(reference)
-            data = self._array_bytes(path, reference)
+        data = self.raw(reference)
         with self._stopwatch.measure("marshalling"):
             # Imported here: a certificate without arrays is checked without loading numpy.
             from certattn.kernel.document.bit_patterns import NotFiniteError, exact_integers
@@ -93,6 +91,11 @@ class TensorFiles:
                 ) from None
             rows, columns = reference.matrix_shape
             return ExactMatrix.dyadic(rows, columns, integers, exponent)
+
+    def raw(self, reference: TensorReference) -> bytes | bytearray:
+        """The bytes of the referenced rows, their hash checked; they may hold NaN and infinities."""
+        with self._stopwatch.measure("reading"):
+            return self._array_bytes(self._resolve(reference), reference)
 
     def _resolve(self, reference: TensorReference) -> Path:
         node, name = reference.node, reference.file

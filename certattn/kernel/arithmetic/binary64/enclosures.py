@@ -19,7 +19,8 @@ import numpy as np
 from certattn.kernel.arithmetic.binary64.exponential_bound import relative_error
 from certattn.kernel.arithmetic.binary64.rows import Floats
 from certattn.kernel.arithmetic.binary64.sums import Sums, norm_bounds
-from certattn.kernel.arithmetic.binary64.units import DOWN, LARGEST, UNDERFLOW, UNIT, UP, RefusedError, gamma
+from certattn.kernel.arithmetic.binary64.units import DOWN, LARGEST, UNDERFLOW, UNIT, UP, gamma
+from certattn.kernel.errors import RefusedError
 
 # beyond this the weights say too little
 _LARGEST_SCORE_ERROR = 0.125

@@ -10,11 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from certattn.kernel.arithmetic.binary64.units import UNIT
-
-
-class GuardError(Exception):
-    """The machine does not compute as the bounds assume. The message says what is wrong."""
-
+from certattn.kernel.errors import GuardError
 
 # Far enough apart in length that no vector unit treats them as one scalar.
 _LANES = 16

@@ -21,7 +21,8 @@ import numpy as np
 
 from certattn.kernel.arithmetic.binary64.exponential import SCORE_LIMIT, Work, exp_shifted
 from certattn.kernel.arithmetic.binary64.rows import Block, Floats
-from certattn.kernel.arithmetic.binary64.units import UNDERFLOW, UNIT, RefusedError
+from certattn.kernel.arithmetic.binary64.units import UNDERFLOW, UNIT
+from certattn.kernel.errors import RefusedError
 
 LN2 = math.log(2.0)
 # Weights below 2^-1000 of the largest are raised to it.

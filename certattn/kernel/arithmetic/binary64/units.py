@@ -7,7 +7,7 @@ rounded to nearest along the way. One factor `UP` at the end covers up to 2^12 s
 
 from __future__ import annotations
 
-from flint import fmpq
+from certattn.kernel.errors import RefusedError
 
 UNIT = 2.0**-53
 # The largest error of an operation whose result underflows, flushed to zero or not.
@@ -19,10 +19,6 @@ LARGEST = 2.0**400
 _MOST_ROUNDINGS = 2**25
 
 
-class RefusedError(Exception):
-    """These numbers are out of reach of the binary64 bounds: use Arb."""
-
-
 def gamma(roundings: int) -> float:
     """At least k u / (1 - k u): the relative error of a sum of products with k roundings on every path.
 
@@ -32,16 +28,3 @@ def gamma(roundings: int) -> float:
     if roundings > _MOST_ROUNDINGS:
         raise RefusedError("a sum of so many terms that its error bound is useless")
     return roundings * UNIT / (1 - roundings * UNIT) * UP
-
-
-def nearest(value: fmpq) -> float:
-    """The double nearest to a rational, within a unit in the last place. Raises RefusedError on overflow."""
-    try:
-        return int(value.p) / int(value.q)
-    except OverflowError:
-        raise RefusedError("a number beyond the range of binary64") from None
-
-
-def upper(value: fmpq) -> float:
-    """A double >= a rational >= 0."""
-    return nearest(value) * UP + UNDERFLOW
