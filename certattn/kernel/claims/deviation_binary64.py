@@ -6,7 +6,8 @@ that of a law, T_inf(q) is enclosed by Arb.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flint import arb
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # Precision of what Arb contributes.
 _ARB_BITS = 96
+# Numbers in a chunk: what is in memory of a large file.
+_CHUNK_NUMBERS = 2**21
 
 
 def is_within_reach(prompt: StatedPrompt) -> bool:
@@ -47,12 +50,25 @@ def deviations(problem: Problem, rows: Sequence[int]) -> list[arb]:
 
 def stored_prompt(prompt: StatedPrompt) -> StoredPrompt:
     """The prompt as its files hold it."""
-    inputs, values = prompt.inputs
-    keys = _rows(inputs)
+    keys, values = prompt.inputs
     value_map = prompt.weights.values() if prompt.weights is not None and prompt.weights.V is not None else None
-    return StoredPrompt(keys, _rows(values) if values is not None else keys, prompt.scale, prompt.score_map, value_map)
+    chunks = partial(_tokens, keys) if values is None else partial(_pairs, keys, values)
+    return StoredPrompt(chunks, values is not None, prompt.scale, prompt.score_map, value_map)
 
 
-def _rows(matrix: MatrixInput) -> StoredRows:
+def _tokens(tokens: MatrixInput) -> Iterator[tuple[StoredRows, StoredRows]]:
+    for rows in _rows(tokens, tokens.shape[1]):
+        yield rows, rows
+
+
+def _pairs(keys: MatrixInput, values: MatrixInput) -> Iterator[tuple[StoredRows, StoredRows]]:
+    columns = max(keys.shape[1], values.shape[1])
+    # Strict, so that both are read to the end and both hashes are compared.
+    yield from zip(_rows(keys, columns), _rows(values, columns), strict=True)
+
+
+def _rows(matrix: MatrixInput, columns: int) -> Iterator[StoredRows]:
+    """Chunks of rows; `columns` sets how many rows a chunk of a large file has."""
     assert matrix.stored is not None
-    return StoredRows.from_bytes(matrix.stored.read(), matrix.stored.dtype, matrix.shape[1])
+    for chunk in matrix.stored.chunks(max(1, _CHUNK_NUMBERS // columns)):
+        yield StoredRows.from_bytes(chunk, matrix.stored.dtype, matrix.shape[1])

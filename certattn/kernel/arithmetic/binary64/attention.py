@@ -6,6 +6,7 @@ values and their softmax covariance with the keys, m(0) and C(0) are the plain m
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from certattn.kernel.arithmetic.binary64.conversions import rounded, rounded_sca
 from certattn.kernel.arithmetic.binary64.enclosures import Ball, Enclosures
 from certattn.kernel.arithmetic.binary64.rows import Floats, StoredRows
 from certattn.kernel.arithmetic.binary64.sums import norm_bounds
-from certattn.kernel.arithmetic.binary64.sweep import Wanted, sweep, whole
+from certattn.kernel.arithmetic.binary64.sweep import Wanted, sweep
 from certattn.kernel.arithmetic.binary64.units import UNDERFLOW, UNIT, UP
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import Real
@@ -25,14 +26,16 @@ BINARY64 = f"binary64 with proved bounds (numpy {np.__version__})"
 
 @dataclass(frozen=True)
 class StoredPrompt:
-    """Paired keys and values, one object where a token is both; exact maps around them.
+    """Paired keys and values; exact maps around them.
 
+    chunks: begins a pass over the tokens: chunks of keys and values, one object where a token is both.
+    crossed: whether keys and values differ.
     score_map: U, from queries to vectors whose product with a key is the score, before the scale.
     value_map: V, applied to the means of the values; None for the identity.
     """
 
-    keys: StoredRows
-    values: StoredRows
+    chunks: Callable[[], Iterator[tuple[StoredRows, StoredRows]]]
+    crossed: bool
     scale: Real
     score_map: ExactMatrix
     value_map: ExactMatrix | None = None
@@ -40,17 +43,17 @@ class StoredPrompt:
     def means(self, stated: ExactMatrix) -> Ball:
         """V m(a) for every row of `stated`. Raises Binary64Error."""
         queries, radius = self._effective(stated)
-        return self._mapped(Enclosures(sweep(whole(self.keys, self.values), Wanted(queries)), radius).mean())
+        return self._mapped(Enclosures(sweep(self.chunks(), Wanted(queries)), radius).mean())
 
     def off_surrogate(self, stated: ExactMatrix) -> Ball:
         """V (m(a) - m(0) - C(0) a) for every row of `stated`. Raises Binary64Error."""
         queries, radius = self._effective(stated)
         # The plain moments are those of one more query, 0.
-        count, crossed = len(queries), self.values is not self.keys
-        wanted = Wanted(np.vstack([queries, np.zeros_like(queries[:1])]), (count,), second_of_keys=crossed)
-        found = Enclosures(sweep(whole(self.keys, self.values), wanted), np.append(radius, 0.0))
+        count = len(queries)
+        wanted = Wanted(np.vstack([queries, np.zeros_like(queries[:1])]), (count,), second_of_keys=self.crossed)
+        found = Enclosures(sweep(self.chunks(), wanted), np.append(radius, 0.0))
         means = found.mean()
-        covariance = found.cross_covariance(count) if crossed else found.covariance(count)
+        covariance = found.cross_covariance(count) if self.crossed else found.covariance(count)
         # Each coordinate of a is off by at most the norm by which a is.
         tilts = Ball(queries, np.broadcast_to(radius[:, None], queries.shape))
         slopes = product(tilts, Ball(covariance.middle.T, covariance.radius.T))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -85,8 +85,3 @@ def _shares(tokens: int, multiplications: int, threads: int) -> list[tuple[int, 
     count = max(1, min(threads, tokens, multiplications // _MULTIPLICATIONS_PER_THREAD))
     edges = [tokens * index // count for index in range(count + 1)]
     return list(pairwise(edges))
-
-
-def whole(keys: StoredRows, values: StoredRows) -> Iterator[tuple[StoredRows, StoredRows]]:
-    """A prompt that is in memory, as one chunk."""
-    yield keys, values
