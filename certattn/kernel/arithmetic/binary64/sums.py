@@ -84,6 +84,7 @@ class Sums:
     moment    M (m x d_v)                    drift       E (m)
     second    S by query, d_v x d_v or d_v x d, for the queries in `with_second`; key_moment sum w_i k_i for them
     key_norm  max |k_i|, rounded up          low, high   least and largest value, by column or over all
+    depth     additions on the longest path from the sums of one block to these
     """
 
     def __init__(self, queries: Floats, values: int, with_second: tuple[int, ...], second_of_keys: bool) -> None:
@@ -98,23 +99,23 @@ class Sums:
         self.key_moment = {index: np.zeros((1, dimension)) for index in (with_second if second_of_keys else ())}
         self.key_norm = 0.0
         self.low, self.high = np.full(values, np.inf), np.full(values, -np.inf)
-        self.tokens = self.clamped = self.blocks = 0
+        self.tokens = self.clamped = self.depth = 0
         self.largest_block = 0
 
     @property
     def roundings(self) -> int:
         """On any path from a product to Z, M or E."""
-        return min(_INNER, self.largest_block) + -(-self.largest_block // _INNER) + self.blocks + 8
+        return min(_INNER, self.largest_block) + -(-self.largest_block // _INNER) + self.depth + 8
 
     @property
     def second_roundings(self) -> int:
         """On any path from a product to S."""
         inner = min(_INNER_SECOND, self.largest_block)
-        return inner + -(-self.largest_block // _INNER_SECOND) + self.blocks + 10
+        return inner + -(-self.largest_block // _INNER_SECOND) + self.depth + 10
 
     @property
     def drift_roundings(self) -> int:
-        return self.largest_block + self.blocks + 8
+        return self.largest_block + self.depth + 8
 
     def add(self, block: Block, scratch: Scratch, norms: Floats | None = None) -> None:
         """Take a block of tokens in. `norms`: upper bounds of |k_i| where they are known."""
@@ -151,7 +152,7 @@ class Sums:
                 second += ((values[part] * weights[index, part, None]).T @ right[part]) * new[index]
         self._note(block, norms)
         self.tokens += tokens
-        self.blocks += 1
+        self.depth += 1
         self.largest_block = max(self.largest_block, tokens)
 
     def merge(self, other: Sums) -> None:
@@ -168,7 +169,7 @@ class Sums:
         np.maximum(self.high, other.high, out=self.high)
         self.tokens += other.tokens
         self.clamped += other.clamped
-        self.blocks += other.blocks + 1
+        self.depth = max(self.depth, other.depth) + 1
         self.largest_block = max(self.largest_block, other.largest_block)
 
     def _rescale(self, exponent: Floats) -> Floats:

@@ -64,20 +64,27 @@ class _Worker:
     """What one thread adds up, and its scratch."""
 
     def __init__(self, wanted: Wanted, outputs: int) -> None:
-        self.sums = Sums(wanted.queries, outputs, wanted.with_second, wanted.second_of_keys)
+        self._wanted, self._outputs = wanted, outputs
+        self.sums = self.empty()
         self._scratch: Scratch | None = None
+
+    def empty(self) -> Sums:
+        return Sums(self._wanted.queries, self._outputs, self._wanted.with_second, self._wanted.second_of_keys)
 
     def scratch(self, tokens: int) -> Scratch:
         if self._scratch is None or self._scratch.tokens < tokens:
-            self._scratch = Scratch(len(self.sums.queries), tokens)
+            self._scratch = Scratch(len(self._wanted.queries), tokens)
         return self._scratch
 
 
 def _add(job: tuple[_Worker, StoredRows, StoredRows, tuple[int, int], int]) -> None:
     worker, keys, values, (start, stop), size = job
     scratch = worker.scratch(size)
+    # Sums of sums: no path through them is long, however many chunks there are.
+    sums = worker.empty()
     for block in blocks(keys, values, start, stop, size):
-        worker.sums.add(block, scratch)
+        sums.add(block, scratch)
+    worker.sums.merge(sums)
 
 
 def _shares(tokens: int, multiplications: int, threads: int) -> list[tuple[int, int]]:
