@@ -19,6 +19,7 @@ from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
 from certattn.kernel.errors import Binary64Error, MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.kernel.meter import Meter
 from certattn.kernel.verdict import DOUBLE, Obligation, Outcome, Part, Report, Verdict, verdict_of
 
 CLAIMS: Mapping[str, AnyClaim] = {
@@ -37,7 +38,7 @@ class CheckOptions:
 
     `only`: check just the obligations matching this name or pattern; such a check never verifies.
     `detail`: keep every obligation in the report. `arithmetic`: one of ARITHMETICS; "auto" tries
-    binary64 with proved bounds first and falls back to Arb.
+    binary64 with proved bounds first and falls back to Arb. `meter`: where to note what was read.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -45,6 +46,7 @@ class CheckOptions:
     only: str | None = None
     detail: bool = False
     arithmetic: str = "auto"
+    meter: Meter | None = None
 
 
 def claim_of(certificate: Certificate) -> AnyClaim:
@@ -57,7 +59,7 @@ def claim_of(certificate: Certificate) -> AnyClaim:
 def check_file(path: Path, options: CheckOptions) -> Report:
     """Read and check one certificate file. Bad input gives a `malformed` report, not an exception."""
     try:
-        certificate = load(path, root=options.root, limits=options.limits)
+        certificate = load(path, root=options.root, limits=options.limits, meter=options.meter)
         return check_certificate(certificate, options)
     except MalformedError as error:
         return malformed_report(str(path), error)
