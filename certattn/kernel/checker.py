@@ -195,6 +195,8 @@ def _reason(
     if not wanted:
         few = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         return f"no obligation has the name that was asked for (--only); they are {few}"
+    if options.arithmetic == "binary64" and not obligations:
+        return "binary64 has no answer here; --arithmetic auto goes on with Arb"
     undecided = sum(o.outcome is Outcome.UNDECIDED for o in obligations)
     if undecided:
         number = f"{undecided} obligation{'s' if undecided != 1 else ''}"
