@@ -232,10 +232,10 @@ def test_odd_names(certattn_run: Run, write: Write, folder: Path, name: bytes, f
 
 def zip_bomb() -> bytes:
     """Half a gigabyte of zeros where an array of a few bytes is stated."""
-    buffer = io.BytesIO()
+    buffer = io.BytesIO(npz(values=VALUES, queries=QUERIES))
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (6, 2)})
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("keys.npy", "w") as stream:
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("keys.npy", "w") as stream:
         stream.write(header.getvalue())
         for _ in range(64):
             stream.write(b"\0" * 2**23)
@@ -244,11 +244,12 @@ def zip_bomb() -> bytes:
 
 def npz(**arrays: Any) -> bytes:
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    np.savez(buffer, **{"values": VALUES, "queries": QUERIES, **arrays})
     return buffer.getvalue()
 
 
-KEYS = np.arange(12.0).reshape(6, 2)
+# Of the shapes that `head` has.
+KEYS, VALUES, QUERIES = np.arange(12.0).reshape(6, 2), np.ones((6, 3)), np.ones((4, 2))
 WRONG: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty": (lambda: b"", "broken .npz file"),
     "noise": (lambda: bytes(range(256)), "broken .npz file"),
