@@ -166,10 +166,13 @@ def _isolate(limits: Limits, results: int, stderr: int) -> int:
     sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
     os.set_blocking(stderr, False)  # one that complains a lot must not wait to be read
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+    for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGIO):
         signal.signal(name, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    # If the parent is killed, nobody else ends this worker.
+    # If the parent is killed, nobody else ends this worker: SIGIO comes when its end of the pipe is closed.
+    with suppress(OSError):
+        fcntl.fcntl(2, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_ASYNC)
     signal.alarm(min(limits.timeout_seconds + 60, 10**9))
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -269,7 +272,9 @@ def _death(worker: _Worker, said: str, limits: Limits) -> Report:
 
 
 def _memory_report(path: Path, limits: Limits) -> Report:
-    reason = f"the memory limit of {limits.memory_bytes >> 20} MiB was reached (--memory)"
+    most = limits.memory_bytes
+    shown = f"{most >> 20} MiB" if most >= 2**20 else f"{most} bytes"
+    reason = f"the memory limit of {shown} was reached (--memory)"
     return Report(str(path), Verdict.INCONCLUSIVE, reason=reason, limit="memory")
 
 

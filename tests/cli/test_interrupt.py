@@ -74,6 +74,17 @@ def test_a_generation_leaves_neither_certificate_nor_copy(slow: Path, folder: Pa
     assert list(out.iterdir()) == []
 
 
+def test_a_parent_that_is_killed_takes_its_workers_along(slow: Path, folder: Path) -> None:
+    shutil.copy(slow, folder / "other.yaml")
+    run = start("check", ".", "--jobs", "2", until=workers(2))
+    run.kill()
+    run.communicate(timeout=20)
+    end = time.monotonic() + 5
+    while processes(run.pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert processes(run.pid) == []
+
+
 def test_what_was_checked_before_is_there(slow: Path, folder: Path) -> None:
     (folder / "bad.yaml").write_text("certattn: 1\n")
     run = start("check", "bad.yaml", "slow.yaml", "--jobs", "1", until=workers(1))
