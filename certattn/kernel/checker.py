@@ -16,7 +16,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims import infinite_prompt_operator, output_deviation
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
-from certattn.kernel.errors import MalformedError
+from certattn.kernel.errors import MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.verdict import Obligation, Outcome, Part, Report, Verdict, verdict_of
 
@@ -25,6 +25,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "output-deviation": output_deviation.CLAIM,
 }
 
+_NAMED = "all {} obligations were asked for by name (--only); they are proved: check without it"
 _PARTIAL = "only {} of {} obligations were asked for (--only); these are proved, and nothing is said of the whole"
 
 
@@ -40,6 +41,10 @@ class CheckOptions:
     root: Path | None = None
     only: str | None = None
     detail: bool = False
+
+    def __post_init__(self) -> None:
+        if self.root is not None and not self.root.is_dir():
+            raise UsageError(f"root is {str(self.root)!r}, expected a folder")
 
 
 def claim_of(certificate: Certificate) -> AnyClaim:
@@ -85,7 +90,7 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
     if strays:
         verdict, reason = Verdict.ERROR, f"a bug in certattn: obligations nobody asked for, or twice: {strays[:5]}"
     elif options.only is not None and verdict is Verdict.VERIFIED:
-        verdict, reason = Verdict.INCONCLUSIVE, _PARTIAL.format(len(wanted), len(names))
+        verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))
     counts = {o.value: sum(x.outcome is o for x in obligations) for o in Outcome}
     statement = claim.statement(problem)
     return Report(
