@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.options import checking_limits, root_option, take_limits, use_color
+from certattn.cli.options import arithmetic_option, checking_limits, root_option, take_limits, use_color
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
 from certattn.kernel.verdict import Report, Verdict, exit_status
@@ -54,6 +54,7 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
     show_default=True,
     help="For people, programs, GitHub annotations or JUnit readers.",
 )
+@arithmetic_option
 @click.option("--explain", is_flag=True, help="Print every obligation.")
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
@@ -63,6 +64,7 @@ def check(
     paths: tuple[str, ...],
     jobs: int | None,
     form: str,
+    arithmetic: str,
     explain: bool,
     only: str | None,
     fail_fast: bool,
@@ -73,7 +75,7 @@ def check(
 
     A folder stands for all .yaml and .yml files in it and below, except hidden ones.
     """
-    options = CheckOptions(take_limits(limits), root, only, explain)
+    options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     files = find_certificates(paths)
     reports: list[Report] = []
     with Progress(len(files)) as progress:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from certattn.kernel.checker import ARITHMETICS
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,6 +81,15 @@ root_option = click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder that array files may lie in; the certificate's own by default.",
+)
+
+
+arithmetic_option = click.option(
+    "--arithmetic",
+    type=click.Choice(ARITHMETICS),
+    default="auto",
+    show_default=True,
+    help="Balls in binary64 with proved bounds (fast), in Arb (any precision), or auto: the first that decides.",
 )
 
 

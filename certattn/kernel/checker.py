@@ -1,14 +1,15 @@
 """Certificate in, report out.
 
-The one table of claims, and the loop that raises the working precision until every obligation is
-decided or the limit is reached.
+The one table of claims, and the loop that goes from fast to sharp arithmetic until every obligation
+is decided or the limit is reached: tiers of binary64 where a claim has them, then Arb with a working
+precision that doubles.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -16,14 +17,16 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims import infinite_prompt_operator, output_deviation
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
-from certattn.kernel.errors import MalformedError, UsageError
+from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
-from certattn.kernel.verdict import Obligation, Outcome, Part, Report, Verdict, verdict_of
+from certattn.kernel.verdict import DOUBLE, Obligation, Outcome, Part, Report, Verdict, verdict_of
 
 CLAIMS: Mapping[str, AnyClaim] = {
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
 }
+
+ARITHMETICS = ("auto", "binary64", "arb")
 
 _NAMED = "all {} obligations were asked for by name (--only); they are proved: check without it"
 _PARTIAL = "only {} of {} obligations were asked for (--only); these are proved, and nothing is said of the whole"
@@ -34,13 +37,15 @@ class CheckOptions:
     """How to check. `root`: folder that array files may lie in (the certificate's own by default).
 
     `only`: check just the obligations matching this name or pattern; such a check never verifies.
-    `detail`: keep every obligation in the report.
+    `detail`: keep every obligation in the report. `arithmetic`: one of ARITHMETICS; "auto" tries
+    binary64 with proved bounds first and falls back to Arb.
     """
 
     limits: Limits = DEFAULT_LIMITS
     root: Path | None = None
     only: str | None = None
     detail: bool = False
+    arithmetic: str = "auto"
 
     def __post_init__(self) -> None:
         if self.root is not None and not self.root.is_dir():
@@ -77,18 +82,21 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
     wanted = _select(names, options.only)
     with stopwatch.measure("arithmetic"):
         before = stopwatch.nanoseconds.copy()
-        start = claim.first_bits(certificate) or options.limits.start_bits
-        found, bits, strays = _decide_all(
-            lambda n, b: claim.prove(problem, n, b), wanted, start, options.limits.max_bits
-        )
+        search = _Search(wanted)
+        if options.arithmetic != "arb":
+            search.try_binary64(claim.tiers(problem), lambda n, tier: claim.prove_binary64(problem, n, tier))
+        if options.arithmetic != "binary64":
+            start = claim.first_bits(certificate) or options.limits.start_bits
+            search.try_arb(lambda n, b: claim.prove(problem, n, b), start, options.limits.max_bits)
     # Arrays are loaded when first used: that time is reading and marshalling, not arithmetic.
     for phase in ("reading", "marshalling"):
         stopwatch.nanoseconds["arithmetic"] -= stopwatch.nanoseconds.get(phase, 0) - before.get(phase, 0)
-    obligations = [found[name] for name in wanted if name in found]
+    obligations = [search.found[name] for name in wanted if name in search.found]
     verdict = verdict_of(names, obligations)
-    reason = _reason(verdict, names, wanted, obligations, options.limits.max_bits)
-    if strays:
-        verdict, reason = Verdict.ERROR, f"a bug in certattn: obligations nobody asked for, or twice: {strays[:5]}"
+    reason = _reason(verdict, names, wanted, obligations, options)
+    if search.strays:
+        verdict = Verdict.ERROR
+        reason = f"a bug in certattn: obligations nobody asked for, or twice: {search.strays[:5]}"
     elif options.only is not None and verdict is Verdict.VERIFIED:
         verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))
     counts = {o.value: sum(x.outcome is o for x in obligations) for o in Outcome}
@@ -99,10 +107,10 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
         claim=claim.name,
         statement=statement.words,
         digest=certificate.digest,
-        findings=tuple(claim.findings(problem, obligations)),
+        findings=(*claim.findings(problem, obligations), *search.notes),
         reason=reason,
-        arithmetic=claim.arithmetic,
-        bits=bits,
+        arithmetic=_arithmetic(obligations) or claim.arithmetic,
+        bits=search.bits,
         counts=counts,
         obligations=tuple(o.to_dict() for o in obligations) if options.detail else (),
         nanoseconds=stopwatch.nanoseconds,
@@ -116,32 +124,65 @@ def _select(names: list[str], only: str | None) -> list[str]:
     return [name for name in names if name == only or fnmatchcase(name, only.replace("[", "[[]"))]
 
 
-def _decide_all(
-    prove: Callable[[list[str], int], list[Obligation]], names: list[str], start: int, max_bits: int
-) -> tuple[dict[str, Obligation], int, list[str]]:
-    """Every named obligation at the lowest precision that decides it, the precision reached, and strays.
+@dataclass
+class _Search:
+    """Every wanted obligation by the fastest arithmetic that decides it.
 
-    A stray is an answer that was not asked for or that came twice: a claim that gives one is broken.
+    `bits` is the precision reached. A stray is an answer that was not asked for or that came twice: a
+    claim that gives one is broken. `notes` say why an arithmetic was not used.
     """
-    found: dict[str, Obligation] = {}
-    pending, bits = names, min(start, max_bits)
-    while True:
-        with working_precision(bits):
-            answers = prove(pending, bits)
-        given = [answer.name for answer in answers]
+
+    wanted: list[str]
+    found: dict[str, Obligation] = field(default_factory=dict)
+    bits: int = 0
+    strays: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def try_binary64(self, tiers: tuple[str, ...], prove: Callable[[list[str], str], list[Obligation]]) -> None:
+        for tier in tiers:
+            pending = self._pending()
+            if not pending:
+                return
+            try:
+                self._take(pending, prove(pending, tier), DOUBLE)
+            except Binary64Error as error:
+                self.notes.append(f"{tier} arithmetic was not used: {error}")
+
+    def try_arb(self, prove: Callable[[list[str], int], list[Obligation]], start: int, max_bits: int) -> None:
+        bits = min(start, max_bits)
+        while pending := self._pending():
+            with working_precision(bits):
+                self._take(pending, prove(pending, bits), bits)
+            if bits >= max_bits:
+                return
+            bits = min(2 * bits, max_bits)
+
+    def _pending(self) -> list[str]:
+        """What is still to be decided: nothing once the statement is refuted."""
+        if self.strays or any(o.part is Part.STATEMENT and o.outcome is Outcome.REFUTED for o in self.found.values()):
+            return []
+        return [n for n in self.wanted if n not in self.found or self.found[n].outcome is Outcome.UNDECIDED]
+
+    def _take(self, pending: list[str], answers: list[Obligation], bits: int) -> None:
+        self.bits = bits
         asked = set(pending)
-        strays = [name for name, times in Counter(given).items() if times > 1 or name not in asked]
-        if strays:
-            return found, bits, strays
-        found.update(zip(given, answers, strict=True))
-        pending = [name for name in names if name not in found or found[name].outcome is Outcome.UNDECIDED]
-        refuted = any(o.part is Part.STATEMENT and o.outcome is Outcome.REFUTED for o in found.values())
-        if not pending or refuted or bits >= max_bits:
-            return found, bits, []
-        bits = min(2 * bits, max_bits)
+        given = Counter(answer.name for answer in answers)
+        self.strays = [name for name, times in given.items() if times > 1 or name not in asked]
+        if not self.strays:
+            self.found.update((answer.name, answer) for answer in answers)
 
 
-def _reason(verdict: Verdict, names: list[str], wanted: list[str], obligations: list[Obligation], max_bits: int) -> str:
+def _arithmetic(obligations: list[Obligation]) -> str:
+    """What the decisions rest on, with numbers where there is more than one."""
+    used = Counter(o.arithmetic for o in obligations if o.arithmetic)
+    if len(used) <= 1:
+        return "".join(used)
+    return " and ".join(f"{name} ({count})" for name, count in used.items())
+
+
+def _reason(
+    verdict: Verdict, names: list[str], wanted: list[str], obligations: list[Obligation], options: CheckOptions
+) -> str:
     """Why the verdict is not `verified`, in a line."""
     if verdict is Verdict.VERIFIED:
         return ""
@@ -160,7 +201,9 @@ def _reason(verdict: Verdict, names: list[str], wanted: list[str], obligations: 
     undecided = sum(o.outcome is Outcome.UNDECIDED for o in obligations)
     if undecided:
         number = f"{undecided} obligation{'s' if undecided != 1 else ''}"
-        return f"{number} still undecided at the limit of {max_bits} bits (--max-bits)"
+        if options.arithmetic == "binary64":
+            return f"{number} still undecided in binary64; --arithmetic auto goes on with Arb"
+        return f"{number} still undecided at the limit of {options.limits.max_bits} bits (--max-bits)"
     if len(wanted) < len(names):
         return _PARTIAL.format(len(wanted), len(names))
     return "not every obligation was decided"

@@ -5,6 +5,10 @@ CertattnError
     LimitExceededError  a stated limit on size, depth, digits, time or memory was reached
     UsageError          a call or command line that makes no sense
     NotProvedError      generation: what was asked to be stated could not be proved
+    Binary64Error       binary64 arithmetic with proved bounds gives no answer here; Arb may
+        GuardError          this machine, process or thread does not compute as the bounds assume
+        RefusedError        these numbers are out of the reach of the bounds
+        BoundNotProvedError the error of a floating-point function has no proof for its constants
 
 Messages are for people: where (file, line, key path), what was found, what was
 expected, what to do.
@@ -29,6 +33,22 @@ class LimitExceededError(CertattnError):
 
 class NotProvedError(CertattnError):
     """What generation was asked to state is false or could not be proved."""
+
+
+class Binary64Error(CertattnError):
+    """Binary64 arithmetic with proved bounds gives no answer here."""
+
+
+class GuardError(Binary64Error):
+    """The machine does not compute as the bounds assume. The message says what is wrong."""
+
+
+class RefusedError(Binary64Error):
+    """These numbers are out of the reach of the bounds."""
+
+
+class BoundNotProvedError(Binary64Error):
+    """The proof of a bound on rounding errors does not go through for the constants at hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.balls import ARB, working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import format_rational
 
@@ -44,6 +44,8 @@ class Part(enum.Enum):
     WITNESS = "witness"
 
 
+# The precision of binary64, in bits.
+DOUBLE = 53
 # Digits to show, the first that tell the two sides of an obligation apart.
 DIGITS = (15, 30, 60, 120, 1000)
 _MOST_CHARACTERS = 60
@@ -53,7 +55,8 @@ _MOST_CHARACTERS = 60
 class Obligation:
     """One decided or undecided inequality: `left relation right`, in words `sentence`.
 
-    Made by `at_most`, `at_least`, `identical` and `unproved` only.
+    `bits` is the precision, and `arithmetic` what the enclosures rest on; None and "" for exact
+    numbers. Made by `at_most`, `at_least`, `identical` and `unproved` only.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Obligation:
     outcome: Outcome
     bits: int | None
     part: Part = Part.STATEMENT
+    arithmetic: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: every number as text."""
@@ -76,6 +80,7 @@ class Obligation:
             "right": right,
             "outcome": self.outcome.value,
             "bits": self.bits,
+            "arithmetic": self.arithmetic,
             "part": self.part.value,
         }
 
@@ -104,14 +109,16 @@ def show(value: arb | fmpq | str, digits: int = DIGITS[0]) -> str:
         return text if len(text) <= _MOST_CHARACTERS else arb(value).str(digits)
 
 
-def at_most(name: str, sentence: str, value: arb, bound: fmpq, bits: int) -> Obligation:
+def at_most(name: str, sentence: str, value: arb, bound: fmpq, bits: int, arithmetic: str = ARB) -> Obligation:
     """value <= bound."""
-    return Obligation(name, sentence, value, "<=", bound, _decide(value, bound), bits)
+    outcome = _decide(value, bound)
+    return Obligation(name, sentence, value, "<=", bound, outcome, bits, arithmetic=arithmetic)
 
 
-def at_least(name: str, sentence: str, value: arb, bound: fmpq, bits: int) -> Obligation:
+def at_least(name: str, sentence: str, value: arb, bound: fmpq, bits: int, arithmetic: str = ARB) -> Obligation:
     """value >= bound."""
-    return Obligation(name, sentence, value, ">=", bound, _decide(-value, -bound), bits)
+    outcome = _decide(-value, -bound)
+    return Obligation(name, sentence, value, ">=", bound, outcome, bits, arithmetic=arithmetic)
 
 
 def identical(name: str, sentence: str, left: ExactMatrix, right: ExactMatrix) -> Obligation:

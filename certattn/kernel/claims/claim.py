@@ -56,6 +56,14 @@ class Claim(ABC, Generic[P]):
     def prove(self, problem: P, names: Collection[str], bits: int) -> list[Obligation]:
         """The named obligations, enclosed at the working precision, which is `bits`."""
 
+    def tiers(self, problem: P) -> tuple[str, ...]:
+        """The tiers of binary64 arithmetic to try before Arb, the fastest first; none by default."""
+        return ()
+
+    def prove_binary64(self, problem: P, names: Collection[str], tier: str) -> list[Obligation]:
+        """Like `prove`, in a tier of binary64 arithmetic. Raises Binary64Error where it has no answer."""
+        raise NotImplementedError(f"{self.name} has no binary64 arithmetic")
+
     def first_bits(self, certificate: Certificate) -> int | None:
         """The precision at which the witness suggests to begin."""
         return None

@@ -22,7 +22,7 @@ Boursier and Boyer 2026, section 2: the finite and the infinite prompt, here for
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,7 +38,7 @@ from certattn.kernel.claims.prompt_inputs import StatedPrompt, prompt_forms, rea
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Choice, Count, Field, Rational, Record, Values, Variant
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.verdict import Obligation, at_least, at_most, show
+from certattn.kernel.verdict import DOUBLE, Obligation, at_least, at_most, show
 
 LIMIT_MATRIX = Field("matrix", Matrix(), "matrix of the affine map")
 LIMIT_OFFSET = Field("offset", Vector(), "offset of the affine map")
@@ -190,24 +190,47 @@ class OutputDeviation(Claim[Problem]):
         return names
 
     def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
+        return self._compare(problem, names, problem.deviations, bits, ARB)
+
+    def tiers(self, problem: Problem) -> tuple[str, ...]:
+        if any(part is not None and part.stored is None for part in problem.prompt.inputs):
+            return ()
+        # Imported where there are arrays, which need numpy anyway.
+        from certattn.kernel.claims import deviation_binary64
+
+        return ("binary64",) if deviation_binary64.is_within_reach(problem.prompt) else ()
+
+    def prove_binary64(self, problem: Problem, names: Collection[str], tier: str) -> list[Obligation]:
+        from certattn.kernel.arithmetic.binary64.attention import BINARY64
+        from certattn.kernel.claims.deviation_binary64 import deviations
+
+        return self._compare(problem, names, lambda rows: deviations(problem, rows), DOUBLE, BINARY64)
+
+    def _compare(
+        self,
+        problem: Problem,
+        names: Collection[str],
+        deviations_at: Callable[[Sequence[int]], list[arb]],
+        bits: int,
+        arithmetic: str,
+    ) -> list[Obligation]:
+        """The named obligations, from enclosures of the deviations at the queries they speak of."""
         bounds, wanted = problem.bounds, frozenset(names)
         rows = list(range(problem.count)) if "at_least" in wanted else _rows(problem.count, wanted)
+        deviations = dict(zip(rows, deviations_at(rows), strict=True))
+        distance, base = f"|T(q) - T_inf(q)|_{bounds.norm}", (bits, arithmetic)
         found: list[Obligation] = []
-        deviations = dict(zip(rows, problem.deviations(rows), strict=True))
         for i, deviation in deviations.items():
-            distance = f"|T(q) - T_inf(q)|_{bounds.norm}"
+            sentence = f"{distance} at query {i}"
             if bounds.at_most is not None:
-                found.append(at_most(f"at_most[{i}]", f"{distance} at query {i}", deviation, bounds.at_most, bits))
+                found.append(at_most(f"at_most[{i}]", sentence, deviation, bounds.at_most, *base))
             if bounds.each_at_most is not None:
-                name = f"per_query.at_most[{i}]"
-                found.append(at_most(name, f"{distance} at query {i}", deviation, bounds.each_at_most[i], bits))
+                found.append(at_most(f"per_query.at_most[{i}]", sentence, deviation, bounds.each_at_most[i], *base))
             if bounds.each_at_least is not None:
-                name = f"per_query.at_least[{i}]"
-                found.append(at_least(name, f"{distance} at query {i}", deviation, bounds.each_at_least[i], bits))
+                found.append(at_least(f"per_query.at_least[{i}]", sentence, deviation, bounds.each_at_least[i], *base))
         if bounds.at_least is not None and "at_least" in wanted:
             largest = linf_norm(list(deviations.values()))
-            sentence = f"the largest |T(q) - T_inf(q)|_{bounds.norm}"
-            found.append(at_least("at_least", sentence, largest, bounds.at_least, bits))
+            found.append(at_least("at_least", f"the largest {distance}", largest, bounds.at_least, *base))
         return [obligation for obligation in found if obligation.name in wanted]
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:

@@ -96,6 +96,12 @@ class StatedPrompt:
         return weights.Q.load() if weights.Q is not None else ExactMatrix.identity(weights.key_dimension)
 
     @cached_property
+    def score_map(self) -> ExactMatrix:
+        """From a stated query z to the vector a with score <a, x> for the inputs x: keys, or tokens."""
+        weights = self.weights
+        return weights.bilinear() if weights is not None else ExactMatrix.identity(self.queries.shape[1])
+
+    @cached_property
     def stated_queries(self) -> ExactMatrix:
         return self.queries.load()
 

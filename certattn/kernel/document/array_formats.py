@@ -78,9 +78,9 @@ class Layout:
 
 def locate(suffix: str, content: bytes, size: int, array: str | None, stated: Stated, max_bytes: int) -> Layout | None:
     """Where the array is, or None while `content` is too short a beginning of `size` bytes."""
-    if _byte_count(stated) > max_bytes:
+    if byte_count(stated) > max_bytes:
         raise ArrayFormatError(
-            f"an array of {_byte_count(stated)} bytes", f"at most {max_bytes}", "raise --max-tensor-bytes"
+            f"an array of {byte_count(stated)} bytes", f"at most {max_bytes}", "raise --max-tensor-bytes"
         )
     if suffix == ".npz":
         return _locate_npz(content, _named(array, "npz"), stated)
@@ -97,7 +97,7 @@ def _named(array: str | None, kind: str) -> str:
     return array
 
 
-def _byte_count(stated: Stated) -> int:
+def byte_count(stated: Stated) -> int:
     dtype, shape = stated
     return math.prod(shape) * _SIZES[dtype]
 
@@ -111,7 +111,7 @@ def _locate_npy(content: bytes, size: int, stated: Stated) -> Layout | None:
         if len(content) < size:
             return None
         raise ArrayFormatError("a .npy file that ends inside its header", "a whole .npy file")
-    stop = header + _byte_count(stated)
+    stop = header + byte_count(stated)
     if stop != size:
         raise ArrayFormatError(f"a .npy file of {size} bytes", f"{stop} bytes for the stated dtype and shape")
     return Layout(content, header, stop)
@@ -213,7 +213,7 @@ def _unpack(stream: IO[bytes], stated: Stated) -> Layout:
     header = _npy_header(take, stated)
     if header is None:
         raise ArrayFormatError("an array that ends inside its header", "a whole .npy array")
-    count = _byte_count(stated)
+    count = byte_count(stated)
     body = take(header, header + count)
     if len(body) != count:
         raise ArrayFormatError(f"an array of {len(body)} bytes", f"{count} bytes for the stated dtype and shape")
@@ -242,9 +242,9 @@ def _locate_safetensors(content: bytes, size: int, array: str, stated: Stated) -
         raise ArrayFormatError("a broken .safetensors header", "shape and data_offsets as lists of integers")
     _compare(_SAFETENSORS_DTYPES[dtype], shape, stated)
     start, stop = (8 + length + offset for offset in offsets)
-    if stop - start != _byte_count(stated) or stop > size:
+    if stop - start != byte_count(stated) or stop > size:
         raise ArrayFormatError(
-            f"data_offsets {offsets} in a file of {size} bytes", f"{_byte_count(stated)} bytes inside the file"
+            f"data_offsets {offsets} in a file of {size} bytes", f"{byte_count(stated)} bytes inside the file"
         )
     return Layout(content, start, stop)
 

@@ -1,7 +1,7 @@
-"""Binary numbers as exact integers: the only module of the kernel that uses numpy.
+"""Binary numbers as exact integers.
 
 A float array is a matrix of integers times one power of two. The bits are taken apart with
-integer operations; no floating-point arithmetic happens, so nothing is rounded.
+integer operations of numpy; no floating-point arithmetic happens, so nothing is rounded.
 """
 
 from __future__ import annotations

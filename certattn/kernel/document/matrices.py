@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from flint import fmpq, fmpz
@@ -29,14 +29,29 @@ from certattn.kernel.document.tree import Node
 
 
 @dataclass(frozen=True)
+class StoredArray:
+    """The rows of an array file as they are stored: number type, and bytes, so many rows at a time.
+
+    See `TensorFiles.chunks` for what may be done with them, and when.
+    """
+
+    dtype: str
+    chunks: Callable[[int], Iterator[memoryview]]
+
+
+@dataclass(frozen=True)
 class MatrixInput:
-    """A stated matrix: its shape is known at once, its numbers when asked for."""
+    """A stated matrix: its shape is known at once, its numbers when asked for.
+
+    `stored` is there for a two-dimensional array file: its rows without a detour through exact numbers.
+    """
 
     node: Node
     shape: tuple[int, int]
     source: str
     written_out: bool
     _load: Callable[[], ExactMatrix]
+    stored: StoredArray | None = None
 
     def load(self) -> ExactMatrix:
         """The exact numbers. Raises MalformedError if the array file is not as stated."""
@@ -108,12 +123,13 @@ def read_reference(node: Node, reading: Reading, dimensions: int) -> TensorRefer
 
 
 def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
-    reference = read_reference(node, reading, dimensions)
+    reference, tensors = read_reference(node, reading, dimensions), reading.tensors
     source = name(reference.file) + (f"[{name(reference.array)}]" if reference.array else "")
     first, stop = reference.rows
     if (first, stop) != (0, reference.shape[0]):
         source += f", rows {first}:{stop}"
-    return MatrixInput(node, reference.matrix_shape, source, False, lambda: reading.tensors.read(reference))
+    stored = StoredArray(reference.dtype, lambda rows: tensors.chunks(reference, rows)) if dimensions == 2 else None
+    return MatrixInput(node, reference.matrix_shape, source, False, lambda: tensors.read(reference), stored)
 
 
 def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]]) -> MatrixInput:

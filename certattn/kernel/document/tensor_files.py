@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.document.array_formats import ArrayFormatError, Layout, locate
+from certattn.kernel.document.array_formats import ArrayFormatError, Layout, byte_count, locate
 from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.document.stopwatch import Stopwatch
+from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed_pieces
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
@@ -77,9 +80,7 @@ class TensorFiles:
 
     def read(self, reference: TensorReference) -> ExactMatrix:
         """The referenced rows as an exact matrix."""
-        with self._stopwatch.measure("reading"):
-            path = self._resolve(reference)
-            data = self._array_bytes(path, reference)
+        data = self.raw(reference)
         with self._stopwatch.measure("marshalling"):
             # Imported here: a certificate without arrays is checked without loading numpy.
             from certattn.kernel.document.bit_patterns import NotFiniteError, exact_integers
@@ -93,6 +94,11 @@ class TensorFiles:
                 ) from None
             rows, columns = reference.matrix_shape
             return ExactMatrix.dyadic(rows, columns, integers, exponent)
+
+    def raw(self, reference: TensorReference) -> bytes | bytearray:
+        """The bytes of the referenced rows, their hash checked; they may hold NaN and infinities."""
+        with self._stopwatch.measure("reading"):
+            return self._array_bytes(self._resolve(reference), reference)
 
     def _resolve(self, reference: TensorReference) -> Path:
         node, name = reference.node, reference.file
@@ -110,11 +116,44 @@ class TensorFiles:
         return path
 
     def _array_bytes(self, path: Path, reference: TensorReference) -> bytes | bytearray:
-        node = reference.node
         if path in self._kept:
             content, digest = self._kept[path]
             self._require_hash(reference, digest)
             return self._cut(content, reference)
+        with self._open(path, reference) as (file, size):
+            if self._is_streamed(size, reference):
+                wanted = bytearray()
+                for piece in self._pieces(file, size, reference, _CHUNK):
+                    wanted += piece
+                return wanted
+            content = file.read(size + 1)
+        if len(content) > size:
+            raise _changed(reference.node)
+        digest = hashlib.sha256(content).hexdigest()
+        self._require_hash(reference, digest)
+        if size + sum(len(kept) for kept, _ in self._kept.values()) <= _KEEP_BYTES:
+            self._kept[path] = (content, digest)
+        return self._cut(content, reference)
+
+    def chunks(self, reference: TensorReference, rows: int) -> Iterator[memoryview]:
+        """The bytes of the referenced rows of a matrix, `rows` of them at a time.
+
+        They may hold NaN and infinities. A chunk is overwritten after the next was asked for. The hash
+        of a large file is known at the end only: what was computed before counts once this ends.
+        """
+        path = self._resolve(reference)
+        piece = rows * byte_count((reference.dtype, reference.shape)) // reference.shape[0]
+        with self._open(path, reference) as (file, size):
+            if self._is_streamed(size, reference) and path not in self._kept:
+                yield from self._pieces(file, size, reference, piece)
+                return
+        whole = memoryview(self.raw(reference))
+        yield from (whole[first : first + piece] for first in range(0, len(whole), piece))
+
+    @contextmanager
+    def _open(self, path: Path, reference: TensorReference) -> Iterator[tuple[BinaryIO, int]]:
+        """The file and its size."""
+        node = reference.node
         try:
             with regular_file(path, follow_link=False) as file:
                 size = os.fstat(file.fileno()).st_size
@@ -124,44 +163,29 @@ class TensorFiles:
                         f"a file of {size} bytes",
                         "raise --max-tensor-bytes",
                     )
-                if reference.format != ".npz" and size > _KEEP_BYTES:
-                    return self._stream(file, size, reference)
-                content = file.read(size + 1)
+                yield file, size
         except OSError as error:
             raise node.malformed("a readable array file", f"{reason(error)}: {str(path)!r}") from None
-        if len(content) > size:
-            raise _changed(node)
-        digest = hashlib.sha256(content).hexdigest()
-        self._require_hash(reference, digest)
-        if size + sum(len(kept) for kept, _ in self._kept.values()) <= _KEEP_BYTES:
-            self._kept[path] = (content, digest)
-        return self._cut(content, reference)
 
-    def _stream(self, file: BinaryIO, size: int, reference: TensorReference) -> bytearray:
-        """Hash a large .npy or .safetensors file and keep the wanted rows, in one pass."""
-        sha = hashlib.sha256()
-        head = bytearray()
-        wanted: bytearray | None = None
-        start = stop = position = 0
-        while chunk := file.read(_CHUNK):
-            sha.update(chunk)
-            if wanted is None:
-                head += chunk
-                layout = self._locate(bytes(head), size, reference)
-                if layout is not None:
-                    start, stop = self._span(layout, reference)
-                    wanted = bytearray(head[start:stop])
-                    head = bytearray()
-            else:
-                low, high = max(start, position), min(stop, position + len(chunk))
-                wanted += chunk[low - position : max(low, high) - position]
-            position += len(chunk)
-            if position > size:
-                raise _changed(reference.node)
-        self._require_hash(reference, sha.hexdigest())
-        if wanted is None or len(wanted) != stop - start:
-            raise _too_short(reference.node)
-        return wanted
+    def _is_streamed(self, size: int, reference: TensorReference) -> bool:
+        return reference.format != ".npz" and size > _KEEP_BYTES
+
+    def _pieces(
+        self, file: BinaryIO, size: int, reference: TensorReference, piece: int
+    ) -> Generator[memoryview, None, None]:
+        """The wanted bytes of a large .npy or .safetensors file, hashed in the same pass."""
+
+        def span(head: bytes) -> tuple[int, int] | None:
+            layout = self._locate(head, size, reference)
+            return None if layout is None else self._span(layout, reference)
+
+        try:
+            digest = yield from hashed_pieces(file, size, span, piece, _CHUNK)
+        except EndsEarlyError:
+            raise _too_short(reference.node) from None
+        except GrewError:
+            raise _changed(reference.node) from None
+        self._require_hash(reference, digest)
 
     def _cut(self, content: bytes, reference: TensorReference) -> bytes:
         layout = self._locate(content, len(content), reference)

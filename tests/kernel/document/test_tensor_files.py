@@ -365,11 +365,15 @@ def test_a_file_that_changes(file: str, keep: int, folder: Path, refer: Any, ref
     monkeypatch.setattr(tensor_files, "_KEEP_BYTES", keep)
     reference = refer(file)
     content = (folder / file).read_bytes()
+    other = ("sha256 ", f"sha256 {reference.sha256}")
+    # Where a file is streamed, its end is found before its hash.
+    short = other if keep or file.endswith(".npz") else ("a file that ends too early", "the whole array")
     changes = {
         content + b"\0": ("a file that grows while it is read", "a file that stays as it is"),
-        content[:-1]: ("sha256 ", f"sha256 {reference.sha256}"),
-        content[:-1] + b"\x7f": ("sha256 ", f"sha256 {reference.sha256}"),
-        b"": ("sha256 ", f"sha256 {reference.sha256}"),
+        # The last byte of x.safetensors belongs to another array.
+        content[:-1]: other if file.endswith(".safetensors") else short,
+        content[:-1] + b"\x7f": other,
+        b"": short,
     }
     for changed, (found, expected) in changes.items():
         with (folder / file).open("rb") as opened:

@@ -1,0 +1,54 @@
+"""Between exact numbers, Arb balls and arrays of doubles, with bounds on what the conversion rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from flint import arb
+
+from certattn.kernel.arithmetic.balls import scale_ball, working_precision
+from certattn.kernel.arithmetic.binary64.enclosures import Ball
+from certattn.kernel.arithmetic.binary64.rows import Floats
+from certattn.kernel.arithmetic.binary64.units import UNDERFLOW, UNIT, UP
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import Real
+from certattn.kernel.errors import RefusedError
+
+
+def rounded(matrix: ExactMatrix) -> Floats:
+    """The doubles nearest to the entries: |entry - double| <= u |double| + UNDERFLOW."""
+    denominator = int(matrix.denominator)
+    try:
+        # Division of Python's integers is correctly rounded.
+        rows = [[int(entry) / denominator for entry in row] for row in matrix.numerators.tolist()]
+    except OverflowError:
+        raise RefusedError("a number beyond the range of binary64") from None
+    return np.array(rows, np.float64).reshape(matrix.shape)
+
+
+def rounded_scale(scale: Real) -> float:
+    """A double within 2 u of the scale, relatively."""
+    with working_precision(128):
+        exact = scale_ball(scale)
+        try:
+            near = float(exact.mid())
+        except OverflowError:
+            raise RefusedError("a scale beyond the range of binary64") from None
+        if (abs(exact - near) <= 2 * UNIT * abs(arb(near))) is not True or abs(near) < 2.0**-500:
+            raise RefusedError("a scale that is not near a double")
+    return near
+
+
+def enclose(rows: Sequence[Sequence[arb]]) -> Ball:
+    """Arb balls as an array of middles and radii."""
+    middle = np.array([[float(entry.mid()) for entry in row] for row in rows], np.float64)
+    off = [[abs(entry - near).upper() for entry, near in zip(row, nears, strict=True)]
+           for row, nears in zip(rows, middle.tolist(), strict=True)]  # fmt: skip
+    radius = np.array([[float(entry) for entry in row] for row in off], np.float64)
+    return Ball(middle, radius * UP + UNDERFLOW)
+
+
+def arb_balls(ball: Ball) -> list[arb]:
+    """A vector of balls in Arb; the middles are exact, the radii rounded up. NaN gives a ball that decides nothing."""
+    return [arb(middle, radius) for middle, radius in zip(ball.middle.tolist(), ball.radius.tolist(), strict=True)]
