@@ -19,6 +19,7 @@ from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
 from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.kernel.meter import Meter
 from certattn.kernel.verdict import DOUBLE, Obligation, Outcome, Part, Report, Verdict, verdict_of
 
 CLAIMS: Mapping[str, AnyClaim] = {
@@ -38,7 +39,7 @@ class CheckOptions:
 
     `only`: check just the obligations matching this name or pattern; such a check never verifies.
     `detail`: keep every obligation in the report. `arithmetic`: one of ARITHMETICS; "auto" tries
-    binary64 with proved bounds first and falls back to Arb.
+    binary64 with proved bounds first and falls back to Arb. `meter`: where to note what was read.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -46,6 +47,7 @@ class CheckOptions:
     only: str | None = None
     detail: bool = False
     arithmetic: str = "auto"
+    meter: Meter | None = None
 
     def __post_init__(self) -> None:
         if self.root is not None and not self.root.is_dir():
@@ -62,7 +64,7 @@ def claim_of(certificate: Certificate) -> AnyClaim:
 def check_file(path: Path, options: CheckOptions) -> Report:
     """Read and check one certificate file. Bad input gives a `malformed` report, not an exception."""
     try:
-        certificate = load(path, root=options.root, limits=options.limits)
+        certificate = load(path, root=options.root, limits=options.limits, meter=options.meter)
         return check_certificate(certificate, options)
     except MalformedError as error:
         return malformed_report(str(path), error)
@@ -198,6 +200,8 @@ def _reason(
     if not wanted:
         few = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         return f"no obligation has the name that was asked for (--only); they are {few}"
+    if options.arithmetic == "binary64" and not obligations:
+        return "binary64 has no answer here; --arithmetic auto goes on with Arb"
     undecided = sum(o.outcome is Outcome.UNDECIDED for o in obligations)
     if undecided:
         number = f"{undecided} obligation{'s' if undecided != 1 else ''}"

@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from certattn.kernel.checker import CheckOptions, check_file
-from certattn.kernel.interrupts import uninterrupted
+from certattn.kernel.interrupts import end_with_parent, uninterrupted
 from certattn.kernel.limits import Limits
+from certattn.kernel.meter import Meter
 from certattn.kernel.verdict import Report, Verdict
 
 Check = Callable[[Path, CheckOptions], Report]
@@ -52,6 +53,7 @@ class _Worker:
     results: int
     stderr: int
     started: int
+    meter: Meter
     report: bytearray = field(default_factory=bytearray)
     sending: bool = True
     ended: bool = False
@@ -65,11 +67,12 @@ def check_files(
     jobs: int = 1,
     check: Check = check_file,
     started: Callable[[Path], None] = lambda path: None,
-    waited: Callable[[], None] = lambda: None,
+    waited: Callable[[int, int], None] = lambda done, total: None,
 ) -> Generator[Report, None, None]:
     """Check every file, `jobs` at a time; reports come in the order of `paths`.
 
-    `started` is called with each path, `waited` about five times a second, to show progress.
+    To show progress, `started` is called with each path, and `waited` about five times a second, with
+    the bytes of large array files that the running checks have read, and of how many.
     Closing the iterator, or an exception such as KeyboardInterrupt, ends all workers.
     """
     waiting = list(enumerate(paths))[::-1]
@@ -95,7 +98,7 @@ def check_files(
                 with uninterrupted():
                     running.remove(worker)
                     done[worker.index] = _report(worker, options.limits)
-            waited()
+            waited(*map(sum, zip((0, 0), *(worker.meter.state for worker in running), strict=True)))
             while following in done:
                 yield done.pop(following)
                 following += 1
@@ -118,6 +121,7 @@ def _start(index: int, path: Path, options: CheckOptions, check: Check) -> _Work
         # A thread that is importing meanwhile leaves its lock locked in the worker for ever: what
         # the worker of a threaded program needs must be there before.
         importlib.import_module("certattn.kernel.document.bit_patterns")
+    meter = Meter()
     pipes: list[int] = []
     try:
         pipes += os.pipe()
@@ -128,11 +132,11 @@ def _start(index: int, path: Path, options: CheckOptions, check: Check) -> _Work
         raise
     results, report, stderr, complaint = pipes
     if pid == 0:
-        _work(path, options, check, report, complaint)
+        _work(path, replace(options, meter=meter), check, report, complaint)
     _close(report, complaint)
     os.set_blocking(results, False)
     os.set_blocking(stderr, False)
-    return _Worker(index, path, pid, results, stderr, time.monotonic_ns())
+    return _Worker(index, path, pid, results, stderr, time.monotonic_ns(), meter)
 
 
 def _work(path: Path, options: CheckOptions, check: Check, results: int, stderr: int) -> NoReturn:
@@ -165,14 +169,8 @@ def _isolate(limits: Limits, results: int, stderr: int) -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
     os.set_blocking(stderr, False)  # one that complains a lot must not wait to be read
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGIO):
-        signal.signal(name, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    # If the parent is killed, nobody else ends this worker: SIGIO comes when its end of the pipe is closed.
-    with suppress(OSError):
-        fcntl.fcntl(2, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_ASYNC)
+    end_with_parent(stderr)
+    # For systems where a parent that is killed does not end its worker.
     signal.alarm(min(limits.timeout_seconds + 60, 10**9))
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -292,6 +290,7 @@ def _end(worker: _Worker) -> None:
             os.waitpid(worker.pid, 0)
         worker.ended = True
     _close(worker.results, worker.stderr)
+    worker.meter.close()
 
 
 def _close(*descriptors: int) -> None:

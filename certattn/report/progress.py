@@ -21,6 +21,7 @@ class Progress:
         self._current = ""
         self._said: int | None = None  # the seconds in the line that is shown, if one is
         self._start = time.monotonic_ns()
+        self._bytes = (0, 0)
         self._enabled = total > 0 and sys.stderr.isatty()
 
     def __enter__(self) -> Progress:
@@ -35,8 +36,9 @@ class Progress:
         self._current = on_one_line(path.name)[:_NAME]
         self._show()
 
-    def waited(self) -> None:
-        """Some time has passed: the clock goes on."""
+    def waited(self, done: int = 0, total: int = 0) -> None:
+        """Some time has passed: the clock goes on. done, total: bytes of large array files."""
+        self._bytes = done, total
         if self._seconds() != self._said:
             self._show()
 
@@ -55,8 +57,18 @@ class Progress:
             return
         self.clear()
         self._said = self._seconds()
-        sys.stderr.write(f"[{self._done}/{self._total}] {self._said} s  checking {self._current}")
+        line = f"[{self._done}/{self._total}] {self._said} s  checking {self._current}{self._reading()}"
+        sys.stderr.write(line)
         sys.stderr.flush()
+
+    def _reading(self) -> str:
+        """How far the large files have been read, how fast, and how long that will go on."""
+        done, total = self._bytes
+        if not done:
+            return ""
+        rate = done / max(time.monotonic_ns() - self._start, 1) * 10**9
+        left = (total - done) / rate
+        return f"  {100 * done // max(total, 1)}% of {total / 1e9:.1f} GB, {rate / 1e6:.0f} MB/s, {left:.0f} s left"
 
     def _seconds(self) -> int:
         return (time.monotonic_ns() - self._start) // 10**9

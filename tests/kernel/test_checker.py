@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from certattn.kernel import checker
+from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.checker import CheckOptions, check_certificate, check_file
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.fields import Record
-from certattn.kernel.errors import UsageError
+from certattn.kernel.errors import BoundNotProvedError, GuardError, RefusedError, UsageError
 from certattn.kernel.limits import Limits
 from certattn.kernel.verdict import Obligation, Report, Verdict, at_most, unproved
 
@@ -268,6 +269,89 @@ def test_a_name_that_no_obligation_has_decides_nothing(run: Run) -> None:
     report = run(Scripted(["a"], every(proved)), only="x")
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "--only); they are a" in report.reason
+
+
+# -- binary64 before Arb
+
+FAST, SLOW = "fast", "slow"
+
+
+@dataclass
+class Tiered(Scripted):
+    """A claim with tiers of binary64 arithmetic, whose answers are scripted too."""
+
+    by_tier: dict[str, Callable[[list[str]], list[Obligation]]] = field(default_factory=dict)
+
+    def tiers(self, problem: None) -> tuple[str, ...]:
+        return tuple(self.by_tier)
+
+    def prove_binary64(self, problem: None, names: Collection[str], tier: str) -> list[Obligation]:
+        self.asked.append((tuple(names), 53))
+        return self.by_tier[tier](list(names))
+
+
+def fast(outcome: Callable[[str, int], Obligation]) -> Callable[[list[str]], list[Obligation]]:
+    return lambda names: [replace(outcome(name, 53), arithmetic="binary64") for name in names]
+
+
+def failing(error: Exception) -> Callable[[list[str]], list[Obligation]]:
+    def raising(names: list[str]) -> list[Obligation]:
+        raise error
+
+    return raising
+
+
+def test_what_binary64_decides_is_not_tried_in_arb(run: Run) -> None:
+    claim = Tiered(["a", "b"], every(undecided), by_tier={FAST: fast(proved)})
+    report = run(claim)
+    assert (report.verdict, report.bits, report.arithmetic) == (Verdict.VERIFIED, 53, "binary64")
+    assert claim.asked == [(("a", "b"), 53)]
+
+
+def test_each_tier_is_asked_for_what_is_left(run: Run) -> None:
+    def one_of_two(names: list[str]) -> list[Obligation]:
+        return [proved("a"), undecided("b")]
+
+    claim = Tiered(["a", "b"], every(proved), by_tier={FAST: one_of_two, SLOW: fast(undecided)})
+    report = run(claim)
+    assert report.verdict is Verdict.VERIFIED
+    assert claim.asked == [(("a", "b"), 53), (("b",), 53), (("b",), 64)]
+
+
+def test_binary64_refutes(run: Run) -> None:
+    claim = Tiered(["a"], every(proved), by_tier={FAST: fast(refuted), SLOW: fast(proved)})
+    assert run(claim).verdict is Verdict.REFUTED
+    assert len(claim.asked) == 1
+
+
+@pytest.mark.parametrize("error", [GuardError("rounds upward"), RefusedError("too large"), BoundNotProvedError("no")])
+def test_where_binary64_cannot_be_used_arb_is_and_the_report_says_so(error: Exception, run: Run) -> None:
+    report = run(Tiered(["a"], every(proved), by_tier={FAST: failing(error)}))
+    assert (report.verdict, report.bits, report.arithmetic) == (Verdict.VERIFIED, 64, ARB)
+    assert report.findings == (f"fast arithmetic was not used: {error}",)
+    alone = run(Tiered(["a"], every(proved), by_tier={FAST: failing(error)}), arithmetic="binary64")
+    assert alone.verdict is Verdict.INCONCLUSIVE
+    assert "--arithmetic auto" in alone.reason
+
+
+def test_arb_alone_and_binary64_alone(run: Run) -> None:
+    claim = Tiered(["a"], every(proved), by_tier={FAST: fast(refuted)})
+    assert run(claim, arithmetic="arb").verdict is Verdict.VERIFIED
+    claim = Tiered(["a"], every(proved), by_tier={FAST: fast(undecided)})
+    report = run(claim, arithmetic="binary64")
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert report.reason == "1 obligation still undecided in binary64; --arithmetic auto goes on with Arb"
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["b"], ["a", "b"]])
+def test_strays_from_binary64_are_a_bug(names: list[str], run: Run) -> None:
+    report = run(Tiered(["a"], every(proved), by_tier={FAST: lambda _: [proved(name) for name in names]}))
+    assert report.verdict is Verdict.ERROR
+
+
+def test_two_arithmetics_are_both_named(run: Run) -> None:
+    claim = Tiered(["a", "b"], every(proved), by_tier={FAST: lambda _: [replace(proved("a"), arithmetic="binary64")]})
+    assert run(claim).arithmetic == f"binary64 (1) and {ARB} (1)"
 
 
 # -- certificates and files

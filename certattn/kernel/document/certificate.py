@@ -12,6 +12,7 @@ from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node, Plain, parse_tree, read_tree
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.kernel.meter import Meter
 
 FORMAT_VERSION = "1"
 
@@ -95,16 +96,23 @@ class Certificate:
         return statement_digest(self.plain)
 
 
-def load(path: str | Path, *, root: str | Path | None = None, limits: Limits = DEFAULT_LIMITS) -> Certificate:
+def load(
+    path: str | Path,
+    *,
+    root: str | Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    meter: Meter | None = None,
+) -> Certificate:
     """Read a certificate file.
 
-    `root` is the folder that array files may lie in; by default the certificate's own.
+    `root` is the folder that array files may lie in; by default the certificate's own. `meter` takes
+    notes of how much of large array files has been read.
     Raises MalformedError naming file, line and key path.
     """
     stopwatch = Stopwatch()
     with stopwatch.measure("parsing"):
         tree = read_tree(Path(path), limits)
-    return _open(tree, Path(path), root, limits, stopwatch)
+    return _open(tree, Path(path), root, limits, stopwatch, meter)
 
 
 def loads(
@@ -117,9 +125,16 @@ def loads(
     return _open(tree, Path(path), root, limits, stopwatch)
 
 
-def _open(tree: Node, path: Path, root: str | Path | None, limits: Limits, stopwatch: Stopwatch) -> Certificate:
+def _open(
+    tree: Node,
+    path: Path,
+    root: str | Path | None,
+    limits: Limits,
+    stopwatch: Stopwatch,
+    meter: Meter | None = None,
+) -> Certificate:
     folder = path.parent
-    tensors = TensorFiles(folder, Path(root) if root is not None else folder, limits, stopwatch)
+    tensors = TensorFiles(folder, Path(root) if root is not None else folder, limits, stopwatch, meter)
     reading = Reading(limits, tensors, Room(limits))
     stated = tree.value.get(VERSION.name) if isinstance(tree.value, dict) else None
     if stated is not None:

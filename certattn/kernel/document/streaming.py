@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import BinaryIO
 
+from certattn.kernel.meter import Meter
+
 # Where the wanted bytes begin and end, once enough of the file's beginning is known.
 Locate = Callable[[bytes], tuple[int, int] | None]
 
@@ -25,7 +27,7 @@ class GrewError(Exception):
 
 
 def hashed_pieces(
-    file: BinaryIO, size: int, locate: Locate, piece: int, chunk: int
+    file: BinaryIO, size: int, locate: Locate, piece: int, chunk: int, meter: Meter | None = None
 ) -> Generator[memoryview, None, str]:
     """Yield the wanted bytes in pieces of `piece` bytes (the last may be shorter); return the sha256 in hex.
 
@@ -57,6 +59,8 @@ def hashed_pieces(
             position += len(view) - len(old)
             hashing.append(thread.submit(sha.update, view[len(old) :]))
             yield view
+            if meter is not None:
+                meter.advance(len(view))
         for job in hashing[-2:]:
             job.result()
     if _skip(file, sha, position, size + 1, chunk) > size:

@@ -25,6 +25,7 @@ from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
+from certattn.kernel.meter import Meter
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
 # Files of so many bytes in all are kept, so that several arrays of one file cost one read.
@@ -71,7 +72,10 @@ class TensorFiles:
     Raises MalformedError with the place of the reference for everything that is not as stated.
     """
 
-    def __init__(self, folder: Path, root: Path, limits: Limits, stopwatch: Stopwatch) -> None:
+    def __init__(
+        self, folder: Path, root: Path, limits: Limits, stopwatch: Stopwatch, meter: Meter | None = None
+    ) -> None:
+        self._meter = meter
         self._folder = folder
         self._root = Path(os.path.realpath(root))
         self._limits = limits
@@ -179,8 +183,10 @@ class TensorFiles:
             layout = self._locate(head, size, reference)
             return None if layout is None else self._span(layout, reference)
 
+        if self._meter is not None:
+            self._meter.expect(size)
         try:
-            digest = yield from hashed_pieces(file, size, span, piece, _CHUNK)
+            digest = yield from hashed_pieces(file, size, span, piece, _CHUNK, self._meter)
         except EndsEarlyError:
             raise _too_short(reference.node) from None
         except GrewError:

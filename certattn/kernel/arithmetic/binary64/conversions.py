@@ -10,7 +10,7 @@ from flint import arb
 from certattn.kernel.arithmetic.balls import scale_ball, working_precision
 from certattn.kernel.arithmetic.binary64.enclosures import Ball
 from certattn.kernel.arithmetic.binary64.rows import Floats
-from certattn.kernel.arithmetic.binary64.units import UNDERFLOW, UNIT, UP
+from certattn.kernel.arithmetic.binary64.units import LARGEST, UNDERFLOW, UNIT, UP
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import Real
 from certattn.kernel.errors import RefusedError
@@ -31,11 +31,10 @@ def rounded_scale(scale: Real) -> float:
     """A double within 2 u of the scale, relatively."""
     with working_precision(128):
         exact = scale_ball(scale)
-        try:
-            near = float(exact.mid())
-        except OverflowError:
-            raise RefusedError("a scale beyond the range of binary64") from None
-        if (abs(exact - near) <= 2 * UNIT * abs(arb(near))) is not True or abs(near) < 2.0**-500:
+        near = float(exact.mid())
+        if not 2.0**-500 <= abs(near) <= LARGEST:
+            raise RefusedError("a scale beyond the range of binary64")
+        if (abs(exact - near) <= 2 * UNIT * abs(arb(near))) is not True:
             raise RefusedError("a scale that is not near a double")
     return near
 

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from certattn.kernel.arithmetic.binary64.guards import require_sound_arithmetic
 from certattn.kernel.arithmetic.binary64.rows import Floats, StoredRows, blocks
 from certattn.kernel.arithmetic.binary64.sums import Scratch, Sums, block_rows
@@ -82,8 +84,10 @@ def _add(job: tuple[_Worker, StoredRows, StoredRows, tuple[int, int], int]) -> N
     scratch = worker.scratch(size)
     # Sums of sums: no path through them is long, however many chunks there are.
     sums = worker.empty()
-    for block in blocks(keys, values, start, stop, size):
-        sums.add(block, scratch)
+    # What is not finite is noticed afterwards, and refused.
+    with np.errstate(all="ignore"):
+        for block in blocks(keys, values, start, stop, size):
+            sums.add(block, scratch)
     worker.sums.merge(sums)
 
 
