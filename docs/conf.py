@@ -33,8 +33,8 @@ python_use_unqualified_type_names = True
 
 # Types of other projects and of the kernel's inside: named in signatures, described elsewhere.
 nitpick_ignore_regex = [
-    ("py:.*", r"(flint|pathlib|collections|typing|enum)\..*|Any|Path|Mapping|Sequence|arb|fmpq|ArrayFile"),
-    ("py:.*", r"certattn\.kernel\..*|Claim|Node|Plain|Reading|Real|Stopwatch|Values|Part|Place"),
+    ("py:.*", r"(decimal|flint|fractions|pathlib|collections|typing|enum)\..*|Any|Path|Mapping|Sequence|arb|fmpq"),
+    ("py:.*", r"certattn\.kernel\..*|ArrayFile|Claim|Node|Plain|Reading|Real|Stopwatch|Values|Part|Place"),
 ]
 
 _PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")

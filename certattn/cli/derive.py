@@ -72,7 +72,7 @@ def _load() -> Mapping[str, Derivation]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("sympy", "mpmath"):
             raise
-        raise _MissingLibraryError("derivations need sympy: pip install 'certattn[theory]'") from None
+        raise _MissingLibraryError("derivations need sympy: pip install sympy") from None
     return DERIVATIONS
 
 

@@ -69,8 +69,8 @@ def output_deviation(source: Path, out: Path, limit: str, names: tuple[str, ...]
     HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
     `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`.
     """
-    stated = "empirical" if limit == "empirical" else _mapping(Path(limit), out)
     with _blaming(Path(limit), "given.limit"):
+        stated = "empirical" if limit == "empirical" else _mapping(Path(limit), out)
         _generate("output-deviation", out, source=source, limit=stated, names=_pairs(names), **options)
 
 
@@ -112,7 +112,8 @@ def _generate(claim: str, out: Path, **inputs: Any) -> None:
     made = claim_of(certificate)
     click.echo(f"wrote {on_one_line(str(out))}")
     click.echo("\n".join(paragraph(printable(made.statement(made.read(certificate)).words))))
-    click.echo(f"now prove it: certattn check {shlex.quote(on_one_line(str(out)))}")
+    path = on_one_line(str(out))
+    click.echo(f"now prove it: certattn check {shlex.quote(f'./{path}' if path.startswith('-') else path)}")
 
 
 def _mapping(path: Path, out: Path) -> dict[str, Plain]:
@@ -126,15 +127,18 @@ def _mapping(path: Path, out: Path) -> dict[str, Plain]:
 
 @contextmanager
 def _blaming(path: Path, section: str) -> Iterator[None]:
-    """Errors in a section of the certificate are errors in the file that it was taken from."""
+    """Errors in a section of the certificate are errors in the file that it was taken from.
+
+    Hints at options of `check` are left out: what is generated keeps to the default limits.
+    """
     try:
         yield
     except MalformedError as error:
-        where = error.place.path
-        if where != section and not where.startswith(f"{section}."):
-            raise
-        place = Place(str(path), 0, where.removeprefix(section).removeprefix("."))
-        raise MalformedError(place, error.found, error.expected, error.hint) from None
+        place, where = error.place, error.place.path
+        if where == section or where.startswith(f"{section}."):
+            place = Place(str(path), 0, where.removeprefix(section).removeprefix("."))
+        hint = "" if "--" in error.hint else error.hint
+        raise MalformedError(place, error.found, error.expected, hint) from None
 
 
 def _pairs(names: tuple[str, ...]) -> dict[str, str]:

@@ -8,9 +8,10 @@ import io
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -102,7 +103,8 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
-        error.show()
+        with _heard_or_not():
+            error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", 130)
@@ -128,17 +130,32 @@ def run(arguments: list[str] | None = None) -> int:
 def _fail(message: str, status: int) -> int:
     from certattn.report.text import printable
 
-    click.echo(f"certattn: {printable(message)}", err=True)
+    with _heard_or_not():
+        click.echo(f"certattn: {printable(message)}", err=True)
     return status
+
+
+@contextmanager
+def _heard_or_not() -> Iterator[None]:
+    """A message that nobody can read (a full disk, a closed pipe) changes no exit status."""
+    try:
+        yield
+    except OSError:
+        _fall_silent(sys.stderr)
 
 
 def _output_gone() -> int:
     """The reader of our output has gone (`| head`): end as a program does that SIGPIPE ends."""
+    _fall_silent(sys.stdout, sys.stderr)
+    return 128 + signal.SIGPIPE
+
+
+def _fall_silent(*streams: TextIO) -> None:
+    """Let what is still to be written go nowhere, so that the end of the program writes it without an error."""
     nothing = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in streams:
         with suppress(OSError, ValueError):
             os.dup2(nothing, stream.fileno())
-    return 128 + signal.SIGPIPE
 
 
 def _prepare_process() -> None:

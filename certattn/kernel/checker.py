@@ -17,7 +17,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims import infinite_prompt_operator, output_deviation
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
-from certattn.kernel.errors import Binary64Error, MalformedError
+from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.meter import Meter
 from certattn.kernel.verdict import DOUBLE, Obligation, Outcome, Part, Report, Verdict, verdict_of
@@ -29,6 +29,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
 
 ARITHMETICS = ("auto", "binary64", "arb")
 
+_NAMED = "all {} obligations were asked for by name (--only); they are proved: check without it"
 _PARTIAL = "only {} of {} obligations were asked for (--only); these are proved, and nothing is said of the whole"
 
 
@@ -47,6 +48,10 @@ class CheckOptions:
     detail: bool = False
     arithmetic: str = "auto"
     meter: Meter | None = None
+
+    def __post_init__(self) -> None:
+        if self.root is not None and not self.root.is_dir():
+            raise UsageError(f"root is {str(self.root)!r}, expected a folder")
 
 
 def claim_of(certificate: Certificate) -> AnyClaim:
@@ -95,7 +100,7 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
         verdict = Verdict.ERROR
         reason = f"a bug in certattn: obligations nobody asked for, or twice: {search.strays[:5]}"
     elif options.only is not None and verdict is Verdict.VERIFIED:
-        verdict, reason = Verdict.INCONCLUSIVE, _PARTIAL.format(len(wanted), len(names))
+        verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))
     counts = {o.value: sum(x.outcome is o for x in obligations) for o in Outcome}
     statement = claim.statement(problem)
     return Report(

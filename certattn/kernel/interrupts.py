@@ -1,11 +1,13 @@
-"""Ctrl-C at a moment when nothing can be left behind."""
+"""Ctrl-C at a moment when nothing can be left behind; signals in a worker."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -35,3 +37,18 @@ def uninterrupted() -> Iterator[None]:
         handler = handlers[signal.Signals(first)]
         if callable(handler):
             handler(first, frame)
+
+
+def end_with_parent(pipe: int) -> None:
+    """Signals end this process, a worker, as ever, but for Ctrl-C: the parent decides what that means.
+
+    Where the system can, the end of the parent ends it too: SIGIO comes when nobody is left to read
+    from `pipe`, as it does after `kill -9`.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGIO):
+        signal.signal(name, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    with suppress(OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)

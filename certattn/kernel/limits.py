@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from certattn.kernel.errors import UsageError
+
+# Arb computes with at least so many bits.
+_LEAST_BITS = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -26,6 +31,12 @@ class Limits:
     max_bits: int = 4096
     timeout_seconds: int = 300
     memory_bytes: int = 8 * 2**30
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            value, least = getattr(self, name), _LEAST_BITS if name.endswith("_bits") else 1
+            if type(value) is not int or value < least:
+                raise UsageError(f"the limit {name} is {value!r}, expected an integer >= {least}")
 
 
 DEFAULT_LIMITS = Limits()

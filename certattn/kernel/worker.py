@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from certattn.kernel.checker import CheckOptions, check_file
-from certattn.kernel.interrupts import uninterrupted
+from certattn.kernel.interrupts import end_with_parent, uninterrupted
 from certattn.kernel.limits import Limits
 from certattn.kernel.meter import Meter
 from certattn.kernel.verdict import Report, Verdict
@@ -169,11 +169,8 @@ def _isolate(limits: Limits, results: int, stderr: int) -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
     os.set_blocking(stderr, False)  # one that complains a lot must not wait to be read
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
-        signal.signal(name, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    # If the parent is killed, nobody else ends this worker.
+    end_with_parent(stderr)
+    # For systems where a parent that is killed does not end its worker.
     signal.alarm(min(limits.timeout_seconds + 60, 10**9))
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -273,7 +270,9 @@ def _death(worker: _Worker, said: str, limits: Limits) -> Report:
 
 
 def _memory_report(path: Path, limits: Limits) -> Report:
-    reason = f"the memory limit of {limits.memory_bytes >> 20} MiB was reached (--memory)"
+    most = limits.memory_bytes
+    shown = f"{most >> 20} MiB" if most >= 2**20 else f"{most} bytes"
+    reason = f"the memory limit of {shown} was reached (--memory)"
     return Report(str(path), Verdict.INCONCLUSIVE, reason=reason, limit="memory")
 
 

@@ -4,45 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from flint import arb, fmpq
+from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.balls import linf_norm, working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Gaussian
 from certattn.kernel.arithmetic.operator import AffineMap
-from certattn.kernel.arithmetic.reals import format_rational, square
+from certattn.kernel.arithmetic.reals import describe, format_rational, square
 from certattn.kernel.claims.infinite_prompt_operator import CLAIM, Given
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
+from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.rounding import nearest, upper_rational
+from certattn.provers.rounding import decimal_exponent, nearest
 
 RADIUS = "1e-15"
 _BITS = 256
 
 
 def generate(
-    out: Path, *, given: dict[str, Plain], queries: Sequence[Sequence[str]] = (), radius: str = RADIUS, note: str = ""
+    out: Path,
+    *,
+    given: dict[str, Any],
+    queries: Sequence[Sequence[Number]] = (),
+    radius: Number = RADIUS,
+    note: str = "",
 ) -> Certificate:
     """Write a certificate of `infinite-prompt-operator` to `out` and return it.
 
     Parameters
     ----------
-    given : the section as certificates write it: `law`, `K`, `Q`, `V` (or `U`, `V`), `scale`, `queries`.
+    given : the section as certificates write it: `law`, `K`, `Q`, `V` (or `U`, `V`), `scale`, `queries`,
+        with exact numbers.
     queries : queries z at which to state T(z), each a list of exact numbers. An affine operator is
         stated as such and needs none; for another law they default to the coordinate vectors.
     radius : half-width of the stated values.
     note : a line about the certificate for its readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, NotProvedError.
+    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
+    Raises UsageError, MalformedError, and NotProvedError where the checker's default precision does
+    not prove a value within the radius.
     """
     require_place(out, [])
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    half_width = _positive(exact_text(radius, "radius"))
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
     with not_yet_written(out):
         truth = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
     asserts: dict[str, Plain] = {}
@@ -50,23 +62,26 @@ def generate(
         asserts["operator"] = {"matrix": _rows(truth.affine.matrix), "offset": _row(truth.affine.offset)}
         if truth.query_law is not None:
             asserts["pushforward"] = _pushforward(truth.query_law, truth.affine)
-    if truth.affine is None or queries:
-        points = _points(queries, truth.weights.query_dimension)
-        asserts["values"] = _values(truth, points, _positive(radius))
+    stated = exact(queries, "queries")
+    if truth.affine is None or stated:
+        asserts["values"] = _values(truth, _points(stated, truth.weights.query_dimension), half_width)
     certificate["asserts"] = asserts
-    certificate["provenance"] = provenance(note)
+    certificate["provenance"] = provenance(exact_text(note, "note"))
     return write_certificate(certificate, CLAIM, out)
 
 
-def _points(queries: Sequence[Sequence[str]], dimension: int) -> list[list[fmpq]]:
+def _points(queries: Plain, dimension: int) -> list[list[fmpq]]:
     """The queries as exact numbers; the coordinate vectors if there are none."""
     if not queries:
         return ExactMatrix.identity(dimension).to_rows()
     points = []
-    for query in queries:
+    for query in queries if isinstance(queries, list) else [queries]:
+        if not isinstance(query, list):
+            raise UsageError(f"the query {query!r:.60}: expected a list of {counted(dimension, 'number')}")
         if len(query) != dimension:
-            raise UsageError(f"the query ({', '.join(query)}) has {len(query)} numbers, expected {dimension}")
-        points.append([_number(text, "query") for text in query])
+            shown = ", ".join(map(str, query))
+            raise UsageError(f"the query ({shown}) has {counted(len(query), 'number')}, expected {dimension}")
+        points.append([_number(exact_text(entry, "query"), "query") for entry in query])
     return points
 
 
@@ -81,43 +96,40 @@ def _positive(radius: str) -> fmpq:
     value = _number(radius, "radius")
     if value > 0:
         return value
-    raise UsageError(f"radius is {radius}, expected a positive number")
+    raise UsageError(f"radius is {describe(value)}, expected a positive number")
 
 
 def _values(truth: Given, points: list[list[fmpq]], radius: fmpq) -> list[Plain]:
     """T at the queries, rounded to decimals well inside the radius."""
-    places = 1
-    while fmpq(10) ** -places > radius:
-        places += 1
-    origin = ExactMatrix.zero(1, truth.weights.output_dimension)
-    bits = max(_BITS, 8 * places)
+    places = max(1, -decimal_exponent(radius))
+    most = DEFAULT_LIMITS.max_bits
+    bits = min(max(_BITS, 8 * places), most)
     found: list[Plain] = []
     while len(found) < len(points):
-        point = points[len(found)]
+        point = ExactMatrix.row_vector(points[len(found)])
         with working_precision(bits):
-            (value,) = truth.truth.from_point(origin, ExactMatrix.row_vector(point))
-            stated = [_within(entry, places, radius) for entry in value]
-        shown = [format_rational(entry) for entry in point]
-        if all(text is not None for text in stated):
-            texts: dict[str, Plain] = {
-                "query": list(shown),
-                "value": [text for text in stated if text is not None],
-                "radius": format_rational(radius),
-            }
-            found.append(texts)
-        elif bits < DEFAULT_LIMITS.max_bits:
-            bits *= 2
+            value = _within(truth, point, places, radius)
+        if value is not None:
+            found.append({"query": _row(point), "value": _row(value), "radius": format_rational(radius)})
+        elif bits < most:
+            bits = min(2 * bits, most)
         else:
-            raise NotProvedError(f"T at ({', '.join(shown)}) could not be enclosed within {format_rational(radius)}")
+            raise NotProvedError(
+                f"T at {point} could not be enclosed within {describe(radius)} at {most} bits, "
+                "the most that a check takes by default; expected a larger radius, or a query nearer to 0"
+            )
     return found
 
 
-def _within(value: arb, places: int, radius: fmpq) -> str | None:
-    """A decimal with so many places that is surely within the radius of the ball's number, if there is one."""
-    if value.is_finite() is not True:
+def _within(truth: Given, point: ExactMatrix, places: int, radius: fmpq) -> ExactMatrix | None:
+    """T there in decimals with so many places, if the checker proves these at the working precision."""
+    origin = ExactMatrix.zero(1, truth.weights.output_dimension)
+    (value,) = truth.truth.from_point(origin, point)
+    if any(entry.is_finite() is not True for entry in value):
         return None
-    rounded = nearest(value, places)
-    return format_rational(rounded) if upper_rational(abs(value - rounded)) <= radius else None
+    stated = ExactMatrix.row_vector([nearest(entry, places) for entry in value])
+    (difference,) = truth.truth.from_point(stated, point)
+    return stated if (linf_norm(difference) <= radius) is True else None
 
 
 def _pushforward(law: Gaussian, affine: AffineMap) -> dict[str, Plain]:

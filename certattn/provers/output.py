@@ -27,6 +27,8 @@ def provenance(note: str) -> dict[str, Plain]:
 
 def require_place(out: Path, inputs: Sequence[Path]) -> None:
     """Refuse a place where the certificate cannot be written, before any work is done. Raises UsageError."""
+    if not out.name:
+        raise UsageError(f"{str(out)!r} is no name of a file; expected one such as certificate.yaml")
     if not out.parent.is_dir():
         raise UsageError(f"{out.parent}: no such folder")
     if out.suffix in ARRAY_SUFFIXES:

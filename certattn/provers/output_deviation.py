@@ -19,6 +19,7 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import InFile, Source, placed
+from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
 
@@ -28,7 +29,9 @@ _BITS = (64, 128, 256, 512, 1024)
 
 KEY_VALUE = ("keys", "values", "queries")
 TOKENS = ("tokens", "queries")
-OPTIONAL = ("K", "Q", "V", "U")
+BILINEAR = ("tokens", "U", "queries")
+# The arrays of each form of a prompt: those it needs, and those it may have.
+FORMS = ((KEY_VALUE, ()), (TOKENS, ("K", "Q", "V")), (BILINEAR, ("V",)))
 
 
 def generate(
@@ -36,11 +39,11 @@ def generate(
     *,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
-    scale: str = "1",
+    scale: Number = "1",
     query_rows: str | None = None,
-    limit: str | dict[str, Plain] = "empirical",
+    limit: str | dict[str, Any] = "empirical",
     norm: str = "l2",
-    at_most: str | None = None,
+    at_most: Number | None = None,
     per_query: bool = False,
     data: str = "auto",
     note: str = "",
@@ -63,18 +66,24 @@ def generate(
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError if `at_most` is too small.
+    An exact number, for `scale`, `at_most` and in `limit`, is a text as certificates write it, int,
+    Fraction, Decimal or flint's fmpq. Raises UsageError, MalformedError, and NotProvedError if
+    `at_most` is too small.
     """
-    if norm not in NORMS:
+    if norm not in tuple(NORMS):
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
+    stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "limit": exact(limit, "limit")}
+    if stated["limit"] == "empirical":
+        stated["limit"] = {"kind": "empirical"}
+    rows = exact_text(query_rows, "query_rows") if query_rows is not None else None
+    bound = exact_text(at_most, "at_most") if at_most is not None else None
+    line = exact_text(note, "note")
     require_place(out, [Path(source)] if source is not None else [])
     sources = _sources(source, names or {}, arrays)
     with not_yet_written(out), placed(out, sources, data) as references:
-        if query_rows is not None:
-            references["queries"]["rows"] = query_rows
-        given: dict[str, Plain] = {**references, "scale": scale}
-        given["limit"] = {"kind": "empirical"} if limit == "empirical" else limit
-        return _write(out, given, norm, at_most, per_query, note)
+        if rows is not None:
+            references["queries"]["rows"] = rows
+        return _write(out, {**references, **stated}, norm, bound, per_query, line)
 
 
 def _write(
@@ -120,8 +129,8 @@ def _sharp(deviation: arb) -> bool:
 
 
 def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
-    """The arrays of one of the two forms, by field. Raises UsageError where neither is whole."""
-    known = (*dict.fromkeys(KEY_VALUE + TOKENS), *OPTIONAL)
+    """The arrays of one form of a prompt, by field. Raises UsageError where none is whole, or several are."""
+    known = tuple(dict.fromkeys(field for needed, optional in FORMS for field in needed + optional))
     unknown = (set(arrays) | set(names)) - set(known)
     if unknown:
         raise UsageError(f"unknown arrays {listed(sorted(unknown))}; expected {', '.join(known)}")
@@ -136,12 +145,34 @@ def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mappin
                 found[field] = InFile(file, name)
             elif field in names:
                 raise UsageError(f"{source}: no array {name!r}; it holds {file.listed()}")
-    found.update({field: np.asarray(array) for field, array in arrays.items()})
-    for wanted in (KEY_VALUE, TOKENS):
-        if all(field in found for field in wanted):
-            order = [*wanted, *(f for f in OPTIONAL if f in found and wanted is TOKENS)]
-            return {field: found[field] for field in order}
-    raise UsageError(
-        f"expected arrays {', '.join(KEY_VALUE)}, or {', '.join(TOKENS)} with K, Q, V or U, V; {holds}. "
-        "Arrays of other names: --array keys=NAME"
-    )
+    found.update({field: _array(field, array) for field, array in arrays.items()})
+    whole = [[f for f in needed + optional if f in found] for needed, optional in FORMS if set(needed) <= set(found)]
+    expected = f"expected arrays {', '.join(KEY_VALUE)}, or {', '.join(TOKENS)} with K, Q, V or U, V"
+    if not whole:
+        raise UsageError(f"{expected}; {holds}. Arrays of other names: --array keys=NAME")
+    # What was named is meant; of the forms that have it, the one that leaves nothing out that another takes.
+    named = set(arrays) | set(names)
+    meant = [fields for fields in whole if named <= set(fields)]
+    if not meant:
+        raise UsageError(f"the arrays {listed(sorted(named))} do not go together; {expected}")
+    fullest = [fields for fields in meant if not any(set(fields) < set(other) for other in meant)]
+    if len(fullest) > 1:
+        several = " or of ".join(", ".join(fields) for fields in fullest)
+        own = next(field for field in fullest[0] if field not in fullest[1])
+        raise UsageError(
+            f"{holds}: a prompt of {several}? Say so with an array that only one of them has, such as "
+            f"--array {own}={own}, or take what is not meant out of the file (U replaces K and Q)"
+        )
+    return {field: found[field] for field in fullest[0]}
+
+
+def _array(field: str, array: Any) -> np.ndarray[Any, Any]:
+    """An array that was passed from Python. Raises UsageError for what would not be all of it."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise UsageError(
+            f"{field} is a masked array, whose mask a certificate cannot hold; pass what is meant, unmasked"
+        )
+    try:
+        return np.asarray(array)
+    except ValueError as error:
+        raise UsageError(f"{field} is no array ({error})") from None

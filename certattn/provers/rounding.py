@@ -19,7 +19,7 @@ def round_up(value: fmpq, digits: int) -> fmpq:
     """The smallest decimal of so many significant digits that is >= value >= 0."""
     if value == 0:
         return value
-    exponent = _decimal_exponent(value) - digits + 1
+    exponent = decimal_exponent(value) - digits + 1
     unit = fmpq(10) ** exponent
     return (value / unit).ceil() * unit
 
@@ -31,8 +31,8 @@ def nearest(value: arb, places: int) -> fmpq:
     return fmpq((scaled + fmpq(1, 2)).floor(), fmpz(10) ** places)
 
 
-def _decimal_exponent(value: fmpq) -> int:
-    """e with 10^e <= value < 10^(e+1)."""
+def decimal_exponent(value: fmpq) -> int:
+    """e with 10^e <= value < 10^(e+1), value > 0."""
     exponent = len(str(value.p)) - len(str(value.q))
     while fmpq(10) ** exponent > value:
         exponent -= 1

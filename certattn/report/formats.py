@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from certattn._version import __version__
 from certattn.kernel.verdict import Report, Verdict, exit_status
+from certattn.report.text import printable
 
 # Something was checked and does not hold or is not known to; everything else is an error.
 _FAILURES = (Verdict.REFUTED, Verdict.REJECTED, Verdict.INCONCLUSIVE)
@@ -74,9 +75,8 @@ FORMATS: Mapping[str, Callable[[Sequence[Report]], str]] = {
 
 
 def _data(text: str) -> str:
-    # Names that are no text come as lone surrogates, which no encoding holds.
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # Control characters are escaped here: on the way to a file, click would drop colours silently.
+    return printable(text).replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

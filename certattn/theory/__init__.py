@@ -1,6 +1,6 @@
 """Where the kernel's formulas come from: derived from first principles, proved equal to what it runs.
 
-Everything here is exact symbolic algebra (sympy, `pip install 'certattn[theory]'`). The kernel does
+Everything here is exact symbolic algebra (sympy, `pip install sympy`). The kernel does
 not depend on it; a derivation shows that the formula a certificate is checked with is the right one.
 """
 

@@ -65,6 +65,53 @@ def test_a_name_for_the_shell(certattn_run: Run, head: Path) -> None:
     assert done.out.endswith("certattn check 'my cert.yaml'\n")
 
 
+def test_a_name_that_looks_like_an_option(certattn_run: Run, head: Path) -> None:
+    done = generate(certattn_run, head, "-o", "-x.yaml")
+    assert done.out.startswith("wrote -x.yaml\n")
+    assert done.out.endswith("certattn check ./-x.yaml\n")
+    assert certattn_run("check", "./-x.yaml").status == 0
+
+
+def test_a_certificate_that_is_there_is_overwritten(certattn_run: Run, head: Path, folder: Path) -> None:
+    (folder / "c.yaml").write_text("something else\n")
+    assert generate(certattn_run, head, "-o", "c.yaml").status == 0
+    assert certattn_run("check", "c.yaml").status == 0
+
+
+# What a file holds beside its queries -> the array that settles what is meant, and what then is given.
+AMBIGUOUS = {
+    ("keys", "values", "tokens"): {"keys": ["keys", "values"], "tokens": ["tokens"]},
+    ("tokens", "U", "K"): {"K": ["tokens", "K"], "U": ["tokens", "U"]},
+    ("tokens", "U", "Q", "V"): {"Q": ["tokens", "Q", "V"], "U": ["tokens", "U", "V"]},
+    ("keys", "values", "tokens", "V"): {"keys": ["keys", "values"], "V": ["tokens", "V"]},
+}
+
+
+@pytest.mark.parametrize("names", AMBIGUOUS, ids=", ".join)
+def test_a_file_that_could_mean_two_prompts_is_asked_about(
+    certattn_run: Run, folder: Path, names: tuple[str, ...]
+) -> None:
+    arrays = {name: np.eye(2) for name in (*names, "queries")}
+    np.savez(folder / "p.npz", **arrays)  # type: ignore[arg-type]
+    done = generate(certattn_run, "p.npz", "-o", "c.yaml")
+    assert (done.status, files(folder)) == (2, ["p.npz"])
+    assert "p.npz holds " in done.err
+    first = next(iter(AMBIGUOUS[names]))
+    assert f"such as --array {first}={first}, or take what is not meant out of the file" in done.err
+    for name, given in AMBIGUOUS[names].items():
+        assert generate(certattn_run, "p.npz", "-o", "c.yaml", "--array", f"{name}={name}").status == 0
+        stated = certattn.load("c.yaml").plain["given"]
+        assert set(stated) == {*given, "queries", "scale", "limit"}
+
+
+def test_arrays_that_are_named_are_used(certattn_run: Run, folder: Path) -> None:
+    arrays = {name: np.eye(2) for name in ("keys", "values", "queries", "tokens", "V")}
+    np.savez(folder / "p.npz", **arrays)  # type: ignore[arg-type]
+    done = generate(certattn_run, "p.npz", "-o", "c.yaml", "--array", "keys=keys", "--array", "V=V")
+    assert (done.status, files(folder)) == (2, ["p.npz"])
+    assert "the arrays V, keys do not go together" in done.err
+
+
 def test_arrays_by_name_from_safetensors(certattn_run: Run, folder: Path) -> None:
     rng = np.random.default_rng(5)
     header, body = {}, b""
@@ -110,6 +157,7 @@ def test_a_bound_that_is_too_small_is_not_written(certattn_run: Run, head: Path,
 
 REFUSED = [
     (["missing.npz", "-o", "c.yaml"], "missing.npz: no such file or directory"),
+    (["head.npz", "-o", ""], "'.' is no name of a file; expected one such as certificate.yaml"),
     (["head.npz", "-o", "nowhere/c.yaml"], "nowhere: no such folder"),
     (["head.npz", "-o", "head.npz"], "a certificate is a YAML file"),
     (["head.npz", "-o", "c.safetensors"], "a certificate is a YAML file"),
@@ -120,7 +168,9 @@ REFUSED = [
     (["head.npz", "-o", "c.yaml", "--array", "kees=keys"], "unknown arrays kees"),
     (["head.npz", "-o", "c.yaml", "--queries", "3:9"], "rows among the 4"),
     (["head.npz", "-o", "c.yaml", "--scale", "pi"], "c.yaml (not written): given.scale"),
-    (["head.npz", "-o", "c.yaml", "--limit", "missing.yaml"], "missing.yaml"),
+    (["head.npz", "-o", "c.yaml", "--limit", "missing.yaml"], "missing.yaml\n"),
+    (["head.npz", "-o", "c.yaml", "--limit", "missing.yaml"], "expected: a readable YAML file\n"),
+    (["head.npz", "-o", "c.yaml", "--at-most", "1e30000"], "the exponent '30000'; the limit is 20000\n"),
     (["head.npz", "-o", "limit.yaml", "--limit", "limit.yaml"], "limit.yaml is an input"),
     (["head.npz", "-o", "c.yaml", "--limit", "limit.yaml"], "limit.yaml: matrix\n"),
 ]
@@ -136,6 +186,7 @@ def test_refusals_say_where_and_leave_nothing(
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("certattn: ")
     assert words in done.err
+    assert "--max" not in done.err  # generate has no such options
     assert files(folder) == ["head.npz", "limit.yaml", "link.yaml"]
     assert (folder / "link.yaml").is_symlink()
 
@@ -180,8 +231,9 @@ def test_operators_verify(certattn_run: Run, folder: Path, law: str, options: li
     ("law", "options", "words"),
     [
         (LAW, ["-o", "law.yaml"], "law.yaml is an input"),
-        (LAW, ["--query", "1"], "has 1 numbers, expected 2"),
+        (LAW, ["--query", "1"], "has 1 number, expected 2"),
         (LAW, ["--query", "1,x"], "query: 'x'"),
+        (LAW, ["--query", "1,1e20001"], "query: the exponent '20001'; the limit is 20000, expected an exact number"),
         (LAW, ["--query", ""], "expected 2"),
         (LAW, ["--query", "1,2", "--radius", "0"], "positive"),
         ("V: [[1]]\n", [], "law.yaml\n  found:    no 'law'"),

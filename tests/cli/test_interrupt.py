@@ -74,6 +74,17 @@ def test_a_generation_leaves_neither_certificate_nor_copy(slow: Path, folder: Pa
     assert list(out.iterdir()) == []
 
 
+def test_a_parent_that_is_killed_takes_its_workers_along(slow: Path, folder: Path) -> None:
+    shutil.copy(slow, folder / "other.yaml")
+    run = start("check", ".", "--jobs", "2", until=workers(2))
+    run.kill()
+    run.communicate(timeout=20)
+    end = time.monotonic() + 5
+    while processes(run.pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert processes(run.pid) == []
+
+
 def test_what_was_checked_before_is_there(slow: Path, folder: Path) -> None:
     (folder / "bad.yaml").write_text("certattn: 1\n")
     run = start("check", "bad.yaml", "slow.yaml", "--jobs", "1", until=workers(1))
@@ -82,6 +93,36 @@ def test_what_was_checked_before_is_there(slow: Path, folder: Path) -> None:
     out, _ = run.communicate(timeout=20)
     assert run.returncode == 130
     assert out.startswith(b"malformed  bad.yaml\n")
+
+
+# Stands in for the library until it has interrupted its importer.
+INTERRUPTING = """\
+import os, signal, sys
+os.kill(os.getpid(), signal.SIGINT)
+sys.path.remove(os.path.dirname(__file__))
+del sys.modules["click"]
+import click
+"""
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_an_interrupt_during_the_imports(folder: Path, ignored: bool) -> None:
+    (folder / "early").mkdir()
+    (folder / "early/click.py").write_text(INTERRUPTING)
+    path = os.pathsep.join([str(folder / "early"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "certattn", "--version"],
+        env={**os.environ, "PYTHONPATH": path},
+        preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if ignored else None,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    if ignored:
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.startswith(b"certattn ")
+    else:
+        assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"certattn: interrupted\n")
 
 
 def test_json_is_whole_or_not_there(slow: Path) -> None:

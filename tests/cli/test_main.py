@@ -116,6 +116,42 @@ def test_a_full_disk_under_the_output(program: Program, write: Write, arguments:
     assert (done.returncode, done.stderr) == (4, b"certattn: no space left on device\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["generate", "output-deviation", "missing.npz", "-o", "c.yaml"], 2),
+        (["generate", "output-deviation", "head.npz", "-o", "c.yaml", "--at-most", "0"], 1),
+        (["chekc"], 2),
+        (["check", "--nothing"], 2),
+        (["show", "refuted.yaml"], 4),
+    ],
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_under_the_messages(
+    program: Program, write: Write, head: Path, arguments: list[str], status: int
+) -> None:
+    write("refuted")
+    with open("/dev/full", "wb") as full:
+        assert program(*arguments, stderr=full, stdout=full).returncode == status
+
+
+def test_a_reader_of_messages_that_goes_away(program: Program, folder: Path) -> None:
+    ear, mouth = os.pipe()
+    os.close(ear)
+    done = program("show", "missing.yaml", stderr=mouth)
+    os.close(mouth)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit", "github"])
+def test_no_format_hides_or_passes_on_what_is_in_a_name(program: Program, write: Write, form: str) -> None:
+    write("malformed", "a\x1b[31mb.yaml")
+    done = program("check", "a\x1b[31mb.yaml", "--format", form)
+    assert b"\x1b" not in done.stdout
+    shown = {"text": rb"\x1b[31mb", "json": rb"\u001b[31mb", "github": rb"\x1b[31mb", "junit": b"&#65533;[31mb"}
+    assert shown[form] in done.stdout
+
+
 @pytest.mark.parametrize("form", ["text", "json", "junit", "github"])
 def test_a_reader_that_goes_away(program: Program, write: Write, form: str) -> None:
     write("refuted")

@@ -16,7 +16,7 @@ from certattn.kernel.checker import CheckOptions, check_certificate, check_file
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.fields import Record
-from certattn.kernel.errors import BoundNotProvedError, GuardError, RefusedError
+from certattn.kernel.errors import BoundNotProvedError, GuardError, RefusedError, UsageError
 from certattn.kernel.limits import Limits
 from certattn.kernel.verdict import Obligation, Report, Verdict, at_most, unproved
 
@@ -234,6 +234,20 @@ def test_a_check_of_chosen_obligations_never_verifies(run: Run, only: str) -> No
     assert report.verdict is Verdict.INCONCLUSIVE
     assert report.counts["refuted"] == 0
     assert "asked for" in report.reason
+
+
+def test_a_check_of_all_obligations_by_name_says_so(run: Run) -> None:
+    part = run(Scripted(["a", "b"], every(proved)), only="a").reason
+    assert part.startswith("only 1 of 2 obligations were asked for (--only)")
+    whole = run(Scripted(["a", "b"], every(proved)), only="*").reason
+    assert whole == "all 2 obligations were asked for by name (--only); they are proved: check without it"
+
+
+@pytest.mark.parametrize("root", ["nowhere", "file"])
+def test_the_root_is_a_folder(root: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=f"root is '.*{root}', expected a folder"):
+        CheckOptions(root=tmp_path / root)
 
 
 def test_the_only_obligation_asked_for_by_name_does_not_verify_either(run: Run) -> None:

@@ -375,6 +375,15 @@ def test_exhausted_memory_is_a_limit(evil: Evil) -> None:
     assert exit_status([report]) == 4
 
 
+@pytest.mark.parametrize(("memory", "shown"), [(2**10, "1024 bytes"), (2**20 - 1, "1048575 bytes"), (2**20, "1 MiB")])
+def test_a_memory_limit_is_said_as_it_is(memory: int, shown: str) -> None:
+    def exhausted(path: Path, options: CheckOptions) -> NoReturn:
+        raise MemoryError
+
+    (report,) = check_files([GOOD], CheckOptions(Limits(memory_bytes=memory)), check=exhausted)
+    assert report.reason == f"the memory limit of {shown} was reached (--memory)"
+
+
 @pytest.mark.parametrize("memory", [1, 30 * 2**20, 2**70])
 def test_any_memory_limit_gives_a_report(memory: int) -> None:
     (report,) = check_files([CERTIFICATE], CheckOptions(Limits(memory_bytes=memory)))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from flint import fmpq, fmpz
 
 import certattn
 from certattn import MalformedError, NotProvedError, UsageError, Verdict
@@ -87,7 +91,15 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"given": {"law": GAUSSIAN}, "queries": [["1", "x"]]}, UsageError, "query: 'x'"),
     ({"given": {"law": GAUSSIAN}, "queries": [["1", "1"]], "radius": "0"}, UsageError, "positive"),
     ({"given": {"law": GAUSSIAN}, "queries": [["1", "1"]], "radius": "small"}, UsageError, "radius: 'small'"),
-    ({"given": {"law": SIGNS}, "queries": [["1", "1"]], "radius": "1e-9999"}, MalformedError, "--max-digits"),
+    ({"given": {"law": SIGNS}, "queries": [["1", "1"]], "radius": "1e-9999"}, NotProvedError, "at 4096 bits"),
+    ({"given": {"law": SIGNS}, "radius": "1e-2000"}, NotProvedError, "within 1e-2000 at 4096 bits"),
+    ({"given": {"law": SIGNS}, "queries": ["12"]}, UsageError, "the query '12': expected a list of 2 numbers"),
+    ({"given": {"law": SIGNS}, "queries": "12"}, UsageError, "the query '12': expected a list of 2 numbers"),
+    ({"given": {"law": SIGNS}, "queries": [[["1"], "2"]]}, UsageError, "query is a list, expected a text"),
+    ({"given": {"law": SIGNS}, "queries": [[0.5, 1]]}, UsageError, r"queries\[0\]\[0\] is the float 0.5"),
+    ({"given": {"law": {"kind": "box", "sizes": [1.5]}}}, UsageError, r"given.law.sizes\[0\] is the float 1.5"),
+    ({"given": {"law": SIGNS, 1: 2}}, UsageError, "given has the key 1, expected keys that are texts"),
+    ({"given": "law.yaml"}, MalformedError, "a mapping"),
 ]
 
 
@@ -98,6 +110,31 @@ def test_bad_input_is_refused_and_nothing_is_left(
     with pytest.raises(error, match=words):
         generate(tmp_path / "a.yaml", **inputs)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_sharpest_radius_that_is_written_is_proved(tmp_path: Path) -> None:
+    """A check at the default limits ends where generation ends, not earlier."""
+    written = 0
+    for places in range(1225, 1240):
+        try:
+            generate(tmp_path / "a.yaml", given={"law": SIGNS}, queries=[["1", "1/3"]], radius=f"1e-{places}")
+        except NotProvedError:
+            break
+        written += 1
+        assert certattn.check(tmp_path / "a.yaml").verdict is Verdict.VERIFIED
+    assert 0 < written < 15
+
+
+def test_numbers_of_python_are_exact(tmp_path: Path) -> None:
+    law = {"kind": "gaussian", "mean": (0, Fraction(1, 3)), "covariance": [[fmpq(1, 2), 0], [0, Decimal("0.1")]]}
+    queries = [[fmpz(7), np.int64(-2)]]
+    certificate = generate(tmp_path / "a.yaml", given={"law": law}, queries=queries, radius=Fraction(1, 8))
+    plain: Any = certificate.plain
+    written = {"kind": "gaussian", "mean": ["0", "1/3"], "covariance": [["0.5", "0"], ["0", "0.1"]]}
+    assert plain["given"]["law"] == written
+    (value,) = plain["asserts"]["values"]
+    assert (value["query"], value["radius"]) == (["7", "-2"], "0.125")
+    assert certattn.check(tmp_path / "a.yaml").verdict is Verdict.VERIFIED
 
 
 FAR: dict[str, Any] = {

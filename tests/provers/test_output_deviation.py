@@ -6,11 +6,14 @@ import errno
 import os
 import re
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from flint import fmpq
 
 import certattn
 from certattn import LimitExceededError, MalformedError, NotProvedError, UsageError, Verdict
@@ -300,6 +303,37 @@ def test_an_error_in_a_draft_names_no_line_of_a_file(tmp_path: Path, prompt: Pro
     assert (tmp_path / "a.yaml").read_text() == "something else\n"
 
 
+def test_numbers_of_python_are_exact(tmp_path: Path, prompt: Prompt) -> None:
+    limit = {
+        "kind": "affine",
+        "matrix": [[0, 0], [0, Fraction(1, 3)], (1, 1)],
+        "offset": [0, Decimal("0.1"), fmpq(1, 7)],
+    }
+    certificate = generate(
+        tmp_path / "a.yaml", **prompt(), limit=limit, scale=Fraction(1, 3), at_most=10**6, query_rows="0:2", note=3
+    )
+    plain: Any = certificate.plain
+    assert (plain["given"]["scale"], plain["asserts"]["deviation"]["at_most"]) == ("1/3", "1000000")
+    assert plain["given"]["limit"]["matrix"] == [["0", "0"], ["0", "1/3"], ["1", "1"]]
+    assert plain["given"]["limit"]["offset"] == ["0", "0.1", "1/7"]
+    assert plain["provenance"]["note"] == "3"
+    verify(tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize("also", ["tokens", "V", "U"])
+def test_no_array_that_was_passed_is_left_out(tmp_path: Path, prompt: Prompt, also: str) -> None:
+    with pytest.raises(
+        UsageError, match=r"the arrays .* do not go together; expected arrays keys, values, queries, or"
+    ):
+        generate(tmp_path / "a.yaml", **prompt(), **{also: np.eye(2)})
+    assert files(tmp_path) == []
+
+
+def test_k_beside_u_is_refused(tmp_path: Path, tokens: Arrays) -> None:
+    with pytest.raises(UsageError, match="the arrays K, Q, U, V, queries, tokens do not go together"):
+        generate(tmp_path / "a.yaml", **tokens, U=np.ones((4, 5)))
+
+
 def test_a_huge_array_is_refused_before_it_is_read(tmp_path: Path) -> None:
     zeros = np.lib.stride_tricks.as_strided(np.zeros(1, "f8"), shape=(2**20, 2**20), strides=(0, 0))
     with pytest.raises(UsageError, match="8796093022208 bytes"):
@@ -308,6 +342,7 @@ def test_a_huge_array_is_refused_before_it_is_read(tmp_path: Path) -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"norm": "l1"}, "l2 or linf"),
+    ({"norm": ["l2"]}, "l2 or linf"),
     ({"data": "move"}, "auto, copy, reference"),
     ({"names": {"keys": "nothing"}}, "it holds keys, values, queries"),
     ({"names": {"kees": "keys"}}, "unknown arrays kees"),
@@ -323,6 +358,20 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"limit": {**AFFINE, "offset": ["0"]}}, r"given\.limit\.offset"),
     ({"limit": {**LAW_OF_PAIRS, "law": {"kind": "box", "sizes": ["1"]}}}, "dimension 5"),
     ({"note": "x" * 1001}, "1000 characters"),
+    ({"scale": 0.1}, "scale is the float 0.1"),
+    ({"scale": None}, "scale is None, expected an exact number"),
+    ({"scale": ["1"]}, "scale is a list"),
+    ({"at_most": 0.5}, "at_most is the float 0.5"),
+    ({"query_rows": 3}, "rows as first:stop"),
+    ({"query_rows": slice(0, 2)}, r"query_rows is slice\(0, 2, None\)"),
+    ({"note": ["a"]}, "note is a list"),
+    ({"limit": {**AFFINE, "offset": [0, 0.5, 0]}}, r"limit\.offset\[1\] is the float 0.5"),
+    ({"limit": {**AFFINE, "matrix": np.eye(3)}}, r"limit\.matrix is array\("),
+    ({"limit": None}, "limit is None"),
+    ({"keys": np.ma.masked_array(np.eye(2), mask=np.eye(2))}, "keys is a masked array"),
+    ({"queries": np.ma.masked_array(np.eye(2))}, "queries is a masked array"),
+    ({"keys": [[1, 2], [3]]}, "keys is no array"),
+    ({"keys": "head.npz"}, r"keys has the shape \(\)"),
 ]
 
 

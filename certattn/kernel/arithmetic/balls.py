@@ -38,19 +38,24 @@ def table_of_balls(matrix: ExactMatrix, factor: arb) -> list[list[arb]]:
     return (arb_mat(matrix.numerators) * (factor / matrix.denominator)).tolist()
 
 
+# A norm is >= 0: what a ball holds below 0 is cut off, so that even a norm of about 0 is proved to be >= 0.
+
+
 def l2_norm(vector: Sequence[arb]) -> arb:
+    """(sum_j x_j^2)^(1/2)."""
     total = arb(0)
     for entry in vector:
         total += entry * entry
-    # The sum is >= 0 in truth; cutting off the rest of the ball keeps the root defined at 0.
-    return total.nonnegative_part().sqrt()
+    # Cut off before the root too, which is defined from 0 on.
+    return total.nonnegative_part().sqrt().nonnegative_part()
 
 
 def linf_norm(vector: Sequence[arb]) -> arb:
+    """max_j |x_j|."""
     largest = arb(0)
     for entry in vector:
         largest = largest.max(abs(entry))
-    return largest
+    return largest.nonnegative_part()
 
 
 NORMS = {"l2": l2_norm, "linf": linf_norm}

@@ -23,6 +23,7 @@ from certattn.kernel.document.fields import (
     Variant,
 )
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
+from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Node
 
 # -- laws
@@ -110,7 +111,7 @@ def _sizes(values: Values) -> list[fmpq]:
     sizes = values[SIZES].load().row(0)
     for index, size in enumerate(sizes):
         if (size >= 0) is not True:
-            raise values.node(SIZES).malformed("sizes >= 0", f"{size} at index {index}")
+            raise values.node(SIZES).malformed("sizes >= 0", f"{describe(size)} at index {index}")
     return sizes
 
 
@@ -133,9 +134,8 @@ def _atoms(node: Node, values: Values) -> StatedLaw:
         raise values.node(WEIGHTS).malformed(f"{points.rows} weights, one per atom")
     _require_total(weights, node)
     law = Atoms(points.to_rows(), weights)
-    return StatedLaw(
-        node, law, f"tokens drawn from {points.rows} atoms {points} of weights {ExactMatrix.row_vector(weights)}"
-    )
+    atoms = f"{counted(points.rows, 'atom')} {points}"
+    return StatedLaw(node, law, f"tokens drawn from {atoms} of weights {ExactMatrix.row_vector(weights)}")
 
 
 def _mixture(node: Node, values: Values) -> StatedLaw:
@@ -156,7 +156,7 @@ def _mixture(node: Node, values: Values) -> StatedLaw:
 def _require_total(weights: list[fmpq], node: Node) -> None:
     total = sum(weights, fmpq(0))
     if total != 1:
-        raise node.malformed("weights that sum to exactly 1", f"a sum of {total}")
+        raise node.malformed("weights that sum to exactly 1", f"a sum of {describe(total)}")
 
 
 _BUILD = {"gaussian": _gaussian, "rademacher": _rademacher, "box": _box, "atoms": _atoms, "mixture": _mixture}

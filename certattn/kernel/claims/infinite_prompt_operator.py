@@ -208,7 +208,7 @@ class InfinitePromptOperator(Claim[Problem]):
                 (truth,) = problem.given.truth.from_point(stated.offset, z)
                 (claimed,) = stated.from_point(stated.offset, z)
                 gap = linf_norm([t - c for t, c in zip(truth, claimed, strict=True)])
-                shown = ", ".join(str(entry) for entry in query)
+                shown = ", ".join(describe(entry) for entry in query)
                 sentence = f"T(z) = offset + scale * matrix z at z = ({shown})"
                 found.append(at_most(name, sentence, gap, fmpq(0), bits))
         return found

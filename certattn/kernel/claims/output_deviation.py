@@ -28,7 +28,7 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import ARB, NORMS
+from certattn.kernel.arithmetic.balls import ARB, NORMS, linf_norm
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix, covariance
 from certattn.kernel.arithmetic.operator import AffineMap, Operator
 from certattn.kernel.arithmetic.reals import describe
@@ -229,7 +229,7 @@ class OutputDeviation(Claim[Problem]):
             if bounds.each_at_least is not None:
                 found.append(at_least(f"per_query.at_least[{i}]", sentence, deviation, bounds.each_at_least[i], *base))
         if bounds.at_least is not None and "at_least" in wanted:
-            largest = _largest(list(deviations.values()))
+            largest = linf_norm(list(deviations.values()))
             found.append(at_least("at_least", f"the largest {distance}", largest, bounds.at_least, *base))
         return [obligation for obligation in found if obligation.name in wanted]
 
@@ -250,13 +250,6 @@ class OutputDeviation(Claim[Problem]):
 def _rows(count: int, names: frozenset[str]) -> list[int]:
     kinds = ("at_most", "per_query.at_most", "per_query.at_least")
     return [i for i in range(count) if any(f"{kind}[{i}]" in names for kind in kinds)]
-
-
-def _largest(values: list[arb]) -> arb:
-    largest = values[0]
-    for value in values[1:]:
-        largest = largest.max(value)
-    return largest
 
 
 def _read_bounds(deviation: Values, count: int) -> Bounds:

@@ -23,6 +23,7 @@ from certattn.kernel.claims.attention_inputs import (
 )
 from certattn.kernel.document.fields import ByKey, Field, Record, Values
 from certattn.kernel.document.matrices import Matrix, MatrixInput
+from certattn.kernel.document.quoting import counted
 
 KEYS = Field("keys", Matrix(), "keys, one per row")
 VALUES = Field("values", Matrix(), "values, one per row, paired with the keys")
@@ -80,7 +81,9 @@ class StatedPrompt:
         else:
             weights = f", {self.weights.words()}" if self.weights is not None else ""
             inputs = f"{first.words()}{weights}"
-        return f"{self.length} tokens ({inputs}, scale {describe(self.scale)}, queries: {self.queries.words()})"
+        return (
+            f"{counted(self.length, 'token')} ({inputs}, scale {describe(self.scale)}, queries: {self.queries.words()})"
+        )
 
     @cached_property
     def query_map(self) -> ExactMatrix:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, TypeGuard
 
-from certattn.kernel.document.quoting import listed, quote
+from certattn.kernel.document.quoting import counted, listed, quote
 
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_HEADER = re.compile(
@@ -180,8 +180,10 @@ def _locate_npz(content: bytes, array: str, stated: Stated) -> Layout:
             infos = [info for info in archive.infolist() if info.filename == member]
             infos += [info for info in archive.infolist() if infos and info.filename == array]
             if len(infos) != 1:
-                names = listed(sorted(info.filename.removesuffix(".npy") for info in archive.infolist()))
-                raise ArrayFormatError(f"{len(infos)} arrays named {quote(array)}; the file has {names}", "exactly one")
+                members = [info.filename for info in archive.infolist() if info.filename.endswith(".npy")]
+                names = listed(sorted(name.removesuffix(".npy") for name in members))
+                found = f"{counted(len(infos), 'array')} named {quote(array)}; the file has {names}"
+                raise ArrayFormatError(found, f"exactly one, as the member {quote(member)}")
             if infos[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ArrayFormatError("an unusual zip compression", "an .npz file as numpy.savez writes it")
             with archive.open(infos[0]) as stream:

@@ -136,5 +136,8 @@ def _open(
     folder = path.parent
     tensors = TensorFiles(folder, Path(root) if root is not None else folder, limits, stopwatch, meter)
     reading = Reading(limits, tensors, Room(limits))
+    stated = tree.value.get(VERSION.name) if isinstance(tree.value, dict) else None
+    if stated is not None:
+        VERSION.kind.read(stated, reading)  # first of all: another version may well have other keys
     values = ENVELOPE.read(tree, reading)
     return Certificate(str(path), values[CLAIM], values, reading, stopwatch)

@@ -54,7 +54,7 @@ class Reading:
         try:
             return parse(scalar(node, expected), self.limits)
         except NumberError as error:
-            raise node.malformed(expected, str(error)) from None
+            raise node.malformed(expected, str(error), error.hint) from None
 
 
 class Kind(ABC, Generic[T]):

@@ -32,13 +32,18 @@ REAL_FORMS = RATIONAL_FORMS + ", or sqrt(p/q) or 1/sqrt(p/q)"
 
 
 class NumberError(ValueError):
-    """The text is not a number of the grammar, or is over a limit. The message says why."""
+    """The text is not a number of the grammar, or is over a limit. The message says why, `hint` what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def parse_rational(text: str, limits: Limits) -> fmpq:
     """The exact value of an integer, fraction, decimal or hex float."""
     if len(text) > limits.max_digits:
-        raise NumberError(f"a number of {len(text)} characters; the limit is {limits.max_digits} (--max-digits)")
+        found = f"a number of {len(text)} characters; the limit is {limits.max_digits}"
+        raise NumberError(found, "raise --max-digits")
     if match := _FRACTION.fullmatch(text):
         denominator = fmpz(match[2] or "1")
         if denominator == 0:
@@ -78,7 +83,7 @@ def parse_count(text: str, limits: Limits) -> int:
 def _exponent(text: str, limits: Limits) -> int:
     # Length first: converting a million-digit exponent is itself the attack.
     if len(text) > 12 or abs(int(text)) > limits.max_exponent:
-        raise NumberError(f"the exponent {quote(text)}; the limit is {limits.max_exponent} (--max-exponent)")
+        raise NumberError(f"the exponent {quote(text)}; the limit is {limits.max_exponent}", "raise --max-exponent")
     return int(text)
 
 

@@ -62,8 +62,8 @@ class TensorReference:
 
 
 def file_format(file: str) -> str:
-    """The suffix that says how a file is read; a name that is nothing but a suffix has none."""
-    return PurePosixPath(file).suffix
+    """The suffix that says how a file is read; a name that is nothing but a suffix has none, nor has a folder's."""
+    return PurePosixPath(file.rpartition("/")[2]).suffix
 
 
 class TensorFiles:

@@ -113,7 +113,7 @@ def _read_text(path: Path, limits: Limits) -> str:
         with regular_file(path, follow_link=True) as file:
             data = file.read(limits.max_document_bytes + 1)
     except (OSError, ValueError) as error:
-        raise MalformedError(place, reason(error), "a readable certificate file") from None
+        raise MalformedError(place, reason(error), "a readable YAML file") from None
     if len(data) > limits.max_document_bytes:
         raise MalformedError(
             place,

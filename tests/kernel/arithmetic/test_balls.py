@@ -106,6 +106,19 @@ def test_a_vector_with_an_entry_that_says_nothing_has_no_norm(norm: object, noth
         assert found.is_finite() is not True
 
 
+@pytest.mark.parametrize("norm", NORMS.values(), ids=NORMS.keys())
+@pytest.mark.parametrize("bits", [2, 30, 31, 53, 64, 65, 333])
+def test_a_norm_is_proved_not_to_be_negative(norm: object, bits: int) -> None:
+    for radius in ((1, -900), (3, -77), (2**40 - 1, 3)):
+        for middle in (arb(0), arb((1, -1000)), arb((-5, -81)), arb(-7)):
+            with working_precision(bits):
+                found = norm([arb(middle, arb(radius))] * 3)  # type: ignore[operator]
+                assert (found >= 0) is True
+                # The radius of a ball has 30 bits, so that with fewer its other end is rounded.
+                assert bits < 30 or (-found <= fmpq(0)) is True
+            assert found.upper() >= arb(radius).mid() - abs(middle)
+
+
 numbers = st.fractions(-9, 9, max_denominator=30)
 balls = st.tuples(numbers, st.fractions(0, 2, max_denominator=30))
 

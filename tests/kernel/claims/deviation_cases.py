@@ -528,9 +528,15 @@ given:
 asserts:
   deviation: {norm: l2, at_most: 1e-300}
 """,
-    {"another order": ("points: [[1, 2], [-1, 0], [0, 1/2]]", "points: [[-1, 0], [1, 2], [0, 1/2]]")},
+    {
+        "another order": ("points: [[1, 2], [-1, 0], [0, 1/2]]", "points: [[-1, 0], [1, 2], [0, 1/2]]"),
+        "a lower bound of zero, which every distance meets": ("at_most: 1e-300", "at_least: 0"),
+        "the same in linf": ("norm: l2, at_most: 1e-300", "norm: linf, at_least: 0"),
+        "lower bounds of zero for each query": ("at_most: 1e-300", "per_query: {at_least: [0, 0]}"),
+    },
     {
         "a bound of zero, which no ball can meet": ("1e-300", "0", INCONCLUSIVE, "2 obligations still undecided"),
+        "the smallest positive lower bound": ("at_most: 1e-300", "at_least: 1e-300", REFUTED, "the largest"),
         "an atom moved by 10^-20": (
             "points: [[1, 2], [-1, 0], [0, 1/2]]",
             "points: [[1, 2], [-1, 0], [0, 0.50000000000000000001]]",

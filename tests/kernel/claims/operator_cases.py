@@ -549,6 +549,7 @@ asserts:
             MALFORMED,
             "sum to exactly 1",
         ),
+        "weights whose sum is long": ("[1/2, 1/4, 1/4]", "[1/2, 1/4, 1e-9000]", MALFORMED, "(its first 12 digits)"),
         "weights that sum to more than 1": ("[1/2, 1/4, 1/4]", "[1/2, 1/4, 1/3]", MALFORMED, "a sum of 13/12"),
         "a negative weight": ("[1/2, 1/4, 1/4]", "[1/2, 3/4, -1/4]", MALFORMED, "a number > 0"),
         "a zero weight": ("[1/2, 1/4, 1/4]", "[1/2, 1/2, 0]", MALFORMED, "a number > 0"),
@@ -582,7 +583,7 @@ asserts:
     {
         "value two units off": ("2.365506502444417", "2.365506502444419", REFUTED, "at query 1"),
         "mean at zero off by 10^-20": ("[1/6], radius", "[0.16666666666666666667], radius", REFUTED, "at query 0"),
-        "weights exchanged": ("[{weight: 3/5", "[{weight: 0.59", MALFORMED, "a sum of 99/100"),
+        "weights exchanged": ("[{weight: 3/5", "[{weight: 0.59", MALFORMED, "a sum of 0.99"),
         "a weight off by 10^-30": ("weight: 1/6", "weight: 0.166666666666666666666666666667", MALFORMED, "exactly 1"),
         "a zero weight": ("weight: 1/6", "weight: 0", MALFORMED, "a number > 0"),
         "variance changed": ("[[1/4]]", "[[0.26]]", REFUTED, "at query 1"),

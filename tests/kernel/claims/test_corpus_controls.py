@@ -143,7 +143,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "l2 is linf": (balls.NORMS, "l2", balls.linf_norm),
     "linf is l2": (balls.NORMS, "linf", balls.l2_norm),
     "linf looks at one entry": (balls.NORMS, "linf", lambda vector: abs(vector[0])),
-    "the largest is the first": (output_deviation, "_largest", lambda values: values[0]),
+    "the largest is the first": (output_deviation, "linf_norm", lambda values: values[0]),
     "softmax is the first token": (softmax.Prompt, "outputs_from_mean", value_of_first_token),
     "covariances by L - 1": (output_deviation, "covariance", by_length_less_one),
     "covariances of the values alone": (output_deviation, "covariance", of_itself),

@@ -89,6 +89,13 @@ def test_a_false_linear_claim_is_shown_by_a_query(arrays: Path) -> None:
     assert "0.238405844044235" in line
 
 
+def test_a_query_of_many_digits_does_not_flood_the_report(arrays: Path) -> None:
+    text = by_name("the linear map of a Gaussian of variance 1: signs").text + "witness: {queries: [[1e-9000]]}\n"
+    problem = CLAIM.read(loads(text, arrays / "case.yaml"))
+    *_, last = CLAIM.prove(problem, CLAIM.names(problem), 64)
+    assert last.sentence.endswith("at z = (1e-9000)")
+
+
 @pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
 def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family, arrays: Path) -> None:
     for case in family.cases():

@@ -94,6 +94,18 @@ def test_the_statement_says_where_arrays_come_from(arrays: Path) -> None:
     assert "queries: 2 x 2 from prompt.npz[queries], rows 1:3" in said
 
 
+def test_the_statement_counts_one_token_as_one(arrays: Path) -> None:
+    said = words("number types: one subnormal float32", arrays)
+    assert "For one query and a prompt of 1 token (keys: " in said
+
+
+def test_a_name_of_letters_that_look_alike_shows_as_what_it_is(arrays: Path) -> None:
+    """With a Cyrillic e and a Latin one, two statements must not read the same."""
+    text = by_name("numbers in an array file").text.replace("array: queries", 'array: "qu\u0435ries"')
+    said = CLAIM.statement(CLAIM.read(loads(text, arrays / "case.yaml"))).words
+    assert "queries: 2 x 2 from prompt.npz['qu\\u0435ries'], rows 1:3" in said
+
+
 @pytest.mark.parametrize(
     "name",
     [

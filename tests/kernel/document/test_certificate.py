@@ -82,6 +82,7 @@ REFUSED = {
     "another version": ("certattn: 1", "certattn: 2", "1: certattn", "'2'", "'1'"),
     "decimal version": ("certattn: 1", "certattn: 1.0", "1: certattn", "'1.0'", "'1'"),
     "version that is a list": ("certattn: 1", "certattn: [1]", "1: certattn", "a list of 1", "'1'"),
+    "another version with other keys": (TEXT[TEXT.index("certattn") :], "certattn: 2\n", "1: certattn", "'2'", "'1'"),
     "no claim": ("claim: output-deviation\n", "", "1", "no 'claim'", f"the keys {KEYS}"),
     "nothing claimed": ("output-deviation", "''", "2: claim", "nothing", "text"),
     "claim that is a list": ("output-deviation", "[output-deviation]", "2: claim", "a list of 1", "text"),
@@ -145,7 +146,7 @@ def test_hostile_names_of_sections(refused: Any) -> None:
 
 def test_a_missing_file(tmp_path: Path, refused: Any) -> None:
     path = tmp_path / FILE
-    refused(lambda: load(path), found="no such file or directory", expected="a readable certificate file", at=str(path))
+    refused(lambda: load(path), found="no such file or directory", expected="a readable YAML file", at=str(path))
 
 
 def test_limits_reach_the_reader(tmp_path: Path, refused: Any) -> None:

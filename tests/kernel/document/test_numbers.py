@@ -157,7 +157,7 @@ REFUSED = {
 def test_refused(name: str) -> None:
     text, neighbour = REFUSED[name]
     parse_rational(neighbour, DEFAULT_LIMITS)
-    with pytest.raises(NumberError, match=re.escape(repr(text))):
+    with pytest.raises(NumberError, match=re.escape(ascii(text))):
         parse_rational(text, DEFAULT_LIMITS)
 
 
@@ -175,19 +175,20 @@ def test_a_long_text_is_cut_and_escaped_in_the_message() -> None:
 # -- limits
 
 LIMITS = {
-    "digits": ("1" * 10_000, "1" * 10_001, "a number of 10001 characters; the limit is 10000 (--max-digits)"),
-    "decimal exponent": ("1e20000", "1e20001", "the exponent '20001'; the limit is 20000 (--max-exponent)"),
-    "negative exponent": ("1e-20000", "1e-20001", "the exponent '-20001'; the limit is 20000 (--max-exponent)"),
-    "binary exponent": ("0x1p20000", "0x1p20001", "the exponent '20001'; the limit is 20000 (--max-exponent)"),
+    "digits": ("1" * 10_000, "1" * 10_001, "a number of 10001 characters; the limit is 10000", "--max-digits"),
+    "decimal exponent": ("1e20000", "1e20001", "the exponent '20001'; the limit is 20000", "--max-exponent"),
+    "negative exponent": ("1e-20000", "1e-20001", "the exponent '-20001'; the limit is 20000", "--max-exponent"),
+    "binary exponent": ("0x1p20000", "0x1p20001", "the exponent '20001'; the limit is 20000", "--max-exponent"),
 }
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_limits(name: str) -> None:
-    allowed, refused, message = LIMITS[name]
+    allowed, refused, message, option = LIMITS[name]
     parse_rational(allowed, DEFAULT_LIMITS)
-    with pytest.raises(NumberError, match=re.escape(message)):
+    with pytest.raises(NumberError) as caught:
         parse_rational(refused, DEFAULT_LIMITS)
+    assert (str(caught.value), caught.value.hint) == (message, f"raise {option}")
     raised = replace(DEFAULT_LIMITS, max_digits=10_001, max_exponent=20_001)
     if "e" in refused:
         assert parse_rational(refused, raised) in (fmpq(10) ** 20_001, fmpq(10) ** -20_001)

@@ -187,6 +187,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "other format": ("data/x.bin", {}, "file: 'data/x.bin'", "a file ending in one of .npy, .npz, .safetensors"),
     "format in capitals": ("data/x.NPY", {}, "file: 'data/x.NPY'", "a file ending in one of .npy, .npz, .safetensors"),
     "nothing but a format": ("data/.npy", {}, "file: 'data/.npy'", "a file ending in one of .npy, .npz, .safetensors"),
+    "name of a folder": ("data/x.npy/", {}, "file: 'data/x.npy/'", "a file ending in one of .npy, .npz, .safetensors"),
+    "folder itself": ("data/x.npy/.", {}, "file: 'data/x.npy/.'", "a file ending in one of .npy, .npz, .safetensors"),
     "pickle": ("data/x.pkl", {}, "file: 'data/x.pkl'", "a file ending in one of .npy, .npz, .safetensors"),
     "absolute": ("/etc/x.npy", {}, "file: '/etc/x.npy'", "a path relative to the certificate, with forward slashes"),
     "backslashes": ("data\\x.npy", {}, "file: 'data\\\\x.npy'", "a path relative to the certificate, with forward"),

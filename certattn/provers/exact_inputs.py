@@ -1,0 +1,67 @@
+"""What a Python program may pass for what certificates write: exact numbers, texts, lists and mappings of them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any
+
+from flint import fmpq, fmpz
+
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import UsageError
+
+Number = str | int | Fraction | Decimal | fmpq
+
+
+def exact(value: Any, what: str) -> Plain:
+    """The value as certificates write it: texts stay, exact numbers become texts. Raises UsageError.
+
+    Exact are int, Fraction, Decimal and flint's fmpz and fmpq. A float is refused: whether 0.1 means
+    one tenth or the double next to it, its text must say.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple):
+        return [exact(item, f"{what}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, dict):
+        return {_key(key, what): exact(item, f"{what}.{key}") for key, item in value.items()}
+    return _number(value, what)
+
+
+def exact_text(value: Any, what: str) -> str:
+    """The same for what is one text or number."""
+    plain = exact(value, what)
+    if isinstance(plain, str):
+        return plain
+    raise UsageError(f"{what} is a {type(value).__name__}, expected a text or an exact number")
+
+
+def _number(value: Any, what: str) -> str:
+    if isinstance(value, fmpq | fmpz):
+        return format_rational(fmpq(value))
+    if isinstance(value, Rational) and not isinstance(value, bool):
+        return format_rational(fmpq(int(value.numerator), int(value.denominator)))
+    if isinstance(value, Decimal) and value.is_finite():
+        return str(value)  # not as a fraction, which could be very long
+    if isinstance(value, Real) and not isinstance(value, bool):
+        raise UsageError(
+            f"{what} is the float {value}, which may mean a decimal or a binary number; "
+            "expected an exact one: write '0.1' for one tenth, or (0.1).hex() for the double"
+        )
+    raise UsageError(
+        f"{what} is {_shown(value)}, expected an exact number (a text, int, Fraction, Decimal, fmpq), "
+        "a text, or a list or dict of these"
+    )
+
+
+def _key(key: Any, what: str) -> str:
+    if isinstance(key, str):
+        return key
+    raise UsageError(f"{what} has the key {_shown(key)}, expected keys that are texts")
+
+
+def _shown(value: object) -> str:
+    return " ".join(repr(value).split())[:60]
