@@ -22,6 +22,7 @@ def check(
     only: str | None = None,
     detail: bool = False,
     isolated: bool = False,
+    arithmetic: str = "auto",
 ) -> Report:
     """Check one certificate and say what came out.
 
@@ -33,6 +34,7 @@ def check(
     only : check just the obligations of this name (or pattern with `*`); never gives `verified`.
     detail : keep every obligation in `Report.obligations`.
     isolated : run in a process of its own, so that limits hold and a crash stays there.
+    arithmetic : "binary64" (with proved bounds), "arb", or "auto" for the first that decides.
 
     Bad input gives a report with the verdict `malformed`; nothing is raised for it.
 
@@ -40,7 +42,7 @@ def check(
     >>> check("no-such-file.yaml").verdict
     <Verdict.MALFORMED: 'malformed'>
     """
-    options = CheckOptions(limits, Path(root) if root is not None else None, only, detail)
+    options = CheckOptions(limits, Path(root) if root is not None else None, only, detail, arithmetic)
     if isinstance(certificate, Certificate):
         if isolated:
             raise UsageError("isolated=True needs the path of a certificate, not one that is loaded already")

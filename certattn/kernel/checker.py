@@ -52,6 +52,8 @@ class CheckOptions:
     def __post_init__(self) -> None:
         if self.root is not None and not self.root.is_dir():
             raise UsageError(f"root is {str(self.root)!r}, expected a folder")
+        if self.arithmetic not in ARITHMETICS:
+            raise UsageError(f"arithmetic is {self.arithmetic!r}, expected one of {', '.join(ARITHMETICS)}")
 
 
 def claim_of(certificate: Certificate) -> AnyClaim:

@@ -74,7 +74,8 @@ def _proof(report: Report) -> str:
         number = f"{proved} of {total} obligations proved"
     phases = ", ".join(f"{name} {seconds(spent)}" for name, spent in report.nanoseconds.items() if name != "total")
     total_time = seconds(report.nanoseconds.get("total", sum(report.nanoseconds.values())))
-    return f"{number}; {report.arithmetic}, {report.bits} bits; {total_time} ({phases})"
+    how = f"{report.arithmetic}, {report.bits} bits" if report.bits else "no arithmetic"
+    return f"{number}; {how}; {total_time} ({phases})"
 
 
 def _obligation(obligation: dict[str, object]) -> str:
