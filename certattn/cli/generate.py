@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any, cast
 
 import click
 
+from certattn.cli.options import arithmetic_option
 from certattn.kernel.document.tree import Plain, read_tree
 from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
@@ -53,7 +55,9 @@ A limit file holds what certificates write under given.limit, for example
 @click.option("--norm", type=click.Choice(["l2", "linf"]), default="l2", show_default=True)
 @click.option("--at-most", metavar="R", help="The bound to state; by default the tightest, rounded up to 6 digits.")
 @click.option("--per-query", is_flag=True, help="State a bound for each query too.")
-@click.option("--array", "names", multiple=True, metavar="FIELD=NAME", help="Name of an array in the file.")
+@click.option(
+    "--array", "names", multiple=True, metavar="FIELD=NAME", help="Name of an array in the file, or a .npy file."
+)
 @click.option(
     "--data",
     type=click.Choice(["auto", "copy", "reference"]),
@@ -62,16 +66,19 @@ A limit file holds what certificates write under given.limit, for example
     help="Copy the arrays beside the certificate, or refer to them where they are; "
     "auto refers if they lie in the certificate's folder.",
 )
+@arithmetic_option
 @note_option
 def output_deviation(source: Path, out: Path, limit: str, names: tuple[str, ...], **options: Any) -> None:
     """Bound the distance between a prompt's attention and its linear limit.
 
     HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
-    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`.
+    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a .npy file with the tokens.
+    A long run that was interrupted goes on where it was when the same command is given again.
     """
     with _blaming(Path(limit), "given.limit"):
         stated = "empirical" if limit == "empirical" else _mapping(Path(limit), out)
-        _generate("output-deviation", out, source=source, limit=stated, names=_pairs(names), **options)
+        said = {"said": _say_part} if sys.stderr.isatty() else {}
+        _generate("output-deviation", out, source=source, limit=stated, names=_pairs(names), **options, **said)
 
 
 _OPERATOR_EPILOG = """\b
@@ -106,6 +113,8 @@ def _generate(claim: str, out: Path, **inputs: Any) -> None:
     from certattn._api import generate as make
     from certattn.kernel.checker import claim_of
 
+    # Sums are shared between threads of our own: those of matrix products would only be in the way.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stderr.isatty():
         click.echo("computing proven bounds ...", err=True)
     certificate = make(claim, out, **inputs)
@@ -114,6 +123,12 @@ def _generate(claim: str, out: Path, **inputs: Any) -> None:
     click.echo("\n".join(paragraph(printable(made.statement(made.read(certificate)).words))))
     path = on_one_line(str(out))
     click.echo(f"now prove it: certattn check {shlex.quote(f'./{path}' if path.startswith('-') else path)}")
+
+
+def _say_part(done: int, parts: int, left: float) -> None:
+    """A line of progress in a long run."""
+    end = "\n" if done == parts else ""
+    click.echo(f"\r\x1b[K{done} of {parts} parts, about {left:.0f} s left{end}", err=True, nl=False, color=True)
 
 
 def _mapping(path: Path, out: Path) -> dict[str, Plain]:

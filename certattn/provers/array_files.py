@@ -1,4 +1,4 @@
-"""What .npz and .safetensors files hold, and their arrays as numpy sees them.
+"""What .npy, .npz and .safetensors files hold, and their arrays as numpy sees them.
 
 Only headers are read until an array is asked for, so that a large checkpoint costs no memory.
 """
@@ -39,9 +39,13 @@ class Header:
     plain: bool
 
 
+# The name of the one array of a .npy file, which has none.
+ONLY = ""
+
+
 @dataclass(frozen=True)
 class ArrayFile:
-    """A .npz or .safetensors file and the headers of its arrays by name."""
+    """An array file and the headers of its arrays by name; the array of a .npy file is called ONLY."""
 
     path: Path
     headers: Mapping[str, Header]
@@ -56,6 +60,8 @@ class ArrayFile:
                 if self.path.suffix == ".npz":
                     with zipfile.ZipFile(file) as archive, archive.open(f"{name}.npy") as stream:
                         return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+                if self.path.suffix == ".npy":
+                    return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
                 return _safetensors_array(file, name)
         except Exception as error:
             raise UsageError(f"{self.path}: the array {name!r} cannot be read ({error})") from None
@@ -63,9 +69,9 @@ class ArrayFile:
 
 def open_array_file(path: Path) -> ArrayFile:
     """What an array file holds. Raises UsageError for files that are none."""
-    kinds = {".npz": _npz_headers, ".safetensors": _safetensors_headers}
+    kinds = {".npy": _only_header, ".npz": _npz_headers, ".safetensors": _safetensors_headers}
     if path.suffix not in kinds:
-        raise UsageError(f"{path}: expected a .npz or .safetensors file with several arrays")
+        raise UsageError(f"{path}: expected a .npz or .safetensors file with several arrays, or a .npy file")
     try:
         with regular_file(path, follow_link=True) as file:
             return ArrayFile(path, kinds[path.suffix](file))
@@ -84,9 +90,17 @@ def _npz_headers(file: IO[bytes]) -> dict[str, Header]:
         return {name.removesuffix(".npy"): _npy_header(archive, name) for name in members}
 
 
+def _only_header(file: IO[bytes]) -> dict[str, Header]:
+    return {ONLY: _header(file)}
+
+
 def _npy_header(archive: zipfile.ZipFile, member: str) -> Header:
     with archive.open(member) as stream:
-        beginning = io.BytesIO(stream.read(_MOST_NPY_HEADER_BYTES))
+        return _header(stream)
+
+
+def _header(stream: IO[bytes]) -> Header:
+    beginning = io.BytesIO(stream.read(_MOST_NPY_HEADER_BYTES))
     version = np.lib.format.read_magic(beginning)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, by_columns, dtype = read(beginning)

@@ -17,7 +17,7 @@ from certattn.kernel.document.array_formats import DTYPES
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.provers.array_files import ArrayFile, Header
+from certattn.provers.array_files import ONLY, ArrayFile, Header
 from certattn.provers.output import write_file
 
 DATA_MODES = ("auto", "copy", "reference")
@@ -35,7 +35,7 @@ class InFile:
         return self.file.headers[self.name]
 
     def __str__(self) -> str:
-        return f"{self.file.path}: the array {self.name!r}"
+        return f"{self.file.path}: the array {self.name!r}" if self.name != ONLY else str(self.file.path)
 
 
 Source = InFile | np.ndarray[Any, Any]
@@ -122,7 +122,7 @@ def _reference(folder: Path, file: Path, digest: str, name: str, header: Header)
         raise UsageError(f"{path!r}: certificates refer to files with plain names only; rename it, or use --data copy")
     return {
         "file": path,
-        "array": name,
+        **({"array": name} if name != ONLY else {}),
         "sha256": digest,
         "dtype": header.dtype,
         "shape": [str(extent) for extent in header.shape],

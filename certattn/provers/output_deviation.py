@@ -6,32 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import NORMS, working_precision
+from certattn.kernel.arithmetic.balls import NORMS
 from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.checker import ARITHMETICS
 from certattn.kernel.claims.output_deviation import CLAIM, Problem
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.quoting import listed
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, placed
+from certattn.provers.array_inputs import placed
+from certattn.provers.deviation_search import BITS, DIGITS, arb_bounds, upper_bounds
 from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.long_runs import Said
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.rounding import round_up, upper_rational
-
-DIGITS = 6
-# Every obligation gets slack of at least this many bits at the precision of the first try.
-_BITS = (64, 128, 256, 512, 1024)
-
-KEY_VALUE = ("keys", "values", "queries")
-TOKENS = ("tokens", "queries")
-BILINEAR = ("tokens", "U", "queries")
-# The arrays of each form of a prompt: those it needs, and those it may have.
-FORMS = ((KEY_VALUE, ()), (TOKENS, ("K", "Q", "V")), (BILINEAR, ("V",)))
+from certattn.provers.prompt_sources import prompt_sources
+from certattn.provers.rounding import round_up
 
 
 def generate(
@@ -47,6 +38,8 @@ def generate(
     per_query: bool = False,
     data: str = "auto",
     note: str = "",
+    arithmetic: str = "auto",
+    said: Said = lambda done, parts, left: None,
     **arrays: Any,
 ) -> Certificate:
     """Write a certificate of `output-deviation` to `out` and return it.
@@ -56,7 +49,8 @@ def generate(
     source : .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k),
         or `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
     arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"keys": "attn.k"}.
+        A .npy file holds the tokens.
+    names : names in the file that differ, as {"keys": "attn.k"}, or .npy files, as {"keys": "k.npy"}.
     scale : factor of the scores, an exact number such as "1/sqrt(32)".
     query_rows : "first:stop", the queries that are meant; all of them by default.
     limit : "empirical", or a mapping as certificates write it under `given.limit`.
@@ -65,6 +59,8 @@ def generate(
     per_query : also state a bound for each query.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
+    arithmetic : "binary64", "arb", or "auto" for the fastest that settles the digits.
+    said : called during long runs with the parts that are done, of how many, and the seconds left.
 
     An exact number, for `scale`, `at_most` and in `limit`, is a text as certificates write it, int,
     Fraction, Decimal or flint's fmpq. Raises UsageError, MalformedError, and NotProvedError if
@@ -78,16 +74,42 @@ def generate(
     rows = exact_text(query_rows, "query_rows") if query_rows is not None else None
     bound = exact_text(at_most, "at_most") if at_most is not None else None
     line = exact_text(note, "note")
+    if arithmetic not in ARITHMETICS:
+        raise UsageError(f"arithmetic is {arithmetic!r}, expected one of {', '.join(ARITHMETICS)}")
     require_place(out, [Path(source)] if source is not None else [])
-    sources = _sources(source, names or {}, arrays)
+    sources = prompt_sources(source, names or {}, arrays)
     with not_yet_written(out), placed(out, sources, data) as references:
         if rows is not None:
             references["queries"]["rows"] = rows
-        return _write(out, {**references, **stated}, norm, bound, per_query, line)
+        return _write(out, {**references, **stated}, norm, bound, per_query, line, arithmetic, said)
+
+
+def _require_within(problem: Problem, bounds: list[fmpq], at_most: fmpq, arithmetic: str) -> int:
+    """The bits it takes to prove a stated bound. Raises NotProvedError where it is too small."""
+    over, bits = [row for row, bound in enumerate(bounds) if bound > at_most], 0
+    if over and arithmetic != "binary64":
+        # The balls of binary64 may only be too wide.
+        sharper, bits = arb_bounds(problem, over)
+        for row, bound in zip(over, sharper, strict=True):
+            bounds[row] = min(bounds[row], bound)
+    if max(bounds) > at_most:
+        worst = bounds.index(max(bounds))
+        found = arb(max(bounds)).str(10, radius=False)
+        raise NotProvedError(
+            f"at_most {format_rational(at_most)} is too small: query {worst} deviates by about {found}"
+        )
+    return bits
 
 
 def _write(
-    out: Path, given: dict[str, Plain], norm: str, at_most: str | None, per_query: bool, note: str
+    out: Path,
+    given: dict[str, Plain],
+    norm: str,
+    at_most: str | None,
+    per_query: bool,
+    note: str,
+    arithmetic: str,
+    said: Said,
 ) -> Certificate:
     """Enclose the deviations, state the bounds, write the file."""
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
@@ -96,83 +118,15 @@ def _write(
         "asserts": {"deviation": {"norm": norm, "at_most": "0" if at_most is None else at_most}},
     }
     problem = CLAIM.read(loads(to_text(draft), out))
-    bounds, bits = _upper_bounds(problem)
+    bounds, bits = upper_bounds(problem, out, to_text(draft), arithmetic, said)
     asserts: dict[str, Plain] = {"norm": norm}
     asserts["at_most"] = format_rational(round_up(max(bounds), DIGITS)) if at_most is None else at_most
-    if at_most is not None and problem.bounds.at_most is not None and max(bounds) > problem.bounds.at_most:
-        worst = bounds.index(max(bounds))
-        found = arb(max(bounds)).str(10, radius=False)
-        raise NotProvedError(f"at_most {at_most} is too small: query {worst} deviates by about {found}")
+    if at_most is not None and problem.bounds.at_most is not None:
+        bits = max(bits, _require_within(problem, bounds, problem.bounds.at_most, arithmetic))
     if per_query:
         asserts["per_query"] = {"at_most": [format_rational(round_up(bound, DIGITS)) for bound in bounds]}
     certificate["asserts"] = {"deviation": asserts}
-    if bits != _BITS[0]:
+    if bits != BITS[0]:
         certificate["witness"] = {"bits": str(bits)}
     certificate["provenance"] = provenance(note)
     return write_certificate(certificate, CLAIM, out)
-
-
-def _upper_bounds(problem: Problem) -> tuple[list[fmpq], int]:
-    """An upper bound of each query's deviation, sharp to the digits that are printed."""
-    rows = range(problem.count)
-    for bits in _BITS:
-        with working_precision(bits):
-            deviations = problem.deviations(rows)
-            if all(_sharp(deviation) for deviation in deviations):
-                break
-    return [upper_rational(deviation) for deviation in deviations], bits
-
-
-def _sharp(deviation: arb) -> bool:
-    """Whether the ball's radius is far below the printed digits, or the deviation is about nothing."""
-    return deviation.is_finite() and (deviation.rel_accuracy_bits() > 4 * DIGITS or deviation < arb(2) ** -200)
-
-
-def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
-    """The arrays of one form of a prompt, by field. Raises UsageError where none is whole, or several are."""
-    known = tuple(dict.fromkeys(field for needed, optional in FORMS for field in needed + optional))
-    unknown = (set(arrays) | set(names)) - set(known)
-    if unknown:
-        raise UsageError(f"unknown arrays {listed(sorted(unknown))}; expected {', '.join(known)}")
-    found: dict[str, Source] = {}
-    holds = "no file was given"
-    if source is not None:
-        file = open_array_file(Path(source))
-        holds = f"{source} holds {file.listed()}"
-        for field in known:
-            name = names.get(field, field)
-            if name in file.headers:
-                found[field] = InFile(file, name)
-            elif field in names:
-                raise UsageError(f"{source}: no array {name!r}; it holds {file.listed()}")
-    found.update({field: _array(field, array) for field, array in arrays.items()})
-    whole = [[f for f in needed + optional if f in found] for needed, optional in FORMS if set(needed) <= set(found)]
-    expected = f"expected arrays {', '.join(KEY_VALUE)}, or {', '.join(TOKENS)} with K, Q, V or U, V"
-    if not whole:
-        raise UsageError(f"{expected}; {holds}. Arrays of other names: --array keys=NAME")
-    # What was named is meant; of the forms that have it, the one that leaves nothing out that another takes.
-    named = set(arrays) | set(names)
-    meant = [fields for fields in whole if named <= set(fields)]
-    if not meant:
-        raise UsageError(f"the arrays {listed(sorted(named))} do not go together; {expected}")
-    fullest = [fields for fields in meant if not any(set(fields) < set(other) for other in meant)]
-    if len(fullest) > 1:
-        several = " or of ".join(", ".join(fields) for fields in fullest)
-        own = next(field for field in fullest[0] if field not in fullest[1])
-        raise UsageError(
-            f"{holds}: a prompt of {several}? Say so with an array that only one of them has, such as "
-            f"--array {own}={own}, or take what is not meant out of the file (U replaces K and Q)"
-        )
-    return {field: found[field] for field in fullest[0]}
-
-
-def _array(field: str, array: Any) -> np.ndarray[Any, Any]:
-    """An array that was passed from Python. Raises UsageError for what would not be all of it."""
-    if isinstance(array, np.ma.MaskedArray):
-        raise UsageError(
-            f"{field} is a masked array, whose mask a certificate cannot hold; pass what is meant, unmasked"
-        )
-    try:
-        return np.asarray(array)
-    except ValueError as error:
-        raise UsageError(f"{field} is no array ({error})") from None

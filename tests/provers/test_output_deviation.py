@@ -403,7 +403,7 @@ def test_bad_places_are_refused_before_any_work(tmp_path: Path, head: Path, monk
     def never(*_: object) -> NoReturn:
         raise AssertionError("work was done")
 
-    monkeypatch.setattr("certattn.provers.output_deviation._sources", never)
+    monkeypatch.setattr("certattn.provers.output_deviation.prompt_sources", never)
     (tmp_path / "folder.yaml").mkdir()
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "link.yaml").symlink_to(head)
@@ -464,7 +464,7 @@ def test_a_failing_disk_leaves_nothing_behind(
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize("moment", ["_upper_bounds", "write_certificate"])
+@pytest.mark.parametrize("moment", ["upper_bounds", "write_certificate"])
 def test_an_interruption_leaves_nothing_behind(
     tmp_path: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:

@@ -1,0 +1,105 @@
+"""Upper bounds of the deviations of listed queries, sharp to the digits that are stated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.claims.output_deviation import CLAIM, Problem
+from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.provers.long_runs import Said, in_parts, notes_beside
+from certattn.provers.rounding import round_up, upper_rational
+
+DIGITS = 6
+# Every obligation gets slack of at least this many bits at the precision of the first try.
+BITS = (64, 128, 256, 512, 1024)
+# Products of queries, tokens and columns in one part of a long run: some minutes of work.
+_PART = 2**38
+# Numbers of a prompt that Arb can hold in memory.
+_MOST_FOR_ARB = 2**25
+
+
+def upper_bounds(
+    problem: Problem, out: Path, task: str, arithmetic: str, said: Said = lambda done, parts, left: None
+) -> tuple[list[fmpq], int]:
+    """An upper bound for each query, and the bits of Arb's precision that it takes to prove them.
+
+    Work that takes long is done in parts and noted beside `out`: begun again with the same `task`, it
+    goes on where it was.
+    """
+    prompt = problem.prompt
+    columns = prompt.inputs[0].shape[1] + prompt.output_dimension
+    size = max(1, _PART // (prompt.length * columns))
+    rows = range(problem.count)
+    if size >= len(rows):
+        return _bounds(problem, rows, arithmetic)
+    with notes_beside(out, f"{task}\n{arithmetic}") as notes:
+
+        def work(part: Sequence[int]) -> list[str]:
+            bounds, bits = _bounds(problem, part, arithmetic)
+            return [f"{bits} {bound}" for bound in bounds]
+
+        found = [line.split() for line in in_parts(rows, size, work, notes, said)]
+    return [fmpq(*map(int, bound.split("/"))) for _, bound in found], max(int(bits) for bits, _ in found)
+
+
+def _bounds(problem: Problem, rows: Sequence[int], arithmetic: str) -> tuple[list[fmpq], int]:
+    """Upper bounds: by binary64 where its balls settle the digits, by Arb for the rest."""
+    found: dict[int, fmpq] = {}
+    if arithmetic != "arb" and CLAIM.tiers(problem):
+        try:
+            found = _binary64_bounds(problem, rows, every=arithmetic == "binary64" or not _within_arb(problem))
+        except Binary64Error:
+            if arithmetic == "binary64":
+                raise
+    elif arithmetic == "binary64":
+        raise UsageError("binary64 needs a prompt in array files whose numbers are doubles")
+    rest = [row for row in rows if row not in found]
+    bits = BITS[0]
+    if rest:
+        bounds, bits = arb_bounds(problem, rest)
+        found |= zip(rest, bounds, strict=True)
+    return [found[row] for row in rows], bits
+
+
+def _binary64_bounds(problem: Problem, rows: Sequence[int], *, every: bool) -> dict[int, fmpq]:
+    """Upper bounds from binary64, of every row or of those whose stated digits do not depend on the radius."""
+    # Imported where there are arrays to compute with.
+    from certattn.kernel.claims.deviation_binary64 import deviations
+
+    found = {}
+    for row, ball in zip(rows, deviations(problem, rows), strict=True):
+        if every or _is_settled(ball):
+            found[row] = upper_rational(ball)
+    return found
+
+
+def _is_settled(ball: arb) -> bool:
+    if ball.is_finite() is not True or (ball > 0) is not True:
+        return False
+    lowest = -upper_rational(-ball)
+    return lowest > 0 and round_up(lowest, DIGITS) == round_up(upper_rational(ball), DIGITS)
+
+
+def _within_arb(problem: Problem) -> bool:
+    """Whether Arb can hold the prompt."""
+    prompt = problem.prompt
+    return prompt.length * (prompt.inputs[0].shape[1] + prompt.output_dimension) <= _MOST_FOR_ARB
+
+
+def arb_bounds(problem: Problem, rows: Sequence[int]) -> tuple[list[fmpq], int]:
+    """Upper bounds by Arb at the first precision that is sharp, and that precision."""
+    for bits in BITS:
+        with working_precision(bits):
+            deviations = problem.deviations(rows)
+            if all(map(sharp, deviations)):
+                break
+    return [upper_rational(deviation) for deviation in deviations], bits
+
+
+def sharp(deviation: arb) -> bool:
+    """Whether the ball's radius is far below the printed digits, or the deviation is about nothing."""
+    return deviation.is_finite() and (deviation.rel_accuracy_bits() > 4 * DIGITS or deviation < arb(2) ** -200)

@@ -1,0 +1,90 @@
+"""The arrays of a prompt, by field: from a file, from several, or from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certattn.kernel.document.quoting import listed
+from certattn.kernel.errors import UsageError
+from certattn.provers.array_files import ONLY, ArrayFile, open_array_file
+from certattn.provers.array_inputs import InFile, Source
+
+KEY_VALUE = ("keys", "values", "queries")
+TOKENS = ("tokens", "queries")
+BILINEAR = ("tokens", "U", "queries")
+# The arrays of each form of a prompt: those it needs, and those it may have.
+FORMS = ((KEY_VALUE, ()), (TOKENS, ("K", "Q", "V")), (BILINEAR, ("V",)))
+
+
+def prompt_sources(
+    source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], *, queries: bool = True
+) -> dict[str, Source]:
+    """The arrays of one form of a prompt, by field. Raises UsageError where none is whole, or several are.
+
+    source: a file with arrays of the fields' names, or of those in `names`; a .npy file holds the
+    tokens. A name that ends in .npy is that of a file of its own. Without `queries` the form needs none.
+    """
+    forms = [(tuple(f for f in needed if queries or f != "queries"), optional) for needed, optional in FORMS]
+    known = tuple(dict.fromkeys(field for needed, optional in FORMS for field in needed + optional))
+    unknown = (set(arrays) | set(names)) - set(known)
+    if unknown:
+        raise UsageError(f"unknown arrays {listed(sorted(unknown))}; expected {', '.join(known)}")
+    found: dict[str, Source] = {}
+    holds = "no file was given"
+    if source is not None:
+        file = open_array_file(Path(source))
+        holds = f"{source} holds {'the tokens' if ONLY in file.headers else file.listed()}"
+        found |= _in_file(file, {field: names.get(field, field) for field in known}, set(names))
+    found |= {field: InFile(open_array_file(Path(name)), ONLY) for field, name in names.items() if _is_file(name)}
+    found.update({field: _array(field, array) for field, array in arrays.items()})
+    whole = [[f for f in needed + optional if f in found] for needed, optional in forms if set(needed) <= set(found)]
+    expected = f"expected arrays {', '.join(KEY_VALUE)}, or {', '.join(TOKENS)} with K, Q, V or U, V"
+    if not whole:
+        raise UsageError(f"{expected}; {holds}. Arrays of other names: --array keys=NAME")
+    # What was named is meant; of the forms that have it, the one that leaves nothing out that another takes.
+    named = set(arrays) | set(names)
+    meant = [fields for fields in whole if named <= set(fields)]
+    if not meant:
+        raise UsageError(f"the arrays {listed(sorted(named))} do not go together; {expected}")
+    fullest = [fields for fields in meant if not any(set(fields) < set(other) for other in meant)]
+    if len(fullest) > 1:
+        several = " or of ".join(", ".join(fields) for fields in fullest)
+        own = next(field for field in fullest[0] if field not in fullest[1])
+        raise UsageError(
+            f"{holds}: a prompt of {several}? Say so with an array that only one of them has, such as "
+            f"--array {own}={own}, or take what is not meant out of the file (U replaces K and Q)"
+        )
+    return {field: found[field] for field in fullest[0]}
+
+
+def _in_file(file: ArrayFile, names: Mapping[str, str], named: set[str]) -> dict[str, Source]:
+    """The arrays of those names, by field. Raises UsageError where one that was named is not there."""
+    if ONLY in file.headers:
+        return {"tokens": InFile(file, ONLY)}
+    found: dict[str, Source] = {}
+    for field, name in names.items():
+        if name in file.headers:
+            found[field] = InFile(file, name)
+        elif field in named and not _is_file(name):
+            raise UsageError(f"{file.path}: no array {name!r}; it holds {file.listed()}")
+    return found
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(".npy")
+
+
+def _array(field: str, array: Any) -> np.ndarray[Any, Any]:
+    """An array that was passed from Python. Raises UsageError for what would not be all of it."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise UsageError(
+            f"{field} is a masked array, whose mask a certificate cannot hold; pass what is meant, unmasked"
+        )
+    try:
+        return np.asarray(array)
+    except ValueError as error:
+        raise UsageError(f"{field} is no array ({error})") from None
