@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.claims import infinite_prompt_operator, output_deviation
+from certattn.kernel.claims import binary64_exponential, infinite_prompt_operator, output_deviation
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
 from certattn.kernel.errors import MalformedError
@@ -21,6 +21,7 @@ from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.verdict import Obligation, Outcome, Part, Report, Verdict, verdict_of
 
 CLAIMS: Mapping[str, AnyClaim] = {
+    "binary64-exponential": binary64_exponential.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
 }

@@ -239,7 +239,8 @@ class Record(Kind[Values]):
         return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
 
     def _names(self) -> str:
-        return ", ".join(name if field.required else f"{name} (optional)" for name, field in self.fields.items())
+        names = (name if field.required else f"{name} (optional)" for name, field in self.fields.items())
+        return ", ".join(names) or "(none)"
 
 
 @dataclass(frozen=True)
