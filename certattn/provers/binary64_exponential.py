@@ -20,6 +20,7 @@ from certattn.kernel.arithmetic.binary64.exponential_bound import (
     Exponential,
     own_exponential,
     relative_error_bound,
+    table_errors,
 )
 from certattn.kernel.arithmetic.binary64.exponential_value import relative_error_at
 from certattn.kernel.arithmetic.reals import format_rational
@@ -100,10 +101,8 @@ def _worst(function: Exponential) -> tuple[fmpq, fmpq]:
 
 def _candidates(function: Exponential) -> Floats:
     """Scores around the entries of the table with the largest errors."""
-    step = arb(2).log() / SIZE
-    entries = zip(range(SIZE), function.table.row(0), strict=True)
-    errors = {j: abs(entry / (j * step).exp() - 1).mid() for j, entry in entries}
-    worst = sorted(errors, key=errors.__getitem__, reverse=True)[:_ENTRIES]
+    errors = [error.mid() for error in table_errors(function.table)]
+    worst = sorted(range(SIZE), key=errors.__getitem__, reverse=True)[:_ENTRIES]
     around = (np.arange(_STEPS) + 0.5) / _STEPS - 0.5
     return np.concatenate([(j + around) * (L1 + L2) for j in worst])
 

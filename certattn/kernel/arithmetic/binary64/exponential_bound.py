@@ -103,7 +103,9 @@ def relative_error_bound(function: Exponential) -> arb:
     growth = residual.size.exp()
     # |P - (e^r* - 1)|, r* the exact residual: approximation, rounding, and r instead of r*.
     off = _approximation_error(function, residual.size) + cubic.error + residual.error * growth
-    tau = _table_error(function.table)
+    tau = arb(0)
+    for error in table_errors(function.table):
+        tau = tau.max(error)
     _require(tau < fmpq(1, 8), "the table is near 2^(j / 2048)")
     # T + fl(T P), relative to 2^(j / SIZE) e^r*; 8 tiny covers an underflow of T P, as T >= 1/2.
     assembled = (1 + tau) * (1 + (off + cubic.size * _UNIT + 8 * _TINY) * growth) - 1
@@ -192,15 +194,15 @@ def _cubic(function: Exponential, residual: _Computed) -> _Computed:
     return inner.times(r).plus(_exactly(arb(1))).times(r)
 
 
-def _table_error(table: ExactMatrix) -> arb:
-    """max |T_j / 2^(j / SIZE) - 1|."""
+def table_errors(table: ExactMatrix) -> list[arb]:
+    """|T_j / 2^(j / SIZE) - 1| for every j."""
     entries = (arb_mat(table.numerators) * (arb(1) / table.denominator)).entries()
     step = (-arb(2).log() / SIZE).exp()
-    power, worst = arb(1), arb(0)
+    power, errors = arb(1), []
     for entry in entries:
-        worst = worst.max(abs(entry * power - 1))
+        errors.append(abs(entry * power - 1))
         power *= step
-    return worst
+    return errors
 
 
 def _require(condition: bool, words: str) -> None:

@@ -11,10 +11,12 @@ from collections.abc import Callable
 from flint import arb, fmpq, fmpz
 
 from certattn.kernel.arithmetic.binary64.exact_rounding import is_binary64, to_nearest
-from certattn.kernel.arithmetic.binary64.exponential_bound import REACH, SIZE, Exponential
+from certattn.kernel.arithmetic.binary64.exponential_bound import REACH, SIZE, Exponential, table_errors
 
-# Entries of the table, the worst ones, whose neighbourhood is tried.
+_LN2_BELOW, _LN2_ABOVE = fmpq(6931471, 10**7), fmpq(6931472, 10**7)
+# The worst entries of the table, and where around them errors are tried, in steps of the table.
 _WORST_ENTRIES = 4
+_AROUND = tuple(fmpq(i, 16) for i in (-7, -5, -3, -1, 0, 1, 3, 5, 7))
 
 
 class _NoValueError(ArithmeticError):
@@ -31,10 +33,10 @@ def relative_error_at(function: Exponential, score: fmpq, tail: fmpq) -> arb | N
     except _NoValueError:
         return None
     shift = k // SIZE
-    exponent = score - shift * arb(2).log()
-    if (abs(exponent) <= REACH * arb(2).log()) is not True:
+    # |score - K ln 2| <= REACH ln 2 from decimals of ln 2, so that no precision is too low to see it.
+    if abs(score - shift * _LN2_BELOW) + abs(shift) * (_LN2_ABOVE - _LN2_BELOW) > REACH * _LN2_BELOW:
         return None
-    error: arb = abs(result / (exponent + tail).exp() - 1)
+    error: arb = abs(result / (score + tail - shift * arb(2).log()).exp() - 1)
     return error
 
 
@@ -67,7 +69,7 @@ def scores_to_try(function: Exponential) -> list[fmpq]:
     """Scores at which wrong constants show: small and large ones, ends of the reduced range, bad entries."""
     step = arb(2).log() / SIZE
     last = (function.score_limit / step).floor().unique_fmpz()
-    wanted = [j * step for j in _worst_entries(function)]
+    wanted = [(j + offset) * step for j in _worst_entries(function) for offset in _AROUND]
     wanted += [(k + fmpq(1, 2)) * step for k in (0, -1, 1 - last, last - 2)] if last is not None else []
     scores = [fmpq(0), fmpq(1, 2**1074), -function.score_limit, function.score_limit]
     scores += [_of_ball(score) for score in wanted]
@@ -85,8 +87,7 @@ def tails_to_try(function: Exponential) -> list[fmpq]:
 
 def _worst_entries(function: Exponential) -> list[int]:
     """The entries of the table that are furthest from 2^(j / SIZE), as far as the working precision shows."""
-    step = arb(2).log() / SIZE
-    errors = [abs(entry / (j * step).exp() - 1).mid() for j, entry in enumerate(function.table.row(0))]
+    errors = [error.mid() for error in table_errors(function.table)]
     return sorted(range(SIZE), key=errors.__getitem__, reverse=True)[:_WORST_ENTRIES]
 
 

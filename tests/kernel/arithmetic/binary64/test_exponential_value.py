@@ -79,7 +79,7 @@ def test_the_scores_to_try_are_scores() -> None:
             found = scores_to_try(function)
             assert 0 in found
             assert all(is_binary64(score) and abs(score) <= limit for score in found)
-        assert len(scores_to_try(OWN)) == 12
+        assert len(scores_to_try(OWN)) == 44
 
 
 def test_the_tails_to_try_are_tails() -> None:
