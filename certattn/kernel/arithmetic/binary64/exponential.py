@@ -18,7 +18,7 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.binary64.exponential_bound import LOG2, SIZE
+from certattn.kernel.arithmetic.binary64.exponential_bound import LOG2, MAGIC, SIZE
 
 Floats = NDArray[np.float64]
 
@@ -33,8 +33,6 @@ INVERSE = float.fromhex("0x1.71547652b82fep+11")
 # e^r = 1 + r + C2 r^2 + C3 r^3 + ...: 1/2 and 1/6, moved so that the error oscillates.
 C2 = float.fromhex("0x1.000000087db8cp-1")
 C3 = float.fromhex("0x1.5555555c204f8p-3")
-# Numbers near MAGIC are 1 apart: adding it rounds to an integer, which then stands in the low bits.
-MAGIC = float.fromhex("0x1.8p+52")
 
 _INDEX = np.uint64(SIZE - 1)
 _SHIFT = np.uint64(52 - LOG2)

@@ -29,6 +29,8 @@ from certattn.kernel.errors import BoundNotProvedError
 LOG2 = 11
 SIZE = 2**LOG2
 REACH = 1010
+# Doubles near MAGIC are 1 apart: adding it rounds to an integer, which then stands in the low bits.
+MAGIC = 3 * 2**51
 
 # At 128 bits the proof itself loses about 2^-110, relative to a bound of 2^-52.
 PROOF_BITS = 128
@@ -153,7 +155,7 @@ def _reduce(function: Exponential) -> _Computed:
     largest = scores + drift + fmpq(1, 2)
     # Then t lies in [2^52, 2^53], where doubles are the integers: k is an integer nearest to t1.
     shift = SIZE * (function.score_limit / arb(2).log() + REACH)
-    _require(largest + shift + 1 < 2**51, "t is between 2^52 and 2^53")
+    _require(largest + shift + 1 < min(MAGIC - 2**52, 2**53 - MAGIC), "t is between 2^52 and 2^53")
     radius = step * (fmpq(1, 2) + drift)
     # k L1 is exact, and so is s - k L1: a multiple of 2^-65 that is at most 2^-12. For k = 0 there is
     # nothing to show; otherwise |s| >= L (1/2 - drift) >= 2^-13, so that s is a multiple of 2^-65.
