@@ -25,6 +25,9 @@ def tool() -> Callable[[str], ModuleType]:
         spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
+        # Scripts import each other, as they do when they are run.
+        if str(ROOT / "tools") not in sys.path:
+            sys.path.append(str(ROOT / "tools"))
         module = importlib.util.module_from_spec(spec)
         # Dataclasses look their module up by name while it is being executed.
         sys.modules[name] = module

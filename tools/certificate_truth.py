@@ -21,6 +21,7 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
+import exponential_truth
 import numpy as np
 from mpmath import mp, mpf
 
@@ -74,6 +75,8 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         return _both(_operator_comparisons(certificate["given"], certificate["asserts"], witness, folder))
     if claim == "output-deviation":
         return _both(_deviation_comparisons(certificate["given"], certificate["asserts"], witness, folder))
+    if claim == "binary64-exponential":
+        return _exponential(certificate["given"], certificate["asserts"], witness, folder)
     raise NotAStatement(f"the claim {claim!r}")
 
 
@@ -109,7 +112,7 @@ def _decide(comparison: Comparison) -> Judgement:
     return Judgement(Truth.EQUAL, 0.0, comparison.name)
 
 
-# -- the two claims
+# -- the claims
 
 
 def _operator_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> list[Comparison]:
@@ -160,6 +163,77 @@ def _operator_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) 
 
             comparisons.append(Comparison(f"values[{index}]", distance, radius))
     return comparisons
+
+
+def _exponential(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """True or false where the errors that are found, and a textbook bound, say so; `EQUAL` in between."""
+    _record(given, "given", {"constants", "table", "scores_up_to"}, {"tail_up_to"})
+    _record(asserts, "asserts", {"relative_error"}, {"used_by"})
+    _record(witness, "witness", set())
+    names = ("L1", "L2", "inverse", "C2", "C3")
+    _record(given["constants"], "constants", set(names))
+    constants = [_double(_number(given["constants"][name])) for name in names]
+    table = tuple(_double(entry) for entry in _vector(given["table"], folder))
+    _require(len(table) == exponential_truth.SIZE, "another number of entries")
+    scores, tail = _number(given["scores_up_to"]), Fraction(0)
+    _require(scores > 0, "no scores")
+    if "tail_up_to" in given:
+        tail = _number(given["tail_up_to"])
+        _require(tail > 0, "no tail")
+    function = exponential_truth.Function(*constants, table, scores, tail)
+    stated = asserts["relative_error"]
+    _record(stated, "relative_error", set(), {"at_most", "at"})
+    _require(len(stated) > 0, "nothing is stated")
+    found: list[Judgement] = []
+    at: list[float] = []
+    if "at" in stated:
+        _record(stated["at"], "at", {"score", "at_least"})
+        score, least = _number(stated["at"]["score"]), _number(stated["at"]["at_least"])
+        _require(least >= 0 and abs(score) <= scores, "at")
+        at = [_double(score)]
+        error = exponential_truth.error_at(function, *at)
+        found.append(_in_order("at", (_precise(least), _precise(least), error, error)))
+    if "at_most" in stated:
+        bound = _number(stated["at_most"])
+        _require(bound >= 0, "a negative bound")
+        low = exponential_truth.largest_error_found(function, at)
+        high = exponential_truth.largest_error_possible(function)
+        found.append(_in_order("at_most", (low, high, _precise(bound), _precise(bound))))
+    if "used_by" in asserts:
+        _require(asserts["used_by"] == "kernel", "used by another")
+        own = tuple(constants) == exponential_truth.own_constants() and table == exponential_truth.own_table()
+        own = own and scores >= exponential_truth.OWN_SCORES and (tail == 0 or tail >= exponential_truth.OWN_TAIL)
+        found.append(Judgement(Truth.TRUE if own else Truth.FALSE, 1.0, "used_by"))
+    for truth in (Truth.FALSE, Truth.EQUAL):
+        for judgement in found:
+            if judgement.truth is truth:
+                return judgement
+    return min(found, key=lambda judgement: judgement.slack)
+
+
+def _in_order(name: str, ends: tuple[mpf, mpf, mpf, mpf]) -> Judgement:
+    """Whether what lies between the first two ends is at most what lies between the last two."""
+    low, high, least, most = ends
+    # Numbers of 60 digits: what agrees to 30 is equal.
+    with mp.workdps(60):
+        if high < least * (1 - mpf(10) ** -30) or high == least == 0:
+            return Judgement(Truth.TRUE, float(1 - high / least) if least else 0.0, name)
+        return Judgement(Truth.FALSE if low > most * (1 + mpf(10) ** -30) else Truth.EQUAL, 0.0, name)
+
+
+def _precise(value: Fraction) -> mpf:
+    with mp.workdps(60):
+        return _real(value)
+
+
+def _double(value: Fraction) -> float:
+    """A number that a double holds exactly."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        raise NotAStatement("a number beyond all doubles") from None
+    _require(Fraction(nearest) == value, "a number that is no double")
+    return nearest
 
 
 def _pushforward(

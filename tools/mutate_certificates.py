@@ -121,7 +121,7 @@ _FAMILIES = (
     ("l2", "linf", "l1"),
     ("empirical", "affine", "law"),
     ("gaussian", "rademacher", "box", "atoms", "mixture"),
-    ("infinite-prompt-operator", "output-deviation"),
+    ("infinite-prompt-operator", "output-deviation", "binary64-exponential"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -132,6 +132,10 @@ _SIBLINGS = (
     ("matrix", "covariance"),
     ("operator", "pushforward", "values"),
     ("weight", "radius", "scale", "at_most"),
+    ("L1", "L2", "inverse", "C2", "C3"),
+    ("at", "at_most", "at_least", "score"),
+    ("scores_up_to", "tail_up_to"),
+    ("constants", "table"),
 )
 _TINY = Fraction(1, 10**20)
 
@@ -195,6 +199,9 @@ def _number_changes(text: str, value: Fraction) -> list[str]:
 def number(text: str) -> Fraction | None:
     if re.fullmatch(r"-?[0-9]+(/[1-9][0-9]*|(\.[0-9]+)?([eE][+-]?[0-9]+)?)", text, re.ASCII):
         return Fraction(text)
+    if match := re.fullmatch(r"(-?)0x([0-9a-f]+)(?:\.([0-9a-f]+))?p([+-]?[0-9]+)", text, re.ASCII):
+        sign, whole, places, exponent = match[1], match[2], match[3] or "", int(match[4])
+        return Fraction(int(sign + whole + places, 16)) * Fraction(2) ** (exponent - 4 * len(places))
     return None
 
 

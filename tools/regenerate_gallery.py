@@ -23,6 +23,7 @@ import numpy as np
 import certattn
 
 GALLERY = Path(__file__).resolve().parent.parent / "certificates"
+SUFFIXES = (".yaml", ".npz", ".npy")
 HEAD = "certificate of layer {} head {} of all-MiniLM-L6-v2 on the first 512 tokens of the GNU GPL version 3: {}"
 
 Given = dict[str, Any]
@@ -153,7 +154,16 @@ def write_deviations(folder: Path) -> None:
         )
 
 
+def write_exponentials(folder: Path) -> None:
+    for name, tail, note in (
+        ("exponential", False, "the exponential of the checker's fast arithmetic"),
+        ("exponential-with-tail", True, "the same with a tail, for scores in two parts"),
+    ):
+        certattn.generate("binary64-exponential", folder / f"{name}.yaml", tail=tail, note=note)
+
+
 FAMILIES: dict[str, Callable[[Path], None]] = {
+    "binary64-exponential": write_exponentials,
     "infinite-prompt-operator": write_operators,
     "output-deviation": write_deviations,
 }
@@ -168,7 +178,7 @@ def differences(gallery: Path) -> list[str]:
             if (gallery / family / "data").is_dir():
                 shutil.copytree(gallery / family / "data", fresh / family / "data")
             write(fresh / family)
-        names = {p.relative_to(g) for g in (gallery, fresh) for p in g.rglob("*") if p.suffix in (".yaml", ".npz")}
+        names = {p.relative_to(g) for g in (gallery, fresh) for p in g.rglob("*") if p.suffix in SUFFIXES}
         return sorted(str(name) for name in names if _bytes(gallery / name) != _bytes(fresh / name))
 
 

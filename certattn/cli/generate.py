@@ -109,6 +109,26 @@ def infinite_prompt_operator(law: Path, out: Path, queries: tuple[str, ...], rad
         _generate("infinite-prompt-operator", out, given=_mapping(law, out), queries=points, radius=radius, note=note)
 
 
+_EXPONENTIAL_EPILOG = """\b
+Examples:
+  certattn generate binary64-exponential -o exponential.yaml
+  certattn generate binary64-exponential --tail -o exponential-with-tail.yaml
+"""
+
+
+@generate.command("binary64-exponential", epilog=_EXPONENTIAL_EPILOG)
+@out_option
+@click.option("--tail", is_flag=True, help="State the bound for the form that adds a tail to the reduced argument.")
+@click.option("--at-most", metavar="R", help="The bound to state; by default what is proved, rounded up to 6 digits.")
+@note_option
+def binary64_exponential(out: Path, **options: Any) -> None:
+    """State how exact the kernel's exponential in binary64 is.
+
+    The table of the exponential is written beside the certificate, as exponential-table.npy.
+    """
+    _generate("binary64-exponential", out, **options)
+
+
 def _generate(claim: str, out: Path, **inputs: Any) -> None:
     from certattn._api import generate as make
     from certattn.kernel.checker import claim_of

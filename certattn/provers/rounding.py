@@ -15,6 +15,11 @@ def upper_rational(value: arb) -> fmpq:
     return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 
+def lower_rational(value: arb) -> fmpq:
+    """An exact lower bound of a ball. Raises NotProvedError for an unbounded one."""
+    return -upper_rational(-value)
+
+
 def round_up(value: fmpq, digits: int) -> fmpq:
     """The smallest decimal of so many significant digits that is >= value >= 0."""
     if value == 0:
@@ -22,6 +27,14 @@ def round_up(value: fmpq, digits: int) -> fmpq:
     exponent = decimal_exponent(value) - digits + 1
     unit = fmpq(10) ** exponent
     return (value / unit).ceil() * unit
+
+
+def round_down(value: fmpq, digits: int) -> fmpq:
+    """The largest decimal of so many significant digits that is <= value, value >= 0."""
+    if value == 0:
+        return value
+    unit = fmpq(10) ** (_decimal_exponent(value) - digits + 1)
+    return (value / unit).floor() * unit
 
 
 def nearest(value: arb, places: int) -> fmpq:

@@ -94,6 +94,14 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.softmax")
 
     @cached_property
+    def exponential_bound(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.binary64.exponential_bound")
+
+    @cached_property
+    def exponential_value(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.binary64.exponential_value")
+
+    @cached_property
     def attention_inputs(self) -> Any:
         return self._module(f"{_ROOT}.claims.attention_inputs")
 

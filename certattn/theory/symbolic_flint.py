@@ -49,6 +49,9 @@ class SymbolicNumber:
     def __rtruediv__(self, other: Any) -> SymbolicNumber:
         return SymbolicNumber(expression(other) / self.expr)
 
+    def __pow__(self, exponent: int) -> SymbolicNumber:
+        return SymbolicNumber(self.expr**exponent)
+
     __radd__ = __add__
     __rmul__ = __mul__
 

@@ -256,6 +256,26 @@ def test_bad_laws_are_blamed_on_their_file(
     assert (folder / "law.yaml").read_text() == law
 
 
+@pytest.mark.parametrize(
+    "options", [[], ["--tail"], ["--at-most", "2.3e-16"], ["--note", "for you"]], ids=lambda options: " ".join(options)
+)
+def test_exponentials_verify(certattn_run: Run, folder: Path, options: list[str]) -> None:
+    done = certattn_run("generate", "binary64-exponential", "-o", "cert.yaml", *options)
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[0] == "wrote cert.yaml"
+    assert files(folder) == ["cert.yaml", "exponential-table.npy"]
+    assert certattn_run("check", "cert.yaml").status == 0
+
+
+def test_an_exponential_is_not_said_to_be_better_than_it_is(certattn_run: Run, folder: Path) -> None:
+    done = certattn_run("generate", "binary64-exponential", "-o", "cert.yaml", "--at-most", "2e-16")
+    assert (done.status, done.out) == (1, "")
+    assert "too small" in done.err
+    done = certattn_run("generate", "binary64-exponential", "-o", "cert.yaml", "--at-most", "little")
+    assert (done.status, done.out) == (2, "")
+    assert files(folder) == []
+
+
 def test_the_same_from_the_command_line_and_from_python(certattn_run: Run, folder: Path) -> None:
     (folder / "law.yaml").write_text(LAW)
     certattn_run("generate", "infinite-prompt-operator", "law.yaml", "-o", "cert.yaml")
@@ -264,7 +284,7 @@ def test_the_same_from_the_command_line_and_from_python(certattn_run: Run, folde
     assert (folder / "cert.yaml").read_bytes() == (folder / "other.yaml").read_bytes()
 
 
-@pytest.mark.parametrize("claim", ["output-deviation", "infinite-prompt-operator"])
+@pytest.mark.parametrize("claim", ["output-deviation", "infinite-prompt-operator", "binary64-exponential"])
 def test_help_has_examples(certattn_run: Run, claim: str) -> None:
     done = certattn_run("generate", claim, "--help")
     assert done.status == 0

@@ -24,7 +24,7 @@ def test_every_step_is_proved(name: str, step: Step) -> None:
 
 def test_every_derivation_stands_under_the_name_of_its_claim() -> None:
     assert all(name == derivation.name for name, derivation in DERIVATIONS.items())
-    assert {"infinite-prompt-operator", "output-deviation"} <= set(DERIVATIONS) <= set(CLAIMS)
+    assert {"binary64-exponential", "infinite-prompt-operator", "output-deviation"} <= set(DERIVATIONS) <= set(CLAIMS)
 
 
 def test_steps_of_a_derivation_have_different_titles() -> None:

@@ -13,11 +13,11 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-OPERATOR, DEVIATION = DERIVATIONS["infinite-prompt-operator"], DERIVATIONS["output-deviation"]
+STEPS = [step for derivation in DERIVATIONS.values() for step in derivation.steps]
 
 
 def _step(title: str) -> Step:
-    (found,) = [s for s in OPERATOR.steps + DEVIATION.steps if s.title.startswith(title)]
+    (found,) = [s for s in STEPS if s.title.startswith(title)]
     return found
 
 
@@ -28,6 +28,7 @@ def _edited(module: str, old: str, new: str) -> Kernel:
 
 
 LAWS, FUNCTIONS, OPERATORS = "arithmetic.laws", "arithmetic.functions", "arithmetic.operator"
+BOUND, VALUE = "arithmetic.binary64.exponential_bound", "arithmetic.binary64.exponential_value"
 SOFTMAX, EXACT, BALLS = "arithmetic.softmax", "arithmetic.exact_matrix", "arithmetic.balls"
 
 WRONG = [
@@ -125,6 +126,23 @@ WRONG = [
      "self.limit.from_point(exact.values.take_rows([0]), stated)"),
     ("The norms", BALLS, "total += entry * entry", "total += entry"),
     ("The norms", BALLS, "largest.max(abs(entry))", "largest.max(entry)"),
+    # -- the exponential in binary64
+    ("The argument is split", BOUND, "LOG2 = 11", "LOG2 = 10"),
+    ("The operations", VALUE, "rounded(score - rounded(k * function.l1))", "rounded(score + rounded(k * function.l1))"),
+    ("The operations", VALUE, " - rounded(k * function.l2))", ")"),
+    ("The operations", VALUE, "r = rounded(r + tail)", "r = rounded(r - tail)"),
+    ("The operations", VALUE, "rounded(r * function.c3) + function.c2", "rounded(r * function.c2) + function.c3"),
+    ("The operations", VALUE, "rounded(rounded(rounded(cubic * r) + 1) * r)", "rounded(rounded(cubic * r) * r)"),
+    ("The operations", VALUE, "rounded(entry + rounded(cubic * entry))", "rounded(1 + rounded(cubic * entry))"),
+    ("A parabola", BOUND, "arb(a * a / (4 * b))", "arb(a * a / (2 * b))"),
+    ("A parabola", BOUND, "-a / (2 * b)", "-a / b"),
+    ("A parabola", BOUND, "abs(a * end + b * end**2)", "abs(a * end + b * end)"),
+    ("A parabola", BOUND, "return at_end if outside else", "return at_end if True else"),
+    ("The constants C2", BOUND, "fmpq(1, 24)", "fmpq(1, 25)"),
+    ("The constants C2", BOUND, "fmpq(1, 120)", "fmpq(1, 60)"),
+    ("The constants C2", BOUND, "fmpq(1, 6) - function.c3", "fmpq(1, 6) + function.c3"),
+    ("The constants C2", BOUND, "odd = radius * ", "odd = "),
+    ("The constants C2", BOUND, "radius**6 * radius.exp() / 720", "radius**6 / 720"),
     ("Cases in closed form", SOFTMAX, "[exponent.exp() for", "[exponent.exp() * exponent.exp() for"),
 ]  # fmt: skip
 

@@ -239,7 +239,7 @@ class Record(Kind[Values]):
         return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
 
     def _names(self) -> str:
-        return ", ".join(name if field.required else f"{name} (optional)" for name, field in self.fields.items())
+        return ", ".join(n if field.required else f"{n} (optional)" for n, field in self.fields.items()) or "(none)"
 
 
 @dataclass(frozen=True)

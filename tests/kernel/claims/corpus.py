@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from certattn.kernel.arithmetic.binary64.exponential import TABLE
 from certattn.kernel.checker import CheckOptions, check_certificate, malformed_report
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
@@ -111,6 +112,29 @@ ARRAYS: dict[str, np.ndarray[Any, Any]] = {
     "big": np.array([[1, 0], [0, 1], [-1, 0.5]], ">f4"),
     "objects": np.array([[1, 0], [0, None], [-1, 0.5]], dtype=object),
 }
+
+
+def _tables() -> dict[str, np.ndarray[Any, Any]]:
+    """The table of the kernel's exponential, and tables with one defect each."""
+    found = {"table": TABLE, "table-short": TABLE[:-1], "table-reversed": TABLE[::-1], "table-negative": -TABLE}
+    found["table-long"] = np.append(TABLE, 2.0)
+    found["table-square"] = TABLE.reshape(1, -1)
+    found["table-zeros"] = np.zeros(len(TABLE))
+    found["table-single"] = TABLE.astype(np.float32)
+    found["table-integers"] = np.full(len(TABLE), 2**53 + 1)
+    for name, index, value in (
+        ("table-0-up", 0, 1 + 2.0**-52), ("table-0-down", 0, 1 - 2.0**-53), ("table-5-zero", 5, 0.0),
+        ("table-1000-up", 1000, TABLE[1000] + 2.0**-52), ("table-1000-down", 1000, TABLE[1000] - 2.0**-52),
+        ("table-last-up", -1, TABLE[-1] + 2.0**-52), ("table-infinite", 7, np.inf), ("table-nan", 2047, np.nan),
+    ):  # fmt: skip
+        found[name] = TABLE.copy()
+        found[name][index] = value
+    found["table-swapped"] = TABLE.copy()
+    found["table-swapped"][[5, 6]] = TABLE[[6, 5]]
+    return {name: np.ascontiguousarray(table) for name, table in found.items()}
+
+
+ARRAYS |= _tables()
 
 
 def _npy(array: np.ndarray[Any, Any]) -> bytes:

@@ -18,16 +18,14 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.binary64.exponential_bound import LOG2, MAGIC, SIZE
 
 Floats = NDArray[np.float64]
 
-# |s| <= SCORE_LIMIT, |s / ln 2 - K| <= REACH and |tail| <= TAIL_LIMIT is what the bound is proved for.
+# The bound is proved for |s| <= SCORE_LIMIT and |tail| <= TAIL_LIMIT.
 SCORE_LIMIT = 11000.0
-REACH = 1010
 TAIL_LIMIT = float.fromhex("0x1p-39")
 
-LOG2 = 11
-SIZE = 2**LOG2
 # ln 2 / 2048 in two parts, the first of 28 bits: its product with k is exact.
 L1 = float.fromhex("0x1.62e42fep-12")
 L2 = float.fromhex("0x1.f473de6af278fp-41")
@@ -35,8 +33,6 @@ INVERSE = float.fromhex("0x1.71547652b82fep+11")
 # e^r = 1 + r + C2 r^2 + C3 r^3 + ...: 1/2 and 1/6, moved so that the error oscillates.
 C2 = float.fromhex("0x1.000000087db8cp-1")
 C3 = float.fromhex("0x1.5555555c204f8p-3")
-# Numbers near MAGIC are 1 apart: adding it rounds to an integer, which then stands in the low bits.
-MAGIC = float.fromhex("0x1.8p+52")
 
 _INDEX = np.uint64(SIZE - 1)
 _SHIFT = np.uint64(52 - LOG2)
@@ -76,8 +72,8 @@ class Work:
 def exp_shifted(s: Floats, K: int | Floats, out: Floats, work: Work, tail: Floats | None = None) -> Floats:
     """out = 2^-K e^(s + tail) (1 + eps), |eps| <= `exponential_bound.relative_error`; s is overwritten.
 
-    For finite |s| <= SCORE_LIMIT, |s / ln 2 - K| <= REACH and |tail| <= TAIL_LIMIT, which the caller
-    has made sure of: nothing is said of other numbers, and a NaN may come out as a number. K is an
+    For |s| <= SCORE_LIMIT, |s / ln 2 - K| <= 1010 and |tail| <= TAIL_LIMIT, which the caller has
+    made sure of: nothing is said of other numbers, and a NaN may come out as a number. K is an
     integer, or an array of integers that broadcasts against s. e^0 is exactly 1. The arrays must
     not overlap.
     """

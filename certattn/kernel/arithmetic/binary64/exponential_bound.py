@@ -25,18 +25,24 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.errors import BoundNotProvedError
 
+# Entries of the table, and the largest |s / ln 2 - K| that the bound is for.
+LOG2 = 11
+SIZE = 2**LOG2
+REACH = 1010
+# Doubles near MAGIC are 1 apart: adding it rounds to an integer, which then stands in the low bits.
+MAGIC = 3 * 2**51
+
 # At 128 bits the proof itself loses about 2^-110, relative to a bound of 2^-52.
-_BITS = 128
+PROOF_BITS = 128
 _UNIT = fmpq(1, 2**53)
 _TINY = fmpq(1, 2**1022)
-_MAGIC = 3 * 2**51
 
 
 @dataclass(frozen=True)
 class Exponential:
-    """The constants of the function, each a binary64 number, and what the bound is to hold for.
+    """The constants of the function, and the largest |s| and |tail| that the bound is to hold for.
 
-    `table` is 1 x 2^n; `score_limit`, `reach` and `tail_limit` bound |s|, |s / ln 2 - K| and |tail|.
+    All are binary64 numbers but the limits; `table` is 1 x SIZE.
     """
 
     l1: fmpq
@@ -46,13 +52,7 @@ class Exponential:
     c3: fmpq
     table: ExactMatrix
     score_limit: fmpq
-    reach: int
     tail_limit: fmpq
-
-    @property
-    def size(self) -> int:
-        """The number of entries of the table."""
-        return self.table.columns
 
 
 def relative_error(*, tail: bool = False) -> float:
@@ -60,24 +60,24 @@ def relative_error(*, tail: bool = False) -> float:
 
     Raises BoundNotProvedError where there is no proof.
     """
-    return _float_above(_own_bound(tail))
+    return _own_bound(tail)
 
 
 @cache
-def _own_bound(tail: bool) -> arb:
-    with working_precision(_BITS):
-        return relative_error_bound(own_exponential(), tail)
+def _own_bound(tail: bool) -> float:
+    with working_precision(PROOF_BITS):
+        return _float_above(relative_error_bound(own_exponential(tail=tail)))
 
 
 @cache
-def own_exponential() -> Exponential:
-    """What `exponential` runs, as exact numbers."""
+def own_exponential(*, tail: bool) -> Exponential:
+    """What `exponential` runs, as exact numbers; without a tail it is 0."""
     # Imported here: the proof itself needs no numpy.
     from certattn.kernel.arithmetic.binary64 import exponential as own
 
     ratios = [entry.as_integer_ratio() for entry in own.TABLE.tolist()]
     denominator = max(q for _, q in ratios)
-    numerators = fmpz_mat(1, own.SIZE, [p * (denominator // q) for p, q in ratios])
+    numerators = fmpz_mat(1, SIZE, [p * (denominator // q) for p, q in ratios])
     return Exponential(
         l1=_exact(own.L1),
         l2=_exact(own.L2),
@@ -86,8 +86,7 @@ def own_exponential() -> Exponential:
         c3=_exact(own.C3),
         table=ExactMatrix(numerators, denominator),
         score_limit=_exact(own.SCORE_LIMIT),
-        reach=own.REACH,
-        tail_limit=_exact(own.TAIL_LIMIT),
+        tail_limit=_exact(own.TAIL_LIMIT) if tail else fmpq(0),
     )
 
 
@@ -95,25 +94,27 @@ def _exact(number: float) -> fmpq:
     return fmpq(*number.as_integer_ratio())
 
 
-def relative_error_bound(function: Exponential, tail: bool) -> arb:
+def relative_error_bound(function: Exponential) -> arb:
     """A ball whose upper end bounds |result / (2^-K e^(s + tail)) - 1|, at the working precision.
 
     Raises BoundNotProvedError where a condition of the proof is not proved.
     """
-    residual = _reduce(function, function.tail_limit if tail else fmpq(0))
+    _require(function.table.shape == (1, SIZE), f"the table has {SIZE} entries")
+    residual = _reduce(function)
     cubic = _cubic(function, residual)
     growth = residual.size.exp()
     # |P - (e^r* - 1)|, r* the exact residual: approximation, rounding, and r instead of r*.
     off = _approximation_error(function, residual.size) + cubic.error + residual.error * growth
-    tau = _table_error(function.table)
-    _require(tau < fmpq(1, 8), "the table is near 2^(j / size)")
-    # T + fl(T P), relative to 2^(j / size) e^r*; 8 tiny covers an underflow of T P, as T >= 1/2.
+    tau = arb(0)
+    for error in table_errors(function.table):
+        tau = tau.max(error)
+    _require(tau < fmpq(1, 8), "the table is near 2^(j / 2048)")
+    # T + fl(T P), relative to 2^(j / SIZE) e^r*; 8 tiny covers an underflow of T P, as T >= 1/2.
     assembled = (1 + tau) * (1 + (off + cubic.size * _UNIT + 8 * _TINY) * growth) - 1
     bound = (1 + assembled) * (1 + _UNIT) - 1
-    # The result before scaling lies in [1/2, 4): with |floor(k / size) - K| <= reach + 2 it is scaled exactly.
+    # The result before scaling lies in [1/2, 4): |floor(k / SIZE) - K| <= REACH + 1 leaves it a normal number.
     _require(bound < fmpq(1, 4), "the relative error is less than 1/4")
     _require(residual.size < fmpq(1, 8), "the reduced argument is less than 1/8")
-    _require(arb(function.reach) <= 1018, "2^-K e^s neither overflows nor underflows")
     return bound
 
 
@@ -144,17 +145,17 @@ def _exactly(value: arb) -> _Computed:
     return _Computed(abs(value), arb(0))
 
 
-def _reduce(function: Exponential, tail: fmpq) -> _Computed:
+def _reduce(function: Exponential) -> _Computed:
     """r, which is meant to be s + tail - k L."""
-    step = arb(2).log() / function.size
+    step = arb(2).log() / SIZE
     scores = function.score_limit / step
     # t1 = fl(s INVERSE) is this far from s / L.
     drift = scores * ((1 + abs(function.inverse * step - 1)) * (1 + _UNIT) - 1) + _TINY * (2 + abs(function.inverse))
     _require(drift < fmpq(1, 4), "s / L is computed to 1/4")
     largest = scores + drift + fmpq(1, 2)
     # Then t lies in [2^52, 2^53], where doubles are the integers: k is an integer nearest to t1.
-    shift = function.size * (function.score_limit / arb(2).log() + function.reach + 1)
-    _require(largest + shift + 1 < 2**51, "MAGIC - size K + k is between 2^52 and 2^53")
+    shift = SIZE * (function.score_limit / arb(2).log() + REACH)
+    _require(largest + shift + 1 < min(MAGIC - 2**52, 2**53 - MAGIC), "t is between 2^52 and 2^53")
     radius = step * (fmpq(1, 2) + drift)
     # k L1 is exact, and so is s - k L1: a multiple of 2^-65 that is at most 2^-12. For k = 0 there is
     # nothing to show; otherwise |s| >= L (1/2 - drift) >= 2^-13, so that s is a multiple of 2^-65.
@@ -164,10 +165,10 @@ def _reduce(function: Exponential, tail: fmpq) -> _Computed:
     _require(radius + largest * abs(step - function.l1) <= fmpq(1, 2**12), "s - k L1 is exact")
     product = _exactly(largest).times(_exactly(arb(function.l2)))
     # What s - k L1 - fl(k L2) differs by from s - k L, then the rounding of the difference.
-    off = largest * abs(step - function.l1 - function.l2) + product.error + 3 * _TINY
+    off = largest * abs(step - function.l1 - function.l2) + product.error + 6 * _TINY
     off += (radius + off) * _UNIT
     reduced = _Computed(radius + off, off)
-    return reduced.plus(_exactly(arb(tail))) if tail != 0 else reduced
+    return reduced.plus(_exactly(arb(function.tail_limit))) if function.tail_limit > 0 else reduced
 
 
 def _approximation_error(function: Exponential, radius: arb) -> arb:
@@ -195,15 +196,15 @@ def _cubic(function: Exponential, residual: _Computed) -> _Computed:
     return inner.times(r).plus(_exactly(arb(1))).times(r)
 
 
-def _table_error(table: ExactMatrix) -> arb:
-    """max |T_j / 2^(j / size) - 1|."""
+def table_errors(table: ExactMatrix) -> list[arb]:
+    """|T_j / 2^(j / SIZE) - 1| for every j."""
     entries = (arb_mat(table.numerators) * (arb(1) / table.denominator)).entries()
-    step = (-arb(2).log() / table.columns).exp()
-    power, worst = arb(1), arb(0)
+    step = (-arb(2).log() / SIZE).exp()
+    power, errors = arb(1), []
     for entry in entries:
-        worst = worst.max(abs(entry * power - 1))
+        errors.append(abs(entry * power - 1))
         power *= step
-    return worst
+    return errors
 
 
 def _require(condition: bool, words: str) -> None:
