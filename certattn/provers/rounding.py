@@ -33,7 +33,7 @@ def round_down(value: fmpq, digits: int) -> fmpq:
     """The largest decimal of so many significant digits that is <= value, value >= 0."""
     if value == 0:
         return value
-    unit = fmpq(10) ** (_decimal_exponent(value) - digits + 1)
+    unit = fmpq(10) ** (decimal_exponent(value) - digits + 1)
     return (value / unit).floor() * unit
 
 
