@@ -121,7 +121,8 @@ _FAMILIES = (
     ("l2", "linf", "l1"),
     ("empirical", "affine", "law"),
     ("gaussian", "rademacher", "box", "atoms", "mixture"),
-    ("infinite-prompt-operator", "output-deviation"),
+    ("infinite-prompt-operator", "output-deviation", "softmax-mean"),
+    ("values", "keys", "values-keys"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -131,6 +132,8 @@ _SIBLINGS = (
     ("mean", "offset", "value", "query", "sizes", "weights"),
     ("matrix", "covariance"),
     ("operator", "pushforward", "values"),
+    ("mean", "covariance", "eigenvalues", "log_normaliser"),
+    ("value", "radius", "of"),
     ("weight", "radius", "scale", "at_most"),
 )
 _TINY = Fraction(1, 10**20)

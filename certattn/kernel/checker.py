@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.claims import infinite_prompt_operator, output_deviation
+from certattn.kernel.claims import infinite_prompt_operator, output_deviation, softmax_mean
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
 from certattn.kernel.errors import MalformedError
@@ -23,6 +23,7 @@ from certattn.kernel.verdict import Obligation, Outcome, Part, Report, Verdict, 
 CLAIMS: Mapping[str, AnyClaim] = {
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
+    "softmax-mean": softmax_mean.CLAIM,
 }
 
 _PARTIAL = "only {} of {} obligations were asked for (--only); these are proved, and nothing is said of the whole"

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.provers import infinite_prompt_operator, output_deviation
+from certattn.provers import infinite_prompt_operator, output_deviation, softmax_mean
 
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "infinite-prompt-operator": infinite_prompt_operator.generate,
     "output-deviation": output_deviation.generate,
+    "softmax-mean": softmax_mean.generate,
 }

@@ -11,24 +11,50 @@ def upper_rational(value: arb) -> fmpq:
     """An exact upper bound of a ball. Raises NotProvedError for an unbounded one."""
     if value.is_finite() is not True:
         raise NotProvedError("the enclosure is unbounded: the inputs are too extreme for the working precision")
-    mantissa, exponent = value.upper().man_exp()
-    return fmpq(mantissa) * fmpq(2) ** int(exponent)
+    return _exactly(value.upper())
+
+
+def lower_rational(value: arb) -> fmpq:
+    """An exact lower bound of a ball. Raises NotProvedError for an unbounded one."""
+    return -upper_rational(-value)
+
+
+def midpoint(value: arb) -> fmpq:
+    """The middle of a ball, exactly."""
+    return _exactly(value.mid())
 
 
 def round_up(value: fmpq, digits: int) -> fmpq:
     """The smallest decimal of so many significant digits that is >= value >= 0."""
-    if value == 0:
-        return value
-    exponent = _decimal_exponent(value) - digits + 1
-    unit = fmpq(10) ** exponent
+    unit = last_place(value, digits)
     return (value / unit).ceil() * unit
+
+
+def round_down(value: fmpq, digits: int) -> fmpq:
+    """The largest decimal of so many significant digits that is <= value, for value >= 0."""
+    unit = last_place(value, digits)
+    return (value / unit).floor() * unit
+
+
+def round_nearest(value: fmpq, unit: fmpq) -> fmpq:
+    """The multiple of `unit` that is about nearest."""
+    return (value / unit + fmpq(1, 2)).floor() * unit
+
+
+def last_place(value: fmpq, digits: int) -> fmpq:
+    """The power of ten that is the last of so many significant digits of value >= 0; 1 for value 0."""
+    return fmpq(10) ** (_decimal_exponent(value) - digits + 1) if value != 0 else fmpq(1)
 
 
 def nearest(value: arb, places: int) -> fmpq:
     """The midpoint of a ball as a decimal with so many places, about nearest."""
-    mantissa, exponent = value.mid().man_exp()
-    scaled = fmpq(mantissa) * fmpq(2) ** int(exponent) * fmpz(10) ** places
-    return fmpq((scaled + fmpq(1, 2)).floor(), fmpz(10) ** places)
+    return round_nearest(midpoint(value), fmpq(1, fmpz(10) ** places))
+
+
+def _exactly(value: arb) -> fmpq:
+    """An exact ball as a rational."""
+    mantissa, exponent = value.man_exp()
+    return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 
 def _decimal_exponent(value: fmpq) -> int:

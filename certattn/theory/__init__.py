@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from certattn.theory import infinite_prompt_operator, output_deviation
+from certattn.theory import infinite_prompt_operator, output_deviation, softmax_mean
 from certattn.theory.derivation import Derivation
 
 DERIVATIONS: Mapping[str, Derivation] = {
     "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
     "output-deviation": output_deviation.DERIVATION,
+    "softmax-mean": softmax_mean.DERIVATION,
 }
