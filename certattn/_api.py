@@ -59,9 +59,10 @@ def check(
 def generate(claim: str, out: str | Path, **inputs: Any) -> Certificate:
     """Make a certificate of `claim`, write it to the file `out` and return it.
 
-    The inputs depend on the claim: see `certattn.provers.output_deviation.generate` and
-    `certattn.provers.infinite_prompt_operator.generate`. Raises UsageError for inputs that make no
-    sense, NotProvedError where what is to be stated is not true, MalformedError for bad files.
+    The inputs depend on the claim: see `certattn.provers.output_deviation.generate`,
+    `certattn.provers.infinite_prompt_operator.generate` and `certattn.provers.softmax_mean.generate`.
+    Raises UsageError for inputs that make no sense, NotProvedError where what is to be stated is not
+    true, MalformedError for bad files.
 
     >>> import numpy as np, tempfile, pathlib
     >>> rng = np.random.default_rng(0)

@@ -6,12 +6,19 @@ from flint import arb, fmpq, fmpz
 
 from certattn.kernel.errors import NotProvedError
 
+# Numbers nearer to 0 than 2^-65536 are not written out: exponentials can be smaller than memory holds digits.
+_FINEST_BITS = 2**16
+_LARGEST_BITS = 2**20
+
 
 def upper_rational(value: arb) -> fmpq:
     """An exact upper bound of a ball. Raises NotProvedError for an unbounded one."""
     if value.is_finite() is not True:
         raise NotProvedError("the enclosure is unbounded: the inputs are too extreme for the working precision")
-    return _exactly(value.upper())
+    upper = value.upper()
+    if abs(upper) < arb(2) ** -_FINEST_BITS:
+        return fmpq(1) / fmpq(2) ** _FINEST_BITS if upper > 0 else fmpq(0)
+    return _exactly(upper)
 
 
 def lower_rational(value: arb) -> fmpq:
@@ -20,8 +27,9 @@ def lower_rational(value: arb) -> fmpq:
 
 
 def midpoint(value: arb) -> fmpq:
-    """The middle of a ball, exactly."""
-    return _exactly(value.mid())
+    """The middle of a ball, exactly; 0 for what is too near to it."""
+    middle = value.mid()
+    return fmpq(0) if abs(middle) < arb(2) ** -_FINEST_BITS else _exactly(middle)
 
 
 def round_up(value: fmpq, digits: int) -> fmpq:
@@ -52,8 +60,10 @@ def nearest(value: arb, places: int) -> fmpq:
 
 
 def _exactly(value: arb) -> fmpq:
-    """An exact ball as a rational."""
+    """An exact ball as a rational. Raises NotProvedError for one that is too long to write."""
     mantissa, exponent = value.man_exp()
+    if exponent > _LARGEST_BITS:
+        raise NotProvedError("the enclosure holds numbers that are too long to be written")
     return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 

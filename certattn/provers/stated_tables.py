@@ -43,10 +43,7 @@ class Table:
     def units(self, printing: Printing) -> list[fmpq]:
         """The last place that is printed, for each query."""
         if printing.radius is not None:
-            unit = fmpq(1)
-            while unit > printing.radius:
-                unit /= 10
-            return [unit] * len(self.rows)
+            return [last_place(printing.radius, 1)] * len(self.rows)
         sizes = [max(abs(midpoint(entry)) for entry in row) for row in self.rows]
         if not printing.per_query:
             sizes = [max(sizes)] * len(sizes)

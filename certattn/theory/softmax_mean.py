@@ -16,7 +16,7 @@ _STEPS = (
         ("Z(q, b) = Σ e^(s ⟨q,k_i⟩ + ⟨b,v_i⟩)", "T(q) = ∂/∂b log Z(q, b) at b = 0,   ∂/∂q log Z = s K(q)"),
         (
             r"Z(q, b) &= \sum_i e^{s \langle q, k_i \rangle + \langle b, v_i \rangle}",
-            r"T(q) &= \partial_b \log Z(q, b) \big|_{b = 0}, \qquad \partial_q \log Z = s \sum_i p_i k_i",
+            r"T(q) &= \partial_b \log Z(q, b) \Big|_{b = 0}, \qquad \partial_q \log Z = s \sum_i p_i k_i",
         ),
         weighted_moments.check_gradient,
     ),

@@ -115,8 +115,8 @@ class SoftmaxMean(Claim[Problem]):
         score = _score_words(problem.prompt)
         words = (
             f"For {queries} q and a prompt of {problem.prompt.words()}, each token weighted by {score} / Z(q) "
-            f"where Z(q) is the sum of {score} over the tokens, "
-            f"{' and '.join(assertion.words() for assertion in problem.assertions)}."
+            f"where Z(q) is the sum of {score} over the tokens: "
+            f"{'; '.join(assertion.words() for assertion in problem.assertions)}."
         )
         latex = [assertion.latex() for assertion in problem.assertions]
         return Statement(words, r",\qquad ".join([*latex, r"\forall i"]))
