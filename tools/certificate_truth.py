@@ -77,6 +77,8 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         return _both(_deviation_comparisons(certificate["given"], certificate["asserts"], witness, folder))
     if claim == "binary64-exponential":
         return _exponential(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "softmax-mean":
+        return _both(_mean_comparisons(certificate["given"], certificate["asserts"], witness, folder))
     raise NotAStatement(f"the claim {claim!r}")
 
 
@@ -287,34 +289,10 @@ def _zero(name: str, value: Callable[[], mpf]) -> Comparison:
 
 
 def _deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> list[Comparison]:
-    present = given if isinstance(given, dict) else {}
-    named = {"U"} if "U" in present else {"K", "Q"}
-    if "keys" in present:
-        _record(given, "given", {"keys", "values", "queries", "limit"}, {"scale"})
-        keys, values = _table(given["keys"], folder), _table(given["values"], folder)
-        width = len(keys[0])
-        U, V, outputs = _identity(width), None, len(values[0])
-    else:
-        _record(given, "given", {"tokens", "queries", "limit"} | (named & {"U"}), (named - {"U"}) | {"V", "scale"})
-        tokens = _table(given["tokens"], folder)
-        U, V = _weights(given, len(tokens[0]), folder)
-        keys, values = tokens, [_times(V, token) for token in tokens]
-        width, outputs = len(U[0]), len(V)
-    _require(len(keys) == len(values), "another number of values than keys")
-    queries, scale = _table(given["queries"], folder), _scale(given)
-    _require(len(queries[0]) == width, "queries of another dimension")
-    _record(witness, "witness", set(), {"bits"})
-    if "bits" in witness:
-        _require(re.fullmatch("[1-9][0-9]*", str(witness["bits"])) is not None, "bits")
-        _require(witness["bits"] != "1", "too few bits")
-
-    def attention(z: Vector) -> list[mpf]:
-        """Softmax over the keys, sum by sum."""
-        tilt = _times(U, z)
-        weights = [mp.exp(_root(scale) * _real(sum(a * b for a, b in zip(key, tilt, strict=True)))) for key in keys]
-        total = mp.fsum(weights)
-        columns = zip(*values, strict=True)
-        return [mp.fsum(w * _real(v) for w, v in zip(weights, c, strict=True)) / total for c in columns]
+    prompt = _prompt(given, {"limit"}, folder)
+    keys, values, queries, scale = prompt.tokens, prompt.values, prompt.queries, prompt.scale
+    U, V, outputs, attention = prompt.U, prompt.V, len(values[0]), prompt.attention
+    _bits(witness)
 
     limit = _limit(given["limit"], keys, values, (U, V), outputs, scale, folder)
     _record(asserts, "asserts", {"deviation"})
@@ -346,6 +324,167 @@ def _deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path)
                 upper = name == "at_most"
                 comparisons.append(Comparison(f"per_query.{name}[{i}]", lambda z=z: deviation(z), bound, upper))
     return comparisons
+
+
+@dataclass(frozen=True)
+class _Prompt:
+    """Tokens (or keys) that U z is multiplied with, keys and values, queries, V where it is stated, and the scale."""
+
+    tokens: Table
+    keys: Table
+    values: Table
+    queries: Table
+    U: Table
+    V: Table | None
+    scale: _Scale
+
+    def masses(self, z: Vector) -> list[mpf]:
+        """e^score of every token, sum by sum."""
+        tilt = _times(self.U, z)
+        scores = (sum((a * b for a, b in zip(token, tilt, strict=True)), Fraction(0)) for token in self.tokens)
+        return [mp.exp(_root(self.scale) * _real(score)) for score in scores]
+
+    def attention(self, z: Vector) -> list[mpf]:
+        """Softmax over the keys."""
+        return _average(self.masses(z), self.values)
+
+
+def _average(masses: Sequence[mpf], rows: Table) -> list[mpf]:
+    total = mp.fsum(masses)
+    columns = zip(*rows, strict=True)
+    return [mp.fsum(w * _real(x) for w, x in zip(masses, c, strict=True)) / total for c in columns]
+
+
+def _prompt(given: Any, others: set[str], folder: Path) -> _Prompt:
+    """A prompt in one of its three forms, beside other fields."""
+    present = given if isinstance(given, dict) else {}
+    named = {"U"} if "U" in present else {"K", "Q"}
+    if "keys" in present:
+        _record(given, "given", {"keys", "values", "queries"} | others, {"scale"})
+        keys = tokens = _table(given["keys"], folder)
+        values = _table(given["values"], folder)
+        U, V = _identity(len(keys[0])), None
+    else:
+        _record(given, "given", {"tokens", "queries"} | (named & {"U"}) | others, (named - {"U"}) | {"V", "scale"})
+        tokens = _table(given["tokens"], folder)
+        U, V = _weights(given, len(tokens[0]), folder)
+        keys = [_times(_table(given["K"], folder), token) for token in tokens] if "K" in given else tokens
+        values = [_times(V, token) for token in tokens]
+    _require(len(keys) == len(values), "another number of values than keys")
+    queries = _table(given["queries"], folder)
+    _require(len(queries[0]) == len(U[0]), "queries of another dimension")
+    return _Prompt(tokens, keys, values, queries, U, V, _scale(given))
+
+
+def _bits(witness: Any) -> None:
+    _record(witness, "witness", set(), {"bits"})
+    if "bits" in witness:
+        _require(re.fullmatch("[1-9][0-9]*", str(witness["bits"])) is not None, "bits")
+        _require(witness["bits"] != "1", "too few bits")
+
+
+def _mean_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> list[Comparison]:
+    prompt = _prompt(given, set(), folder)
+    queries = prompt.queries
+    _bits(witness)
+    _record(asserts, "asserts", set(), {"mean", "covariance", "eigenvalues", "log_normaliser"})
+    comparisons: list[Comparison] = []
+
+    def within(name: str, radius: Any, error: Callable[[int, Vector], mpf]) -> None:
+        for i, (z, bound) in enumerate(zip(queries, _each(radius, len(queries), folder, minimum=0), strict=True)):
+            comparisons.append(Comparison(f"{name}[{i}]", lambda i=i, z=z: error(i, z), bound))
+
+    if "mean" in asserts:
+        stated = asserts["mean"]
+        _record(stated, "mean", {"value", "radius"})
+        means = _table(stated["value"], folder)
+        _require((len(means), len(means[0])) == (len(queries), len(prompt.values[0])), "means of another shape")
+        within("mean", stated["radius"], lambda i, z: _largest_gap(prompt.attention(z), means[i]))
+    if "covariance" in asserts:
+        stated = asserts["covariance"]
+        _record(stated, "covariance", {"value", "radius"}, {"of"})
+        left, right = _sides(prompt, stated.get("of", "values"), ("values", "keys", "values-keys"))
+        tables = _stacked(stated["value"], len(queries), len(left[0]), len(right[0]), folder)
+
+        def off(i: int, z: Vector) -> mpf:
+            found = _spread(prompt.masses(z), left, right)
+            return max(_largest_gap(row, line) for row, line in zip(found, tables[i], strict=True))
+
+        within("covariance", stated["radius"], off)
+    if "eigenvalues" in asserts:
+        stated = asserts["eigenvalues"]
+        _record(stated, "eigenvalues", set(), {"of", "at_least", "at_most"})
+        _require("at_least" in stated or "at_most" in stated, "eigenvalues state nothing")
+        rows, _ = _sides(prompt, stated.get("of", "values"), ("values", "keys"))
+
+        def eigenvalues(z: Vector) -> list[mpf]:
+            return list(mp.eigsy(mp.matrix(_spread(prompt.masses(z), rows, rows)), eigvals_only=True))
+
+        for name, end in (("at_least", min), ("at_most", max)):
+            if name in stated:
+                bounds = _each(stated[name], len(queries), folder)
+                for i, (z, bound) in enumerate(zip(queries, bounds, strict=True)):
+                    value = lambda z=z, end=end: end(eigenvalues(z))  # noqa: E731
+                    comparisons.append(Comparison(f"eigenvalues.{name}[{i}]", value, bound, name == "at_most"))
+    if "log_normaliser" in asserts:
+        stated = asserts["log_normaliser"]
+        _record(stated, "log_normaliser", {"value", "radius"})
+        logarithms = _vector(stated["value"], folder)
+        _require(len(logarithms) == len(queries), "another number of logarithms than queries")
+        within(
+            "log_normaliser",
+            stated["radius"],
+            lambda i, z: abs(mp.log(mp.fsum(prompt.masses(z))) - _real(logarithms[i])),
+        )
+    return comparisons
+
+
+def _largest_gap(found: Sequence[mpf], stated: Vector) -> mpf:
+    return max(abs(x - _real(y)) for x, y in zip(found, stated, strict=True))
+
+
+def _sides(prompt: _Prompt, of: Any, known: Sequence[str]) -> tuple[Table, Table]:
+    _require(of in known, "whose covariance")
+    sides = {"values": prompt.values, "keys": prompt.keys}
+    left, _, right = of.partition("-")
+    return sides[left], sides[right or left]
+
+
+def _spread(masses: list[mpf], left: Table, right: Table) -> list[list[mpf]]:
+    """sum p (x - X)(y - Y)', from the definition."""
+    total = mp.fsum(masses)
+    X, Y = _average(masses, left), _average(masses, right)
+    first = [[_real(x) - m for x, m in zip(row, X, strict=True)] for row in left]
+    second = [[_real(y) - m for y, m in zip(row, Y, strict=True)] for row in right]
+    return [
+        [mp.fsum(w * x[a] * y[b] for w, x, y in zip(masses, first, second, strict=True)) / total for b in range(len(Y))]
+        for a in range(len(X))
+    ]
+
+
+def _each(node: Any, count: int, folder: Path, minimum: int | None = None) -> Vector:
+    """One number for all queries, or a vector with one for each."""
+    if isinstance(node, str):
+        value = _number(node)
+        _require(minimum is None or value >= minimum, "a number that is too small")
+        return [value] * count
+    bounds = _vector(node, folder)
+    _require(len(bounds) == count, "another number of bounds than queries")
+    return bounds
+
+
+def _stacked(node: Any, count: int, rows: int, columns: int, folder: Path) -> list[Table]:
+    """A table per query: in a list, or one below the other."""
+    first = node[0] if isinstance(node, list) and node else None
+    if isinstance(first, dict) or (isinstance(first, list) and first and isinstance(first[0], list)):
+        tables = [_table(item, folder) for item in node]
+    else:
+        whole = _table(node, folder)
+        _require(len(whole) == count * rows, "covariances of another shape")
+        tables = [whole[i * rows : (i + 1) * rows] for i in range(count)]
+    _require(len(tables) == count, "another number of covariances than queries")
+    _require(all((len(t), len(t[0])) == (rows, columns) for t in tables), "covariances of another shape")
+    return tables
 
 
 def _limit(

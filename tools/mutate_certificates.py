@@ -121,7 +121,8 @@ _FAMILIES = (
     ("l2", "linf", "l1"),
     ("empirical", "affine", "law"),
     ("gaussian", "rademacher", "box", "atoms", "mixture"),
-    ("infinite-prompt-operator", "output-deviation", "binary64-exponential"),
+    ("infinite-prompt-operator", "output-deviation", "binary64-exponential", "softmax-mean"),
+    ("values", "keys", "values-keys"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -131,6 +132,8 @@ _SIBLINGS = (
     ("mean", "offset", "value", "query", "sizes", "weights"),
     ("matrix", "covariance"),
     ("operator", "pushforward", "values"),
+    ("mean", "covariance", "eigenvalues", "log_normaliser"),
+    ("value", "radius", "of"),
     ("weight", "radius", "scale", "at_most"),
     ("L1", "L2", "inverse", "C2", "C3"),
     ("at", "at_most", "at_least", "score"),

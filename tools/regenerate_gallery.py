@@ -3,7 +3,7 @@
     python tools/regenerate_gallery.py            write every certificate anew
     python tools/regenerate_gallery.py --check    only compare with what is there; exit 1 if it differs
 
-The arrays of real heads lie in certificates/output-deviation/data and are not made here; the
+The arrays of real heads lie in certificates/output-deviation/data and are not made here, only cut; the
 synthetic prompt is drawn here from a generator whose bits are fixed and rounded to a grid, so that
 no library's last digit matters.
 """
@@ -118,6 +118,13 @@ OPERATORS: dict[str, Given] = {
     },
 }
 
+# A prompt small enough to be checked by hand: three tokens in the plane.
+THREE_TOKENS: Given = {
+    "keys": [["1", "0"], ["0", "1"], ["-1", "-1"]],
+    "values": [["1", "0"], ["0", "1"], ["0", "0"]],
+    "queries": [["0", "0"], ["1", "-1"]],
+}
+
 HEADS = {
     "layer0-head6": (0, 6, "close to linear"),
     "layer1-head9": (1, 9, "peaked, far from linear"),
@@ -162,10 +169,57 @@ def write_exponentials(folder: Path) -> None:
         certattn.generate("binary64-exponential", folder / f"{name}.yaml", tail=tail, note=note)
 
 
+def write_means(folder: Path) -> None:
+    everything: Given = {"covariance": True, "eigenvalues": True, "log_normaliser": True}
+    certattn.generate(
+        "softmax-mean",
+        folder / "three-tokens.yaml",
+        given=THREE_TOKENS,
+        **everything,
+        note="three tokens in the plane, everything written out",
+    )
+    # The prompts of output-deviation, where these certificates may refer to them.
+    (folder / "data").mkdir(exist_ok=True)
+    prompt = folder / "data" / "gaussian-prompt.npz"
+    np.savez(prompt, **gaussian_prompt())
+    certattn.generate(
+        "softmax-mean",
+        folder / "gaussian-prompt.yaml",
+        source=prompt,
+        query_rows="0:3",
+        **everything,
+        note="1,000 Gaussian tokens of dimension 4, K = Q = V = I; the law's own covariance is I",
+    )
+    certattn.generate(
+        "softmax-mean",
+        folder / "gaussian-prompt-slope.yaml",
+        source=prompt,
+        query_rows="0:1",
+        covariance=True,
+        of="values-keys",
+        radius="1e-20",
+        note="the covariance of values and keys, which is the derivative of the softmax mean, to 20 places",
+    )
+    head = folder / "data" / "layer0-head6-four-queries.npz"
+    arrays = np.load(GALLERY / "output-deviation" / "data" / "layer0-head6.npz")
+    np.savez(head, keys=arrays["keys"], values=arrays["values"], queries=arrays["queries"][:4])
+    certattn.generate(
+        "softmax-mean",
+        folder / "layer0-head6.yaml",
+        source=head,
+        scale="1/sqrt(32)",
+        eigenvalues=True,
+        log_normaliser=True,
+        per_query=True,
+        note=HEAD.format(0, 6, "outputs for the first four of its tokens"),
+    )
+
+
 FAMILIES: dict[str, Callable[[Path], None]] = {
     "binary64-exponential": write_exponentials,
     "infinite-prompt-operator": write_operators,
     "output-deviation": write_deviations,
+    "softmax-mean": write_means,
 }
 
 

@@ -6,13 +6,19 @@ from flint import arb, fmpq, fmpz
 
 from certattn.kernel.errors import NotProvedError
 
+# Numbers nearer to 0 than 2^-65536 are not written out: exponentials can be smaller than memory holds digits.
+_FINEST_BITS = 2**16
+_LARGEST_BITS = 2**20
+
 
 def upper_rational(value: arb) -> fmpq:
     """An exact upper bound of a ball. Raises NotProvedError for an unbounded one."""
     if value.is_finite() is not True:
         raise NotProvedError("the enclosure is unbounded: the inputs are too extreme for the working precision")
-    mantissa, exponent = value.upper().man_exp()
-    return fmpq(mantissa) * fmpq(2) ** int(exponent)
+    upper = value.upper()
+    if abs(upper) < arb(2) ** -_FINEST_BITS:
+        return fmpq(1) / fmpq(2) ** _FINEST_BITS if upper > 0 else fmpq(0)
+    return _exactly(upper)
 
 
 def lower_rational(value: arb) -> fmpq:
@@ -20,28 +26,45 @@ def lower_rational(value: arb) -> fmpq:
     return -upper_rational(-value)
 
 
+def midpoint(value: arb) -> fmpq:
+    """The middle of a ball, exactly; 0 for what is too near to it."""
+    middle = value.mid()
+    return fmpq(0) if abs(middle) < arb(2) ** -_FINEST_BITS else _exactly(middle)
+
+
 def round_up(value: fmpq, digits: int) -> fmpq:
     """The smallest decimal of so many significant digits that is >= value >= 0."""
-    if value == 0:
-        return value
-    exponent = decimal_exponent(value) - digits + 1
-    unit = fmpq(10) ** exponent
+    unit = last_place(value, digits)
     return (value / unit).ceil() * unit
 
 
 def round_down(value: fmpq, digits: int) -> fmpq:
-    """The largest decimal of so many significant digits that is <= value, value >= 0."""
-    if value == 0:
-        return value
-    unit = fmpq(10) ** (decimal_exponent(value) - digits + 1)
+    """The largest decimal of so many significant digits that is <= value, for value >= 0."""
+    unit = last_place(value, digits)
     return (value / unit).floor() * unit
+
+
+def round_nearest(value: fmpq, unit: fmpq) -> fmpq:
+    """The multiple of `unit` that is about nearest."""
+    return (value / unit + fmpq(1, 2)).floor() * unit
+
+
+def last_place(value: fmpq, digits: int) -> fmpq:
+    """The power of ten that is the last of so many significant digits of value >= 0; 1 for value 0."""
+    return fmpq(10) ** (decimal_exponent(value) - digits + 1) if value != 0 else fmpq(1)
 
 
 def nearest(value: arb, places: int) -> fmpq:
     """The midpoint of a ball as a decimal with so many places, about nearest."""
-    mantissa, exponent = value.mid().man_exp()
-    scaled = fmpq(mantissa) * fmpq(2) ** int(exponent) * fmpz(10) ** places
-    return fmpq((scaled + fmpq(1, 2)).floor(), fmpz(10) ** places)
+    return round_nearest(midpoint(value), fmpq(1, fmpz(10) ** places))
+
+
+def _exactly(value: arb) -> fmpq:
+    """An exact ball as a rational. Raises NotProvedError for one that is too long to write."""
+    mantissa, exponent = value.man_exp()
+    if exponent > _LARGEST_BITS:
+        raise NotProvedError("the enclosure holds numbers that are too long to be written")
+    return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 
 def decimal_exponent(value: fmpq) -> int:

@@ -102,6 +102,14 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.binary64.exponential_value")
 
     @cached_property
+    def softmax_moments(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.softmax_moments")
+
+    @cached_property
+    def spectrum(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.spectrum")
+
+    @cached_property
     def attention_inputs(self) -> Any:
         return self._module(f"{_ROOT}.claims.attention_inputs")
 
@@ -116,6 +124,14 @@ class Kernel:
     @cached_property
     def output_deviation(self) -> Any:
         return self._module(f"{_ROOT}.claims.output_deviation")
+
+    @cached_property
+    def moment_assertions(self) -> Any:
+        return self._module(f"{_ROOT}.claims.moment_assertions")
+
+    @cached_property
+    def softmax_mean(self) -> Any:
+        return self._module(f"{_ROOT}.claims.softmax_mean")
 
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""

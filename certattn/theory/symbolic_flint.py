@@ -172,6 +172,9 @@ class SymbolicMatrix:
     def transpose(self) -> SymbolicMatrix:
         return SymbolicMatrix(self.entries_of.T)
 
+    def trace(self) -> SymbolicNumber:
+        return SymbolicNumber(self.entries_of.trace())
+
     def entries(self) -> list[SymbolicNumber]:
         return [SymbolicNumber(entry) for entry in self.entries_of]
 

@@ -284,8 +284,75 @@ def test_the_same_from_the_command_line_and_from_python(certattn_run: Run, folde
     assert (folder / "cert.yaml").read_bytes() == (folder / "other.yaml").read_bytes()
 
 
-@pytest.mark.parametrize("claim", ["output-deviation", "infinite-prompt-operator", "binary64-exponential"])
+CLAIM_COMMANDS = ["output-deviation", "infinite-prompt-operator", "binary64-exponential", "softmax-mean"]
+
+
+@pytest.mark.parametrize("claim", CLAIM_COMMANDS)
 def test_help_has_examples(certattn_run: Run, claim: str) -> None:
     done = certattn_run("generate", claim, "--help")
     assert done.status == 0
     assert f"  certattn generate {claim} " in done.out
+
+
+# -- softmax-mean
+
+PROMPT = "keys: [[0, 1], [1, 0]]\nvalues: [[1], [2]]\nqueries: [[1, 1/2]]\nscale: 1/sqrt(2)\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [], ["--covariance"], ["--eigenvalues"], ["--log-normaliser"], ["--covariance", "--of", "values-keys"],
+        ["--covariance", "--eigenvalues", "--log-normaliser", "--of", "keys", "--per-query"],
+        ["--queries", "1:3"], ["--scale", "1/sqrt(2)"], ["--digits", "5"], ["--radius", "1e-20"],
+        ["--data", "copy"], ["--note", "for you"], ["--array", "values=keys"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_means_verify(certattn_run: Run, head: Path, options: list[str]) -> None:
+    done = certattn_run("generate", "softmax-mean", head, "-o", "mean.yaml", *options)
+    assert done.status == 0, done.err
+    assert done.out.startswith("wrote mean.yaml\nFor each of ")
+    assert done.out.endswith("now prove it: certattn check mean.yaml\n")
+    assert certattn_run("check", "mean.yaml").status == 0
+
+
+def test_means_of_a_prompt_written_out(certattn_run: Run, folder: Path) -> None:
+    (folder / "prompt.yaml").write_text(PROMPT)
+    done = certattn_run("generate", "softmax-mean", "prompt.yaml", "-o", "mean.yaml", "--covariance")
+    assert done.status == 0, done.err
+    assert files(folder) == ["mean.yaml", "prompt.yaml"]
+    assert certattn_run("check", "mean.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options", "words"),
+    [
+        (PROMPT, ["-o", "prompt.yaml"], "prompt.yaml is an input"),
+        (PROMPT, ["--scale", "2"], "a prompt that is given whole takes no"),
+        (PROMPT, ["--queries", "0:1"], "a prompt that is given whole takes no"),
+        (PROMPT, ["--array", "keys=k"], "a prompt that is given whole takes no"),
+        (PROMPT, ["--radius", "0"], "expected a positive number"),
+        (PROMPT, ["--eigenvalues", "--of", "values-keys"], "has no eigenvalues"),
+        (PROMPT.replace("[[1], [2]]", "[[1]]"), [], "prompt.yaml: values\n"),
+        (PROMPT + "limit: {kind: empirical}\n", [], "prompt.yaml: limit\n"),
+        ("", [], "prompt.yaml\n"),
+    ],
+)
+def test_bad_prompts_are_blamed_on_their_file(
+    certattn_run: Run, folder: Path, prompt: str, options: list[str], words: str
+) -> None:
+    (folder / "prompt.yaml").write_text(prompt)
+    out = [] if "-o" in options else ["-o", "mean.yaml"]
+    done = certattn_run("generate", "softmax-mean", "prompt.yaml", *out, *options)
+    assert (done.status, done.out) == (2, "")
+    assert words in done.err
+    assert files(folder) == ["prompt.yaml"]
+    assert (folder / "prompt.yaml").read_text() == prompt
+
+
+@pytest.mark.parametrize("options", [["--digits", "0"], ["--of", "queries"], ["--covariance", "values"]])
+def test_means_usage_errors(certattn_run: Run, head: Path, options: list[str]) -> None:
+    done = certattn_run("generate", "softmax-mean", head, "-o", "mean.yaml", *options)
+    assert done.status == 2
+    assert done.err.startswith("Usage: certattn generate softmax-mean")

@@ -7,8 +7,18 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.errors import NotProvedError
-from certattn.provers.rounding import lower_rational, nearest, round_down, round_up, upper_rational
+from certattn.provers.rounding import (
+    last_place,
+    lower_rational,
+    midpoint,
+    nearest,
+    round_down,
+    round_nearest,
+    round_up,
+    upper_rational,
+)
 
 positive = st.fractions(min_value=0).filter(bool)
 
@@ -88,3 +98,37 @@ def test_an_unbounded_ball_has_none(ball: arb) -> None:
         upper_rational(ball)
     with pytest.raises(NotProvedError, match="unbounded"):
         lower_rational(ball)
+
+
+def test_the_last_place_counts_from_the_first_digit() -> None:
+    assert last_place(fmpq(999), 3) == 1
+    assert last_place(fmpq(1000), 3) == 10
+    assert last_place(fmpq(1, 1000), 1) == fmpq(1, 1000)
+    assert last_place(fmpq(1, 3), 2) == fmpq(1, 100)
+    assert last_place(fmpq(0), 5) == 1
+    assert round_down(fmpq(0), 5) == 0
+
+
+@given(st.fractions(), st.sampled_from([fmpq(1), fmpq(1, 1000), fmpq(100)]))
+def test_the_nearest_multiple_is_within_half_a_unit(value: object, unit: fmpq) -> None:
+    exact = rational(value)
+    rounded = round_nearest(exact, unit)
+    assert (rounded / unit).q == 1
+    assert abs(rounded - exact) * 2 <= unit
+
+
+def test_bounds_from_below_and_middles() -> None:
+    ball = arb(1.5, 0.25)
+    assert lower_rational(ball) <= fmpq(5, 4) < midpoint(ball) == fmpq(3, 2)
+    assert lower_rational(arb(-3)) == -3
+
+
+def test_exponentials_beyond_all_digits() -> None:
+    """e^(-10^30) has more leading zeros than any memory holds, and is positive all the same."""
+    with working_precision(200):
+        tiny, huge = arb("-1e30").exp(), arb("1e30").exp()
+    assert 0 < upper_rational(tiny) < fmpq(1, 10**19000)
+    assert lower_rational(tiny) == midpoint(tiny) == upper_rational(-tiny) == 0
+    assert lower_rational(-tiny) == -upper_rational(tiny)
+    with pytest.raises(NotProvedError, match="too long"):
+        upper_rational(huge)

@@ -13,11 +13,14 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-STEPS = [step for derivation in DERIVATIONS.values() for step in derivation.steps]
+MEAN = DERIVATIONS["softmax-mean"]
+OTHERS = [step for name, derivation in DERIVATIONS.items() if name != "softmax-mean" for step in derivation.steps]
 
 
 def _step(title: str) -> Step:
-    (found,) = [s for s in STEPS if s.title.startswith(title)]
+    # "mean: ..." is a step of `softmax-mean`, where titles would be those of another derivation too.
+    steps = MEAN.steps if title.startswith("mean: ") else OTHERS
+    (found,) = [s for s in steps if s.title.startswith(title.removeprefix("mean: "))]
     return found
 
 
@@ -30,6 +33,7 @@ def _edited(module: str, old: str, new: str) -> Kernel:
 LAWS, FUNCTIONS, OPERATORS = "arithmetic.laws", "arithmetic.functions", "arithmetic.operator"
 BOUND, VALUE = "arithmetic.binary64.exponential_bound", "arithmetic.binary64.exponential_value"
 SOFTMAX, EXACT, BALLS = "arithmetic.softmax", "arithmetic.exact_matrix", "arithmetic.balls"
+MOMENTS, SPECTRUM, ASSERTIONS = "arithmetic.softmax_moments", "arithmetic.spectrum", "claims.moment_assertions"
 
 WRONG = [
     # -- Gaussian
@@ -144,6 +148,38 @@ WRONG = [
     ("The constants C2", BOUND, "odd = radius * ", "odd = "),
     ("The constants C2", BOUND, "radius**6 * radius.exp() / 720", "radius**6 / 720"),
     ("Cases in closed form", SOFTMAX, "[exponent.exp() for", "[exponent.exp() * exponent.exp() for"),
+    # -- moments under softmax weights
+    ("mean: The sums", SOFTMAX, "(normaliser * values.denominator)", "normaliser"),
+    ("mean: The sums", SOFTMAX, "[exponent.exp() for", "[exponent.exp() * exponent.exp() for"),
+    ("mean: The sums", MOMENTS, "(entry - left_sum * y / total)", "entry"),
+    ("mean: The sums", MOMENTS, "(entry - left_sum * y / total)", "(entry + left_sum * y / total)"),
+    ("mean: The sums", MOMENTS, "left_sum * y / total", "left_sum * y"),
+    ("mean: The sums", MOMENTS, "total * left.denominator * right.denominator", "total * left.denominator"),
+    ("mean: The sums", MOMENTS, "total * left.denominator * right.denominator", "left.denominator * right.denominator"),
+    ("mean: The sums", MOMENTS, "w * entry for w, row", "entry for w, row"),
+    ("mean: The sums", MOMENTS, "self.first_score + sum", "sum"),
+    ("mean: The sums", MOMENTS, "self.first_score + sum", "-self.first_score + sum"),
+    ("mean: The sums", MOMENTS, "prompt.keys.take_rows([0])", "prompt.keys.take_rows([prompt.keys.rows - 1])"),
+    ("mean: The sums", MOMENTS, ".T, scale_ball(prompt.scale))", ".T, arb(1))"),
+    ("mean: The sums", MOMENTS, '"values-keys": ("values", "keys")', '"values-keys": ("keys", "values")'),
+    ("mean: The sums", MOMENTS, '"keys": self.tokens.keys}', '"keys": self.tokens.values}'),
+    ("mean: What is", ASSERTIONS, "x + gap for", "x - gap for"),
+    ("mean: What is", ASSERTIONS, "return -self.value.load()", "return self.value.load()"),
+    ("mean: What is", ASSERTIONS, "exact.values.mean_row()", "exact.values.take_rows([0])"),
+    ("mean: What is", ASSERTIONS, "[x - y for", "[x + y for"),
+    ("mean: What is", ASSERTIONS, "weighted.log_normaliser() - self", "weighted.log_normaliser() + self"),
+    ("mean: Tokens with", "claims.softmax_mean", " @ prompt.query_map.T", ""),
+    ("mean: Squares", SPECTRUM, "matrix * (1 / scale)", "matrix"),
+    ("mean: Squares", SPECTRUM, "return scaled * scaled", "return scaled"),
+    ("mean: Squares", SPECTRUM, "scale * largest.nonnegative_part().sqrt()", "largest.nonnegative_part().sqrt()"),
+    ("mean: Squares", SPECTRUM, "scale * largest.nonnegative_part().sqrt()", "scale * largest.nonnegative_part()"),
+    ("mean: Between", SPECTRUM, "scale * scale * square_trace / trace", "scale * square_trace / trace"),
+    ("mean: Between", SPECTRUM, "scale * scale * square_trace / trace", "scale * scale * square_trace"),
+    ("mean: The smallest", SPECTRUM, "c if i == j else arb(0)", "c"),
+    ("mean: The smallest", SPECTRUM, "return matrix + arb_mat(", "return matrix * arb_mat("),
+    ("mean: The smallest", SPECTRUM, "1 / largest - c", "1 / largest + c"),
+    ("mean: The smallest", SPECTRUM, "1 / largest - c", "largest - c"),
+    ("mean: Cases", MOMENTS, "(entry - left_sum * y / total)", "entry"),
 ]  # fmt: skip
 
 
@@ -161,6 +197,8 @@ RIGHT = [
     ("The functions", FUNCTIONS, "fn.coth(x) - 1 / x", "1 / fn.tanh(x) - 1 / x"),
     ("The sums", SOFTMAX, "self.keys.centred(self.keys.take_rows([0])).T", "self.keys.T"),
     ("The prompt's own", EXACT, "(centred.T @ right)", "(centred.T @ right.centred(right.mean_row()))"),
+    ("mean: The sums", MOMENTS, "prompt.keys.centred(self.prompt.keys.mean_row())", "prompt.keys"),
+    ("mean: Between", SPECTRUM, "scale * scale * square_trace / trace", "square_trace / trace * scale * scale"),
 ]
 
 

@@ -10,7 +10,9 @@ exactly equal. Values are taken relative to their mean, so a constant value has 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from flint import arb, arb_mat, fmpz, fmpz_mat
 
@@ -32,19 +34,50 @@ class Prompt:
 
     def outputs_from_mean(self, queries: ExactMatrix) -> list[list[arb]]:
         """T(q) - v_bar for every row q of `queries`; v_bar is the mean of the values."""
+        values = Columns.of(self.values.centred(self.values.mean_row()))
+        return [row for weights in self.weights(queries) for row in averages(weights, values)]
+
+    def weights(self, queries: ExactMatrix) -> Iterator[arb_mat]:
+        """e^{s <q, k_i - k_1>}, a row for every row q of `queries` and a column for every token.
+
+        As many queries at a time as there is room for.
+        """
         keys = self.keys.centred(self.keys.take_rows([0])).T
-        values = self.values.centred(self.values.mean_row())
-        columns = arb_mat(_with_ones(values.numerators))
         unit = scale_ball(self.scale) / (queries.denominator * keys.denominator)
         step = max(1, _WEIGHTS_AT_ONCE // self.keys.rows)
-        rows: list[list[arb]] = []
         for start in range(0, queries.rows, step):
             scores = queries.take_rows(range(start, min(start + step, queries.rows))) @ keys
             exponents = (arb_mat(scores.numerators) * unit).entries()
-            weights = arb_mat(scores.rows, scores.columns, [exponent.exp() for exponent in exponents])
-            for *moments, normaliser in (weights * columns).tolist():
-                rows.append([moment / (normaliser * values.denominator) for moment in moments])
-        return rows
+            yield arb_mat(scores.rows, scores.columns, [exponent.exp() for exponent in exponents])
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Vectors x_i, one per token, and a 1 beside each: `balls` holds the rows (denominator * x_i, 1)."""
+
+    balls: arb_mat
+    denominator: fmpz
+
+    @classmethod
+    def of(cls, points: ExactMatrix) -> Columns:
+        """From the rows of an exact matrix."""
+        return cls(arb_mat(_with_ones(points.numerators)), points.denominator)
+
+    @cached_property
+    def rows(self) -> list[list[arb]]:
+        return self.balls.tolist()
+
+    @cached_property
+    def transposed(self) -> arb_mat:
+        return self.balls.transpose()
+
+
+def averages(weights: arb_mat, values: Columns) -> list[list[arb]]:
+    """sum_i w_i x_i / sum_i w_i for every row w of `weights`."""
+    rows = []
+    for *moments, normaliser in (weights * values.balls).tolist():
+        rows.append([moment / (normaliser * values.denominator) for moment in moments])
+    return rows
 
 
 def _with_ones(numerators: fmpz_mat) -> fmpz_mat:

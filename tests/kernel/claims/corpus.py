@@ -110,6 +110,11 @@ ARRAYS: dict[str, np.ndarray[Any, Any]] = {
     "infinite": np.array([[1, 0], [0, np.inf], [-1, 0.5]], np.float32),
     "fortran": np.asfortranarray(np.array([[1, 0], [0, 1], [-1, 0.5]], np.float32)),
     "big": np.array([[1, 0], [0, 1], [-1, 0.5]], ">f4"),
+    "means": np.array([[0.8689, 0.5], [2.2764, 0.2306]]),
+    "covariances": np.array([[0.9993, 0.6393], [0.6393, 1.918], [1.5733, 0.6687], [0.6687, 0.4979]]),
+    "radii": np.array([1.91e-5, 4.73e-5]),
+    "lower": np.array([0.671413, 0.177532]),
+    "logs": np.array([1.5599, 1.8834]),
     "objects": np.array([[1, 0], [0, None], [-1, 0.5]], dtype=object),
 }
 

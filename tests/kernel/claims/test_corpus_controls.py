@@ -7,26 +7,38 @@ opinion on every case agrees with what the corpus expects.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import deviation_cases
+import mean_cases
 import operator_cases
 import pytest
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, check, complaints
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
 from certattn.kernel import checker, verdict
-from certattn.kernel.arithmetic import balls, exact_matrix, laws, operator, softmax
+from certattn.kernel.arithmetic import balls, exact_matrix, laws, operator, softmax, softmax_moments, spectrum
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.claims import attention_inputs, infinite_prompt_operator, output_deviation, prompt_inputs
+from certattn.kernel.claims import (
+    attention_inputs,
+    infinite_prompt_operator,
+    moment_assertions,
+    output_deviation,
+    prompt_inputs,
+    query_inputs,
+)
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict
 
-CORPORA = {"infinite-prompt-operator": operator_cases.CASES, "output-deviation": deviation_cases.CASES}
+CORPORA = {
+    "infinite-prompt-operator": operator_cases.CASES,
+    "output-deviation": deviation_cases.CASES,
+    "softmax-mean": mean_cases.CASES,
+}
 CASES = [*operator_cases.CASES, *deviation_cases.CASES]
 
 
@@ -170,10 +182,77 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
 }
 
 
+def about_the_plain_mean(weights: Any, left: Any, right: Any) -> arb_mat:
+    """Second moments, from which no product of means is taken."""
+    total, unit = sum(weights, arb(0)), left.denominator * right.denominator
+    rows = list(zip(weights, left.rows, right.rows, strict=True))
+    size = left.balls.ncols() - 1, right.balls.ncols() - 1
+    entries = [
+        sum((w * x[a] * y[b] for w, x, y in rows), arb(0)) / (total * unit)
+        for a in range(size[0])
+        for b in range(size[1])
+    ]
+    return arb_mat(*size, entries)
+
+
+def equal_weights(self: Any, queries: ExactMatrix) -> Iterator[arb_mat]:
+    yield arb_mat(queries.rows, self.keys.rows, [arb(1)] * (queries.rows * self.keys.rows))
+
+
+def by_weights_that_add_to_one(self: Any) -> arb:
+    return (sum(self.weights, arb(0)) / len(self.weights)).log() + self.first_score
+
+
+def without_the_first_score(self: Any) -> arb:
+    return sum(self.weights, arb(0)).log()
+
+
+def of_the_first_query(self: Any, query: int, rows: int) -> list[fmpq]:
+    whole = self._loaded[0]
+    return [entry for i in range(rows) for entry in whole.row(i)]
+
+
+def largest_diagonal_entry(matrix: arb_mat, bits: int) -> arb:
+    largest = matrix[0, 0]
+    for i in range(1, matrix.nrows()):
+        largest = largest.max(matrix[i, i])
+    return largest
+
+
+def product_over_trace(matrix: arb_mat, bits: int) -> arb:
+    return matrix.det() / matrix.trace()
+
+
+# Of the claim `softmax-mean`, on whose cases they are tried.
+MEAN_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "radii and upper bounds are not looked at": (moment_assertions, "at_most", proved),
+    "lower bounds on eigenvalues are not looked at": (moment_assertions, "at_least", proved),
+    "every softmax weight is one": (softmax.Prompt, "weights", equal_weights),
+    "second moments for covariances": (softmax_moments, "weighted_covariance", about_the_plain_mean),
+    "log Z of the mean": (softmax_moments.WeightedPrompt, "log_normaliser", by_weights_that_add_to_one),
+    "log Z without a score": (softmax_moments.WeightedPrompt, "log_normaliser", without_the_first_score),
+    "keys for values": (softmax_moments.Tokens, "values", property(lambda self: self.keys)),
+    "values for keys": (softmax_moments.Tokens, "keys", property(lambda self: self.values)),
+    "covariances are the first": (query_inputs.StatedMatrices, "entries", of_the_first_query),
+    "bounds are the first": (
+        query_inputs.StatedBounds,
+        "at",
+        lambda self, query: self.common or self._loaded.entry(0, 0),
+    ),
+    "means are compared in one entry": (moment_assertions, "linf_norm", lambda vector: abs(vector[0])),
+    "the trace is the largest eigenvalue": (moment_assertions, "largest_eigenvalue", lambda m, bits: m.trace()),
+    "the diagonal has the largest eigenvalue": (moment_assertions, "largest_eigenvalue", largest_diagonal_entry),
+    "the smallest eigenvalue is 0": (moment_assertions, "smallest_eigenvalue", lambda m, bits: arb(0)),
+    "the smallest eigenvalue in dimension 2": (moment_assertions, "smallest_eigenvalue", product_over_trace),
+    "the shift is not taken back": (spectrum, "from_inverse", lambda largest, c: 2 / largest - c),
+    "the trace ratio from above": (spectrum, "trace_ratio", lambda trace, scale, square: trace),
+}
+
+
 @pytest.fixture
 def sabotage(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def apply(name: str) -> None:
-        where, what, instead = SABOTAGE[name]
+        where, what, instead = {**SABOTAGE, **MEAN_SABOTAGE}[name]
         if isinstance(where, dict):
             monkeypatch.setitem(where, what, instead)
         else:
@@ -182,7 +261,7 @@ def sabotage(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return apply
 
 
-@pytest.mark.parametrize("name", SABOTAGE)
+@pytest.mark.parametrize("name", [*SABOTAGE, *MEAN_SABOTAGE])
 def test_a_sabotaged_kernel_fails(name: str, sabotage: Callable[[str], None], arrays: Path) -> None:
     sabotage(name)
 
@@ -192,7 +271,7 @@ def test_a_sabotaged_kernel_fails(name: str, sabotage: Callable[[str], None], ar
         except Exception as error:
             return Report("case.yaml", Verdict.ERROR, reason=repr(error))
 
-    wrong = complaints(CASES, arrays, answers)
+    wrong = complaints(mean_cases.CASES if name in MEAN_SABOTAGE else CASES, arrays, answers)
     # A sabotage that only crashes would show nothing.
     assert [complaint for complaint in wrong if ": error, " not in complaint]
 

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import deviation_cases
+import mean_cases
 import numpy as np
 import operator_cases
 import pytest
@@ -38,7 +39,7 @@ def proved(name: str) -> Obligation:
 # Seventeen dimensions have too many numbers; the number types of arrays are changed bit by bit below.
 FAMILIES = [
     family
-    for family in [*operator_cases.FAMILIES, *deviation_cases.FAMILIES]
+    for family in [*operator_cases.FAMILIES, *deviation_cases.FAMILIES, *mean_cases.FAMILIES]
     if "axis" not in family.title and not family.title.startswith("number types")
 ]
 
@@ -306,3 +307,45 @@ def test_radii_a_hair_above_the_truth_verify_and_a_hair_below_are_refuted(
         above, below = hairs(distance, places)
     assert verdict(above) is Verdict.VERIFIED
     assert verdict(below) is Verdict.REFUTED
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(given=prompts(), of=st.sampled_from(["values", "keys"]), places=st.integers(3, 60))
+def test_moments_a_hair_beside_the_truth(
+    given: dict[str, Any],
+    of: str,
+    places: int,
+    tmp_path_factory: pytest.TempPathFactory,
+    truth: ModuleType,
+    mutate: ModuleType,
+) -> None:
+    """Radii and eigenvalues' bounds of `softmax-mean`, on either side of what is true."""
+    folder = tmp_path_factory.getbasetemp()
+    (query, *_), width = given["queries"], len(given[of][0])
+    given = {**{key: item for key, item in given.items() if key != "limit"}, "queries": [query]}
+    zeros = [["0"] * width for _ in range(width)]
+    # What is asserted about a number, the number being the last one in it.
+    forms: list[Callable[[str], tuple[dict[str, Any], bool]]] = [
+        lambda x: ({"mean": {"value": [["1/7"] * len(given["values"][0])], "radius": x}}, True),
+        lambda x: ({"covariance": {"of": of, "value": zeros, "radius": x}}, True),
+        lambda x: ({"log_normaliser": {"value": ["1/7"], "radius": x}}, True),
+        lambda x: ({"eigenvalues": {"of": of, "at_most": x}}, True),
+        lambda x: ({"eigenvalues": {"of": of, "at_least": x}}, False),
+    ]
+    for form in forms:
+        asserts, upper = form("0")
+        (comparison,) = truth._mean_comparisons(given, asserts, {}, folder)
+
+        def verdict(number: str, form: Any = form) -> Verdict:
+            tree = {"certattn": "1", "claim": "softmax-mean", "given": given, "asserts": form(number)[0]}
+            return check(mutate.write(tree), folder).verdict
+
+        with mp.workdps(150):
+            value = comparison.value()
+            if abs(value) < mp.mpf(10) ** -80:
+                # Nothing but rounding: equal as far as this can tell.
+                assert verdict("1e-70") is (Verdict.VERIFIED if upper else Verdict.REFUTED)
+                continue
+            above, below = hairs(value, places)
+        assert verdict(above if upper else below) is Verdict.VERIFIED
+        assert verdict(below if upper else above) is Verdict.REFUTED

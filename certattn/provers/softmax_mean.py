@@ -1,0 +1,239 @@
+"""Enclose softmax means, covariances, their eigenvalues and log-normalisers, round them, and write them down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import row_of_balls, working_precision
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.arithmetic.softmax_moments import COVARIANCES, WeightedPrompt
+from certattn.kernel.arithmetic.spectrum import largest_eigenvalue, smallest_eigenvalue
+from certattn.kernel.claims.moment_assertions import COVARIANCE, EIGENVALUES, LOG_NORMALISER, MEAN
+from certattn.kernel.claims.prompt_inputs import StatedPrompt
+from certattn.kernel.claims.softmax_mean import CLAIM, weighted_queries
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.array_inputs import Source, placed
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.prompt_sources import prompt_sources
+from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.stated_tables import Array, Printing, Table, exactly, matrices, numbers, vectors
+
+DIGITS = 12
+_BITS = (64, 128, 256, 512, 1024, 2048, 4096)
+# A smallest eigenvalue below this part of the largest is about nothing.
+_NOTHING = fmpq(1, 2**50)
+_ORDER = (MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to state beside the mean, and how."""
+
+    covariance: bool
+    eigenvalues: bool
+    log_normaliser: bool
+    of: str
+    printing: Printing
+
+
+def generate(
+    out: Path,
+    *,
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    given: Mapping[str, Plain] | None = None,
+    scale: str = "1",
+    query_rows: str | None = None,
+    covariance: bool = False,
+    eigenvalues: bool = False,
+    log_normaliser: bool = False,
+    of: str = "values",
+    digits: int = DIGITS,
+    radius: str | None = None,
+    per_query: bool = False,
+    data: str = "auto",
+    note: str = "",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `softmax-mean` to `out` and return it.
+
+    Parameters
+    ----------
+    source : .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k),
+        or `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
+    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
+    names : names in the file that differ, as {"keys": "attn.k"}.
+    given : instead of arrays, `scale` and `query_rows`: the section as certificates write it.
+    scale : factor of the scores, an exact number such as "1/sqrt(32)".
+    query_rows : "first:stop", the queries that are meant; all of them by default.
+    covariance : state the covariance at each query too.
+    eigenvalues : state the range of its eigenvalues too.
+    log_normaliser : state log Z(q) too.
+    of : whose covariance, "values", "keys" or "values-keys" (which has no eigenvalues).
+    digits : how many digits to state, counted from the first digit of the largest number.
+    radius : the radius to state; by default the smallest, rounded up to 3 digits.
+    per_query : state radii, and bounds on eigenvalues, for each query.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Means and covariances of more than 4096 numbers are stated as doubles in a .npz file beside the
+    certificate. Raises UsageError, MalformedError, and NotProvedError if `radius` is too small.
+    """
+    printing = Printing(digits, _positive(radius), per_query)
+    wanted = Wanted(covariance, eigenvalues, log_normaliser, of, printing)
+    _require(wanted)
+    require_place(out, [Path(source)] if source is not None else [])
+    if given is not None:
+        if source is not None or names or arrays or scale != "1" or query_rows is not None:
+            raise UsageError("a prompt that is given whole takes no arrays, names, scale or rows of queries beside it")
+        with not_yet_written(out):
+            return _write(out, dict(given), wanted, note)
+    with not_yet_written(out), placed(out, prompt_sources(source, names or {}, arrays), data) as references:
+        if query_rows is not None:
+            references["queries"]["rows"] = query_rows
+        return _write(out, {**references, "scale": scale}, wanted, note)
+
+
+def _require(wanted: Wanted) -> None:
+    if wanted.of not in COVARIANCES:
+        raise UsageError(f"of is {wanted.of!r}, expected one of {', '.join(COVARIANCES)}")
+    if wanted.eigenvalues and wanted.of == "values-keys":
+        raise UsageError("the covariance of values and keys has no eigenvalues; expected of values, or of keys")
+    if not 1 <= wanted.printing.digits <= 1000:
+        raise UsageError(f"digits is {wanted.printing.digits}, expected 1 to 1000")
+
+
+def _positive(radius: str | None) -> fmpq | None:
+    if radius is None:
+        return None
+    try:
+        value = parse_rational(radius, DEFAULT_LIMITS)
+    except NumberError as error:
+        raise UsageError(f"radius: {error}, expected {RATIONAL_FORMS}") from None
+    if value > 0:
+        return value
+    raise UsageError(f"radius is {radius}, expected a positive number")
+
+
+def _write(out: Path, given: dict[str, Plain], wanted: Wanted, note: str) -> Certificate:
+    """Enclose, round, write the file, and beside it the tables that are too long for it."""
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    prompt = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    found, bits = _enclose(prompt, wanted)
+    long = {table.name: array for table in found.tables if (array := table.doubles(wanted.printing)) is not None}
+    with _beside(out, long) as references, working_precision(2 * bits):
+        certificate["asserts"] = _asserts(found, wanted, references, long)
+        if bits != _BITS[0]:
+            certificate["witness"] = {"bits": str(bits)}
+        certificate["provenance"] = provenance(note)
+        return write_certificate(certificate, CLAIM, out)
+
+
+@contextmanager
+def _beside(out: Path, arrays: Mapping[str, Source]) -> Iterator[Mapping[str, Plain]]:
+    """References to long tables in a file of their own, which is removed again if the block raises."""
+    if not arrays:
+        yield {}
+        return
+    with placed(out.with_name(f"{out.stem}-stated{out.suffix}"), arrays, "copy") as references:
+        yield references
+
+
+# -- enclosures
+
+
+@dataclass
+class Found:
+    """What the queries' enclosures are: of the numbers to state, and of the ends of the eigenvalues' range."""
+
+    tables: list[Table]
+    ends: list[tuple[arb, arb]]
+
+    def is_sharp(self, wanted: Wanted) -> bool:
+        enough = 4 * wanted.printing.digits
+        return all(table.is_sharp(wanted.printing) for table in self.tables) and all(
+            largest.rel_accuracy_bits() > enough
+            and (smallest.rel_accuracy_bits() > enough or bool(smallest <= largest * _NOTHING))
+            for smallest, largest in self.ends
+            if not largest.is_zero()
+        )
+
+
+def _enclose(prompt: StatedPrompt, wanted: Wanted) -> tuple[Found, int]:
+    """Enclosures that are sharp to the digits to be printed, or at the highest precision, and the precision."""
+    for bits in _BITS:
+        with working_precision(bits):
+            found = _at_precision(prompt, wanted, bits)
+            if found.is_sharp(wanted):
+                break
+    return found, bits
+
+
+def _at_precision(prompt: StatedPrompt, wanted: Wanted, bits: int) -> Found:
+    centre = row_of_balls(prompt.exact.values.mean_row().row(0))
+    sources: dict[str, Callable[[WeightedPrompt], list[arb]]] = {
+        MEAN: lambda weighted: [x + c for x, c in zip(weighted.output_from_mean(), centre, strict=True)]
+    }
+    if wanted.covariance:
+        sources[COVARIANCE] = lambda weighted: weighted.covariance(wanted.of).entries()
+    if wanted.log_normaliser:
+        sources[LOG_NORMALISER] = lambda weighted: [weighted.log_normaliser()]
+    sides = {"values": prompt.exact.values.columns, "keys": prompt.exact.keys.columns}
+    columns = {MEAN: len(centre), COVARIANCE: sides[COVARIANCES[wanted.of][1]], LOG_NORMALISER: 1}
+    found = Found([Table(name, columns[name]) for name in sources], [])
+    for weighted in weighted_queries(prompt, range(prompt.queries.shape[0])):
+        for table in found.tables:
+            table.rows.append(sources[table.name](weighted))
+        if wanted.eigenvalues:
+            matrix = weighted.covariance(wanted.of)
+            found.ends.append((smallest_eigenvalue(matrix, bits), largest_eigenvalue(matrix, bits)))
+    return found
+
+
+# -- numbers to state
+
+
+def _asserts(
+    found: Found, wanted: Wanted, references: Mapping[str, Plain], long: Mapping[str, Array]
+) -> dict[str, Plain]:
+    """The section `asserts`."""
+    whose: dict[str, Plain] = {"of": wanted.of} if wanted.of != "values" else {}
+    parts: dict[str, Plain] = {}
+    for table in found.tables:
+        if table.name in long:
+            values, value = exactly(long[table.name], len(table.rows)), references[table.name]
+        else:
+            values = table.rounded(wanted.printing)
+            value = _WRITE[table.name](values, table.columns)
+        stated: dict[str, Plain] = {"value": value, "radius": table.radius(values, wanted.printing)}
+        parts[table.name] = {**whose, **stated} if table.name == COVARIANCE else stated
+    if found.ends:
+        parts[EIGENVALUES] = {**whose, **_range(found.ends, wanted.printing)}
+    return {name: parts[name] for name in _ORDER if name in parts}
+
+
+_WRITE: Mapping[str, Callable[[list[list[fmpq]], int], Plain]] = {
+    MEAN: lambda rows, _: vectors(rows),
+    COVARIANCE: matrices,
+    LOG_NORMALISER: lambda rows, _: numbers(rows),
+}
+
+
+def _range(ends: Sequence[tuple[arb, arb]], printing: Printing) -> dict[str, Plain]:
+    """The range of the eigenvalues, rounded outwards."""
+    smallest = [round_down(max(lower_rational(low), fmpq(0)), printing.digits) for low, _ in ends]
+    largest = [round_up(upper_rational(high), printing.digits) for _, high in ends]
+    if printing.per_query:
+        return {"at_least": numbers([smallest]), "at_most": numbers([largest])}
+    return {"at_least": format_rational(min(smallest)), "at_most": format_rational(max(largest))}
