@@ -18,7 +18,7 @@ from functools import cached_property
 
 from flint import arb, arb_mat
 
-from certattn.kernel.arithmetic.balls import scale_ball, table_of_balls
+from certattn.kernel.arithmetic.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.softmax import Columns, Prompt, averages
 
@@ -33,8 +33,13 @@ class Tokens:
     prompt: Prompt
 
     @cached_property
+    def mean(self) -> ExactMatrix:
+        """v_bar, the plain mean of the values."""
+        return self.prompt.values.mean_row()
+
+    @cached_property
     def values(self) -> Columns:
-        return Columns.of(self.prompt.values.centred(self.prompt.values.mean_row()))
+        return Columns.of(self.prompt.values.centred(self.mean))
 
     @cached_property
     def keys(self) -> Columns:
@@ -54,6 +59,11 @@ class WeightedPrompt:
         """T(q) - v_bar."""
         (row,) = averages(arb_mat(1, len(self.weights), list(self.weights)), self.tokens.values)
         return row
+
+    def output_off(self, stated: ExactMatrix) -> list[arb]:
+        """T(q) - stated, as (T(q) - v_bar) + (v_bar - stated); stated is 1 x d_v."""
+        gaps = row_of_balls((self.tokens.mean - stated).row(0))
+        return [x + gap for x, gap in zip(self.output_from_mean(), gaps, strict=True)]
 
     def log_normaliser(self) -> arb:
         """log Z."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Protocol
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.arithmetic.balls import linf_norm, row_of_balls
+from certattn.kernel.arithmetic.balls import ARB, linf_norm, row_of_balls
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.softmax_moments import COVARIANCES, WeightedPrompt
+from certattn.kernel.arithmetic.softmax_moments import COVARIANCES
 from certattn.kernel.arithmetic.spectrum import largest_eigenvalue, smallest_eigenvalue
 from certattn.kernel.claims.prompt_inputs import StatedPrompt
 from certattn.kernel.claims.query_inputs import Bounds, Matrices, StatedBounds
@@ -43,6 +44,19 @@ MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER = "mean", "covariance", "eigenvalu
 SMALLEST, LARGEST = f"{EIGENVALUES}.at_least", f"{EIGENVALUES}.at_most"
 
 
+class Weighted(Protocol):
+    """A prompt under the softmax weights of a query, in one arithmetic or another."""
+
+    def output_off(self, stated: ExactMatrix) -> list[arb]:
+        """T(q) - stated."""
+
+    def log_normaliser(self) -> arb:
+        """log Z(q)."""
+
+    def covariance(self, of: str) -> arb_mat:
+        """Cov(x, y) as COVARIANCES has them."""
+
+
 class Assertion(ABC):
     """Something asserted at every listed query.
 
@@ -60,7 +74,7 @@ class Assertion(ABC):
         """The same as a formula."""
 
     @abstractmethod
-    def obligation(self, kind: str, query: int, weighted: WeightedPrompt, bits: int) -> Obligation:
+    def obligation(self, kind: str, query: int, weighted: Weighted, bits: int, arithmetic: str = ARB) -> Obligation:
         """The obligation of a kind at a query, enclosed at the working precision `bits`."""
 
 
@@ -70,12 +84,13 @@ class Closeness(Assertion):
     radius: StatedBounds
 
     @abstractmethod
-    def error(self, query: int, weighted: WeightedPrompt) -> arb:
+    def error(self, query: int, weighted: Weighted) -> arb:
         """The distance."""
 
-    def obligation(self, kind: str, query: int, weighted: WeightedPrompt, bits: int) -> Obligation:
+    def obligation(self, kind: str, query: int, weighted: Weighted, bits: int, arithmetic: str = ARB) -> Obligation:
         sentence = f"{self.kinds[kind]} at query {query}"
-        return at_most(f"{kind}[{query}]", sentence, self.error(query, weighted), self.radius.at(query), bits)
+        error, radius = self.error(query, weighted), self.radius.at(query)
+        return at_most(f"{kind}[{query}]", sentence, error, radius, bits, arithmetic)
 
 
 class MeanAssertion(Closeness):
@@ -83,19 +98,18 @@ class MeanAssertion(Closeness):
 
     def __init__(self, values: Values, prompt: StatedPrompt) -> None:
         self.kinds = {MEAN: "|T(q) - value|_linf"}
-        self.value, self.radius, self.prompt = values[MEAN_VALUE], values[RADIUS], prompt
+        self.value, self.radius = values[MEAN_VALUE], values[RADIUS]
         self.value.require_shape(prompt.queries.shape[0], prompt.output_dimension, "(queries x outputs)")
         self.radius.require_count(prompt.queries.shape[0])
 
     @cached_property
-    def gaps(self) -> ExactMatrix:
-        """v_bar - value, exactly, a row per query."""
-        return -self.value.load().centred(self.prompt.exact.values.mean_row())
+    def stated(self) -> ExactMatrix:
+        """The stated means, a row per query."""
+        return self.value.load()
 
-    def error(self, query: int, weighted: WeightedPrompt) -> arb:
-        """|(T(q) - v_bar) + (v_bar - value)|_linf."""
-        gaps = row_of_balls(self.gaps.row(query))
-        return linf_norm([x + gap for x, gap in zip(weighted.output_from_mean(), gaps, strict=True)])
+    def error(self, query: int, weighted: Weighted) -> arb:
+        """|T(q) - value|_linf."""
+        return linf_norm(weighted.output_off(self.stated.take_rows([query])))
 
     def words(self) -> str:
         return f"the mean T(q) of the values is {self.value.words()} up to {self.radius.words()} in every coordinate"
@@ -117,7 +131,7 @@ class CovarianceAssertion(Closeness):
         self.value.require_shape(prompt.queries.shape[0], rows, columns)
         self.radius.require_count(prompt.queries.shape[0])
 
-    def error(self, query: int, weighted: WeightedPrompt) -> arb:
+    def error(self, query: int, weighted: Weighted) -> arb:
         found = weighted.covariance(self.of)
         stated = row_of_balls(self.value.entries(query, found.nrows()))
         return linf_norm([x - y for x, y in zip(found.entries(), stated, strict=True)])
@@ -144,7 +158,7 @@ class LogAssertion(Closeness):
         """The stated numbers, one per query."""
         return self.value.load().row(0)
 
-    def error(self, query: int, weighted: WeightedPrompt) -> arb:
+    def error(self, query: int, weighted: Weighted) -> arb:
         return abs(weighted.log_normaliser() - self.stated[query])
 
     def words(self) -> str:
@@ -169,13 +183,15 @@ class RangeAssertion(Assertion):
             if bounds is not None:
                 bounds.require_count(prompt.queries.shape[0])
 
-    def obligation(self, kind: str, query: int, weighted: WeightedPrompt, bits: int) -> Obligation:
+    def obligation(self, kind: str, query: int, weighted: Weighted, bits: int, arithmetic: str = ARB) -> Obligation:
         name, sentence = f"{kind}[{query}]", f"the {self.kinds[kind]} at query {query}"
         covariance = weighted.covariance(self.of)
         if kind == SMALLEST and self.lower is not None:
-            return at_least(name, sentence, smallest_eigenvalue(covariance, bits), self.lower.at(query), bits)
+            return at_least(
+                name, sentence, smallest_eigenvalue(covariance, bits), self.lower.at(query), bits, arithmetic
+            )
         assert self.upper is not None
-        return at_most(name, sentence, largest_eigenvalue(covariance, bits), self.upper.at(query), bits)
+        return at_most(name, sentence, largest_eigenvalue(covariance, bits), self.upper.at(query), bits, arithmetic)
 
     def words(self) -> str:
         ends = (("at least", self.lower), ("at most", self.upper))

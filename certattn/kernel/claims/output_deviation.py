@@ -193,12 +193,7 @@ class OutputDeviation(Claim[Problem]):
         return self._compare(problem, names, problem.deviations, bits, ARB)
 
     def tiers(self, problem: Problem) -> tuple[str, ...]:
-        if any(part is not None and part.stored is None for part in problem.prompt.inputs):
-            return ()
-        # Imported where there are arrays, which need numpy anyway.
-        from certattn.kernel.claims import deviation_binary64
-
-        return ("binary64",) if deviation_binary64.is_within_reach(problem.prompt) else ()
+        return problem.prompt.tiers
 
     def prove_binary64(self, problem: Problem, names: Collection[str], tier: str) -> list[Obligation]:
         from certattn.kernel.arithmetic.binary64.attention import BINARY64

@@ -95,6 +95,16 @@ class StatedPrompt:
             return weights.U.load()
         return weights.Q.load() if weights.Q is not None else ExactMatrix.identity(weights.key_dimension)
 
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """The tiers of binary64 arithmetic for this prompt: none unless it stands in array files of doubles."""
+        if any(part is not None and part.stored is None for part in self.inputs):
+            return ()
+        # Imported where there are arrays, which need numpy anyway.
+        from certattn.kernel.claims.stored_prompts import is_within_reach
+
+        return ("binary64",) if is_within_reach(self) else ()
+
     @cached_property
     def score_map(self) -> ExactMatrix:
         """From a stated query z to the vector a with score <a, x> for the inputs x: keys, or tokens."""

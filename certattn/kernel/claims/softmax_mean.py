@@ -47,9 +47,11 @@ from certattn.kernel.claims.moment_assertions import (
 from certattn.kernel.claims.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Count, Field, Record, Values
-from certattn.kernel.verdict import Obligation, show
+from certattn.kernel.verdict import DOUBLE, Obligation, show
 
 GIVEN = prompt_forms()
+# Precision in which balls of binary64 are compared: their own radii are what counts.
+_AFTER_BINARY64 = 96
 BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
 
 # What may be asserted, and how each is read.
@@ -125,12 +127,27 @@ class SoftmaxMean(Claim[Problem]):
         return [f"{kind}[{i}]" for kind, _ in problem.kinds for i in range(problem.count)]
 
     def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        wanted = frozenset(names)
-        asked = {i: [k for k in problem.kinds if f"{k[0]}[{i}]" in wanted] for i in range(problem.count)}
-        rows = [i for i, kinds in asked.items() if kinds]
+        asked = _asked(problem, names)
         found: list[Obligation] = []
-        for i, weighted in zip(rows, weighted_queries(problem.prompt, rows), strict=True):
+        for i, weighted in zip(asked, weighted_queries(problem.prompt, list(asked)), strict=True):
             found += [assertion.obligation(kind, i, weighted, bits) for kind, assertion in asked[i]]
+        return found
+
+    def tiers(self, problem: Problem) -> tuple[str, ...]:
+        return problem.prompt.tiers
+
+    def prove_binary64(self, problem: Problem, names: Collection[str], tier: str) -> list[Obligation]:
+        from certattn.kernel.arithmetic.binary64.attention import BINARY64
+        from certattn.kernel.claims.mean_binary64 import weighted_in_binary64
+
+        asked = _asked(problem, names)
+        wanted = {
+            a.of for kinds in asked.values() for _, a in kinds if isinstance(a, CovarianceAssertion | RangeAssertion)
+        }
+        found: list[Obligation] = []
+        with working_precision(_AFTER_BINARY64):
+            for i, weighted in zip(asked, weighted_in_binary64(problem.prompt, list(asked), wanted), strict=True):
+                found += [assertion.obligation(kind, i, weighted, DOUBLE, BINARY64) for kind, assertion in asked[i]]
         return found
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
@@ -143,6 +160,13 @@ class SoftmaxMean(Claim[Problem]):
                 place, shown = worst.name.removeprefix(kind), slack.str(3, radius=False)
                 lines.append(f"worst query {place}: {assertion.kinds[kind]} {show(worst.left)}, slack {shown}")
         return lines
+
+
+def _asked(problem: Problem, names: Collection[str]) -> dict[int, list[tuple[str, Assertion]]]:
+    """What there is to prove, by query; queries with nothing to prove are left out."""
+    wanted = frozenset(names)
+    asked = {i: [k for k in problem.kinds if f"{k[0]}[{i}]" in wanted] for i in range(problem.count)}
+    return {i: kinds for i, kinds in asked.items() if kinds}
 
 
 def _slack(obligation: Obligation) -> arb | None:

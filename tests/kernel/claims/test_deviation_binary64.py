@@ -14,7 +14,7 @@ from certattn.kernel.arithmetic.balls import ARB, working_precision
 from certattn.kernel.arithmetic.binary64 import guards
 from certattn.kernel.arithmetic.binary64.attention import BINARY64
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_file
-from certattn.kernel.claims import deviation_binary64
+from certattn.kernel.claims import stored_prompts
 from certattn.kernel.claims.deviation_binary64 import deviations
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
@@ -82,7 +82,7 @@ def test_in_pieces_from_disk_it_is_the_same(rows_at_once: int, keep: int, tmp_pa
         np.save(tmp_path / f"{name}.npy", array)
     write_certificate(tmp_path, arrays)
     monkeypatch.setattr(tensor_files, "_KEEP_BYTES", keep)
-    monkeypatch.setattr(deviation_binary64, "_CHUNK_NUMBERS", 2 * rows_at_once)
+    monkeypatch.setattr(stored_prompts, "_CHUNK_NUMBERS", 2 * rows_at_once)
     report = check_file(tmp_path / "c.yaml", CheckOptions(arithmetic="binary64"))
     assert report.verdict is Verdict.VERIFIED, report.reason
     problem = CLAIM.read(load(tmp_path / "c.yaml"))

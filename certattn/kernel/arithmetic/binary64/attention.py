@@ -31,7 +31,7 @@ class StoredPrompt:
     chunks: begins a pass over the tokens: chunks of keys and values, one object where a token is both.
     crossed: whether keys and values differ.
     score_map: U, from queries to vectors whose product with a key is the score, before the scale.
-    value_map: V, applied to the means of the values; None for the identity.
+    value_map: V, applied to the means of the values; None for the identity. key_map: K, likewise.
     """
 
     chunks: Callable[[], Iterator[tuple[StoredRows, StoredRows]]]
@@ -39,11 +39,38 @@ class StoredPrompt:
     scale: Real
     score_map: ExactMatrix
     value_map: ExactMatrix | None = None
+    key_map: ExactMatrix | None = None
 
     def means(self, stated: ExactMatrix) -> Ball:
         """V m(a) for every row of `stated`. Raises Binary64Error."""
         queries, radius = self._effective(stated)
         return self._mapped(Enclosures(sweep(self.chunks(), Wanted(queries)), radius).mean())
+
+    def moments(self, stated: ExactMatrix, of: str | None = None) -> Moments:
+        """Means, normalisers and covariances under the softmax weights of every row of `stated`.
+
+        of: "values", "keys" or "values-keys" (values in rows), or None for no covariances.
+        Raises Binary64Error.
+        """
+        queries, radius = self._effective(stated)
+        count, crossed = len(queries), self.crossed and of == "values-keys"
+        wanted = Wanted(queries, tuple(range(count)) if of is not None else (), crossed)
+        keys_only = self.crossed and of == "keys"
+        chunks = ((keys, keys) for keys, _ in self.chunks()) if keys_only else self.chunks()
+        found = Enclosures(sweep(chunks, wanted), radius)
+        exponent, normaliser = found.normaliser()
+        covariances = []
+        if of is not None:
+            left, right = self._maps(of)
+            covariance = found.cross_covariance if crossed else found.covariance
+            covariances = [_between(left, covariance(index), right) for index in range(count)]
+        return Moments(exponent, normaliser, found.mean() if keys_only else self._mapped(found.mean()), covariances)
+
+    def _maps(self, of: str) -> tuple[ExactMatrix | None, ExactMatrix | None]:
+        """What takes the inputs to the two sides of a covariance."""
+        maps = {"values": self.value_map, "keys": self.key_map}
+        left, _, right = of.partition("-")
+        return maps[left], maps[right or left]
 
     def off_surrogate(self, stated: ExactMatrix) -> Ball:
         """V (m(a) - m(0) - C(0) a) for every row of `stated`. Raises Binary64Error."""
@@ -69,7 +96,25 @@ class StoredPrompt:
         return queries, radius * UP
 
     def _mapped(self, rows: Ball) -> Ball:
-        if self.value_map is None:
-            return rows
-        middle = rounded(self.value_map.T)
-        return product(rows, Ball(middle, (UNIT * np.abs(middle) + UNDERFLOW) * UP))
+        return rows if self.value_map is None else product(rows, _as_ball(self.value_map.T))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """By query: Z = 2^exponent z with z in the ball `normaliser`, the means, the covariances if any."""
+
+    exponent: Floats
+    normaliser: Ball
+    means: Ball
+    covariances: list[Ball]
+
+
+def _as_ball(matrix: ExactMatrix) -> Ball:
+    middle = rounded(matrix)
+    return Ball(middle, (UNIT * np.abs(middle) + UNDERFLOW) * UP)
+
+
+def _between(left: ExactMatrix | None, ball: Ball, right: ExactMatrix | None) -> Ball:
+    """L C R'; None stands for the identity."""
+    ball = product(_as_ball(left), ball) if left is not None else ball
+    return product(ball, _as_ball(right.T)) if right is not None else ball

@@ -48,6 +48,11 @@ def enclose(rows: Sequence[Sequence[arb]]) -> Ball:
     return Ball(middle, radius * UP + UNDERFLOW)
 
 
+def arb_table(ball: Ball) -> list[list[arb]]:
+    """A matrix of balls in Arb, row by row, as `arb_balls` makes them."""
+    return [arb_balls(Ball(*row)) for row in zip(ball.middle, ball.radius, strict=True)]
+
+
 def arb_balls(ball: Ball) -> list[arb]:
     """A vector of balls in Arb; the middles are exact, the radii rounded up. NaN gives a ball that decides nothing."""
     return [arb(middle, radius) for middle, radius in zip(ball.middle.tolist(), ball.radius.tolist(), strict=True)]

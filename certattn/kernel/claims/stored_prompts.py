@@ -1,0 +1,47 @@
+"""Prompts in array files, for arithmetic in binary64: chunks of rows, without a detour through exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from certattn.kernel.arithmetic.binary64.attention import StoredPrompt
+from certattn.kernel.arithmetic.binary64.rows import EXACT_TYPES, StoredRows
+from certattn.kernel.claims.prompt_inputs import StatedPrompt
+from certattn.kernel.document.matrices import MatrixInput
+
+# Numbers in a chunk: what is in memory of a large file.
+_CHUNK_NUMBERS = 2**21
+
+
+def is_within_reach(prompt: StatedPrompt) -> bool:
+    """Whether tokens, or keys and values, come from array files whose numbers are doubles."""
+    return all(part is None or (part.stored is not None and part.stored.dtype in EXACT_TYPES) for part in prompt.inputs)
+
+
+def stored_prompt(prompt: StatedPrompt) -> StoredPrompt:
+    """The prompt as its files hold it."""
+    keys, values = prompt.inputs
+    chunks = partial(_tokens, keys) if values is None else partial(_pairs, keys, values)
+    weights = prompt.weights
+    value_map = weights.values() if weights is not None and weights.V is not None else None
+    key_map = weights.K.load() if weights is not None and weights.K is not None else None
+    return StoredPrompt(chunks, values is not None, prompt.scale, prompt.score_map, value_map, key_map)
+
+
+def _tokens(tokens: MatrixInput) -> Iterator[tuple[StoredRows, StoredRows]]:
+    for rows in _rows(tokens, tokens.shape[1]):
+        yield rows, rows
+
+
+def _pairs(keys: MatrixInput, values: MatrixInput) -> Iterator[tuple[StoredRows, StoredRows]]:
+    columns = max(keys.shape[1], values.shape[1])
+    # Strict, so that both are read to the end and both hashes are compared.
+    yield from zip(_rows(keys, columns), _rows(values, columns), strict=True)
+
+
+def _rows(matrix: MatrixInput, columns: int) -> Iterator[StoredRows]:
+    """Chunks of rows; `columns` sets how many rows a chunk of a large file has."""
+    assert matrix.stored is not None
+    for chunk in matrix.stored.chunks(max(1, _CHUNK_NUMBERS // columns)):
+        yield StoredRows.from_bytes(chunk, matrix.stored.dtype, matrix.shape[1])
