@@ -183,7 +183,7 @@ def test_a_failed_guard_is_said_and_arb_decides(certificate: Path, monkeypatch: 
     def fail() -> None:
         raise GuardError("this thread does not round to nearest")
 
-    monkeypatch.setattr(guards, "_require_rounding_to_nearest", fail)
+    monkeypatch.setattr(guards, "require_rounding_to_nearest", fail)
     report = check_file(certificate, CheckOptions())
     assert (report.verdict, report.arithmetic) == (Verdict.VERIFIED, ARB)
     assert "binary64 arithmetic was not used: this thread does not round to nearest" in report.findings

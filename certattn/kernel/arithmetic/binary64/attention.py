@@ -14,8 +14,7 @@ import numpy as np
 from certattn.kernel.arithmetic.binary64.ball_algebra import difference, product
 from certattn.kernel.arithmetic.binary64.conversions import rounded, rounded_scale
 from certattn.kernel.arithmetic.binary64.enclosures import Ball, Enclosures
-from certattn.kernel.arithmetic.binary64.rows import Floats, StoredRows
-from certattn.kernel.arithmetic.binary64.sums import norm_bounds
+from certattn.kernel.arithmetic.binary64.rows import Floats, StoredRows, norm_bounds
 from certattn.kernel.arithmetic.binary64.sweep import Wanted, sweep
 from certattn.kernel.arithmetic.binary64.units import UNDERFLOW, UNIT, UP
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix

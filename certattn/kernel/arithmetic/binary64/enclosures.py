@@ -5,25 +5,28 @@ Every weight that was computed, v_i, belongs to a true weight W_i = 2^-K e^{s_i}
 
     |W_i - v_i| <= beta(delta_i) v_i,    beta = z / (1 - z),  z = e^delta (1 + eps) - 1,
 
-or, where a score was raised or a sum rescaled at the bottom of the range, |W_i - v_i| <= omega / n.
-beta is convex, so a chord bounds it, and B >= sum beta(delta_i) v_i follows from E = sum v_i |k_i|.
-Docs: binary64.md has the statements and their proofs under the names that are used here.
+or, where a score was raised, |W_i - v_i| <= 2^-998; omega bounds the sum of all these, and of what
+was lost where a sum was rescaled by less than it should have been. beta is convex, so a chord bounds
+it, and B >= sum beta(delta_i) v_i follows from E >= sum v_i |k_i|, and E^2 <= Z Q from Cauchy and
+Schwarz. Docs: binary64.md has the statements and their proofs under the names that are used here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from certattn.kernel.arithmetic.binary64.exponential_bound import relative_error
-from certattn.kernel.arithmetic.binary64.rows import Floats
-from certattn.kernel.arithmetic.binary64.sums import Sums, norm_bounds
+from certattn.kernel.arithmetic.binary64.guards import require_rounding_to_nearest
+from certattn.kernel.arithmetic.binary64.rows import Floats, norm_bound, norm_bounds
+from certattn.kernel.arithmetic.binary64.sums import Sums
 from certattn.kernel.arithmetic.binary64.units import DOWN, LARGEST, UNDERFLOW, UNIT, UP, gamma
 from certattn.kernel.errors import RefusedError
 
-# beyond this the weights say too little
-_LARGEST_SCORE_ERROR = 0.125
+# Beyond this the weights say too little.
+LARGEST_SCORE_ERROR = 0.125
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,21 @@ class Ball:
     radius: Floats
 
 
-def beta(delta: Floats, eps: float) -> Floats:
+Number = TypeVar("Number", float, Floats)
+
+
+def beta(delta: Number, eps: float) -> Number:
     """A bound on |W / v - 1| where scores are off by at most delta <= 1/8: e^delta <= 1 + delta + delta^2."""
     growth = delta + delta * delta
     z = (growth + eps * (1 + growth)) * UP
     return z / ((1 - z) * DOWN) * UP
+
+
+def score_errors(dimension: int, query_norm: Floats, query_radius: Floats, key_norm: float) -> tuple[Floats, Floats]:
+    """(slope, shift): a score computed for a key k, |k| <= key_norm, is off by at most slope |k| + shift."""
+    slope: Floats = (gamma(dimension) * query_norm + query_radius) * UP
+    shift: Floats = 4 * dimension * UNDERFLOW * (1 + key_norm + query_norm) * UP
+    return slope, shift
 
 
 class Enclosures:
@@ -49,14 +62,19 @@ class Enclosures:
     """
 
     def __init__(self, sums: Sums, query_radius: Floats) -> None:
+        require_rounding_to_nearest()
         self.sums = sums
         dimension, outputs = sums.queries.shape[1], sums.moment.shape[1]
         query_norm = norm_bounds(sums.queries)
+        self.key_norm = norm_bound(sums.key_square, dimension)
         self.low, self.high = sums.low, sums.high
-        self.size: Floats = np.maximum(np.abs(sums.low), np.abs(sums.high))
-        scales = np.array([sums.key_norm, query_norm.max(), query_radius.max(), self.size.max()])
+        if not sums.by_column:
+            self.high = np.full(outputs, norm_bound(sums.value_square, outputs))
+            self.low = -self.high
+        self.size: Floats = np.maximum(np.abs(self.low), np.abs(self.high))
+        scales = np.array([self.key_norm, query_norm.max(), query_radius.max(), self.size.max()])
         # Written so that a NaN refuses.
-        if not bool((scales <= LARGEST).all()):
+        if not bool((scales <= LARGEST).all() and (query_radius >= 0).all()):
             raise RefusedError("numbers that are too large, or not finite")
         tokens = sums.tokens + 1
         # Everything that underflow can take away, in all sums together.
@@ -65,19 +83,21 @@ class Enclosures:
         self.omega = (2.0**-998 * sums.clamped + 2.0**-990 * tokens) * UP
         self._g = gamma(sums.roundings)
 
-        slope = (gamma(dimension) * query_norm + query_radius) * UP
-        shift = 4 * dimension * UNDERFLOW * (1 + sums.key_norm + query_norm) * UP
-        delta = (slope * sums.key_norm + shift) * UP
-        if not float(delta.max()) <= _LARGEST_SCORE_ERROR:
+        slope, shift = score_errors(dimension, query_norm, query_radius, self.key_norm)
+        delta = (slope * self.key_norm + shift) * UP
+        if not float(delta.max()) <= LARGEST_SCORE_ERROR:
             raise RefusedError("scores that are too large for their rounding errors to be small")
         eps = relative_error()
-        least = beta(np.zeros(1), eps)
+        least = beta(0.0, eps)
         self.beta: Floats = beta(delta, eps)
         chord = (self.beta - least) / delta * UP
 
         self.upper: Floats = (sums.normaliser * (1 + self._g) + self.underflow) * UP
         lower = (sums.normaliser * (1 - self._g)) * DOWN - (self.underflow + self.omega) * UP
-        drift = (sums.drift * (1 + gamma(sums.drift_roundings)) + self.underflow) * UP
+        square = sums.square * (1 + gamma(sums.square_roundings)) + self.underflow
+        # A computed square is too small by the factor 1 - gamma(dimension), and by what underflowed.
+        self.square: Floats = (square * (1 + gamma(dimension + 8)) + 4 * dimension * UNDERFLOW * self.upper) * UP
+        drift = np.sqrt(self.square * self.upper) * UP
         error = (least * self.upper + chord * (slope * drift + shift * self.upper)) * UP
         # e^delta <= 2 enlarges what omega allows for.
         self.error: Floats = (error + 2 * self.omega) * UP
@@ -139,12 +159,11 @@ class Enclosures:
         return _Factor(mean, rho, self._shift(width, index), spread, self.size, width)
 
     def _keys(self, index: int) -> _Factor:
-        """|k_ij| <= |k_i| <= R serves for the size of a coordinate."""
+        """|k_ij| <= |k_i| <= R serves for the size of a coordinate, and sum v_i k_ij^2 <= Q."""
         sums = self.sums
-        size = np.full(sums.queries.shape[1], sums.key_norm)
+        size = np.full(sums.queries.shape[1], self.key_norm)
         mean, rho = self._rounded_mean(sums.key_moment[index][0], size, index)
-        drift = (sums.drift[index] * (1 + gamma(sums.drift_roundings)) + self.underflow) * UP
-        spread = np.full_like(size, np.sqrt(drift * sums.key_norm * UP) * UP + UNDERFLOW)
+        spread = np.full_like(size, np.sqrt(self.square[index]) * UP + UNDERFLOW)
         return _Factor(mean, rho, self._shift(2 * size, index), spread, size, 2 * size)
 
     def _covariance(self, index: int, left: _Factor, right: _Factor) -> Ball:

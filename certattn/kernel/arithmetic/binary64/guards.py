@@ -9,56 +9,77 @@ from __future__ import annotations
 
 import numpy as np
 
+from certattn.kernel.arithmetic.binary64.rows import Floats
 from certattn.kernel.arithmetic.binary64.units import UNIT
 from certattn.kernel.errors import GuardError
 
 # Far enough apart in length that no vector unit treats them as one scalar.
 _LANES = 16
 
+_ONE = np.ones(_LANES)
+_STEP = 2 * UNIT
+# Added to 1: ties go to even, what is more than half goes up, on both sides of zero.
+_HALF, _MORE = _ONE * UNIT, _ONE * (UNIT * (1 + 2.0**-50))
+_SMALLEST, _NORMAL = np.full(_LANES, 2.0**-1074), np.full(_LANES, 2.0**-1022)
+
+# A tie and a little more than a tie, as products, on both sides of zero.
+_TIES = np.array([[1, UNIT], [-1, -UNIT], [1, 1.5 * UNIT], [-1, -1.5 * UNIT]])
+_NEAREST = np.array([[1], [-1], [1 + _STEP], [-1 - _STEP]])
+
+
+def _padded(rows: int, columns: int) -> tuple[Floats, Floats]:
+    """The ties over and over among zeros, and what their rows add up to."""
+    left = np.zeros((rows, columns))
+    left[:, :2] = np.tile(_TIES, (rows // len(_TIES), 1))
+    return left, np.tile(_NEAREST, (rows // len(_TIES), 1))
+
+
+# So large that a library with threads of its own puts them to work.
+_LONG, _WIDE = _padded(2560, 4), _padded(16, 1056)
+_ONES_LONG, _ONES_WIDE = np.ones((4, 1)), np.ones((1056, 16))
+
+# Integers below 2^20 in a fixed pattern: no sum of 131 products reaches 2^53.
+_INTEGERS = ((np.arange(37 * 131, dtype=np.int64) * 1103515245 + 12345) % 2**21 - 2**20).reshape(37, 131)
+_TABLE = _INTEGERS.astype(np.float64)
+_COLUMNS = [(_TABLE[:count].T, (_INTEGERS @ _INTEGERS[:count].T).astype(np.float64)) for count in (1, 9)]
+_INNER = (_INTEGERS * _INTEGERS[0]).sum(axis=1).astype(np.float64)
+
 
 def require_sound_arithmetic() -> None:
     """Raises GuardError where rounding, underflow or matrix products are not as assumed."""
-    _require_rounding_to_nearest()
+    require_rounding_to_nearest()
     _require_gradual_underflow()
     _require_plain_products()
 
 
-def _require_rounding_to_nearest() -> None:
-    one = np.ones(_LANES)
-    half, more = one * UNIT, one * (UNIT * (1 + 2.0**-50))
-    step = 2 * UNIT
-    # Ties go to even, what is more than half goes up: on both sides of zero.
+def require_rounding_to_nearest() -> None:
+    """Raises GuardError where this thread rounds in another way."""
     nearest = (
-        ((one + half) == 1).all()
-        and ((one + more) == 1 + step).all()
-        and ((-one - half) == -1).all()
-        and ((-one - more) == -1 - step).all()
-        and ((one * (1 + step)) * (1 + step) == 1 + 2 * step).all()
+        ((_ONE + _HALF) == 1).all()
+        and ((_ONE + _MORE) == 1 + _STEP).all()
+        and ((-_ONE - _HALF) == -1).all()
+        and ((-_ONE - _MORE) == -1 - _STEP).all()
+        and ((_ONE * (1 + _STEP)) * (1 + _STEP) == 1 + 2 * _STEP).all()
     )
     if nearest is not np.True_:
         raise GuardError("this thread does not round to nearest")
 
 
 def _require_gradual_underflow() -> None:
-    smallest = np.full(_LANES, 2.0**-1074)
-    kept = ((smallest * 1.0) == smallest).all() and ((np.full(_LANES, 2.0**-1022) * 0.5) > 0).all()
+    kept = ((_SMALLEST * 1.0) == _SMALLEST).all() and ((_NORMAL * 0.5) > 0).all()
     if kept is not np.True_:
         raise GuardError("this thread flushes subnormal numbers to zero")
 
 
 def _require_plain_products() -> None:
-    """A matrix product rounds to nearest, and it is exact where everything fits."""
-    tie, more = UNIT, 1.5 * UNIT
-    left = np.array([[1, tie], [-1, -tie], [1, more], [-1, -more]])
-    up = 1 + 2 * UNIT
-    for columns in (1, 8):
-        found = left @ np.ones((2, columns))
-        if (found == np.array([[1], [-1], [up], [-up]])).all() is not np.True_:
+    """Matrix products round to nearest, in every thread of theirs, and are exact where everything fits."""
+    products = [(_TIES @ _ONE[:2], _NEAREST[:, 0])]
+    products += [(_LONG[0] @ _ONES_LONG, _LONG[1]), (_WIDE[0] @ _ONES_WIDE, _WIDE[1])]
+    for found, expected in products:
+        if (found == expected).all() is not np.True_:
             raise GuardError("the matrix products of this process do not round to nearest")
-    rows, inner = 37, 131
-    # Integers below 2^21 in a fixed pattern: no sum of 131 products reaches 2^53.
-    pattern = (np.arange(rows * inner, dtype=np.int64) * 1103515245 + 12345) % 2**21 - 2**20
-    table = pattern.reshape(rows, inner)
-    for other in (table[:1].T, table[:9].T):
-        if ((table.astype(np.float64) @ other.astype(np.float64)) == table @ other).all() is not np.True_:
+    exact = [(_TABLE @ right, expected) for right, expected in _COLUMNS]
+    exact.append((np.vecdot(_TABLE, _TABLE[0]), _INNER))
+    for found, expected in exact:
+        if (found == expected).all() is not np.True_:
             raise GuardError("the matrix products of this process are not sums of products")

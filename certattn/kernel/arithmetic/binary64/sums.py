@@ -2,7 +2,7 @@
 
 For scores s_i = <a, k_i> of one query a and an integer K near max s_i / ln 2,
 
-    w_i = 2^-K e^{s_i},   Z = sum w_i,   M = sum w_i v_i,   E = sum w_i |k_i|,   S = sum w_i v_i x_i'
+    w_i = 2^-K e^{s_i},  Z = sum w_i,  M = sum w_i v_i,  Q = sum w_i |k_i|^2,  S = sum w_i v_i x_i'
 
 (x_i is v_i or k_i). Nothing here is proved: `enclosures` bounds what was rounded. It needs to know
 how many roundings lie on any path of a sum, which is what `roundings` counts, and how many tokens
@@ -15,23 +15,22 @@ two, exactly.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from certattn.kernel.arithmetic.binary64.exponential import SCORE_LIMIT, Work, exp_shifted
-from certattn.kernel.arithmetic.binary64.rows import Block, Floats
-from certattn.kernel.arithmetic.binary64.units import UNDERFLOW, UNIT
+from certattn.kernel.arithmetic.binary64.exponential import SCORE_LIMIT, exp_shifted
+from certattn.kernel.arithmetic.binary64.rows import Block, Floats, computed_squares, larger
+from certattn.kernel.arithmetic.binary64.scratch import Scratch
 from certattn.kernel.errors import RefusedError
 
 LN2 = math.log(2.0)
 # Weights below 2^-1000 of the largest are raised to it.
 DEPTH = 1000
 # Rows that are added up in one product, and in one product of second moments.
-_INNER = 128
+_INNER = 256
 _INNER_SECOND = 1024
 # Doubles in a table of scores, and in a block of tokens: what is used again stays in the cache.
-_TABLE = 2**16
+_TABLE = 2**15
 _BLOCK = 2**17
 _MOST_ROWS = 8192
 _FEWEST_ROWS = 256
@@ -42,69 +41,48 @@ def block_rows(queries: int, columns: int) -> int:
     return max(_FEWEST_ROWS, min(_MOST_ROWS, _TABLE // queries, _BLOCK // columns))
 
 
-def norm_bounds(rows: Floats, out: Floats | None = None) -> Floats:
-    """Upper bounds of the Euclidean norms of the rows."""
-    dimension = rows.shape[1]
-    squares: Floats = np.vecdot(rows, rows, out=out)
-    squares += 4 * dimension * UNDERFLOW
-    np.sqrt(squares, out=squares)
-    squares *= 1 + (dimension + 8) * 1.01 * UNIT + 2.0**-45
-    return squares
-
-
-@dataclass
-class Scratch:
-    """Arrays that one thread uses again and again for m queries and up to k tokens."""
-
-    queries: int
-    tokens: int
-    scores: Floats = field(init=False)
-    weights: Floats = field(init=False)
-    norms: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.scores = np.empty(self.queries * self.tokens)
-        self.weights = np.empty(self.queries * self.tokens)
-        self.norms = np.empty(self.tokens)
-        self._work: dict[int, Work] = {}
-
-    def tables(self, tokens: int) -> tuple[Floats, Floats, Work]:
-        """Scores, weights and the exponential's room for m queries and this many tokens."""
-        shape = (self.queries, tokens)
-        if tokens not in self._work:
-            self._work = {tokens: Work(shape)}
-        size = self.queries * tokens
-        return self.scores[:size].reshape(shape), self.weights[:size].reshape(shape), self._work[tokens]
+def require_reach(least: float, largest: float) -> None:
+    """Raises RefusedError unless all scores are finite, and within what the exponential is proved for."""
+    # Written so that a NaN refuses.
+    if not (largest <= SCORE_LIMIT and least >= -SCORE_LIMIT):
+        raise RefusedError(f"scores beyond +-{SCORE_LIMIT:g}, or numbers that are not finite")
 
 
 class Sums:
     """What has been added up for m queries; dimensions d of keys and d_v of values.
 
-    exponent  K (m), whole numbers           normaliser  Z (m)
-    moment    M (m x d_v)                    drift       E (m)
-    second    S by query, d_v x d_v or d_v x d, for the queries in `with_second`; key_moment sum w_i k_i for them
-    key_norm  max |k_i|, rounded up          low, high   least and largest value, by column or over all
-    depth     additions on the longest path from the sums of one block to these
+    exponent     K (m), whole numbers
+    normaliser   Z (m)
+    moment       M (m x d_v)
+    square       Q (m)
+    second       S by query, d_v x d_v or d_v x d, for the queries in `with_second`; key_moment sum w_i k_i for them
+    key_square   max |k_i|^2, as computed
+    low, high    the least and the largest value by column, for many queries; for few, which this would
+    value_square slow down, max |v_i|^2, as computed
+    depth        additions on the longest path from the sums of one block to these
     """
 
     def __init__(self, queries: Floats, values: int, with_second: tuple[int, ...], second_of_keys: bool) -> None:
+        if queries.dtype != np.float64:
+            raise TypeError(f"queries in float64 are needed, not in {queries.dtype}")
         count, dimension = queries.shape
         self.queries = queries
         self.exponent = np.full(count, -np.inf)
         self.normaliser = np.zeros(count)
         self.moment = np.zeros((count, values))
-        self.drift = np.zeros(count)
+        self.square = np.zeros(count)
         self.second_of_keys = second_of_keys
         self.second = {index: np.zeros((values, dimension if second_of_keys else values)) for index in with_second}
         self.key_moment = {index: np.zeros((1, dimension)) for index in (with_second if second_of_keys else ())}
-        self.key_norm = 0.0
+        self.key_square = self.value_square = 0.0
+        self.by_column = count * 4 >= values
         self.low, self.high = np.full(values, np.inf), np.full(values, -np.inf)
         self.tokens = self.clamped = self.depth = 0
         self.largest_block = 0
 
     @property
     def roundings(self) -> int:
-        """On any path from a product to Z, M or E."""
+        """On any path from a product to Z, M or key_moment."""
         return min(_INNER, self.largest_block) + -(-self.largest_block // _INNER) + self.depth + 8
 
     @property
@@ -114,57 +92,56 @@ class Sums:
         return inner + -(-self.largest_block // _INNER_SECOND) + self.depth + 10
 
     @property
-    def drift_roundings(self) -> int:
+    def square_roundings(self) -> int:
+        """On any path from a product of a weight and a computed square to Q."""
         return self.largest_block + self.depth + 8
 
-    def add(self, block: Block, scratch: Scratch, norms: Floats | None = None) -> None:
-        """Take a block of tokens in. `norms`: upper bounds of |k_i| where they are known."""
+    def add(self, block: Block, scratch: Scratch) -> None:
+        """Take a block of tokens in."""
         keys, values = block.keys, block.values
-        tokens = len(keys)
-        scores, weights, work = scratch.tables(tokens)
+        tokens, shape = len(keys), (len(self.queries), len(keys))
+        scores, weights = scratch.array("scores", *shape), scratch.array("weights", *shape)
         if len(scores) == 1:
             np.dot(keys, self.queries[0], out=scores[0])  # the faster call for one query
         else:
             np.matmul(self.queries, keys.T, out=scores)
         # After the scores: they have brought the keys into the cache, in the fastest way.
-        if norms is None:
-            norms = norm_bounds(keys, scratch.norms[:tokens])
+        squares = block.key_squares
+        if squares is None:
+            squares = computed_squares(keys, scratch.array("squares", tokens))
         largest, least = scores.max(axis=1), float(scores.min())
-        # Written so that a NaN refuses.
-        if not (float(largest.max()) <= SCORE_LIMIT and least >= -SCORE_LIMIT):
-            raise RefusedError(f"scores beyond +-{SCORE_LIMIT:g}, or numbers that are not finite")
-        exponent = np.floor(largest / LN2)
-        floor = (exponent - DEPTH) * LN2
-        if least < floor.max():
-            np.maximum(scores, floor[:, None], out=scores)
+        require_reach(least, float(largest.max()))
+        # No block has a smaller K than those before it: its weights are small instead, and no factor is needed.
+        self._rescale(np.floor(largest / LN2))
+        floor = (self.exponent[:, None] - DEPTH) * LN2
+        if least < float(floor.max()):
+            np.maximum(scores, floor, out=scores)
             self.clamped += tokens
-        exp_shifted(scores, exponent[:, None], weights, work)
-        new = self._rescale(exponent)
-        self.normaliser += _inner_sums(weights) * new
-        self.moment += _inner_products(weights, values) * new[:, None]
-        self.drift += (weights @ norms) * new
+        exp_shifted(scores, self.exponent[:, None], weights, scratch.work(*shape))
+        self.normaliser += _inner_sums(weights)
+        self.moment += _inner_products(weights, values)
+        self.square += weights @ squares
         for index, moment in self.key_moment.items():
-            moment += _inner_products(weights[index : index + 1], keys) * new[index]
+            moment += _inner_products(weights[index : index + 1], keys)
         for index, second in self.second.items():
-            right = keys if self.second_of_keys else values
-            for first in range(0, tokens, _INNER_SECOND):
-                part = slice(first, first + _INNER_SECOND)
-                second += ((values[part] * weights[index, part, None]).T @ right[part]) * new[index]
-        self._note(block, norms)
+            second += _second_moment(values, weights[index], keys if self.second_of_keys else values)
+        self._note(block, float(squares.max()))
         self.tokens += tokens
         self.depth += 1
         self.largest_block = max(self.largest_block, tokens)
 
     def merge(self, other: Sums) -> None:
-        """Take in what another thread has added up."""
-        new = self._rescale(other.exponent)
+        """Take in what another thread, or an earlier pass, has added up."""
+        self._rescale(other.exponent)
+        new = power_of_two(other.exponent - self.exponent)
         self.normaliser += other.normaliser * new
         self.moment += other.moment * new[:, None]
-        self.drift += other.drift * new
+        self.square += other.square * new
         for mine, others in ((self.second, other.second), (self.key_moment, other.key_moment)):
             for index, sums in mine.items():
                 sums += others[index] * new[index]
-        self.key_norm = float(np.maximum(self.key_norm, other.key_norm))
+        self.key_square = larger(self.key_square, other.key_square)
+        self.value_square = larger(self.value_square, other.value_square)
         np.minimum(self.low, other.low, out=self.low)
         np.maximum(self.high, other.high, out=self.high)
         self.tokens += other.tokens
@@ -172,35 +149,36 @@ class Sums:
         self.depth = max(self.depth, other.depth) + 1
         self.largest_block = max(self.largest_block, other.largest_block)
 
-    def _rescale(self, exponent: Floats) -> Floats:
-        """Bring the sums to the larger of both exponents; the factors that sums in `exponent` take."""
+    def _rescale(self, exponent: Floats) -> None:
+        """Bring the sums to the larger of both exponents."""
+        if not (exponent > self.exponent).any():
+            return
         common = np.maximum(self.exponent, exponent)
-        # Of the first block the old sums are zeros, and their exponent is -inf.
-        old = np.ldexp(1.0, np.maximum(self.exponent - common, -DEPTH).astype(np.int64))
-        new = np.ldexp(1.0, np.maximum(exponent - common, -DEPTH).astype(np.int64))
+        old = power_of_two(self.exponent - common)
+        self.normaliser *= old
+        self.moment *= old[:, None]
+        self.square *= old
+        for table in (self.second, self.key_moment):
+            for index, sums in table.items():
+                sums *= old[index]
         self.exponent = common
-        if (old != 1).any():
-            self.normaliser *= old
-            self.moment *= old[:, None]
-            self.drift *= old
-            for table in (self.second, self.key_moment):
-                for index, sums in table.items():
-                    sums *= old[index]
-        return new
 
-    def _note(self, block: Block, norms: Floats) -> None:
-        """The largest norm of a key and the range of the values."""
-        # max and min give NaN on to whoever looks: nothing that is not finite gets lost.
-        largest = norms.max()
-        self.key_norm = float(np.maximum(self.key_norm, largest))
-        if len(self.queries) * 4 >= block.values.shape[1]:
-            low, high = block.values.min(axis=0), block.values.max(axis=0)
+    def _note(self, block: Block, largest: float) -> None:
+        """The largest norm of a key and the range of the values. What is not finite does not get lost."""
+        self.key_square = larger(self.key_square, largest)
+        if self.by_column:
+            np.minimum(self.low, block.values.min(axis=0), out=self.low)
+            np.maximum(self.high, block.values.max(axis=0), out=self.high)
         else:
             # Norms bound every coordinate: sharp enough for a few queries, and much faster.
-            high = largest if block.values is block.keys else norm_bounds(block.values).max()
-            low = -high
-        np.minimum(self.low, low, out=self.low)
-        np.maximum(self.high, high, out=self.high)
+            if block.values is not block.keys:
+                largest = float(computed_squares(block.values).max())
+            self.value_square = larger(self.value_square, largest)
+
+
+def power_of_two(exponent: Floats) -> Floats:
+    """2^exponent for whole numbers <= 0, exactly, but not less than 2^-1000; sums that are zero have -inf."""
+    return np.ldexp(1.0, np.maximum(exponent, -DEPTH).astype(np.int64))
 
 
 def _inner_sums(weights: Floats) -> Floats:
@@ -223,4 +201,13 @@ def _inner_products(weights: Floats, values: Floats) -> Floats:
         total = np.matmul(left, right).sum(axis=0)
     if whole < tokens:
         total = total + weights[:, whole:] @ values[whole:]
+    return total
+
+
+def _second_moment(left: Floats, weights: Floats, right: Floats) -> Floats:
+    """sum w_i l_i r_i', in pieces of _INNER_SECOND rows."""
+    total = np.zeros((left.shape[1], right.shape[1]))
+    for first in range(0, len(weights), _INNER_SECOND):
+        part = slice(first, first + _INNER_SECOND)
+        total += (left[part] * weights[part, None]).T @ right[part]
     return total

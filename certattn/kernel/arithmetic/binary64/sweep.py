@@ -7,15 +7,45 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from certattn.kernel.arithmetic.binary64.guards import require_sound_arithmetic
-from certattn.kernel.arithmetic.binary64.rows import Floats, StoredRows, blocks
-from certattn.kernel.arithmetic.binary64.sums import Scratch, Sums, block_rows
+from certattn.kernel.arithmetic.binary64.rows import Block, Floats, StoredRows, blocks
+from certattn.kernel.arithmetic.binary64.scratch import Scratch
+from certattn.kernel.arithmetic.binary64.sums import Sums, block_rows
 
 # Less than this is not worth a second thread.
 _MULTIPLICATIONS_PER_THREAD = 2**22
+
+
+class Accumulator(Protocol):
+    """What is added up over tokens."""
+
+    def add(self, block: Block, scratch: Scratch) -> None:
+        """Take a block of tokens in."""
+
+    def merge(self, other: Self) -> None:
+        """Take in what has been added up elsewhere."""
+
+
+A = TypeVar("A", bound=Accumulator)
+A_co = TypeVar("A_co", bound=Accumulator, covariant=True)
+
+
+class Plan(Protocol[A_co]):
+    """What to add up."""
+
+    @property
+    def multiplications(self) -> int:
+        """About how many for each number of a token."""
+
+    def rows(self, columns: int) -> int:
+        """How many tokens to take at a time, for so many numbers per token."""
+
+    def empty(self, outputs: int) -> A_co:
+        """Nothing added up yet, for values of this dimension."""
 
 
 @dataclass(frozen=True)
@@ -26,33 +56,49 @@ class Wanted:
     with_second: tuple[int, ...] = ()
     second_of_keys: bool = False
 
+    @property
+    def multiplications(self) -> int:
+        return len(self.queries)
 
-def sweep(chunks: Iterable[tuple[StoredRows, StoredRows]], wanted: Wanted, threads: int = 0) -> Sums:
+    def rows(self, columns: int) -> int:
+        return block_rows(len(self.queries), columns)
+
+    def empty(self, outputs: int) -> Sums:
+        return Sums(self.queries, outputs, self.with_second, self.second_of_keys)
+
+
+def sweep(chunks: Iterable[tuple[StoredRows, StoredRows]], wanted: Plan[A], threads: int = 0) -> A:
     """The sums over all tokens; chunks of paired keys and values, one after the other.
 
     threads: how many share each chunk; 0 for one per processor. The matrix products should run in
     one thread each. Raises GuardError or RefusedError.
     """
     require_sound_arithmetic()
-    workers: list[_Worker] = []
-    with ThreadPoolExecutor(threads or processors(), initializer=require_sound_arithmetic) as pool:
+    threads = threads or processors()
+    workers: list[_Worker[A]] = []
+    with ThreadPoolExecutor(threads) as pool:
         for keys, values in chunks:
-            tokens, columns = keys.shape[0], keys.shape[1] + values.shape[1]
-            size = min(block_rows(len(wanted.queries), columns), tokens)
-            shares = _shares(tokens, tokens * columns * len(wanted.queries), threads or processors())
+            tokens = keys.shape[0]
+            if tokens != values.shape[0]:
+                raise ValueError(f"{tokens} keys and {values.shape[0]} values")
+            if tokens == 0:
+                continue
+            columns = keys.shape[1] + (0 if values is keys else values.shape[1])
+            size = min(wanted.rows(columns), tokens)
+            shares = _shares(tokens, tokens * columns * wanted.multiplications, threads)
             while len(workers) < len(shares):
-                workers.append(_Worker(wanted, values.shape[1]))
-            jobs = [(worker, keys, values, share, size) for worker, share in zip(workers, shares, strict=False)]
+                workers.append(_Worker(wanted))
+            jobs = [_Job(keys, values, first, last, size) for first, last in shares]
             if len(jobs) == 1:
-                _add(jobs[0])
+                workers[0].add(jobs[0])
             else:
-                list(pool.map(_add, jobs))
-    if not workers:
+                list(pool.map(_Worker.add_in_thread, workers, jobs))
+    found = [worker.sums for worker in workers if worker.sums is not None]
+    if not found:
         raise ValueError("a prompt without tokens")
-    total = workers[0].sums
-    for worker in workers[1:]:
-        total.merge(worker.sums)
-    return total
+    for sums in found[1:]:
+        found[0].merge(sums)
+    return found[0]
 
 
 def processors() -> int:
@@ -62,33 +108,41 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-class _Worker:
+@dataclass(frozen=True)
+class _Job:
+    """Tokens first:last of a chunk, in blocks of `size`."""
+
+    keys: StoredRows
+    values: StoredRows
+    first: int
+    last: int
+    size: int
+
+
+class _Worker(Generic[A]):
     """What one thread adds up, and its scratch."""
 
-    def __init__(self, wanted: Wanted, outputs: int) -> None:
-        self._wanted, self._outputs = wanted, outputs
-        self.sums = self.empty()
-        self._scratch: Scratch | None = None
+    def __init__(self, wanted: Plan[A]) -> None:
+        self._wanted = wanted
+        self._scratch = Scratch()
+        self.sums: A | None = None
 
-    def empty(self) -> Sums:
-        return Sums(self._wanted.queries, self._outputs, self._wanted.with_second, self._wanted.second_of_keys)
+    def add_in_thread(self, job: _Job) -> None:
+        # Threads inherit how the one that starts them rounds, which may not be the one that was tried.
+        require_sound_arithmetic()
+        self.add(job)
 
-    def scratch(self, tokens: int) -> Scratch:
-        if self._scratch is None or self._scratch.tokens < tokens:
-            self._scratch = Scratch(len(self._wanted.queries), tokens)
-        return self._scratch
-
-
-def _add(job: tuple[_Worker, StoredRows, StoredRows, tuple[int, int], int]) -> None:
-    worker, keys, values, (start, stop), size = job
-    scratch = worker.scratch(size)
-    # Sums of sums: no path through them is long, however many chunks there are.
-    sums = worker.empty()
-    # What is not finite is noticed afterwards, and refused.
-    with np.errstate(all="ignore"):
-        for block in blocks(keys, values, start, stop, size):
-            sums.add(block, scratch)
-    worker.sums.merge(sums)
+    def add(self, job: _Job) -> None:
+        # Sums of sums: no path through them is long, however many chunks there are.
+        sums = self._wanted.empty(job.values.shape[1])
+        # What is not finite is noticed afterwards, and refused.
+        with np.errstate(all="ignore"):
+            for block in blocks(job.keys, job.values, job.first, job.last, job.size):
+                sums.add(block, self._scratch)
+        if self.sums is None:
+            self.sums = sums
+        else:
+            self.sums.merge(sums)
 
 
 def _shares(tokens: int, multiplications: int, threads: int) -> list[tuple[int, int]]:
