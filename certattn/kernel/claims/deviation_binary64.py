@@ -16,6 +16,7 @@ from certattn.kernel.arithmetic.binary64.ball_algebra import NORMS, difference
 from certattn.kernel.arithmetic.binary64.conversions import arb_balls, enclose
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.claims.stored_prompts import stored_prompt
+from certattn.kernel.errors import RefusedError
 
 if TYPE_CHECKING:
     from certattn.kernel.claims.output_deviation import Problem
@@ -24,14 +25,16 @@ if TYPE_CHECKING:
 _ARB_BITS = 96
 
 
-def deviations(problem: Problem, rows: Sequence[int]) -> list[arb]:
+def deviations(problem: Problem, rows: Sequence[int], *, tight: bool = False) -> list[arb]:
     """|T(q) - T_inf(q)| for these queries. Raises Binary64Error where binary64 has no answer."""
     stored = stored_prompt(problem.prompt)
     stated = problem.prompt.stated_queries.take_rows(rows)
     if problem.limit_kind == "empirical":
+        if tight:
+            raise RefusedError("covariances have no tight tier")
         off = stored.off_surrogate(stated)
     else:
         with working_precision(_ARB_BITS):
             limit = enclose(problem.limit.from_point(ExactMatrix.zero(1, problem.prompt.output_dimension), stated))
-        off = difference(stored.means(stated), limit)
+        off = difference(stored.tight_moments(stated).means if tight else stored.means(stated), limit)
     return arb_balls(NORMS[problem.bounds.norm](off))

@@ -43,6 +43,13 @@ class StoredWeighted:
         return arb_mat(arb_table(self.covariances[of].covariances[self.index]))
 
 
+def tightly_weighted(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[StoredWeighted]:
+    """The prompt as these queries weigh it, by the tight tier, without covariances. Raises Binary64Error."""
+    stored = stored_prompt(prompt)
+    for row in rows:
+        yield StoredWeighted(stored.tight_moments(prompt.stated_queries.take_rows([row])), {}, 0)
+
+
 def weighted_in_binary64(prompt: StatedPrompt, rows: Sequence[int], of: Collection[str]) -> Iterator[StoredWeighted]:
     """The prompt as these queries weigh it, with the covariances that are wanted. Raises Binary64Error."""
     stored = stored_prompt(prompt)

@@ -34,7 +34,7 @@ from certattn.kernel.arithmetic.operator import AffineMap, Operator
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.attention_inputs import LAW, SCALE, read_scale
 from certattn.kernel.claims.claim import Claim, Statement
-from certattn.kernel.claims.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
+from certattn.kernel.claims.prompt_inputs import TIGHT_TIER, StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Choice, Count, Field, Rational, Record, Values, Variant
 from certattn.kernel.document.matrices import Matrix, Vector
@@ -193,13 +193,15 @@ class OutputDeviation(Claim[Problem]):
         return self._compare(problem, names, problem.deviations, bits, ARB)
 
     def tiers(self, problem: Problem) -> tuple[str, ...]:
-        return problem.prompt.tiers
+        # The empirical limit takes a covariance, and covariances have no tight tier.
+        return problem.prompt.tiers[:1] if problem.limit_kind == "empirical" else problem.prompt.tiers
 
     def prove_binary64(self, problem: Problem, names: Collection[str], tier: str) -> list[Obligation]:
         from certattn.kernel.arithmetic.binary64.attention import BINARY64
         from certattn.kernel.claims.deviation_binary64 import deviations
 
-        return self._compare(problem, names, lambda rows: deviations(problem, rows), DOUBLE, BINARY64)
+        tight = tier == TIGHT_TIER
+        return self._compare(problem, names, lambda rows: deviations(problem, rows, tight=tight), DOUBLE, BINARY64)
 
     def _compare(
         self,

@@ -43,6 +43,10 @@ def prompt_forms(*others: Field[Any]) -> ByKey:
     )
 
 
+# Tiers of binary64 arithmetic: radii of some 1e-12 at the speed of numpy, and of 1e-15 at a third of it.
+DEFAULT_TIER, TIGHT_TIER = "binary64", "tight binary64"
+
+
 @dataclass(frozen=True)
 class StatedPrompt:
     """A prompt with checked shapes; its arrays are read when first needed.
@@ -103,7 +107,7 @@ class StatedPrompt:
         # Imported where there are arrays, which need numpy anyway.
         from certattn.kernel.claims.stored_prompts import is_within_reach
 
-        return ("binary64",) if is_within_reach(self) else ()
+        return (DEFAULT_TIER, TIGHT_TIER) if is_within_reach(self) else ()
 
     @cached_property
     def score_map(self) -> ExactMatrix:

@@ -44,7 +44,7 @@ from certattn.kernel.claims.moment_assertions import (
     MeanAssertion,
     RangeAssertion,
 )
-from certattn.kernel.claims.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
+from certattn.kernel.claims.prompt_inputs import TIGHT_TIER, StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Count, Field, Record, Values
 from certattn.kernel.verdict import DOUBLE, Obligation, show
@@ -138,15 +138,20 @@ class SoftmaxMean(Claim[Problem]):
 
     def prove_binary64(self, problem: Problem, names: Collection[str], tier: str) -> list[Obligation]:
         from certattn.kernel.arithmetic.binary64.attention import BINARY64
-        from certattn.kernel.claims.mean_binary64 import weighted_in_binary64
+        from certattn.kernel.claims.mean_binary64 import tightly_weighted, weighted_in_binary64
 
-        asked = _asked(problem, names)
+        tight = tier == TIGHT_TIER
+        asked = _asked(problem, [name for name in names if not (tight and name.startswith((COVARIANCE, EIGENVALUES)))])
         wanted = {
             a.of for kinds in asked.values() for _, a in kinds if isinstance(a, CovarianceAssertion | RangeAssertion)
         }
         found: list[Obligation] = []
         with working_precision(_AFTER_BINARY64):
-            for i, weighted in zip(asked, weighted_in_binary64(problem.prompt, list(asked), wanted), strict=True):
+            rows = list(asked)
+            weigh = (
+                tightly_weighted(problem.prompt, rows) if tight else weighted_in_binary64(problem.prompt, rows, wanted)
+            )
+            for i, weighted in zip(rows, weigh, strict=True):
                 found += [assertion.obligation(kind, i, weighted, DOUBLE, BINARY64) for kind, assertion in asked[i]]
         return found
 

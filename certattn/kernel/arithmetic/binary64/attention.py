@@ -12,10 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from certattn.kernel.arithmetic.binary64.ball_algebra import difference, product
-from certattn.kernel.arithmetic.binary64.conversions import rounded, rounded_scale
+from certattn.kernel.arithmetic.binary64.conversions import in_two_doubles, rounded, rounded_scale
 from certattn.kernel.arithmetic.binary64.enclosures import Ball, Enclosures
 from certattn.kernel.arithmetic.binary64.rows import Floats, StoredRows, norm_bounds
+from certattn.kernel.arithmetic.binary64.splitting import SplitQuery
 from certattn.kernel.arithmetic.binary64.sweep import Wanted, sweep
+from certattn.kernel.arithmetic.binary64.tight import TightlyWanted
+from certattn.kernel.arithmetic.binary64.tight_enclosures import TightEnclosures
 from certattn.kernel.arithmetic.binary64.units import UNDERFLOW, UNIT, UP
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import Real
@@ -71,6 +74,18 @@ class StoredPrompt:
         left, _, right = of.partition("-")
         return maps[left], maps[right or left]
 
+    def tight_moments(self, stated: ExactMatrix) -> Moments:
+        """The same without covariances, by the tight tier: to the last places. Raises Binary64Error."""
+        tilts = in_two_doubles(stated @ self.score_map.T, self.scale)
+        found = [TightEnclosures(sweep(self.chunks(), TightlyWanted(SplitQuery.of(*tilt)))) for tilt in tilts]
+        normalisers = [enclosures.normaliser() for enclosures in found]
+        return Moments(
+            np.array([exponent for exponent, _ in normalisers]),
+            _stacked([ball for _, ball in normalisers]),
+            self._mapped(_stacked([enclosures.mean() for enclosures in found])),
+            [],
+        )
+
     def off_surrogate(self, stated: ExactMatrix) -> Ball:
         """V (m(a) - m(0) - C(0) a) for every row of `stated`. Raises Binary64Error."""
         queries, radius = self._effective(stated)
@@ -106,6 +121,10 @@ class Moments:
     normaliser: Ball
     means: Ball
     covariances: list[Ball]
+
+
+def _stacked(balls: list[Ball]) -> Ball:
+    return Ball(np.stack([ball.middle for ball in balls]), np.stack([ball.radius for ball in balls]))
 
 
 def _as_ball(matrix: ExactMatrix) -> Ball:

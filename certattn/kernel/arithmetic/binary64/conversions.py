@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from flint import arb
 
-from certattn.kernel.arithmetic.balls import scale_ball, working_precision
+from certattn.kernel.arithmetic.balls import l2_norm, scale_ball, table_of_balls, working_precision
 from certattn.kernel.arithmetic.binary64.enclosures import Ball
 from certattn.kernel.arithmetic.binary64.rows import Floats
 from certattn.kernel.arithmetic.binary64.units import LARGEST, UNDERFLOW, UNIT, UP
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import Real
 from certattn.kernel.errors import RefusedError
+
+# More than two doubles hold, so that what is left is the second one's rounding.
+_TWO_DOUBLES = 256
 
 
 def rounded(matrix: ExactMatrix) -> Floats:
@@ -37,6 +40,22 @@ def rounded_scale(scale: Real) -> float:
         if (abs(exact - near) <= 2 * UNIT * abs(arb(near))) is not True:
             raise RefusedError("a scale that is not near a double")
     return near
+
+
+def in_two_doubles(matrix: ExactMatrix, scale: Real) -> list[tuple[Floats, Floats, float]]:
+    """scale * matrix, row by row, as head + tail, with an upper bound on the norm of what is left."""
+    with working_precision(_TWO_DOUBLES):
+        rows = table_of_balls(matrix, scale_ball(scale))
+        found = []
+        for row in rows:
+            head = [float(entry.mid()) for entry in row]
+            rests = [entry - near for entry, near in zip(row, head, strict=True)]
+            tail = [float(rest.mid()) for rest in rests]
+            left = l2_norm([rest - near for rest, near in zip(rests, tail, strict=True)])
+            # NaN and infinities make a radius that refuses.
+            radius = float(left.abs_upper()) * UP + UNDERFLOW
+            found.append((np.array(head), np.array(tail), radius))
+    return found
 
 
 def enclose(rows: Sequence[Sequence[arb]]) -> Ball:
