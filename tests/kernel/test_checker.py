@@ -301,4 +301,5 @@ def test_the_table_of_claims_is_the_known_one() -> None:
     assert {name: claim.name for name, claim in checker.CLAIMS.items()} == {
         "infinite-prompt-operator": "infinite-prompt-operator",
         "output-deviation": "output-deviation",
+        "softmax-mean": "softmax-mean",
     }
