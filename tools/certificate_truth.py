@@ -390,24 +390,31 @@ def _mean_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> l
     _record(asserts, "asserts", set(), {"mean", "covariance", "eigenvalues", "log_normaliser"})
     comparisons: list[Comparison] = []
 
-    def within(name: str, radius: Any, error: Callable[[int, Vector], mpf]) -> None:
-        for i, (z, bound) in enumerate(zip(queries, _each(radius, len(queries), folder, minimum=0), strict=True)):
-            comparisons.append(Comparison(f"{name}[{i}]", lambda i=i, z=z: error(i, z), bound))
+    @cache
+    def masses_at(i: int, precision: int) -> list[mpf]:
+        return prompt.masses(queries[i])
+
+    def masses(i: int) -> list[mpf]:
+        return masses_at(i, mp.prec)
+
+    def within(name: str, radius: Any, error: Callable[[int], mpf]) -> None:
+        for i, bound in enumerate(_each(radius, len(queries), folder, minimum=0)):
+            comparisons.append(Comparison(f"{name}[{i}]", lambda i=i: error(i), bound))
 
     if "mean" in asserts:
         stated = asserts["mean"]
         _record(stated, "mean", {"value", "radius"})
         means = _table(stated["value"], folder)
         _require((len(means), len(means[0])) == (len(queries), len(prompt.values[0])), "means of another shape")
-        within("mean", stated["radius"], lambda i, z: _largest_gap(prompt.attention(z), means[i]))
+        within("mean", stated["radius"], lambda i: _largest_gap(_average(masses(i), prompt.values), means[i]))
     if "covariance" in asserts:
         stated = asserts["covariance"]
         _record(stated, "covariance", {"value", "radius"}, {"of"})
         left, right = _sides(prompt, stated.get("of", "values"), ("values", "keys", "values-keys"))
         tables = _stacked(stated["value"], len(queries), len(left[0]), len(right[0]), folder)
 
-        def off(i: int, z: Vector) -> mpf:
-            found = _spread(prompt.masses(z), left, right)
+        def off(i: int) -> mpf:
+            found = _spread(masses(i), left, right)
             return max(_largest_gap(row, line) for row, line in zip(found, tables[i], strict=True))
 
         within("covariance", stated["radius"], off)
@@ -417,14 +424,14 @@ def _mean_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> l
         _require("at_least" in stated or "at_most" in stated, "eigenvalues state nothing")
         rows, _ = _sides(prompt, stated.get("of", "values"), ("values", "keys"))
 
-        def eigenvalues(z: Vector) -> list[mpf]:
-            return list(mp.eigsy(mp.matrix(_spread(prompt.masses(z), rows, rows)), eigvals_only=True))
+        @cache
+        def eigenvalues_at(i: int, precision: int) -> list[mpf]:
+            return list(mp.eigsy(mp.matrix(_spread(masses(i), rows, rows)), eigvals_only=True))
 
         for name, end in (("at_least", min), ("at_most", max)):
             if name in stated:
-                bounds = _each(stated[name], len(queries), folder)
-                for i, (z, bound) in enumerate(zip(queries, bounds, strict=True)):
-                    value = lambda z=z, end=end: end(eigenvalues(z))  # noqa: E731
+                for i, bound in enumerate(_each(stated[name], len(queries), folder)):
+                    value = lambda i=i, end=end: end(eigenvalues_at(i, mp.prec))  # noqa: E731
                     comparisons.append(Comparison(f"eigenvalues.{name}[{i}]", value, bound, name == "at_most"))
     if "log_normaliser" in asserts:
         stated = asserts["log_normaliser"]
@@ -434,7 +441,7 @@ def _mean_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> l
         within(
             "log_normaliser",
             stated["radius"],
-            lambda i, z: abs(mp.log(mp.fsum(prompt.masses(z))) - _real(logarithms[i])),
+            lambda i: abs(mp.log(mp.fsum(masses(i))) - _real(logarithms[i])),
         )
     return comparisons
 

@@ -401,4 +401,5 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "binary64-exponential": "binary64-exponential",
         "infinite-prompt-operator": "infinite-prompt-operator",
         "output-deviation": "output-deviation",
+        "softmax-mean": "softmax-mean",
     }

@@ -123,6 +123,25 @@ claim: infinite-prompt-operator
 given: {U: [[1]], law: {kind: atoms, points: [[1], [2]], weights: [1/3, 2/3]}}
 asserts: {values: [{query: [1], value: [0], radius: 1e-15}]}
 """,
+    "means, covariances and eigenvalues": """
+certattn: 1
+claim: softmax-mean
+given: {keys: [[1, 0], [0, 1]], values: [[1, 2], [3, 1/2]], queries: [[1, 0], [0, 2]], scale: sqrt(2)}
+asserts:
+  mean: {value: [[1, 2], [3, 4]], radius: 1e-3}
+  covariance: {of: keys, value: [[[1, 0], [0, 1]], [[2, 0], [0, 2]]], radius: [0.5, 1/3]}
+  eigenvalues: {of: values, at_least: 0, at_most: [1, 2]}
+  log_normaliser: {value: [1, 2], radius: 0}
+witness: {bits: 64}
+""",
+    "means in arrays": f"""
+certattn: 1
+claim: softmax-mean
+given: {{tokens: [[1, 0], [0, 1]], U: [[1, 0], [0, 1]], V: [[1, 1]], queries: [[1, 0], [0, 1]]}}
+asserts:
+  mean: {{value: {ARRAY.replace("[3, 2]", "[3, 1]")}, radius: {ARRAY.replace("[3, 2]", "[3]")}}}
+  covariance: {{of: values-keys, value: {ARRAY}, radius: 1}}
+""",
     "a box": """
 certattn: 1
 claim: infinite-prompt-operator
@@ -175,6 +194,14 @@ def shown(path: Path_) -> str:
     return ".".join(map(str, path)) or "top"
 
 
+MOMENTS = ("mean", "covariance", "eigenvalues", "log_normaliser")
+
+
+def either(path: Path_) -> bool:
+    """Whether a number or a vector may stand there: which vector, only the reader knows, and which text is a number."""
+    return path[-1] in ("radius", "at_least", "at_most") and path[1] in MOMENTS
+
+
 def structural_defects(plain: Plain) -> Iterator[tuple[str, Plain]]:
     for path, value in places(plain):
         if path[:1] == ("provenance",) and len(path) == 1:
@@ -182,16 +209,19 @@ def structural_defects(plain: Plain) -> Iterator[tuple[str, Plain]]:
         elif isinstance(value, dict):
             if path[:1] != ("provenance",):
                 yield f"{shown(path)} has an unknown key", replaced(plain, path, {**value, "bogus": "1"})
-            if path:
+            if path and not either(path):
                 yield f"{shown(path)} is a text", replaced(plain, path, "nonsense")
+            if path:
                 yield f"{shown(path)} is an empty list", replaced(plain, path, [])
         elif isinstance(value, list):
             yield f"{shown(path)} is empty", replaced(plain, path, [])
-            yield f"{shown(path)} is a text", replaced(plain, path, "nonsense")
+            if not either(path):
+                yield f"{shown(path)} is a text", replaced(plain, path, "nonsense")
             yield f"{shown(path)} is a mapping", replaced(plain, path, {"bogus": "1"})
             yield f"{shown(path)} is nested too deeply", replaced(plain, path, [[[["1"]]]])
         else:
-            yield f"{shown(path)} is a list", replaced(plain, path, ["1"])
+            if not either(path):
+                yield f"{shown(path)} is a list", replaced(plain, path, ["1"])
             yield f"{shown(path)} is a mapping", replaced(plain, path, {"bogus": "1"})
 
 
@@ -209,6 +239,7 @@ def test_a_missing_key_is_refused_by_both_or_by_neither(name: str) -> None:
     plain = tree(ACCEPTED[name])
     # What a law or a dimension still needs is beyond a schema, and so is that something is asserted.
     beyond = {"Q", "K", "V", "at_most", "at_least", "per_query", "operator", "pushforward", "values", "queries", "rows"}
+    beyond |= {"of", "asserts.mean"}
     refused = 0
     for path, _ in places(plain):
         if not path or not isinstance(path[-1], str) or path[-1] in beyond:

@@ -77,5 +77,6 @@ def test_matrices() -> None:
     assert matrix + (-matrix) == SymbolicMatrix(2, 1)
     assert matrix != matrix.transpose()
     assert matrix * 2 == SymbolicMatrix(2, 1, [2 * x, 2 * y])
+    assert expression((matrix * matrix.transpose()).trace()) == x**2 + y**2
     with pytest.raises(sympy.ShapeError):
         matrix * matrix
