@@ -17,7 +17,7 @@ MACROS = set(
         r"""
         \section \subsection \begin \end \frac \tfrac \mathbb \mathcal \operatorname \text \left \right \Big
         \Lambda \Gamma \tau \mu \rho \pi \delta \nabla \partial \infty \sum \top \bar \langle \rangle \sim \max \cdot
-        \log \cosh \sinh \tanh \coth \qquad \quad
+        \log \cosh \sinh \tanh \coth \qquad \quad \phi \gamma \theta \lambda \int \le \ge
         """,
     )
 )
