@@ -24,6 +24,19 @@ def round_up(value: fmpq, digits: int) -> fmpq:
     return (value / unit).ceil() * unit
 
 
+def lower_rational(value: arb) -> fmpq:
+    """An exact lower bound of a ball. Raises NotProvedError for an unbounded one."""
+    return -upper_rational(-value)
+
+
+def round_down(value: fmpq, digits: int) -> fmpq:
+    """The largest decimal of so many significant digits that is <= value, for value >= 0."""
+    if value == 0:
+        return value
+    unit = fmpq(10) ** (_decimal_exponent(value) - digits + 1)
+    return (value / unit).floor() * unit
+
+
 def nearest(value: arb, places: int) -> fmpq:
     """The midpoint of a ball as a decimal with so many places, about nearest."""
     mantissa, exponent = value.mid().man_exp()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certattn.kernel.errors import NotProvedError
-from certattn.provers.rounding import nearest, round_up, upper_rational
+from certattn.provers.rounding import lower_rational, nearest, round_down, round_up, upper_rational
 
 positive = st.fractions(min_value=0).filter(bool)
 
@@ -24,6 +24,16 @@ def test_rounding_up_is_above_by_less_than_a_unit(value: object, digits: int) ->
     assert rounded >= exact
     assert rounded - exact < exact * fmpq(10) ** (1 - digits)
     assert round_up(rounded, digits) == rounded
+
+
+@given(positive, st.integers(1, 12))
+def test_rounding_down_is_below_by_less_than_a_unit(value: object, digits: int) -> None:
+    exact = rational(value)
+    rounded = round_down(exact, digits)
+    assert 0 < rounded <= exact
+    assert exact - rounded < exact * fmpq(10) ** (1 - digits)
+    assert round_down(rounded, digits) == rounded
+    assert round_down(fmpq(0), digits) == 0
 
 
 @pytest.mark.parametrize(
@@ -61,6 +71,8 @@ def test_the_upper_bound_of_a_ball_is_above_all_of_it(middle: float, radius: flo
     bound = upper_rational(ball)
     assert bound >= rational(_fraction(middle))
     assert ball <= bound
+    assert lower_rational(ball) <= rational(_fraction(middle))
+    assert ball >= lower_rational(ball)
 
 
 def _fraction(value: float) -> object:
