@@ -98,7 +98,7 @@ def test_a_region_that_cannot_be_done_says_what_can(certattn_run: Run, head: Pat
     )
     done = generate(certattn_run, head, "-o", "cert.yaml", *ball, "--at-most", "0.2")
     assert (done.status, done.out) == (1, "")
-    assert "at_most 0.2 is too small: some query of the region deviates by about 0.2415" in done.err
+    assert "at_most 0.2 is too small: some query of the region deviates by about 0.244498" in done.err
     done = generate(certattn_run, head, "-o", "cert.yaml", *ball[:2], "--radius", "1e9")
     assert done.status == 1
     assert "the region is too large, or needs more cells (--cells)" in done.err
