@@ -5,6 +5,9 @@ both sides from the mathematical definitions with mpmath: first at a moderate pr
 twice as many digits, whose difference is the error that it allows itself; where that does not decide,
 at more. It is slow and proves nothing. It is there to catch the checker at a false `verified`.
 
+Of a region of queries it looks for the largest deviation on a grid and around the best points of it: a query
+that deviates by more than is stated shows the statement to be false, and nothing shows it to be true.
+
 Boursier and Boyer 2026, section 2: softmax attention over a prompt, and over the law of a token.
 """
 
@@ -29,6 +32,8 @@ Vector = list[Fraction]
 Table = list[Vector]
 # Decimal digits of the two evaluations; the next pair where the first does not decide.
 _DIGITS = ((40, 70), (150, 250), (600, 900))
+# A search may miss the largest deviation by this much of it.
+_MISSED = 1e-4
 
 
 class NotAStatement(Exception):
@@ -40,6 +45,8 @@ class Truth(enum.Enum):
     FALSE = "false"
     # Both sides agree to hundreds of digits: equal, or too close for this evaluation.
     EQUAL = "equal"
+    # No query was found that makes it false.
+    OPEN = "open"
 
 
 @dataclass(frozen=True)
@@ -53,12 +60,16 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`value <= bound` (or `>=`), the value as a function that is evaluated at mpmath's precision."""
+    """`value <= bound` (or `>=`), the value as a function that is evaluated at mpmath's precision.
+
+    `searched`: the value is the largest that a search has found; there may be a larger one.
+    """
 
     name: str
     value: Callable[[], mpf]
     bound: Fraction
     upper: bool = True
+    searched: bool = False
 
 
 def judge(certificate: Any, folder: Path) -> Judgement:
@@ -89,7 +100,7 @@ def _both(comparisons: Sequence[Comparison]) -> Judgement:
     """A statement is all of its comparisons."""
     _require(len(comparisons) > 0, "nothing is stated")
     found = [_decide(comparison) for comparison in comparisons]
-    for truth in (Truth.FALSE, Truth.EQUAL):
+    for truth in (Truth.FALSE, Truth.EQUAL, Truth.OPEN):
         for judgement in found:
             if judgement.truth is truth:
                 return judgement
@@ -108,9 +119,11 @@ def _decide(comparison: Comparison) -> Judgement:
             error = 2 * abs(value - rough) + mpf(10) ** (5 - low) * size
             gap = bound - value if comparison.upper else value - bound
             if gap > error:
-                return Judgement(Truth.TRUE, float(gap / size), comparison.name)
+                truth = Truth.OPEN if comparison.searched and comparison.upper else Truth.TRUE
+                return Judgement(truth, float(gap / size), comparison.name)
             if gap < -error:
-                return Judgement(Truth.FALSE, float(gap / size), comparison.name)
+                missed = comparison.searched and not comparison.upper and -gap < _MISSED * size
+                return Judgement(Truth.OPEN if missed else Truth.FALSE, float(gap / size), comparison.name)
     return Judgement(Truth.EQUAL, 0.0, comparison.name)
 
 
@@ -289,10 +302,12 @@ def _zero(name: str, value: Callable[[], mpf]) -> Comparison:
 
 
 def _deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> list[Comparison]:
-    prompt = _prompt(given, {"limit"}, folder)
+    asked = "region" if isinstance(given, dict) and "region" in given else "queries"
+    prompt = _prompt(given, {"limit"}, folder, asked)
     keys, values, queries, scale = prompt.tokens, prompt.values, prompt.queries, prompt.scale
     U, V, outputs, attention = prompt.U, prompt.V, len(values[0]), prompt.attention
-    _bits(witness)
+    region = _region(given["region"], len(U[0]), folder) if asked == "region" else None
+    _deviation_witness(witness, region, folder)
 
     limit = _limit(given["limit"], keys, values, (U, V), outputs, scale, folder)
     _record(asserts, "asserts", {"deviation"})
@@ -304,6 +319,22 @@ def _deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path)
         gaps = [abs(x - y) for x, y in zip(attention(z), limit(z), strict=True)]
         return mp.sqrt(mp.fsum(gap * gap for gap in gaps)) if stated["norm"] == "l2" else max(gaps)
 
+    if region is not None:
+        _require("per_query" not in stated, "per_query of a region")
+        met = [region.search(_in_doubles(keys, values, U, scale, limit, stated["norm"])), region.middle()]
+        found = [
+            Comparison(
+                name,
+                lambda: max(deviation(query) for query in met),
+                _number(stated[name]),
+                name == "at_most",
+                searched=True,
+            )
+            for name in ("at_most", "at_least")
+            if name in stated
+        ]
+        _require(all(comparison.bound >= 0 for comparison in found), "a negative bound")
+        return found
     comparisons: list[Comparison] = []
     if "at_most" in stated:
         bound = _number(stated["at_most"])
@@ -355,29 +386,29 @@ def _average(masses: Sequence[mpf], rows: Table) -> list[mpf]:
     return [mp.fsum(w * _real(x) for w, x in zip(masses, c, strict=True)) / total for c in columns]
 
 
-def _prompt(given: Any, others: set[str], folder: Path) -> _Prompt:
-    """A prompt in one of its three forms, beside other fields."""
+def _prompt(given: Any, others: set[str], folder: Path, asked: str = "queries") -> _Prompt:
+    """A prompt in one of its three forms, beside other fields; `asked` stands where queries are listed."""
     present = given if isinstance(given, dict) else {}
     named = {"U"} if "U" in present else {"K", "Q"}
     if "keys" in present:
-        _record(given, "given", {"keys", "values", "queries"} | others, {"scale"})
+        _record(given, "given", {"keys", "values", asked} | others, {"scale"})
         keys = tokens = _table(given["keys"], folder)
         values = _table(given["values"], folder)
         U, V = _identity(len(keys[0])), None
     else:
-        _record(given, "given", {"tokens", "queries"} | (named & {"U"}) | others, (named - {"U"}) | {"V", "scale"})
+        _record(given, "given", {"tokens", asked} | (named & {"U"}) | others, (named - {"U"}) | {"V", "scale"})
         tokens = _table(given["tokens"], folder)
         U, V = _weights(given, len(tokens[0]), folder)
         keys = [_times(_table(given["K"], folder), token) for token in tokens] if "K" in given else tokens
         values = [_times(V, token) for token in tokens]
     _require(len(keys) == len(values), "another number of values than keys")
-    queries = _table(given["queries"], folder)
-    _require(len(queries[0]) == len(U[0]), "queries of another dimension")
+    queries = _table(given["queries"], folder) if asked == "queries" else []
+    _require(queries == [] or len(queries[0]) == len(U[0]), "queries of another dimension")
     return _Prompt(tokens, keys, values, queries, U, V, _scale(given))
 
 
-def _bits(witness: Any) -> None:
-    _record(witness, "witness", set(), {"bits"})
+def _bits(witness: Any, others: frozenset[str] | set[str] = frozenset()) -> None:
+    _record(witness, "witness", set(), {"bits"} | others)
     if "bits" in witness:
         _require(re.fullmatch("[1-9][0-9]*", str(witness["bits"])) is not None, "bits")
         _require(witness["bits"] != "1", "too few bits")
@@ -492,6 +523,167 @@ def _stacked(node: Any, count: int, rows: int, columns: int, folder: Path) -> li
     _require(len(tables) == count, "another number of covariances than queries")
     _require(all((len(t), len(t[0])) == (rows, columns) for t in tables), "covariances of another shape")
     return tables
+
+
+# -- regions of queries
+
+# The deviation at many queries at once, one per row, in doubles.
+_Deviations = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+
+
+def _in_doubles(
+    keys: Table, values: Table, U: Table, scale: _Scale, limit: Callable[[Vector], list[mpf]], norm: str
+) -> _Deviations:
+    """T - T_inf in doubles; an affine T_inf is read off at 0 and along the axes."""
+    width = len(U[0])
+    with mp.workdps(40):
+        offset = limit([Fraction(0)] * width)
+        columns = [[x - o for x, o in zip(limit(_axis(j, width)), offset, strict=True)] for j in range(width)]
+        for probe in _probes(width):
+            affine = [o + _inner(probe, row) for o, row in zip(offset, zip(*columns, strict=True), strict=True)]
+            gap = max(abs(x - y) for x, y in zip(affine, limit(probe), strict=True))
+            _require(gap <= mpf(10) ** -25 * (1 + max(map(abs, affine))), "a region with a limit that is not affine")
+        shift, slope = np.array([float(o) for o in offset]), np.array([[float(x) for x in c] for c in columns])
+        seen = np.array(
+            [[float(sum(k * u for k, u in zip(key, c, strict=True))) for c in zip(*U, strict=True)] for key in keys]
+        )
+        seen *= float(_root(scale))
+    outputs = np.array([[float(v) for v in value] for value in values])
+
+    def deviations(queries: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        with np.errstate(all="ignore"):
+            scores = queries @ seen.T
+            weights = np.exp(scores - scores.max(1, keepdims=True))
+            gaps = weights @ outputs / weights.sum(1, keepdims=True) - shift - queries @ slope
+            sizes = np.sqrt((gaps**2).sum(1)) if norm == "l2" else np.abs(gaps).max(1)
+        return np.where(np.isnan(sizes), -1.0, sizes)
+
+    return deviations
+
+
+@dataclass(frozen=True)
+class _Region:
+    """All queries that belong to parameters in [-1, 1]^n: `many` in doubles, `exact` in the region exactly."""
+
+    kind: str
+    size: int
+    many: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+    exact: Callable[[Vector], Vector]
+
+    def search(self, deviations: _Deviations) -> Vector:
+        """The query of the largest deviation that a grid and steps from the best of it come across."""
+        draw = np.random.default_rng(0)
+        axis = np.linspace(-1, 1, {1: 101, 2: 25, 3: 9}.get(self.size, 3))
+        points = np.array(np.meshgrid(*[axis] * min(self.size, 6))).reshape(min(self.size, 6), -1).T
+        if self.size > 6:
+            points = draw.uniform(-1, 1, (600, self.size))
+        best = points[int(deviations(self.many(points)).argmax())]
+        for step in (0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-6):
+            points = np.vstack([best, np.clip(best + step * draw.normal(size=(60, self.size)), -1, 1)])
+            best = points[int(deviations(self.many(points)).argmax())]
+        return self.exact([Fraction(float(x)) for x in best])
+
+    def middle(self) -> Vector:
+        return self.exact([Fraction(0)] * self.size)
+
+
+def _region(node: Any, width: int, folder: Path) -> _Region:
+    kind = _mapping(node, "region").get("kind")
+    if kind == "ball":
+        _record(node, "region", {"kind", "centre", "radius"})
+        centre, radius = _point(node["centre"], folder), _number(node["radius"])
+        _require(len(centre) == width and radius >= 0, "a ball of another dimension, or of a negative radius")
+
+        def in_ball(z: Vector) -> Vector:
+            return [c + radius * x for c, x in zip(centre, _into_ball(z), strict=True)]
+
+        def in_balls(z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            return _doubles(centre) + float(radius) * z / np.maximum(1, np.sqrt((z**2).sum(1, keepdims=True)))
+
+        return _Region(kind, width, in_balls, in_ball)
+    if kind == "box":
+        _record(node, "region", {"kind", "lower", "upper"})
+        lower, upper = _point(node["lower"], folder), _point(node["upper"], folder)
+        _require(len(lower) == len(upper) == width, "a box of another dimension")
+        _require(all(a <= b for a, b in zip(lower, upper, strict=True)), "an interval that is empty")
+
+        def in_box(z: Vector) -> Vector:
+            return [a + (b - a) * (x + 1) / 2 for a, b, x in zip(lower, upper, z, strict=True)]
+
+        def in_boxes(z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            return _doubles(lower) + _doubles([b - a for a, b in zip(lower, upper, strict=True)]) * (z + 1) / 2
+
+        return _Region(kind, width, in_boxes, in_box)
+    _require(kind == "hull", f"the region {kind!r}")
+    _record(node, "region", {"kind", "points"})
+    points = _table(node["points"], folder)
+    _require(len(points[0]) == width, "points of another dimension")
+
+    def in_hulls(z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        weights = z + 1
+        total = weights.sum(1, keepdims=True)
+        weights = np.where(total > 0, weights, np.eye(len(points))[0]) / np.where(total > 0, total, 1)
+        return weights @ np.array([_doubles(point) for point in points])
+
+    return _Region("hull", len(points), in_hulls, lambda z: _combined(points, z))
+
+
+def _doubles(entries: Vector) -> np.ndarray[Any, Any]:
+    return np.array([float(entry) for entry in entries])
+
+
+def _into_ball(z: Vector) -> Vector:
+    """z if |z| <= 1, else about z/|z|, and a little less."""
+    square = sum((x * x for x in z), Fraction(0))
+    if square <= 1:
+        return z
+    return [x / Fraction(isqrt(int(square * 10**30)) + 1, 10**15) for x in z]
+
+
+def _combined(points: Table, z: Vector) -> Vector:
+    weights = [x + 1 for x in z]
+    total = sum(weights, Fraction(0))
+    if total == 0:
+        return points[0]
+    return [
+        sum((w * p for w, p in zip(weights, column, strict=True)), Fraction(0)) / total
+        for column in zip(*points, strict=True)
+    ]
+
+
+def _point(node: Any, folder: Path) -> Vector:
+    """A vector, or one row of a two-dimensional array."""
+    if isinstance(node, dict) and isinstance(node.get("shape"), list) and len(node["shape"]) == 2:
+        rows = _table(node, folder)
+        _require(len(rows) == 1, "a point that is several rows")
+        return rows[0]
+    return _vector(node, folder)
+
+
+def _deviation_witness(witness: Any, region: _Region | None, folder: Path) -> None:
+    """What a witness may say; none of it is used."""
+    more = {"weights"} if region is not None and region.kind == "hull" else {"query"}
+    _bits(witness, {"cells"} | more if region is not None else set())
+    if region is None:
+        return
+    if "query" in witness or "weights" in witness:
+        given = _point(witness["query"], folder) if "query" in witness else _vector(witness["weights"], folder)
+        _require(len(given) == region.size, "a witness of another dimension")
+    if "cells" in witness:
+        _require(isinstance(witness["cells"], str), "cells")
+        _require(_cells(witness["cells"].split(" "), region) == [], "cells that go on after the last one")
+
+
+def _cells(words: list[str], region: _Region) -> list[str]:
+    """The words that are left after a tree of bisections."""
+    _require(words != [], "cells that end too early")
+    word, *rest = words
+    if word == ".":
+        return rest
+    ends = word.split("-")
+    _require(all(re.fullmatch(_NATURAL, end, re.ASCII) and int(end) < region.size for end in ends), f"the cut {word}")
+    _require(len({int(end) for end in ends}) == len(ends) == (2 if region.kind == "hull" else 1), f"the cut {word}")
+    return _cells(_cells(rest, region), region)
 
 
 def _limit(

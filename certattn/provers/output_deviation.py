@@ -1,4 +1,8 @@
-"""Find the tightest bound on the deviation of a prompt from its limit, and write it down."""
+"""Find the tightest bound on the deviation of a prompt from its limit, and write it down.
+
+For listed queries it is the largest deviation, rounded up; over a region it is what `region_certificates`
+can prove.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,7 @@ from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.long_runs import Said
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
+from certattn.provers.region_certificates import CELLS, needs_queries, over_region, place_region, stated_region
 from certattn.provers.rounding import round_up
 
 
@@ -32,6 +37,9 @@ def generate(
     names: Mapping[str, str] | None = None,
     scale: Number = "1",
     query_rows: str | None = None,
+    region: dict[str, Any] | None = None,
+    cells: int = CELLS,
+    lower_bound: bool = False,
     limit: str | dict[str, Any] = "empirical",
     norm: str = "l2",
     at_most: Number | None = None,
@@ -53,18 +61,22 @@ def generate(
     names : names in the file that differ, as {"keys": "attn.k"}, or .npy files, as {"keys": "k.npy"}.
     scale : factor of the scores, an exact number such as "1/sqrt(32)".
     query_rows : "first:stop", the queries that are meant; all of them by default.
+    region : a region in the place of queries, as certificates write it under `given.region`. Left out,
+        the `centre` of a ball is the query that is meant, and the `points` of a hull the queries.
+    cells : over a region, cut it into at most so many cells.
+    lower_bound : over a region, also state that some query deviates by as much as the search found.
     limit : "empirical", or a mapping as certificates write it under `given.limit`.
     norm : "l2" or "linf".
-    at_most : the bound to state; by default the tightest one, rounded up to 6 digits.
+    at_most : the bound to state; by default the smallest that is proved, rounded up to 6 digits.
     per_query : also state a bound for each query.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
     arithmetic : "binary64", "arb", or "auto" for the fastest that settles the digits.
     said : called during long runs with the parts that are done, of how many, and the seconds left.
 
-    An exact number, for `scale`, `at_most` and in `limit`, is a text as certificates write it, int,
-    Fraction, Decimal or flint's fmpq. Raises UsageError, MalformedError, and NotProvedError if
-    `at_most` is too small.
+    An exact number, for `scale`, `at_most` and in `limit` and `region`, is a text as certificates write
+    it, int, Fraction, Decimal or flint's fmpq. Raises UsageError, MalformedError, and NotProvedError if
+    `at_most` is too small or not proved.
     """
     if norm not in tuple(NORMS):
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
@@ -76,12 +88,38 @@ def generate(
     line = exact_text(note, "note")
     if arithmetic not in ARITHMETICS:
         raise UsageError(f"arithmetic is {arithmetic!r}, expected one of {', '.join(ARITHMETICS)}")
+    over = stated_region(region) if region is not None else None
+    _require_options(over, cells, lower_bound, per_query, arithmetic, rows)
     require_place(out, [Path(source)] if source is not None else [])
-    sources = prompt_sources(source, names or {}, arrays)
+    sources = prompt_sources(source, names or {}, arrays, queries=needs_queries(over))
     with not_yet_written(out), placed(out, sources, data) as references:
         if rows is not None:
             references["queries"]["rows"] = rows
-        return _write(out, {**references, **stated}, norm, bound, per_query, line, arithmetic, said)
+        given: dict[str, Plain] = {**references, **stated}
+        certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+        if over is None:
+            certificate |= _listed(out, certificate, norm, bound, per_query, arithmetic, said)
+        else:
+            certificate["given"] = place_region(given, over)
+            certificate |= over_region(out, certificate, norm, bound, cells, lower_bound)
+        certificate["provenance"] = provenance(line)
+        return write_certificate(certificate, CLAIM, out)
+
+
+def _require_options(
+    region: dict[str, Plain] | None, cells: int, lower_bound: bool, per_query: bool, arithmetic: str, rows: str | None
+) -> None:
+    """Raises UsageError for an option of listed queries over a region, or the other way round."""
+    if region is None:
+        if lower_bound or cells != CELLS:
+            raise UsageError("cells and lower_bound are for a region of queries; none is given")
+        return
+    if per_query:
+        raise UsageError("per_query is for listed queries; a region lists none")
+    if arithmetic == "binary64":
+        raise UsageError("binary64 is for listed queries; over a region bounds are proved with Arb")
+    if rows is not None and not needs_queries(region):
+        raise UsageError(f"query_rows is {rows!r}, but the region says itself where it is")
 
 
 def _require_within(problem: Problem, bounds: list[fmpq], at_most: fmpq, arithmetic: str) -> int:
@@ -101,18 +139,16 @@ def _require_within(problem: Problem, bounds: list[fmpq], at_most: fmpq, arithme
     return bits
 
 
-def _write(
+def _listed(
     out: Path,
-    given: dict[str, Plain],
+    certificate: dict[str, Plain],
     norm: str,
     at_most: str | None,
     per_query: bool,
-    note: str,
     arithmetic: str,
     said: Said,
-) -> Certificate:
-    """Enclose the deviations, state the bounds, write the file."""
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+) -> dict[str, Plain]:
+    """What is asserted of listed queries: enclose the deviations, state the bounds."""
     draft: dict[str, Plain] = {
         **certificate,
         "asserts": {"deviation": {"norm": norm, "at_most": "0" if at_most is None else at_most}},
@@ -125,8 +161,5 @@ def _write(
         bits = max(bits, _require_within(problem, bounds, problem.bounds.at_most, arithmetic))
     if per_query:
         asserts["per_query"] = {"at_most": [format_rational(round_up(bound, DIGITS)) for bound in bounds]}
-    certificate["asserts"] = {"deviation": asserts}
-    if bits != BITS[0]:
-        certificate["witness"] = {"bits": str(bits)}
-    certificate["provenance"] = provenance(note)
-    return write_certificate(certificate, CLAIM, out)
+    added: dict[str, Plain] = {"asserts": {"deviation": asserts}}
+    return added if bits == BITS[0] else {**added, "witness": {"bits": str(bits)}}

@@ -26,7 +26,8 @@ def prompt_sources(
     """The arrays of one form of a prompt, by field. Raises UsageError where none is whole, or several are.
 
     source: a file with arrays of the fields' names, or of those in `names`; a .npy file holds the
-    tokens. A name that ends in .npy is that of a file of its own. Without `queries` the form needs none.
+    tokens. A name that ends in .npy is that of a file of its own. Without `queries` the form has none,
+    and those that there are are left out.
     """
     forms = [(tuple(f for f in needed if queries or f != "queries"), optional) for needed, optional in FORMS]
     known = tuple(dict.fromkeys(field for needed, optional in FORMS for field in needed + optional))
@@ -42,11 +43,11 @@ def prompt_sources(
     found |= {field: InFile(open_array_file(Path(name)), ONLY) for field, name in names.items() if _is_file(name)}
     found.update({field: _array(field, array) for field, array in arrays.items()})
     whole = [[f for f in needed + optional if f in found] for needed, optional in forms if set(needed) <= set(found)]
-    expected = f"expected arrays {', '.join(KEY_VALUE)}, or {', '.join(TOKENS)} with K, Q, V or U, V"
+    expected = f"expected arrays {', '.join(forms[0][0])}, or {', '.join(forms[1][0])} with K, Q, V or U, V"
     if not whole:
         raise UsageError(f"{expected}; {holds}. Arrays of other names: --array keys=NAME")
     # What was named is meant; of the forms that have it, the one that leaves nothing out that another takes.
-    named = set(arrays) | set(names)
+    named = (set(arrays) | set(names)) - (set() if queries else {"queries"})
     meant = [fields for fields in whole if named <= set(fields)]
     if not meant:
         raise UsageError(f"the arrays {listed(sorted(named))} do not go together; {expected}")

@@ -192,7 +192,7 @@ def _at_precision(prompt: StatedPrompt, wanted: Wanted, bits: int) -> Found:
     sides = {"values": prompt.exact.values.columns, "keys": prompt.exact.keys.columns}
     columns = {MEAN: len(centre), COVARIANCE: sides[COVARIANCES[wanted.of][1]], LOG_NORMALISER: 1}
     found = Found([Table(name, columns[name]) for name in sources], [])
-    for weighted in weighted_queries(prompt, range(prompt.queries.shape[0])):
+    for weighted in weighted_queries(prompt, range(prompt.count)):
         for table in found.tables:
             table.rows.append(sources[table.name](weighted))
         if wanted.eigenvalues:

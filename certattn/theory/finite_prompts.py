@@ -206,6 +206,9 @@ def check_tokens(kernel: Kernel) -> Iterator[Check]:
             weights = kernel.attention_inputs.Weights(d, **chosen)
             inputs = (kernel.stated(x), None)
             prompt = kernel.prompt_inputs.StatedPrompt(inputs, kernel.stated(z), SymbolicNumber(s), weights)
+            yield equal(
+                f"keys as the stated queries see them, {names}", entries(prompt.seen_by_queries().keys), x * bilinear
+            )
             attention = softmax(x, x * V.T, (bilinear * z.T).T, s)
             mean = sum((V * x[i, :].T for i in range(length)), sympy.zeros(o, 1)) / length
             what = f"L = {length}, tokens in R^{d}, weights {', '.join(names)}"

@@ -110,6 +110,18 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.spectrum")
 
     @cached_property
+    def unit_sets(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.unit_sets")
+
+    @cached_property
+    def regions(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.regions")
+
+    @cached_property
+    def mean_value(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.mean_value")
+
+    @cached_property
     def attention_inputs(self) -> Any:
         return self._module(f"{_ROOT}.claims.attention_inputs")
 

@@ -1,14 +1,16 @@
-"""Derivation of the formulas of the claim `output-deviation`; the checks stand in `finite_prompts`.
+"""Derivation of the formulas of the claim `output-deviation`.
+
+The checks stand in `finite_prompts`, those of regions of queries in `query_regions`.
 
 Boursier and Boyer 2026 (arXiv 2512.11784), section 2: the finite prompt beside the infinite one.
 """
 
 from __future__ import annotations
 
-from certattn.theory import finite_prompts
+from certattn.theory import finite_prompts, query_regions
 from certattn.theory.derivation import Derivation, Step
 
-_STEPS = (
+_LISTED = (
     Step(
         "Softmax attention is attention of the empirical law",
         "Over the law that gives each pair of key and value the probability `1/L`, the tilted mean of the values is "
@@ -112,9 +114,94 @@ _STEPS = (
     ),
 )
 
+_REGIONS = (
+    Step(
+        "Around one query of a region",
+        "A cell is the set of all `q = c + x_1 g_1 + ... + x_n g_n` with `x` in a unit set. Let `E` average with the "
+        "softmax weights of its centre `c`; then `y = v - E v` and `a_k = s <k - E k, g_k>` have mean 0. What the "
+        "kernel computes at the centre is the deviation, its slope along `x`, and second derivatives.",
+        (
+            "d = T(c) - T_inf(c)",
+            "W = E[y a'] = ∂T/∂x,   B = ∂(T - T_inf)/∂x   at x = 0",
+            "E[y_j a a'] = ∂²T_j/∂x∂x'   at x = 0",
+        ),
+        (
+            r"d &= T(c) - T_\infty(c)",
+            r"W &= \mathbb E[y a^\top] = \frac{\partial T}{\partial x}(0), \qquad "
+            r"B = \frac{\partial (T - T_\infty)}{\partial x}(0)",
+            r"\mathbb E[y_j a a^\top] &= \frac{\partial^2 T_j}{\partial x \partial x^\top}(0)",
+        ),
+        query_regions.check_expansion,
+    ),
+    Step(
+        "Over a cell, with what is left over",
+        "Tokens are weighed anew by `e^u`, `u = <a, x>`. Both sums are split into their first terms and `phi`; since "
+        "`u` has mean 0, the normaliser is 1 plus the mean of `phi`, and so at least 1.",
+        (
+            "T(q) - T_inf(q) = d + B x + (1 - θ) E[y φ(u)] - θ W x,   φ(u) = e^u - 1 - u",
+            "1/(1 - θ) = E e^u = 1 + E φ(u)",
+        ),
+        (
+            r"T(q) - T_\infty(q) &= d + B x + (1 - \theta)\, \mathbb E[y \phi(u)] - \theta W x, "
+            r"\qquad \phi(u) = e^u - 1 - u",
+            r"\frac{1}{1 - \theta} &= \mathbb E\, e^u = 1 + \mathbb E\, \phi(u)",
+        ),
+        query_regions.check_remainder,
+    ),
+    Step(
+        "How large the rest is",
+        "Both remainders of the exponential series are integrals of `e^{uz}`, which grows with `u`. Where `t` is at "
+        "least `|u|` they are at most those at `t`. The kernel bounds `gamma(t)` for small `t` without cancellation: "
+        "in the fifth remainder it takes the chord of the convex function `e^{tz}`.",
+        (
+            "0 ≤ φ(u) = u² ∫ (1 - z) e^(uz) dz ≤ γ(t) u²,   γ(t) = (e^t - 1 - t)/t²",
+            "|φ(u) - u²/2| = |u|³ ∫ (1 - z)²/2 e^(uz) dz ≤ (γ(t) - 1/2) u²",
+            "γ(t) ≤ 1/2 + t/6 + t²/24 + t³/120 (5 + e^t)/6",
+        ),
+        (
+            r"0 \le \phi(u) &= u^2 \int_0^1 (1 - z) e^{uz}\, dz \le \gamma(t) u^2, \qquad "
+            r"\gamma(t) = \frac{e^t - 1 - t}{t^2}",
+            r"|\phi(u) - \tfrac{1}{2} u^2| &= |u|^3 \int_0^1 \tfrac{1}{2} (1 - z)^2 e^{uz}\, dz "
+            r"\le (\gamma(t) - \tfrac{1}{2}) u^2",
+            r"\gamma(t) &\le \frac{1}{2} + \frac{t}{6} + \frac{t^2}{24} + \frac{t^3}{120} \cdot \frac{5 + e^t}{6}",
+        ),
+        query_regions.check_tails,
+    ),
+    Step(
+        "Suprema over balls, cubes and simplices",
+        "Linear and quadratic functions are bounded over each unit set. Over a simplex a norm of an affine map is "
+        "largest at a vertex. A box that is cut from a ball has two descriptions, and the smaller bound holds.",
+        (
+            "|d + B x|² = |d|² + 2 ⟨B'd, x⟩ + x'B'B x",
+            "ball:      |⟨a,x⟩| ≤ |a|,         |x'S x| ≤ (tr S^p)^(1/p),  p even",
+            "cube:      |⟨a,x⟩| ≤ Σ |a_k|,     |x'S x| ≤ Σ |S_kl|",
+            "simplex:   |⟨a,x⟩| ≤ max |a_k|,   |x'S x| ≤ max |S_kl|",
+        ),
+        (
+            r"|d + B x|^2 &= |d|^2 + 2 \langle B^\top d, x \rangle + x^\top B^\top B x",
+            r"|x^\top S x| &\le (\operatorname{tr} S^p)^{1/p}, \quad \sum_{k,l} |S_{kl}|, \quad \max_{k,l} |S_{kl}|",
+        ),
+        query_regions.check_unit_sets,
+    ),
+    Step(
+        "Cells cover the region",
+        "The two halves of a box share the middle of an axis. Of a convex combination of the ends of an edge, the "
+        "smaller weight is taken twice for the middle: it lies in the half that keeps the nearer end.",
+        (
+            "λ p_i + μ p_j = (λ - μ) p_i + 2μ (p_i + p_j)/2,   λ ≥ μ",
+            "λ p_i + μ p_j = (μ - λ) p_j + 2λ (p_i + p_j)/2,   λ ≤ μ",
+        ),
+        (
+            r"\lambda p_i + \mu p_j &= (\lambda - \mu) p_i + 2 \mu \frac{p_i + p_j}{2}, \qquad \lambda \ge \mu",
+            r"\lambda p_i + \mu p_j &= (\mu - \lambda) p_j + 2 \lambda \frac{p_i + p_j}{2}, \qquad \lambda \le \mu",
+        ),
+        query_regions.check_bisections,
+    ),
+)
+
 DERIVATION = Derivation(
     name="output-deviation",
     title="The distance between softmax attention over a concrete prompt and its limit",
     source="Boursier and Boyer 2026, arXiv 2512.11784, section 2",
-    steps=_STEPS,
+    steps=_LISTED + _REGIONS,
 )

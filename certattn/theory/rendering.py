@@ -10,7 +10,7 @@ from certattn.theory.derivation import Derivation
 
 WIDTH = 100
 _INLINE = re.compile(r"`([^`]*)`")
-_GREEK = re.compile(r"\b(Gamma|Lambda|tau|delta)\b")
+_GREEK = re.compile(r"\b(Gamma|Lambda|tau|delta|phi|gamma)\b")
 _FUNCTIONS = re.compile(r"\b(log|cosh|tanh)\b")
 _NAMES = re.compile(r"\bCov\b")
 _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"}

@@ -150,7 +150,7 @@ def _integer(value: Any) -> int:
 
 
 class SymbolicMatrix:
-    """`fmpz_mat` and `arb_mat` at once: from another matrix, or row by row from a flat list."""
+    """`fmpz_mat` and `arb_mat` at once: from another matrix, a list of rows, or row by row from a flat list."""
 
     __slots__ = ("entries_of",)
 
@@ -158,6 +158,9 @@ class SymbolicMatrix:
         if len(arguments) == 1 and isinstance(arguments[0], SymbolicMatrix | sympy.MatrixBase):
             (source,) = arguments
             self.entries_of: Any = source.entries_of if isinstance(source, SymbolicMatrix) else sympy.Matrix(source)
+            return
+        if len(arguments) == 1:
+            self.entries_of = sympy.Matrix([[expression(entry) for entry in row] for row in arguments[0]])
             return
         rows, columns, *rest = arguments
         flat = [expression(entry) for entry in rest[0]] if rest else [sympy.Integer(0)] * (rows * columns)
@@ -189,6 +192,9 @@ class SymbolicMatrix:
 
     def __neg__(self) -> SymbolicMatrix:
         return SymbolicMatrix(-self.entries_of)
+
+    def __sub__(self, other: SymbolicMatrix) -> SymbolicMatrix:
+        return self + (-other)
 
     def __mul__(self, other: Any) -> SymbolicMatrix:
         factor = other.entries_of if isinstance(other, SymbolicMatrix) else expression(other)

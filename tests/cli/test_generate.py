@@ -60,6 +60,51 @@ def test_every_option_gives_a_certificate_that_verifies(
     assert certattn_run("check", "cert.yaml").status == 0
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--queries", "1:2", "--radius", "1/8"], "within l2 distance 0.125 of the point head.npz[queries], rows 1:2"),
+        (["--centre", "1/2, -0.25", "--radius", "0.1"], "within l2 distance 0.1 of (0.5, -0.25)"),
+        (["--box", "-1/8:1/8, 0"], "the queries in the box from (-0.125, 0) to (0.125, 0)"),
+        (["--box", " 0 : 0.1 ,-0.1:0 ", "--norm", "linf"], "the queries in the box from (0, -0.1) to (0.1, 0)"),
+        (["--queries", "0:3", "--hull"], "the convex combinations of 3 queries"),
+        (["--hull", "--cells", "1000"], "the convex combinations of 4 queries"),
+        (["--region", "region.yaml"], "the queries in the box from (0, 0) to (1/3, 0)"),
+        (["--box", "0:1/8, 0:1/8", "--lower-bound"], "for every query and at least"),
+        (["--box", "0:1/8, 0:1/8", "--at-most", "99"], "is at most 99 for every query"),
+        (["--box", "0:1/8, 0", "--limit", "affine.yaml", "--cells", "3"], "the affine map"),
+    ],
+    ids=lambda item: " ".join(item) if isinstance(item, list) else "",
+)
+def test_every_way_to_name_a_region_gives_a_certificate_that_verifies(
+    certattn_run: Run, head: Path, folder: Path, options: list[str], words: str
+) -> None:
+    (folder / "region.yaml").write_text("kind: box\nlower: [0, 0]\nupper: [1/3, 0]\n")
+    (folder / "affine.yaml").write_text(AFFINE)
+    # Scores of about 1, so that the regions are not too large.
+    done = generate(certattn_run, head, "-o", "cert.yaml", "--scale", "1/16", *options)
+    assert done.status == 0, done.err
+    assert words in " ".join(done.out.split())
+    assert certattn_run("check", "cert.yaml").status == 0
+
+
+def test_a_region_that_cannot_be_done_says_what_can(certattn_run: Run, head: Path, folder: Path) -> None:
+    ball = ["--centre", "0, 0", "--radius", "1", "--scale", "1/2"]
+    done = generate(certattn_run, head, "-o", "cert.yaml", *ball, "--cells", "1", "--at-most", "0.25")
+    assert done.status == 1
+    assert done.err == (
+        "certattn: at_most 0.25 could not be proved with 1 cells: about 1.03677 can, and some query of the region "
+        "deviates by about 0.241587. More cells may do (--cells)\n"
+    )
+    done = generate(certattn_run, head, "-o", "cert.yaml", *ball, "--at-most", "0.2")
+    assert (done.status, done.out) == (1, "")
+    assert "at_most 0.2 is too small: some query of the region deviates by about 0.244498" in done.err
+    done = generate(certattn_run, head, "-o", "cert.yaml", *ball[:2], "--radius", "1e9")
+    assert done.status == 1
+    assert "the region is too large, or needs more cells (--cells)" in done.err
+    assert files(folder) == ["head.npz"]
+
+
 def test_a_name_for_the_shell(certattn_run: Run, head: Path) -> None:
     done = generate(certattn_run, head, "-o", "my cert.yaml")
     assert done.out.endswith("certattn check 'my cert.yaml'\n")
@@ -173,6 +218,21 @@ REFUSED = [
     (["head.npz", "-o", "c.yaml", "--at-most", "1e30000"], "the exponent '30000'; the limit is 20000\n"),
     (["head.npz", "-o", "limit.yaml", "--limit", "limit.yaml"], "limit.yaml is an input"),
     (["head.npz", "-o", "c.yaml", "--limit", "limit.yaml"], "limit.yaml: matrix\n"),
+    (["head.npz", "-o", "c.yaml", "--radius", "1"], "4 queries are meant: pick one of them, as with --queries 0:1"),
+    (["head.npz", "-o", "c.yaml", "--centre", "1, 2"], "whose radius is missing: --radius R"),
+    (["head.npz", "-o", "c.yaml", "--centre", "1", "--radius", "1"], "c.yaml (not written): given.region.centre"),
+    (["head.npz", "-o", "c.yaml", "--centre", "1, x", "--radius", "1"], "given.region.centre[1]"),
+    (["head.npz", "-o", "c.yaml", "--box", "0:1"], "given.region.lower"),
+    (["head.npz", "-o", "c.yaml", "--box", "0:1:2, 0"], "expected an interval A:B or a number for each coordinate"),
+    (["head.npz", "-o", "c.yaml", "--box", "1:0, 0"], "not below the lower ones"),
+    (["head.npz", "-o", "c.yaml", "--box", ""], "given.region.lower[0]"),
+    (["head.npz", "-o", "c.yaml", "--box", "0, 0", "--hull"], "--box and --hull describe a region each; expected one"),
+    (["head.npz", "-o", "c.yaml", "--box", "0, 0", "--queries", "0:1"], "the region says itself where it is"),
+    (["head.npz", "-o", "c.yaml", "--hull", "--per-query"], "per_query is for listed queries"),
+    (["head.npz", "-o", "c.yaml", "--cells", "7"], "for a region of queries; none is given"),
+    (["head.npz", "-o", "c.yaml", "--hull", "--cells", "9999"], "expected 1 to 4096"),
+    (["head.npz", "-o", "c.yaml", "--region", "missing.yaml"], "missing.yaml"),
+    (["head.npz", "-o", "c.yaml", "--region", "limit.yaml"], "limit.yaml: kind\n"),
 ]
 
 

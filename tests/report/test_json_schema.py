@@ -107,6 +107,38 @@ given:
 asserts: {{deviation: {{norm: l2, at_most: 7}}}}
 provenance: {{who: 12, when: 2024-01-01, how: true, why: "null"}}
 """,
+    "a ball of queries": f"""
+certattn: 1
+claim: output-deviation
+given:
+  keys: [[1, 0], [0, 1]]
+  values: [[1], [2]]
+  region: {{kind: ball, centre: {ARRAY.replace("0:2", "0:1")}, radius: 1/4}}
+  limit: {{kind: empirical}}
+asserts: {{deviation: {{norm: l2, at_most: 7, at_least: 0.5}}}}
+witness: {{cells: 0 . 1 . ., query: [1/2, 0x1p-2], bits: 64}}
+""",
+    "a box of queries": """
+certattn: 1
+claim: output-deviation
+given:
+  tokens: [[1, 0], [0, 1]]
+  region: {kind: box, lower: [0, 1/3], upper: [1, 0.5]}
+  limit: {kind: affine, matrix: [[1, 0], [0, 1]], offset: [0, 0]}
+asserts: {deviation: {norm: linf, at_most: 7}}
+witness: {cells: .}
+""",
+    "a hull of queries": f"""
+certattn: 1
+claim: output-deviation
+given:
+  tokens: [[1, 0], [0, 1]]
+  U: [[1, 0], [0, 1]]
+  region: {{kind: hull, points: {ARRAY}}}
+  limit: {{kind: empirical}}
+asserts: {{deviation: {{norm: l2, at_least: 0.5}}}}
+witness: {{cells: 0-1 . ., weights: [1/3, 2/3]}}
+""",
     "an operator": """
 certattn: 1
 claim: infinite-prompt-operator
@@ -239,7 +271,7 @@ def test_a_missing_key_is_refused_by_both_or_by_neither(name: str) -> None:
     plain = tree(ACCEPTED[name])
     # What a law or a dimension still needs is beyond a schema, and so is that something is asserted.
     beyond = {"Q", "K", "V", "at_most", "at_least", "per_query", "operator", "pushforward", "values", "queries", "rows"}
-    beyond |= {"of", "asserts.mean"}
+    beyond |= {"of", "asserts.mean", "region"}
     refused = 0
     for path, _ in places(plain):
         if not path or not isinstance(path[-1], str) or path[-1] in beyond:

@@ -34,6 +34,7 @@ LAWS, FUNCTIONS, OPERATORS = "arithmetic.laws", "arithmetic.functions", "arithme
 BOUND, VALUE = "arithmetic.binary64.exponential_bound", "arithmetic.binary64.exponential_value"
 SOFTMAX, EXACT, BALLS = "arithmetic.softmax", "arithmetic.exact_matrix", "arithmetic.balls"
 MOMENTS, SPECTRUM, ASSERTIONS = "arithmetic.softmax_moments", "arithmetic.spectrum", "claims.moment_assertions"
+MEAN_VALUE, UNIT_SETS, REGIONS = "arithmetic.mean_value", "arithmetic.unit_sets", "arithmetic.regions"
 
 WRONG = [
     # -- Gaussian
@@ -180,6 +181,42 @@ WRONG = [
     ("mean: The smallest", SPECTRUM, "1 / largest - c", "1 / largest + c"),
     ("mean: The smallest", SPECTRUM, "1 / largest - c", "largest - c"),
     ("mean: Cases", MOMENTS, "(entry - left_sum * y / total)", "entry"),
+    ("Tokens with weight", "claims.prompt_inputs", "self.exact.keys @ self.query_map", "self.exact.keys"),
+    # -- regions of queries
+    ("Around one query", MEAN_VALUE, "[power / total for", "[power for"),
+    ("Around one query", MEAN_VALUE, "self._keys @ cell.centre.T, scale", "self._keys @ cell.centre.T, arb(1)"),
+    ("Around one query", MEAN_VALUE, "self._keys @ cell.directions.T, scale", "self._keys @ cell.directions.T, arb(1)"),
+    ("Around one query", MEAN_VALUE, "[[x - mean for x, mean in zip(row,", "[[x for x, mean in zip(row,"),
+    ("Around one query", MEAN_VALUE, "[w * (v - mean) for", "[w * v for"),
+    ("Around one query", MEAN_VALUE, "[x - y for x, y in zip(output,", "[x + y for x, y in zip(output,"),
+    ("Around one query", MEAN_VALUE, "from_point(self._mean, cell.centre)",
+     "from_point(self._mean - self._mean, cell.centre)"),
+    ("Around one query", MEAN_VALUE, "scale_ball(self.limit.scale)", "arb(1)"),
+    ("Around one query", MEAN_VALUE, "self.limit.matrix @ cell.directions.T", "-self.limit.matrix @ cell.directions.T"),
+    ("Around one query", MEAN_VALUE, "row[k] * row[m]", "row[k] * row[k]"),
+    ("Around one query", MEAN_VALUE, "places[min(k, m), max(k, m)]", "places[k, k]"),
+    ("Around one query", MEAN_VALUE, "(factor / matrix.denominator)", "factor"),
+    ("Over a cell", MEAN_VALUE, "[x - y for x, y in zip(output,", "[x + y for x, y in zip(output,"),
+    ("Over a cell", MEAN_VALUE, "arb_mat(weighed) * arb_mat(around)", "arb_mat(weighed) * tilts * 2"),
+    ("How large", FUNCTIONS, "(power - 1 - t) / (t * t)", "(power - 1) / (t * t)"),
+    ("How large", FUNCTIONS, "(power - 1 - t) / (t * t)", "(power - 1 - t) / t"),
+    ("How large", FUNCTIONS, "t * (power + 5) / 720", "t * (power + 5) / 1440"),
+    ("How large", FUNCTIONS, "t * (power + 5) / 720", "t / 120"),
+    ("How large", FUNCTIONS, "fn.ratio(1, 24) + t *", "fn.ratio(1, 48) + t *"),
+    ("Suprema", UNIT_SETS, "2 * self.reach(along)", "self.reach(along)"),
+    ("Suprema", UNIT_SETS, "+ self.form(turned * slopes)", "+ self.form(turned * slopes) / 2"),
+    ("Suprema", UNIT_SETS, "[abs(d) + self.reach(row) for", "[self.reach(row) for"),
+    ("Suprema", UNIT_SETS, "return sum((abs(entry) for entry in slope), arb(0))", "return linf_norm(slope)"),
+    ("Suprema", UNIT_SETS, "return sum((abs(entry) for entry in matrix.entries()), arb(0))",
+     "return linf_norm(matrix.entries())"),
+    ("Suprema", UNIT_SETS, "[d + b for d, b in zip(offset, row, strict=True)]", "[b for b in row]"),
+    ("Suprema", UNIT_SETS, "matrix = matrix * matrix", "matrix = matrix * matrix * matrix"),
+    ("Cells cover", REGIONS, "(x + y) / 2 for", "(x + y) / 3 for"),
+    ("Cells cover", REGIONS, "half = self.halves[axis] / 2", "half = self.halves[axis] / 3"),
+    ("Cells cover", REGIONS, "for side in (-half, half)", "for side in (half, half)"),
+    ("Cells cover", REGIONS, "_replaced(self.corners, j, middle)", "_replaced(self.corners, i, middle)"),
+    ("Cells cover", REGIONS, "ExactMatrix.identity(self.centre.columns).scaled(self.radius)",
+     "ExactMatrix.identity(self.centre.columns).scaled(self.radius / 2)"),
 ]  # fmt: skip
 
 

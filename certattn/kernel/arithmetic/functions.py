@@ -53,6 +53,18 @@ def langevin(x: Number, fn: Functions) -> Number:
     return x / 3 * (fn.hypergeometric_0f1(fn.ratio(5, 2), z) / fn.hypergeometric_0f1(fn.ratio(3, 2), z))
 
 
+def exp_tail(t: Number, fn: Functions) -> Number:
+    """(e^t - 1 - t) / t^2 from 1 on; below, a bound of it that holds for every t >= 0 and has no cancellation.
+
+    The bound is 1/2 + t/6 + t^2/24 + t^3/120 (5 + e^t)/6: from the fifth on, the terms t^(m-2)/m! are at
+    most those of the last summand.
+    """
+    power = fn.exp(t)
+    if fn.is_large(t):
+        return (power - 1 - t) / (t * t)
+    return fn.ratio(1, 2) + t * (fn.ratio(1, 6) + t * (fn.ratio(1, 24) + t * (power + 5) / 720))
+
+
 class BallFunctions:
     """The reading over Arb balls."""
 

@@ -99,8 +99,8 @@ class MeanAssertion(Closeness):
     def __init__(self, values: Values, prompt: StatedPrompt) -> None:
         self.kinds = {MEAN: "|T(q) - value|_linf"}
         self.value, self.radius = values[MEAN_VALUE], values[RADIUS]
-        self.value.require_shape(prompt.queries.shape[0], prompt.output_dimension, "(queries x outputs)")
-        self.radius.require_count(prompt.queries.shape[0])
+        self.value.require_shape(prompt.count, prompt.output_dimension, "(queries x outputs)")
+        self.radius.require_count(prompt.count)
 
     @cached_property
     def stated(self) -> ExactMatrix:
@@ -128,8 +128,8 @@ class CovarianceAssertion(Closeness):
         self.whose = _whose(self.of, prompt)
         sides = {"values": prompt.output_dimension, "keys": _key_dimension(prompt)}
         rows, columns = (sides[side] for side in COVARIANCES[self.of])
-        self.value.require_shape(prompt.queries.shape[0], rows, columns)
-        self.radius.require_count(prompt.queries.shape[0])
+        self.value.require_shape(prompt.count, rows, columns)
+        self.radius.require_count(prompt.count)
 
     def error(self, query: int, weighted: Weighted) -> arb:
         found = weighted.covariance(self.of)
@@ -150,8 +150,8 @@ class LogAssertion(Closeness):
     def __init__(self, values: Values, prompt: StatedPrompt) -> None:
         self.kinds = {LOG_NORMALISER: "|log Z(q) - value|"}
         self.value, self.radius = values[LOG_VALUE], values[RADIUS]
-        self.value.require_length(prompt.queries.shape[0], "a list of one number per query")
-        self.radius.require_count(prompt.queries.shape[0])
+        self.value.require_length(prompt.count, "a list of one number per query")
+        self.radius.require_count(prompt.count)
 
     @cached_property
     def stated(self) -> list[fmpq]:
@@ -181,7 +181,7 @@ class RangeAssertion(Assertion):
             raise values.at.malformed("at_least or at_most", "nothing that is asserted")
         for bounds in (self.lower, self.upper):
             if bounds is not None:
-                bounds.require_count(prompt.queries.shape[0])
+                bounds.require_count(prompt.count)
 
     def obligation(self, kind: str, query: int, weighted: Weighted, bits: int, arithmetic: str = ARB) -> Obligation:
         name, sentence = f"{kind}[{query}]", f"the {self.kinds[kind]} at query {query}"

@@ -13,9 +13,11 @@ and a limit operator T_inf, one of
 
 a certificate asserts, with |.| the l2 or linf norm, one or more of
 
-    at_most     |T(q) - T_inf(q)| <= r    for every listed query
-    at_least    |T(q) - T_inf(q)| >= r    for some listed query
-    per_query   the same two, with a bound for each query
+    at_most     |T(q) - T_inf(q)| <= r    for every listed query, or every query of a region
+    at_least    |T(q) - T_inf(q)| >= r    for some listed query, or some query of a region
+    per_query   the same two, with a bound for each listed query
+
+Over a region (a ball, a box, a convex hull: `query_regions`) T_inf must be an affine map.
 
 Boursier and Boyer 2026, section 2: the finite and the infinite prompt, here for given numbers.
 """
@@ -26,17 +28,29 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb, fmpq
+from flint import arb
 
 from certattn.kernel.arithmetic.balls import ARB, NORMS, linf_norm
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix, covariance
+from certattn.kernel.arithmetic.mean_value import Deviation
 from certattn.kernel.arithmetic.operator import AffineMap, Operator
 from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.arithmetic.softmax import Prompt
 from certattn.kernel.claims.attention_inputs import LAW, SCALE, read_scale
 from certattn.kernel.claims.claim import Claim, Statement
-from certattn.kernel.claims.prompt_inputs import TIGHT_TIER, StatedPrompt, prompt_forms, read_prompt
+from certattn.kernel.claims.deviation_bounds import DEVIATION, PER_QUERY, Bounds, read_bounds
+from certattn.kernel.claims.prompt_inputs import (
+    OPTIONAL_QUERIES,
+    QUERIES,
+    TIGHT_TIER,
+    StatedPrompt,
+    prompt_forms,
+    read_prompt,
+)
+from certattn.kernel.claims.query_regions import CELLS, QUERY, REGION, WEIGHTS, StatedRegion, read_region
+from certattn.kernel.claims.region_bounds import RegionBounds, region_names
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Count, Field, Rational, Record, Values, Variant
+from certattn.kernel.document.fields import Count, Field, Record, Values, Variant
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.verdict import DOUBLE, Obligation, at_least, at_most, show
 
@@ -55,42 +69,25 @@ LIMIT = Field(
     ),
     "what the prompt is compared with",
 )
-GIVEN = prompt_forms(LIMIT)
+GIVEN = prompt_forms(REGION, LIMIT, queries=OPTIONAL_QUERIES)
 
-NORM = Field("norm", Choice(tuple(NORMS)), "the norm of the deviation")
-AT_MOST = Field("at_most", Rational(minimum=0), "no listed query deviates by more", required=False)
-AT_LEAST = Field("at_least", Rational(minimum=0), "some listed query deviates by at least this", required=False)
-EACH_AT_MOST = Field("at_most", Vector(), "an upper bound for each query", required=False)
-EACH_AT_LEAST = Field("at_least", Vector(), "a lower bound for each query", required=False)
-PER_QUERY = Field("per_query", Record(EACH_AT_MOST, EACH_AT_LEAST), "bounds query by query", required=False)
-DEVIATION = Field("deviation", Record(NORM, AT_MOST, AT_LEAST, PER_QUERY), "bounds on |T(q) - T_inf(q)|")
 BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """What is asserted; `each_*` hold one bound per query, and None stands for nothing."""
-
-    norm: str
-    at_most: fmpq | None
-    at_least: fmpq | None
-    each_at_most: list[fmpq] | None
-    each_at_least: list[fmpq] | None
-
-
-@dataclass(frozen=True)
 class Problem:
-    """A prompt with its queries, the limit it is compared with, and the asserted bounds."""
+    """A prompt with its queries or a region of them, the limit it is compared with, and the asserted bounds."""
 
     prompt: StatedPrompt
     limit_kind: str
     limit_values: Values
     bounds: Bounds
+    region: StatedRegion | None = None
 
     @property
     def count(self) -> int:
-        """The number of queries."""
-        return self.prompt.queries.shape[0]
+        """The number of listed queries."""
+        return self.prompt.count
 
     @cached_property
     def limit(self) -> AffineMap | Operator:
@@ -99,23 +96,35 @@ class Problem:
         if self.limit_kind == "affine":
             return AffineMap(values[LIMIT_MATRIX].load(), values[LIMIT_OFFSET].load(), read_scale(values))
         if self.limit_kind == "law":
-            return self.prompt.operator(values[TOKEN_LAW].law)
+            operator = self.prompt.operator(values[TOKEN_LAW].law)
+            return operator.affine() or operator
         exact = self.prompt.exact
         slope = covariance(exact.values, exact.keys) @ self.prompt.query_map
         return AffineMap(slope, exact.values.mean_row(), self.prompt.scale)
 
     def deviations(self, rows: Sequence[int]) -> list[arb]:
-        """|T(q) - T_inf(q)| for these queries, at the working precision.
+        """|T(q) - T_inf(q)| for these listed queries, at the working precision."""
+        return self._deviations(self.prompt.exact, self.prompt.stated_queries.take_rows(rows))
 
-        Both sides are taken relative to the mean value, so what agrees exactly cancels exactly.
-        """
-        exact = self.prompt.exact
-        stated = self.prompt.stated_queries.take_rows(rows)
+    def deviations_at(self, stated: ExactMatrix) -> list[arb]:
+        """The same for any queries, one per row."""
+        return self._deviations(self.prompt.exact, stated)
+
+    def _deviations(self, exact: Prompt, stated: ExactMatrix) -> list[arb]:
+        """Both sides are taken relative to the mean value, so what agrees exactly cancels exactly."""
         finite = exact.outputs_from_mean(stated @ self.prompt.query_map.T)
         infinite = self.limit.from_point(exact.values.mean_row(), stated)
         norm = NORMS[self.bounds.norm]
         pairs = zip(finite, infinite, strict=True)
         return [norm([x - y for x, y in zip(left, right, strict=True)]) for left, right in pairs]
+
+    @cached_property
+    def over_region(self) -> RegionBounds:
+        """The same over the region, where T_inf is affine."""
+        assert self.region is not None
+        assert isinstance(self.limit, AffineMap)
+        bounds, deviation = self.bounds, Deviation(self.prompt.seen_by_queries(), self.limit)
+        return RegionBounds(self.region, deviation, self.deviations_at, bounds)
 
 
 class OutputDeviation(Claim[Problem]):
@@ -124,16 +133,15 @@ class OutputDeviation(Claim[Problem]):
     arithmetic = ARB
     given = GIVEN
     asserts = Record(DEVIATION)
-    witness = Record(BITS)
+    witness = Record(BITS, CELLS, QUERY, WEIGHTS)
 
     def read(self, certificate: Certificate) -> Problem:
         reading = certificate.reading
-        self.first_bits(certificate)
         form, given = GIVEN.read(certificate.given, reading)
         prompt = read_prompt(form, given)
         kind, values = given[LIMIT]
         if kind == "affine":
-            outputs, inputs = prompt.output_dimension, prompt.queries.shape[1]
+            outputs, inputs = prompt.output_dimension, prompt.query_dimension
             values[LIMIT_MATRIX].require_shape(outputs, inputs, "(outputs x queries)")
             values[LIMIT_OFFSET].require_length(outputs, "an output")
         if kind == "law" and values[TOKEN_LAW].dimension != prompt.law_dimension:
@@ -141,35 +149,32 @@ class OutputDeviation(Claim[Problem]):
             what = "a token" if prompt.weights is not None else "key and value side by side"
             raise law.node.malformed(f"a law in dimension {prompt.law_dimension}, that of {what}", law.words)
         deviation = self.asserts.read(certificate.asserts, reading)[DEVIATION]
-        return Problem(prompt, kind, values, _read_bounds(deviation, prompt.queries.shape[0]))
+        region = _read_region(given, prompt.query_dimension, deviation, self._witness(certificate))
+        problem = Problem(prompt, kind, values, read_bounds(deviation, prompt.count), region)
+        if region is not None and kind == "law" and not isinstance(problem.limit, AffineMap):
+            expected = "over a region, a law for which attention is proved to be an affine map"
+            raise values[TOKEN_LAW].node.malformed(expected, values[TOKEN_LAW].words)
+        return problem
 
-    def first_bits(self, certificate: Certificate) -> int | None:
+    def _witness(self, certificate: Certificate) -> Values | None:
         if certificate.witness is None:
             return None
-        return self.witness.read(certificate.witness, certificate.reading).get(BITS)
+        return self.witness.read(certificate.witness, certificate.reading)
+
+    def first_bits(self, certificate: Certificate) -> int | None:
+        witness = self._witness(certificate)
+        return witness.get(BITS) if witness is not None else None
 
     def statement(self, problem: Problem) -> Statement:
-        bounds, norm = problem.bounds, problem.bounds.norm
-        parts, latex = [], []
-        distance = r"\| T(q_i) - T_\infty(q_i) \|_" + {"l2": "2", "linf": r"\infty"}[norm]
-        if bounds.at_most is not None:
-            parts.append(f"at most {describe(bounds.at_most)} for every query")
-            latex.append(rf"\max_i {distance} \le {describe(bounds.at_most)}")
-        if bounds.at_least is not None:
-            parts.append(f"at least {describe(bounds.at_least)} for some query")
-            latex.append(rf"\max_i {distance} \ge {describe(bounds.at_least)}")
-        if bounds.each_at_most is not None:
-            parts.append(f"at most the stated bound of each query, {ExactMatrix.row_vector(bounds.each_at_most)}")
-            latex.append(rf"{distance} \le r_i \ \forall i")
-        if bounds.each_at_least is not None:
-            parts.append(f"at least the stated bound of each query, {ExactMatrix.row_vector(bounds.each_at_least)}")
-            latex.append(rf"{distance} \ge s_i \ \forall i")
+        region = problem.region
         queries = f"each of {problem.count} queries" if problem.count > 1 else "one query"
         words = (
-            f"For {queries} and a prompt of {problem.prompt.words()}, the {norm} distance between softmax attention "
-            f"T(q) and {self._limit_words(problem)} is {' and '.join(parts)}."
+            f"For {queries if region is None else region.words()} and a prompt of {problem.prompt.words()}, "
+            f"the {problem.bounds.norm} distance between softmax attention T(q) and {self._limit_words(problem)} "
+            f"is {problem.bounds.words()}."
         )
-        return Statement(words, r",\qquad ".join(latex))
+        query, among = ("q_i", "i") if region is None else ("q", region.latex())
+        return Statement(words, problem.bounds.latex(query, among))
 
     def _limit_words(self, problem: Problem) -> str:
         if problem.limit_kind == "affine":
@@ -182,6 +187,8 @@ class OutputDeviation(Claim[Problem]):
         return "the linear map v_bar + scale * Cov(v, k) q with the prompt's own moments"
 
     def names(self, problem: Problem) -> list[str]:
+        if problem.region is not None:
+            return region_names(problem.region, problem.bounds)
         bounds, queries = problem.bounds, range(problem.count)
         names = [f"at_most[{i}]" for i in queries] if bounds.at_most is not None else []
         names += ["at_least"] if bounds.at_least is not None else []
@@ -190,9 +197,14 @@ class OutputDeviation(Claim[Problem]):
         return names
 
     def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
+        if problem.region is not None:
+            return problem.over_region.prove(names, bits)
         return self._compare(problem, names, problem.deviations, bits, ARB)
 
     def tiers(self, problem: Problem) -> tuple[str, ...]:
+        # Over a region there is Arb alone.
+        if problem.region is not None:
+            return ()
         # The empirical limit takes a covariance, and covariances have no tight tier.
         return problem.prompt.tiers[:1] if problem.limit_kind == "empirical" else problem.prompt.tiers
 
@@ -231,6 +243,8 @@ class OutputDeviation(Claim[Problem]):
         return [obligation for obligation in found if obligation.name in wanted]
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
+        if problem.region is not None:
+            return problem.over_region.findings()
         bound, worst = problem.bounds.at_most, None
         for obligation in obligations:
             enclosure = obligation.left
@@ -249,25 +263,20 @@ def _rows(count: int, names: frozenset[str]) -> list[int]:
     return [i for i in range(count) if any(f"{kind}[{i}]" in names for kind in kinds)]
 
 
-def _read_bounds(deviation: Values, count: int) -> Bounds:
-    each = deviation.get(PER_QUERY)
-    upper = each.get(EACH_AT_MOST) if each is not None else None
-    lower = each.get(EACH_AT_LEAST) if each is not None else None
-    if each is not None and upper is None and lower is None:
-        raise each.at.malformed("at_most or at_least for each query", "nothing that is asserted")
-    at_most_all, at_least_some = deviation.get(AT_MOST), deviation.get(AT_LEAST)
-    if at_most_all is None and at_least_some is None and each is None:
-        raise deviation.at.malformed("at_most, at_least or per_query", "nothing that is asserted")
-    for vector in (upper, lower):
-        if vector is not None and vector.shape[1] != count:
-            raise vector.node.malformed(f"{count} bounds, one per query", f"{vector.shape[1]} bounds")
-    return Bounds(
-        deviation[NORM],
-        at_most_all,
-        at_least_some,
-        upper.load().row(0) if upper is not None else None,
-        lower.load().row(0) if lower is not None else None,
-    )
+def _read_region(given: Values, dimension: int, deviation: Values, witness: Values | None) -> StatedRegion | None:
+    """The region, if there is one in the place of listed queries."""
+    if QUERIES in given and REGION in given:
+        raise given.node(REGION).malformed("queries or a region, not both")
+    if REGION in given:
+        if PER_QUERY in deviation:
+            raise deviation.node(PER_QUERY).malformed("at_most or at_least: a region lists no queries")
+        return read_region(given[REGION], dimension, witness)
+    if QUERIES not in given:
+        raise given.at.malformed("queries, or a region of them", "no 'queries' and no 'region'")
+    for field in (CELLS, QUERY, WEIGHTS):
+        if witness is not None and field in witness:
+            raise witness.node(field).malformed(f"{field.name} only where a region is given")
+    return None
 
 
 CLAIM = OutputDeviation()

@@ -29,11 +29,12 @@ KEYS = Field("keys", Matrix(), "keys, one per row")
 VALUES = Field("values", Matrix(), "values, one per row, paired with the keys")
 TOKENS = Field("tokens", Matrix(), "tokens, one per row")
 QUERIES = Field("queries", Matrix(), "queries, one per row")
+OPTIONAL_QUERIES = Field("queries", Matrix(), "queries, one per row; or a region", required=False)
 
 
-def prompt_forms(*others: Field[Any]) -> ByKey:
+def prompt_forms(*others: Field[Any], queries: Field[MatrixInput] = QUERIES) -> ByKey:
     """The record of a prompt with its queries and scale, in its three forms, and `others`."""
-    shared: tuple[Field[Any], ...] = (QUERIES, SCALE, *others)
+    shared: tuple[Field[Any], ...] = (queries, SCALE, *others)
     return ByKey(
         {
             "keys": Record(KEYS, VALUES, *shared),
@@ -51,11 +52,12 @@ DEFAULT_TIER, TIGHT_TIER = "binary64", "tight binary64"
 class StatedPrompt:
     """A prompt with checked shapes; its arrays are read when first needed.
 
-    `inputs` are the keys and values, or the tokens and None; `weights` is None for keys and values.
+    `inputs` are the keys and values, or the tokens and None; `weights` is None for keys and values,
+    and `queries` where none are listed.
     """
 
     inputs: tuple[MatrixInput, MatrixInput | None]
-    queries: MatrixInput
+    queries: MatrixInput | None
     scale: Real
     weights: Weights | None
 
@@ -65,11 +67,21 @@ class StatedPrompt:
         return self.inputs[0].shape[0]
 
     @property
+    def count(self) -> int:
+        """The number of listed queries."""
+        return self.queries.shape[0] if self.queries is not None else 0
+
+    @property
     def output_dimension(self) -> int:
         keys_or_tokens, values = self.inputs
         if self.weights is not None:
             return self.weights.output_dimension
         return values.shape[1] if values is not None else keys_or_tokens.shape[1]
+
+    @property
+    def query_dimension(self) -> int:
+        """The dimension of the stated queries."""
+        return self.weights.query_dimension if self.weights is not None else self.inputs[0].shape[1]
 
     @property
     def law_dimension(self) -> int:
@@ -85,16 +97,15 @@ class StatedPrompt:
         else:
             weights = f", {self.weights.words()}" if self.weights is not None else ""
             inputs = f"{first.words()}{weights}"
-        return (
-            f"{counted(self.length, 'token')} ({inputs}, scale {describe(self.scale)}, queries: {self.queries.words()})"
-        )
+        queries = f", queries: {self.queries.words()}" if self.queries is not None else ""
+        return f"{counted(self.length, 'token')} ({inputs}, scale {describe(self.scale)}{queries})"
 
     @cached_property
     def query_map(self) -> ExactMatrix:
         """From a stated query to the vector whose product with a key is the score."""
         weights = self.weights
         if weights is None:
-            return ExactMatrix.identity(self.queries.shape[1])
+            return ExactMatrix.identity(self.query_dimension)
         if weights.U is not None:
             return weights.U.load()
         return weights.Q.load() if weights.Q is not None else ExactMatrix.identity(weights.key_dimension)
@@ -113,10 +124,11 @@ class StatedPrompt:
     def score_map(self) -> ExactMatrix:
         """From a stated query z to the vector a with score <a, x> for the inputs x: keys, or tokens."""
         weights = self.weights
-        return weights.bilinear() if weights is not None else ExactMatrix.identity(self.queries.shape[1])
+        return weights.bilinear() if weights is not None else ExactMatrix.identity(self.query_dimension)
 
     @cached_property
     def stated_queries(self) -> ExactMatrix:
+        assert self.queries is not None
         return self.queries.load()
 
     @cached_property
@@ -129,6 +141,10 @@ class StatedPrompt:
         K = self.weights.K.load() if self.weights.K is not None else None
         return Prompt(first @ K.T if K is not None else first, first @ self.weights.values().T, self.scale)
 
+    def seen_by_queries(self) -> Prompt:
+        """The same with the keys that are multiplied with the stated queries: <Q'k, z> = <k, Qz>."""
+        return Prompt(self.exact.keys @ self.query_map, self.exact.values, self.scale)
+
     def operator(self, law: Law) -> Operator:
         """T[mu] for a law of tokens, as a map of the stated queries."""
         if self.weights is not None:
@@ -140,13 +156,16 @@ class StatedPrompt:
 
 def read_prompt(form: str, given: Values) -> StatedPrompt:
     """The prompt in a record of `prompt_forms`; every dimension checked. Raises MalformedError."""
-    queries, scale = given[QUERIES], read_scale(given)
+    queries, scale = given.get(QUERIES), read_scale(given)
     if form == "keys":
         keys, values = given[KEYS], given[VALUES]
         values.require_shape(keys.shape[0], None, "(one value per key)")
-        queries.require_shape(None, keys.shape[1], "(queries of the keys' dimension)")
-        return StatedPrompt((keys, values), queries, scale, None)
-    tokens = given[TOKENS]
-    weights = read_weights(given, tokens.shape[1])
-    queries.require_shape(None, weights.query_dimension, "(queries of the dimension that Q or U takes)")
-    return StatedPrompt((tokens, None), queries, scale, weights)
+        prompt, why = StatedPrompt((keys, values), queries, scale, None), "(queries of the keys' dimension)"
+    else:
+        tokens = given[TOKENS]
+        weights = read_weights(given, tokens.shape[1])
+        prompt = StatedPrompt((tokens, None), queries, scale, weights)
+        why = "(queries of the dimension that Q or U takes)"
+    if queries is not None:
+        queries.require_shape(None, prompt.query_dimension, why)
+    return prompt

@@ -73,7 +73,7 @@ class Problem:
     @property
     def count(self) -> int:
         """The number of queries."""
-        return self.prompt.queries.shape[0]
+        return self.prompt.count
 
     @property
     def kinds(self) -> list[tuple[str, Assertion]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+import region_cases
 from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Case, Change, Family, array
 
 NAME = "output-deviation"
@@ -767,5 +768,6 @@ FAMILIES = [
     NEGLIGIBLE,
     FILES,
     *(_number_type(name) for name in _NUMBER_TYPES),
+    *region_cases.FAMILIES,
 ]
 CASES: list[Case] = [case for each in FAMILIES for case in each.cases()]

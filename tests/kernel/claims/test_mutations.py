@@ -44,6 +44,10 @@ FAMILIES = [
 ]
 
 
+# Of what takes long, every third change; the script does all of them.
+THINNED = {"a box with an interval that is a point": 3, "the convex hull of three queries": 3}
+
+
 @pytest.fixture(scope="session")
 def truth(tool: Tool) -> ModuleType:
     return tool("certificate_truth")
@@ -63,7 +67,7 @@ def tree_of(family: Family, folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.title)
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, arrays: Path, mutate: ModuleType) -> None:
-    mutants = list(mutate.mutants(tree_of(family, arrays)))
+    mutants = list(mutate.mutants(tree_of(family, arrays)))[:: THINNED.get(family.title, 1)]
     tally = mutate.sweep(mutants, arrays)
     assert tally.mutants == len(mutants) > 200
     assert tally.errors == []

@@ -9,7 +9,7 @@ import pytest
 from corpus import ACCEPT, FILES, Case, array, check
 from flint import arb
 
-from certattn.kernel.arithmetic import softmax
+from certattn.kernel.arithmetic import mean_value, softmax
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_certificate
 from certattn.kernel.document.certificate import loads
@@ -45,6 +45,7 @@ def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5])
 def test_chunks_change_no_verdict(at_once: int, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(softmax, "_WEIGHTS_AT_ONCE", at_once)
+    monkeypatch.setattr(mean_value, "_PRODUCTS_AT_ONCE", at_once)
     assert [case.complaint(check(case.text, arrays)) for case in cases.CASES] == [""] * len(cases.CASES)
 
 

@@ -1,0 +1,80 @@
+"""What a certificate asserts of |T(q) - T_inf(q)|: bounds over all queries, over some, query by query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from certattn.kernel.arithmetic.balls import NORMS
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
+from certattn.kernel.document.matrices import Vector
+
+NORM = Field("norm", Choice(tuple(NORMS)), "the norm of the deviation")
+AT_MOST = Field("at_most", Rational(minimum=0), "no query deviates by more", required=False)
+AT_LEAST = Field("at_least", Rational(minimum=0), "some query deviates by at least this", required=False)
+EACH_AT_MOST = Field("at_most", Vector(), "an upper bound for each query", required=False)
+EACH_AT_LEAST = Field("at_least", Vector(), "a lower bound for each query", required=False)
+PER_QUERY = Field("per_query", Record(EACH_AT_MOST, EACH_AT_LEAST), "bounds for each listed query", required=False)
+DEVIATION = Field("deviation", Record(NORM, AT_MOST, AT_LEAST, PER_QUERY), "bounds on |T(q) - T_inf(q)|")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is asserted; `each_*` hold one bound per query, and None stands for nothing."""
+
+    norm: str
+    at_most: fmpq | None
+    at_least: fmpq | None
+    each_at_most: list[fmpq] | None
+    each_at_least: list[fmpq] | None
+
+    def words(self) -> str:
+        parts = []
+        if self.at_most is not None:
+            parts.append(f"at most {describe(self.at_most)} for every query")
+        if self.at_least is not None:
+            parts.append(f"at least {describe(self.at_least)} for some query")
+        if self.each_at_most is not None:
+            parts.append(f"at most the stated bound of each query, {ExactMatrix.row_vector(self.each_at_most)}")
+        if self.each_at_least is not None:
+            parts.append(f"at least the stated bound of each query, {ExactMatrix.row_vector(self.each_at_least)}")
+        return " and ".join(parts)
+
+    def latex(self, query: str, among: str) -> str:
+        """The formulas for `query`, which runs over `among`."""
+        distance = rf"\| T({query}) - T_\infty({query}) \|_" + {"l2": "2", "linf": r"\infty"}[self.norm]
+        parts = []
+        if self.at_most is not None:
+            parts.append(rf"\max_{{{among}}} {distance} \le {describe(self.at_most)}")
+        if self.at_least is not None:
+            parts.append(rf"\max_{{{among}}} {distance} \ge {describe(self.at_least)}")
+        if self.each_at_most is not None:
+            parts.append(rf"{distance} \le r_i \ \forall i")
+        if self.each_at_least is not None:
+            parts.append(rf"{distance} \ge s_i \ \forall i")
+        return r",\qquad ".join(parts)
+
+
+def read_bounds(deviation: Values, count: int) -> Bounds:
+    """The bounds in the record `deviation`, for so many listed queries. Raises MalformedError."""
+    each = deviation.get(PER_QUERY)
+    upper = each.get(EACH_AT_MOST) if each is not None else None
+    lower = each.get(EACH_AT_LEAST) if each is not None else None
+    if each is not None and upper is None and lower is None:
+        raise each.at.malformed("at_most or at_least for each query", "nothing that is asserted")
+    at_most_all, at_least_some = deviation.get(AT_MOST), deviation.get(AT_LEAST)
+    if at_most_all is None and at_least_some is None and each is None:
+        raise deviation.at.malformed("at_most, at_least or per_query", "nothing that is asserted")
+    for vector in (upper, lower):
+        if vector is not None and vector.shape[1] != count:
+            raise vector.node.malformed(f"{count} bounds, one per query", f"{vector.shape[1]} bounds")
+    return Bounds(
+        deviation[NORM],
+        at_most_all,
+        at_least_some,
+        upper.load().row(0) if upper is not None else None,
+        lower.load().row(0) if lower is not None else None,
+    )
