@@ -65,7 +65,8 @@ class Enclosures:
         require_rounding_to_nearest()
         self.sums = sums
         dimension, outputs = sums.queries.shape[1], sums.moment.shape[1]
-        query_norm = norm_bounds(sums.queries)
+        with np.errstate(over="ignore"):
+            query_norm = norm_bounds(sums.queries)
         self.key_norm = norm_bound(sums.key_square, dimension)
         self.low, self.high = sums.low, sums.high
         if not sums.by_column:

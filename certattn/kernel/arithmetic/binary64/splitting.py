@@ -90,7 +90,8 @@ class SplitQuery:
         for part in (head, tail):
             if part.dtype != np.float64 or part.shape != (len(head),):
                 raise TypeError(f"{len(head)} numbers in float64 are needed, not {part.dtype} of shape {part.shape}")
-        norm, tail_norm = (float(norm_bounds(part[None])[0]) for part in (head, tail))
+        with np.errstate(over="ignore"):
+            norm, tail_norm = norm_bounds(np.stack([head, tail])).tolist()
         # Written so that a NaN refuses.
         if not (norm <= LARGEST and tail_norm <= LARGEST and 0 <= radius <= LARGEST):
             raise RefusedError("a query that is too large, or not finite")
