@@ -132,6 +132,32 @@ HEADS = {
 }
 
 
+REGIONS: dict[str, dict[str, Any]] = {
+    "gaussian-prompt-ball": {
+        "data": "gaussian-prompt",
+        "limit": {"kind": "law", "law": standard_gaussian(4)},
+        "query_rows": "0:1",
+        "region": {"kind": "ball", "radius": "0.46"},
+        "cells": 60,
+        "note": "1,000 Gaussian tokens against the infinite prompt: a ball in which the deviation changes by half",
+    },
+    "gaussian-prompt-box": {
+        "data": "gaussian-prompt",
+        "region": {"kind": "box", "lower": ["-1/2", "-1/2", "0", "0"], "upper": ["1/2", "1/2", "0", "0"]},
+        "cells": 30,
+        "note": "1,000 Gaussian tokens, their own moments: a box whose last two intervals are points",
+    },
+    "layer0-head6-hull": {
+        "data": "layer0-head6",
+        "scale": "1/sqrt(32)",
+        "query_rows": "312:315",
+        "region": {"kind": "hull"},
+        "cells": 30,
+        "note": HEAD.format(0, 6, "all convex combinations of three neighbouring queries, the worst one among them"),
+    },
+}
+
+
 def write_operators(folder: Path) -> None:
     for name, inputs in OPERATORS.items():
         certattn.generate("infinite-prompt-operator", folder / f"{name}.yaml", **inputs)
@@ -159,6 +185,15 @@ def write_deviations(folder: Path) -> None:
             limit=limit,
             note=f"1,000 Gaussian tokens of dimension 4, K = Q = V = I, against {note}",
         )
+    write_regions(folder)
+
+
+def write_regions(folder: Path) -> None:
+    """The same prompts over regions of queries."""
+    for name, inputs in REGIONS.items():
+        source = folder / "data" / f"{inputs['data']}.npz"
+        options = {key: value for key, value in inputs.items() if key != "data"}
+        certattn.generate("output-deviation", folder / f"{name}.yaml", source=source, lower_bound=True, **options)
 
 
 def write_exponentials(folder: Path) -> None:

@@ -53,7 +53,7 @@ def place_region(given: dict[str, Plain], region: dict[str, Plain]) -> dict[str,
     if field is not None and isinstance(queries, dict):
         if field == "centre":
             _require_one(queries)
-        region = {**region, field: queries}
+        region = {"kind": region["kind"], field: queries, **region}
     arrays = {name: given[name] for name in given if name not in ("scale", "limit", "queries")}
     return {**arrays, "region": region, "scale": given["scale"], "limit": given["limit"]}
 

@@ -44,13 +44,13 @@ class Bounds:
         return " and ".join(parts)
 
     def latex(self, query: str, among: str) -> str:
-        """The formulas for `query`, which runs over `among`."""
+        """The formulas for `query`, which runs over `among`, written as a subscript."""
         distance = rf"\| T({query}) - T_\infty({query}) \|_" + {"l2": "2", "linf": r"\infty"}[self.norm]
         parts = []
         if self.at_most is not None:
-            parts.append(rf"\max_{{{among}}} {distance} \le {describe(self.at_most)}")
+            parts.append(rf"\max_{among} {distance} \le {describe(self.at_most)}")
         if self.at_least is not None:
-            parts.append(rf"\max_{{{among}}} {distance} \ge {describe(self.at_least)}")
+            parts.append(rf"\max_{among} {distance} \ge {describe(self.at_least)}")
         if self.each_at_most is not None:
             parts.append(rf"{distance} \le r_i \ \forall i")
         if self.each_at_least is not None:

@@ -173,7 +173,7 @@ class OutputDeviation(Claim[Problem]):
             f"the {problem.bounds.norm} distance between softmax attention T(q) and {self._limit_words(problem)} "
             f"is {problem.bounds.words()}."
         )
-        query, among = ("q_i", "i") if region is None else ("q", region.latex())
+        query, among = ("q_i", "i") if region is None else ("q", f"{{{region.latex()}}}")
         return Statement(words, problem.bounds.latex(query, among))
 
     def _limit_words(self, problem: Problem) -> str:

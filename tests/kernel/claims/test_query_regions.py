@@ -10,25 +10,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 import region_cases as cases
 from corpus import Family, check
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix, covariance
-from certattn.kernel.arithmetic.mean_value import Deviation
-from certattn.kernel.arithmetic.operator import AffineMap
-from certattn.kernel.arithmetic.regions import Ball
-from certattn.kernel.arithmetic.softmax import Prompt
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_certificate
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.verdict import Report, Verdict
 
 Tool = Callable[[str], ModuleType]
-Array = np.ndarray[Any, Any]
 CLAIM = CLAIMS["output-deviation"]
 
 
@@ -188,66 +181,15 @@ def random_given(draw: random.Random, kind: str) -> dict[str, Any]:
 # -- of use in one to eight dimensions
 
 
-def gaussian(dimension: int, length: int = 1000) -> tuple[Array, Array]:
-    draw = np.random.default_rng(100 + dimension)
-    return draw.normal(size=(length, dimension)), draw.normal(size=dimension)
-
-
-def largest_and_smallest(tokens: Array, centre: Array, radius: float, rounds: int = 12) -> tuple[float, float]:
-    """Of |T(q) - T_inf(q)| over a ball: points of the sphere and steps from the best of them."""
-    draw = np.random.default_rng(0)
-    slope = np.cov(tokens.T, bias=True).reshape(len(centre), -1)
-
-    def sizes(queries: Array) -> Array:
-        scores = queries @ tokens.T
-        weights = np.exp(scores - scores.max(1, keepdims=True))
-        weights /= weights.sum(1, keepdims=True)
-        return np.linalg.norm(weights @ tokens - tokens.mean(0) - queries @ slope.T, axis=1)
-
-    x = draw.normal(size=(600, len(centre)))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    found, step = sizes(centre + radius * x), 0.4
-    best, largest, smallest = x[found.argmax()], found.max(), found.min()
-    for _ in range(rounds):
-        y = best + step * draw.normal(size=(60, len(centre)))
-        y /= np.maximum(1, np.linalg.norm(y, axis=1, keepdims=True))
-        found = sizes(centre + radius * y)
-        if found.max() > largest:
-            best, largest = y[found.argmax()], found.max()
-        step *= 0.6
-    return float(largest), float(smallest)
-
-
-def half_radius(tokens: Array, centre: Array) -> float:
-    """The radius of the ball in which the deviation changes by half of what it is at the centre, up or down."""
-    at_centre, _ = largest_and_smallest(tokens, centre, 0.0, rounds=0)
-    low, high = 0.0, 4.0
-    for _ in range(12):
-        middle = (low + high) / 2
-        largest, smallest = largest_and_smallest(tokens, centre, middle, rounds=4)
-        changed = largest > 1.5 * at_centre or smallest < 0.5 * at_centre
-        low, high = (low, middle) if changed else (middle, high)
-    return low
-
-
-def exact(table: Array) -> ExactMatrix:
-    return ExactMatrix.rational(
-        [[fmpq(*float(entry).as_integer_ratio()) for entry in row] for row in np.atleast_2d(table)]
-    )
-
-
 @pytest.mark.parametrize("dimension", range(1, 9))
-def test_one_cell_is_of_use_where_the_deviation_changes_by_half(dimension: int) -> None:
+def test_one_cell_is_of_use_where_the_deviation_changes_by_half(dimension: int, tool: Tool) -> None:
     """1,000 Gaussian tokens, one ball, one cell: the bound is at most 2.2 times the largest deviation."""
-    tokens, centre = gaussian(dimension)
-    radius = half_radius(tokens, centre)
-    largest, _ = largest_and_smallest(tokens, centre, radius)
-    matrix = exact(tokens)
-    limit = AffineMap(covariance(matrix, matrix), matrix.mean_row(), fmpq(1))
-    ball = Ball(exact(centre), fmpq(*radius.as_integer_ratio()))
-    with working_precision(64):
-        found = Deviation(Prompt(matrix, matrix, fmpq(1)), limit).over(ball.cell(None), "l2")
-    assert largest <= float(found.upper.upper()) < 2.2 * largest
+    bench = tool("bench_regions")
+    tokens, centre = bench.gaussian(dimension)
+    radius = bench.half_radius(tokens, centre)
+    _, largest = bench.range_over_ball(tokens, centre, radius)
+    upper, _ = bench.one_cell(bench.deviation(tokens), bench.ball(centre, radius))
+    assert largest <= upper < 2.2 * largest
     assert radius > 0.02
 
 
