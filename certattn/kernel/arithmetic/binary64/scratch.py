@@ -24,6 +24,7 @@ class Scratch:
     def __init__(self) -> None:
         self._buffers: dict[str, Floats] = {}
         self._arrays: dict[tuple[str, tuple[int, ...]], Floats] = {}
+        self._ones: Floats = np.ones((0, 1))
         self._work: dict[tuple[int, ...], Work] = {}
 
     def array(self, name: str, *shape: int) -> Floats:
@@ -40,6 +41,12 @@ class Scratch:
         if len(self._arrays) >= _MOST_SHAPES:
             self._arrays.clear()
         return self._arrays.setdefault((name, shape), buffer[:size].reshape(shape))
+
+    def ones(self, size: int) -> Floats:
+        """A column of ones, not to be written to."""
+        if len(self._ones) < size:
+            self._ones = np.ones((size, 1))
+        return self._ones[:size]
 
     def work(self, *shape: int) -> Work:
         """The exponential's room for arrays of this shape."""

@@ -14,8 +14,6 @@ two, exactly.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from certattn.kernel.arithmetic.binary64.exponential import SCORE_LIMIT, exp_shifted
@@ -23,12 +21,14 @@ from certattn.kernel.arithmetic.binary64.rows import Block, Floats, computed_squ
 from certattn.kernel.arithmetic.binary64.scratch import Scratch
 from certattn.kernel.errors import RefusedError
 
-LN2 = math.log(2.0)
+# ln 2, rounded to nearest.
+LN2 = float.fromhex("0x1.62e42fefa39efp-1")
 # Weights below 2^-1000 of the largest are raised to it.
 DEPTH = 1000
 # Rows that are added up in one product, and in one product of second moments.
 _INNER = 256
 _INNER_SECOND = 1024
+_ONES = np.ones(_INNER)
 # Doubles in a table of scores, and in a block of tokens: what is used again stays in the cache.
 _TABLE = 2**15
 _BLOCK = 2**17
@@ -67,7 +67,7 @@ class Sums:
             raise TypeError(f"queries in float64 are needed, not in {queries.dtype}")
         count, dimension = queries.shape
         self.queries = queries
-        self.exponent = np.full(count, -np.inf)
+        self._set_exponent(np.full(count, -np.inf))
         self.normaliser = np.zeros(count)
         self.moment = np.zeros((count, values))
         self.square = np.zeros(count)
@@ -112,12 +112,12 @@ class Sums:
         largest, least = scores.max(axis=1), float(scores.min())
         require_reach(least, float(largest.max()))
         # No block has a smaller K than those before it: its weights are small instead, and no factor is needed.
-        self._rescale(np.floor(largest / LN2))
-        floor = (self.exponent[:, None] - DEPTH) * LN2
-        if least < float(floor.max()):
-            np.maximum(scores, floor, out=scores)
+        if (largest > self._top).any():
+            self._rescale(np.floor(largest / LN2))
+        if least < self._lowest:
+            np.maximum(scores, self._floor, out=scores)
             self.clamped += tokens
-        exp_shifted(scores, self.exponent[:, None], weights, scratch.work(*shape))
+        exp_shifted(scores, self._column, weights, scratch.work(*shape))
         self.normaliser += _inner_sums(weights)
         self.moment += _inner_products(weights, values)
         self.square += weights @ squares
@@ -161,7 +161,15 @@ class Sums:
         for table in (self.second, self.key_moment):
             for index, sums in table.items():
                 sums *= old[index]
-        self.exponent = common
+        self._set_exponent(common)
+
+    def _set_exponent(self, exponent: Floats) -> None:
+        """K, and what follows from it: the scores up to which it may stay, and below which they are raised."""
+        self.exponent = exponent
+        self._column = exponent[:, None]
+        self._top: Floats = (exponent + 1) * LN2
+        self._floor: Floats = (self._column - DEPTH) * LN2
+        self._lowest = float(self._floor.max())
 
     def _note(self, block: Block, largest: float) -> None:
         """The largest norm of a key and the range of the values. What is not finite does not get lost."""
@@ -182,11 +190,13 @@ def power_of_two(exponent: Floats) -> Floats:
 
 
 def _inner_sums(weights: Floats) -> Floats:
-    """Row sums, in pieces of _INNER."""
-    whole = weights.shape[1] // _INNER * _INNER
-    total: Floats = weights[:, :whole].reshape(len(weights), -1, _INNER).sum(axis=2).sum(axis=1)
-    if whole < weights.shape[1]:
-        total = total + weights[:, whole:].sum(axis=1)
+    """Row sums, in pieces of _INNER: products with ones, which are exact, are the fastest way."""
+    count, tokens = weights.shape
+    whole = tokens // _INNER * _INNER
+    pieces = weights[:, :whole].reshape(-1, _INNER) @ _ONES[:_INNER]
+    total: Floats = pieces.reshape(count, -1).sum(axis=1)
+    if whole < tokens:
+        total = total + weights[:, whole:] @ _ONES[: tokens - whole]
     return total
 
 

@@ -79,7 +79,6 @@ class TightSums:
         self.total = np.zeros((4, 1 + outputs))
         self.rest = np.zeros((4, 1 + outputs))
         self.bounds = Bounds()
-        self._ones = np.ones(_MOST_ROWS)
         self._cuts: dict[tuple[int, int, int], Cut] = {}
         self._strays: dict[Cut, float] = {}
         self.reach = self.key_size = self.value_size = 0.0
@@ -102,7 +101,7 @@ class TightSums:
             cut = self._cut(outputs, tokens, largest)
             values = scratch.array("values", 2, tokens, outputs)
             split(block.values, cut.q, *values)
-        self._add_products(weights, values, cut, stray, together)
+        self._add_products(weights, values, cut, stray, together, scratch.ones(tokens))
         self.value_size = max(self.value_size, cut.size)
         self.tokens += tokens
         self.depth += 1
@@ -145,13 +144,15 @@ class TightSums:
             self.clamped += tokens
         exp_shifted(total, int(self.exponent), weights[3], scratch.work(tokens), tail=low)
 
-    def _add_products(self, weights: Floats, values: Floats, cut: Cut, stray: float, together: float) -> None:
+    def _add_products(
+        self, weights: Floats, values: Floats, cut: Cut, stray: float, together: float, ones: Floats
+    ) -> None:
         """The sums of weights times values, and bounds on what they lack."""
         tokens = weights.shape[1]
         split(weights[3], cut.q1, weights[0], weights[2])
         split(weights[2], cut.q2, weights[1], weights[2])
         parts = np.empty_like(self.total)
-        parts[:, 0] = weights @ self._ones[:tokens]
+        parts[:, :1] = weights @ ones
         parts[:, 1:] = weights @ values[0]
         parts[3, 1:] = weights[3] @ values[1]
         mass = float(parts[3, 0]) * (1 + gamma(tokens + 8)) * UP

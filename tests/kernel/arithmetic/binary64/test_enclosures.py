@@ -150,7 +150,7 @@ def lost_and_gained() -> Close:
     """Beside a first token of value 1, tokens of weight 2^-52 that Z keeps, that S loses, and that count twice in M."""
     keys = np.full((TOKENS, 1), -52 * math.log(2) + 1e-12)
     keys[0] = 0
-    values = np.full((TOKENS, 1), 0.69)
+    values = np.full((TOKENS, 1), 0.51)
     values[0] = 1
     truth = Truth.of(keys, values, np.ones(1))
     return Close(one_by_one(Wanted(np.ones((1, 1)), (0,)), keys, values), 0.0, covariance_of, truth.covariance())
@@ -223,6 +223,12 @@ def without_blocks(name: str) -> Patch:
     return patch
 
 
+def without_errors_of_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Covariances as if the product of two means had no errors."""
+    original = enclosures._Factor
+    monkeypatch.setattr(enclosures, "_Factor", lambda mean, rho, *rest: original(mean, 0 * rho, *rest))
+
+
 def without_radius(monkeypatch: pytest.MonkeyPatch) -> None:
     original = enclosures.score_errors
     monkeypatch.setattr(enclosures, "score_errors", lambda d, a, r, k: original(d, a, 0 * r, k))
@@ -252,6 +258,7 @@ WEAKENED: list[tuple[str, str, Patch]] = [
     ("a tenth of gamma", "lost covariance", scaled("gamma", 0.1)),
     ("a tenth of gamma", "lost cross-covariance", scaled("gamma", 0.1)),
     ("a quarter of gamma", "lost and gained", scaled("gamma", 0.25)),
+    ("no errors of means", "lost and gained", without_errors_of_means),
     ("a tenth of gamma", "rounded mean", scaled("gamma", 0.1)),
     ("no blocks", "lost normaliser", without_blocks("roundings")),
     ("no blocks", "lost mean", without_blocks("roundings")),

@@ -240,9 +240,14 @@ def close_to_sums() -> float:
 
 
 CLOSE = {
-    "exp": close_to_exp, "last place": close_to_last_place, "radius": close_to_radius, "spread": close_to_spread,
-    "scores": close_to_large_scores, "rest": close_to_rest, "sums": close_to_sums,
-}  # fmt: skip
+    "exp": close_to_exp,
+    "last place": close_to_last_place,
+    "radius": close_to_radius,
+    "spread": close_to_spread,
+    "scores": close_to_large_scores,
+    "rest": close_to_rest,
+    "sums": close_to_sums,
+}
 
 
 @pytest.mark.parametrize("name", CLOSE)
