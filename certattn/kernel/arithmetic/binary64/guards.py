@@ -16,11 +16,23 @@ from certattn.kernel.errors import GuardError
 # Far enough apart in length that no vector unit treats them as one scalar.
 _LANES = 16
 
-_ONE = np.ones(_LANES)
 _STEP = 2 * UNIT
+
+
+def _lanes(*numbers: float) -> Floats:
+    return np.repeat(np.array(numbers)[:, None], _LANES, axis=1)
+
+
+# What comes out is compared bit by bit: a thread that takes subnormal numbers for zero compares so, too.
 # Added to 1: ties go to even, what is more than half goes up, on both sides of zero.
-_HALF, _MORE = _ONE * UNIT, _ONE * (UNIT * (1 + 2.0**-50))
-_SMALLEST, _NORMAL = np.full(_LANES, 2.0**-1074), np.full(_LANES, 2.0**-1022)
+_AROUND_ONE = _lanes(1, 1, -1, -1)
+_ADDED = _lanes(UNIT, UNIT * (1 + 2.0**-50), -UNIT, -UNIT * (1 + 2.0**-50))
+_SUMS = _lanes(1, 1 + _STEP, -1, -1 - _STEP).tobytes()
+_FACTORS = _lanes(1 + _STEP, -1 - _STEP)
+_SQUARE = _lanes(1 + 2 * _STEP, -1 - 2 * _STEP).tobytes()
+# The least number there is, and half of the least normal one.
+_SMALL, _SCALES = _lanes(2.0**-1074, 2.0**-1022), _lanes(1, 0.5)
+_SMALLEST = _lanes(2.0**-1074, 2.0**-1023).tobytes()
 
 # A tie and a little more than a tie, as products, on both sides of zero.
 _TIES = np.array([[1, UNIT], [-1, -UNIT], [1, 1.5 * UNIT], [-1, -1.5 * UNIT]])
@@ -36,7 +48,7 @@ def _padded(rows: int, columns: int) -> tuple[Floats, Floats]:
 
 # So large that a library with threads of its own puts them to work.
 _LONG, _WIDE = _padded(2560, 4), _padded(16, 1056)
-_ONES_LONG, _ONES_WIDE = np.ones((4, 1)), np.ones((1056, 16))
+_ONES_TIES, _ONES_LONG, _ONES_WIDE = np.ones(2), np.ones((4, 1)), np.ones((1056, 16))
 
 # Integers below 2^20 in a fixed pattern: no sum of 131 products reaches 2^53.
 _INTEGERS = ((np.arange(37 * 131, dtype=np.int64) * 1103515245 + 12345) % 2**21 - 2**20).reshape(37, 131)
@@ -54,26 +66,18 @@ def require_sound_arithmetic() -> None:
 
 def require_rounding_to_nearest() -> None:
     """Raises GuardError where this thread rounds in another way."""
-    nearest = (
-        ((_ONE + _HALF) == 1).all()
-        and ((_ONE + _MORE) == 1 + _STEP).all()
-        and ((-_ONE - _HALF) == -1).all()
-        and ((-_ONE - _MORE) == -1 - _STEP).all()
-        and ((_ONE * (1 + _STEP)) * (1 + _STEP) == 1 + 2 * _STEP).all()
-    )
-    if nearest is not np.True_:
+    if (_AROUND_ONE + _ADDED).tobytes() != _SUMS or (_FACTORS * _FACTORS[0]).tobytes() != _SQUARE:
         raise GuardError("this thread does not round to nearest")
 
 
 def _require_gradual_underflow() -> None:
-    kept = ((_SMALLEST * 1.0) == _SMALLEST).all() and ((_NORMAL * 0.5) > 0).all()
-    if kept is not np.True_:
+    if (_SMALL * _SCALES).tobytes() != _SMALLEST:
         raise GuardError("this thread flushes subnormal numbers to zero")
 
 
 def _require_plain_products() -> None:
     """Matrix products round to nearest, in every thread of theirs, and are exact where everything fits."""
-    products = [(_TIES @ _ONE[:2], _NEAREST[:, 0])]
+    products = [(_TIES @ _ONES_TIES, _NEAREST[:, 0])]
     products += [(_LONG[0] @ _ONES_LONG, _LONG[1]), (_WIDE[0] @ _ONES_WIDE, _WIDE[1])]
     for found, expected in products:
         if (found == expected).all() is not np.True_:

@@ -31,7 +31,7 @@ _INNER_SECOND = 1024
 _ONES = np.ones(_INNER)
 # Doubles in a table of scores, and in a block of tokens: what is used again stays in the cache.
 _TABLE = 2**15
-_BLOCK = 2**17
+_BLOCK = 2**19
 _MOST_ROWS = 8192
 _FEWEST_ROWS = 256
 

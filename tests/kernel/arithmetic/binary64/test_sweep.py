@@ -149,8 +149,8 @@ def test_nothing_is_warned_of(bad: float) -> None:
 
 
 def test_blocks_fit_the_cache_and_are_not_too_small() -> None:
-    assert block_rows(1, 64) == 2048
-    assert block_rows(1, 1) == block_rows(1, 16) == 8192
+    assert block_rows(1, 256) == 2048
+    assert block_rows(1, 1) == block_rows(1, 64) == 8192
     assert block_rows(10**6, 64) == block_rows(1, 10**6) == 256
     assert TightlyWanted(SplitQuery.of(np.ones(1), np.zeros(1), 0.0)).rows(64) == 1024
 
