@@ -197,9 +197,8 @@ def _reason(
         false = [o for o in false if o.part is Part.STATEMENT]
     if verdict in (Verdict.REFUTED, Verdict.REJECTED) and false:
         shown = false[0].to_dict()
-        line = f"{shown['sentence']}: {shown['left']} {shown['relation']} {shown['right']} is false"
-        if false[0].part is Part.WITNESS:
-            line = f"not proved: {shown['sentence']}: {shown['left']}"
+        line = f"{shown['sentence']}: {shown['left']} {shown['relation']} {shown['right']}".strip()
+        line = f"not proved: {line}" if false[0].part is Part.WITNESS else f"{line} is false"
         return line + (f" (and {len(false) - 1} more)" if len(false) > 1 else "")
     if not wanted:
         few = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

@@ -109,16 +109,34 @@ def show(value: arb | fmpq | str, digits: int = DIGITS[0]) -> str:
         return text if len(text) <= _MOST_CHARACTERS else arb(value).str(digits)
 
 
-def at_most(name: str, sentence: str, value: arb, bound: fmpq, bits: int, arithmetic: str = ARB) -> Obligation:
-    """value <= bound."""
+def at_most(
+    name: str,
+    sentence: str,
+    value: arb,
+    bound: fmpq,
+    bits: int,
+    arithmetic: str = ARB,
+    *,
+    part: Part = Part.STATEMENT,
+) -> Obligation:
+    """value <= bound. Where `value` only bounds what the statement is about, `part` is the witness's."""
     outcome = _decide(value, bound)
-    return Obligation(name, sentence, value, "<=", bound, outcome, bits, arithmetic=arithmetic)
+    return Obligation(name, sentence, value, "<=", bound, outcome, bits, part, arithmetic)
 
 
-def at_least(name: str, sentence: str, value: arb, bound: fmpq, bits: int, arithmetic: str = ARB) -> Obligation:
-    """value >= bound."""
+def at_least(
+    name: str,
+    sentence: str,
+    value: arb,
+    bound: fmpq,
+    bits: int,
+    arithmetic: str = ARB,
+    *,
+    part: Part = Part.STATEMENT,
+) -> Obligation:
+    """value >= bound. Where `value` only bounds what the statement is about, `part` is the witness's."""
     outcome = _decide(-value, -bound)
-    return Obligation(name, sentence, value, ">=", bound, outcome, bits, arithmetic=arithmetic)
+    return Obligation(name, sentence, value, ">=", bound, outcome, bits, part, arithmetic)
 
 
 def identical(name: str, sentence: str, left: ExactMatrix, right: ExactMatrix) -> Obligation:

@@ -1,0 +1,74 @@
+"""What every `certattn generate` command needs: its common options, and the way from inputs to a file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from certattn.kernel.document.tree import Plain, read_tree
+from certattn.kernel.errors import MalformedError, Place, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.report.text import on_one_line, paragraph, printable
+
+out_option = click.option(
+    "-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The certificate to write."
+)
+note_option = click.option("--note", default="", help="A line about the certificate for its readers.")
+
+
+def make_certificate(claim: str, out: Path, **inputs: Any) -> None:
+    from certattn._api import generate as make
+    from certattn.kernel.checker import claim_of
+
+    # Sums are shared between threads of our own: those of matrix products would only be in the way.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if sys.stderr.isatty():
+        click.echo("computing proven bounds ...", err=True)
+    certificate = make(claim, out, **inputs)
+    made = claim_of(certificate)
+    click.echo(f"wrote {on_one_line(str(out))}")
+    click.echo("\n".join(paragraph(printable(made.statement(made.read(certificate)).words))))
+    path = on_one_line(str(out))
+    click.echo(f"now prove it: certattn check {shlex.quote(f'./{path}' if path.startswith('-') else path)}")
+
+
+def read_mapping(path: Path, out: Path) -> dict[str, Plain]:
+    """A YAML file, read as strictly as a certificate."""
+    from certattn.provers.output import require_place
+
+    require_place(out, [path])
+    plain = read_tree(path, DEFAULT_LIMITS).plain()
+    return cast(dict[str, Plain], plain)
+
+
+@contextmanager
+def blaming(path: Path, section: str) -> Iterator[None]:
+    """Errors in a section of the certificate are errors in the file that it was taken from.
+
+    Hints at options of `check` are left out: what is generated keeps to the default limits.
+    """
+    try:
+        yield
+    except MalformedError as error:
+        place, where = error.place, error.place.path
+        if where == section or where.startswith(f"{section}."):
+            place = Place(str(path), 0, where.removeprefix(section).removeprefix("."))
+        hint = "" if "--" in error.hint else error.hint
+        raise MalformedError(place, error.found, error.expected, hint) from None
+
+
+def array_names(names: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in names:
+        field, separator, name = text.partition("=")
+        if not field or not separator or not name:
+            raise UsageError(f"--array {text!r}: expected FIELD=NAME, such as keys=layer0.k")
+        pairs[field] = name
+    return pairs
