@@ -91,19 +91,21 @@ def read_random_prompt(form: str, values: Values) -> RandomPrompt:
     weights = read_weights(values, law.dimension)
     if form == "tilt":
         tilt = values[TILT]
-        tilt.require_length(law.dimension, "for tokens of that dimension")
-        base, scale = tilt.load(), fmpq(1)
+        tilt.require_length(law.dimension, "the tokens")
+        base = tilt.load()
+        scale: Real = fmpq(1)
         words = f"with the score <a, x> for a = {base}"
     else:
         query, scale = values[QUERY], read_scale(values)
-        query.require_length(weights.query_dimension, "for queries of that dimension")
+        query.require_length(weights.query_dimension, "what U or Q acts on")
         base = query.load() @ weights.bilinear().T
-        words = (
-            f"with the score {describe(scale)} * <x, U z> for U = K'Q, {_score_words(weights)} and z = {query.words()}"
-        )
+        words = f"with the score {describe(scale)} * <x, U z> for {_score_words(weights)} and z = {query.words()}"
     return RandomPrompt(law, base, scale, weights, values[LENGTH], words)
 
 
 def _score_words(weights: Weights) -> str:
-    named = {"U": weights.U} if weights.U is not None else {"K": weights.K, "Q": weights.Q}
-    return ", ".join(f"{name} = {'I' if matrix is None else matrix.words()}" for name, matrix in named.items())
+    if weights.U is not None:
+        return f"U = {weights.U.words()}"
+    named = {"K": weights.K, "Q": weights.Q}
+    shown = [f"{name} = {'I' if matrix is None else matrix.words()}" for name, matrix in named.items()]
+    return f"U = K'Q, {', '.join(shown)}"
