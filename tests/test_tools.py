@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 Tool = Callable[[str], ModuleType]
@@ -42,3 +44,22 @@ def test_bench_check_reads_the_phases_of_a_check(tool: Tool) -> None:
     spent = bench.phases(bench.SMALL)
     assert {"parsing", "arithmetic", "total"} <= set(spent)
     assert 0 < spent["parsing"] < spent["total"]
+
+
+def test_bench_large_file_makes_checks_and_deletes_a_file(
+    tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = tool("bench_large_file")
+    assert bench.main(["--tokens", "3000", "--runs", "1", "--folder", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "verified" in shown
+    assert "ratio" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bench_large_file_streams_the_mean_that_numpy_gives_at_once(tool: Tool, tmp_path: Path) -> None:
+    bench = tool("bench_large_file")
+    bench.write_tokens(tmp_path / "tokens.npy", 70_000)
+    tokens = np.load(tmp_path / "tokens.npy").astype(float)
+    weights = np.exp(tokens @ bench.query())
+    assert np.allclose(bench.stream(tmp_path / "tokens.npy"), weights @ tokens / weights.sum(), rtol=0, atol=1e-13)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import row_of_balls, working_precision
+from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.arithmetic.softmax_moments import COVARIANCES, WeightedPrompt
-from certattn.kernel.arithmetic.spectrum import largest_eigenvalue, smallest_eigenvalue
+from certattn.kernel.arithmetic.softmax_moments import COVARIANCES
 from certattn.kernel.claims.moment_assertions import COVARIANCE, EIGENVALUES, LOG_NORMALISER, MEAN
-from certattn.kernel.claims.prompt_inputs import StatedPrompt
-from certattn.kernel.claims.softmax_mean import CLAIM, weighted_queries
+from certattn.kernel.claims.softmax_mean import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
@@ -24,27 +21,14 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.array_inputs import Source, placed
+from certattn.provers.mean_enclosures import FIRST_BITS, Found, Wanted, enclosures
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
-from certattn.provers.stated_tables import Array, Printing, Table, exactly, matrices, numbers, vectors
+from certattn.provers.stated_tables import Array, Printing, exactly, matrices, numbers, vectors
 
 DIGITS = 12
-_BITS = (64, 128, 256, 512, 1024, 2048, 4096)
-# A smallest eigenvalue below this part of the largest is about nothing.
-_NOTHING = fmpq(1, 2**50)
 _ORDER = (MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What to state beside the mean, and how."""
-
-    covariance: bool
-    eigenvalues: bool
-    log_normaliser: bool
-    of: str
-    printing: Printing
 
 
 def generate(
@@ -63,6 +47,7 @@ def generate(
     radius: str | None = None,
     per_query: bool = False,
     data: str = "auto",
+    arithmetic: str = "auto",
     note: str = "",
     **arrays: Any,
 ) -> Certificate:
@@ -85,6 +70,9 @@ def generate(
     radius : the radius to state; by default the smallest, rounded up to 3 digits.
     per_query : state radii, and bounds on eigenvalues, for each query.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    arithmetic : "arb" encloses to as many digits as are stated; "binary64" at the speed of numpy, for array files,
+        where radii are as wide as its balls (about 1e-12 of the largest number); "auto" takes binary64
+        where Arb would take long.
     note : a line about the certificate for its readers, kept under `provenance`.
 
     Means and covariances of more than 4096 numbers are stated as doubles in a .npz file beside the
@@ -98,11 +86,11 @@ def generate(
         if source is not None or names or arrays or scale != "1" or query_rows is not None:
             raise UsageError("a prompt that is given whole takes no arrays, names, scale or rows of queries beside it")
         with not_yet_written(out):
-            return _write(out, dict(given), wanted, note)
+            return _write(out, dict(given), wanted, arithmetic, note)
     with not_yet_written(out), placed(out, prompt_sources(source, names or {}, arrays), data) as references:
         if query_rows is not None:
             references["queries"]["rows"] = query_rows
-        return _write(out, {**references, "scale": scale}, wanted, note)
+        return _write(out, {**references, "scale": scale}, wanted, arithmetic, note)
 
 
 def _require(wanted: Wanted) -> None:
@@ -126,15 +114,15 @@ def _positive(radius: str | None) -> fmpq | None:
     raise UsageError(f"radius is {radius}, expected a positive number")
 
 
-def _write(out: Path, given: dict[str, Plain], wanted: Wanted, note: str) -> Certificate:
+def _write(out: Path, given: dict[str, Plain], wanted: Wanted, arithmetic: str, note: str) -> Certificate:
     """Enclose, round, write the file, and beside it the tables that are too long for it."""
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
     prompt = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
-    found, bits = _enclose(prompt, wanted)
+    found, bits = enclosures(prompt, wanted, arithmetic)
     long = {table.name: array for table in found.tables if (array := table.doubles(wanted.printing)) is not None}
     with _beside(out, long) as references, working_precision(2 * bits):
         certificate["asserts"] = _asserts(found, wanted, references, long)
-        if bits != _BITS[0]:
+        if bits > FIRST_BITS:
             certificate["witness"] = {"bits": str(bits)}
         certificate["provenance"] = provenance(note)
         return write_certificate(certificate, CLAIM, out)
@@ -148,57 +136,6 @@ def _beside(out: Path, arrays: Mapping[str, Source]) -> Iterator[Mapping[str, Pl
         return
     with placed(out.with_name(f"{out.stem}-stated{out.suffix}"), arrays, "copy") as references:
         yield references
-
-
-# -- enclosures
-
-
-@dataclass
-class Found:
-    """What the queries' enclosures are: of the numbers to state, and of the ends of the eigenvalues' range."""
-
-    tables: list[Table]
-    ends: list[tuple[arb, arb]]
-
-    def is_sharp(self, wanted: Wanted) -> bool:
-        enough = 4 * wanted.printing.digits
-        return all(table.is_sharp(wanted.printing) for table in self.tables) and all(
-            largest.rel_accuracy_bits() > enough
-            and (smallest.rel_accuracy_bits() > enough or bool(smallest <= largest * _NOTHING))
-            for smallest, largest in self.ends
-            if not largest.is_zero()
-        )
-
-
-def _enclose(prompt: StatedPrompt, wanted: Wanted) -> tuple[Found, int]:
-    """Enclosures that are sharp to the digits to be printed, or at the highest precision, and the precision."""
-    for bits in _BITS:
-        with working_precision(bits):
-            found = _at_precision(prompt, wanted, bits)
-            if found.is_sharp(wanted):
-                break
-    return found, bits
-
-
-def _at_precision(prompt: StatedPrompt, wanted: Wanted, bits: int) -> Found:
-    centre = row_of_balls(prompt.exact.values.mean_row().row(0))
-    sources: dict[str, Callable[[WeightedPrompt], list[arb]]] = {
-        MEAN: lambda weighted: [x + c for x, c in zip(weighted.output_from_mean(), centre, strict=True)]
-    }
-    if wanted.covariance:
-        sources[COVARIANCE] = lambda weighted: weighted.covariance(wanted.of).entries()
-    if wanted.log_normaliser:
-        sources[LOG_NORMALISER] = lambda weighted: [weighted.log_normaliser()]
-    sides = {"values": prompt.exact.values.columns, "keys": prompt.exact.keys.columns}
-    columns = {MEAN: len(centre), COVARIANCE: sides[COVARIANCES[wanted.of][1]], LOG_NORMALISER: 1}
-    found = Found([Table(name, columns[name]) for name in sources], [])
-    for weighted in weighted_queries(prompt, range(prompt.count)):
-        for table in found.tables:
-            table.rows.append(sources[table.name](weighted))
-        if wanted.eigenvalues:
-            matrix = weighted.covariance(wanted.of)
-            found.ends.append((smallest_eigenvalue(matrix, bits), largest_eigenvalue(matrix, bits)))
-    return found
 
 
 # -- numbers to state

@@ -48,6 +48,15 @@ def test_a_ball_that_says_nothing_decides_nothing(ball: arb, bound: fmpq) -> Non
     assert at_least("a", "s", ball, bound, 64).outcome is Outcome.UNDECIDED
 
 
+def test_a_false_bound_on_a_bound_refutes_nothing() -> None:
+    """What is too large is only a bound on the stated quantity: there is no proof, and no counterproof."""
+    for inequality, bound in ((at_most, fmpq(1)), (at_least, fmpq(3))):
+        false = inequality("a", "s", arb(2), bound, 64, part=Part.WITNESS)
+        assert (false.outcome, false.part) == (Outcome.REFUTED, Part.WITNESS)
+        assert verdict_of(["a"], [false]) is Verdict.REJECTED
+        assert verdict_of(["a"], [inequality("a", "s", arb(2), bound, 64)]) is Verdict.REFUTED
+
+
 @pytest.mark.parametrize(
     ("value", "bound", "upper", "lower"),
     [

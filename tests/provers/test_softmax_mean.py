@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,7 +12,8 @@ import pytest
 
 import certattn
 from certattn import MalformedError, NotProvedError, UsageError, Verdict
-from certattn.provers import stated_tables
+from certattn.kernel.errors import Binary64Error
+from certattn.provers import mean_enclosures, stated_tables
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 Prompt = Callable[..., Arrays]
@@ -208,7 +210,7 @@ def test_numbers_beyond_doubles_are_written_out(
     verify(tmp_path / "a.yaml")
 
 
-@pytest.mark.parametrize("moment", ["_at_precision", "write_certificate"])
+@pytest.mark.parametrize("moment", ["enclosures", "write_certificate"])
 def test_an_interruption_leaves_nothing_behind(
     tmp_path: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
@@ -220,6 +222,47 @@ def test_an_interruption_leaves_nothing_behind(
     with pytest.raises(KeyboardInterrupt):
         generate(tmp_path / "a.yaml", **prompt(), covariance=True)
     assert files(tmp_path) == []
+
+
+# -- in binary64
+
+
+@pytest.mark.parametrize("wanted", [{"log_normaliser": True}, {"covariance": True, "eigenvalues": True, "of": "keys"}])
+def test_binary64_states_what_it_encloses(tmp_path: Path, prompt: Prompt, wanted: dict[str, Any]) -> None:
+    exactly = asserts(generate(tmp_path / "a.yaml", **prompt(), **wanted, arithmetic="arb"))
+    quickly = asserts(generate(tmp_path / "b.yaml", **prompt(), **wanted, arithmetic="binary64"))
+    assert quickly["mean"]["value"] == exactly["mean"]["value"]
+    assert Fraction(exactly["mean"]["radius"]) <= Fraction(quickly["mean"]["radius"]) < Fraction(1, 10**10)
+    report = certattn.check(tmp_path / "b.yaml", arithmetic="binary64")
+    assert report.verdict is Verdict.VERIFIED, report.reason
+
+
+def test_a_long_prompt_is_enclosed_in_binary64(tmp_path: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> NoReturn:
+        raise AssertionError("Arb was asked")
+
+    monkeypatch.setattr(mean_enclosures, "_MOST_FOR_ARB", 1)
+    monkeypatch.setattr(mean_enclosures, "_by_arb", never)
+    generate(tmp_path / "a.yaml", **prompt())
+    verify(tmp_path / "a.yaml")
+
+
+def test_scores_beyond_binary64_are_left_to_arb(
+    tmp_path: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mean_enclosures, "_MOST_FOR_ARB", 1)
+    arrays = prompt("float64")
+    arrays["keys"] = 1e6 * arrays["keys"]
+    generate(tmp_path / "a.yaml", **arrays)
+    verify(tmp_path / "a.yaml")
+    with pytest.raises(Binary64Error):
+        generate(tmp_path / "b.yaml", **arrays, arithmetic="binary64")
+
+
+def test_binary64_needs_arrays(tmp_path: Path) -> None:
+    given: Any = {"keys": [["1"]], "values": [["1"]], "queries": [["1"]]}
+    with pytest.raises(UsageError, match="binary64 needs a prompt in array files"):
+        generate(tmp_path / "a.yaml", given=given, arithmetic="binary64")
 
 
 # -- extreme prompts

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from certattn.cli.generate.shared import array_names, blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.options import arithmetic_option
 
 _MEAN_EPILOG = """\b
 Examples:
@@ -51,6 +52,7 @@ A prompt file holds what certificates write under given, for example
     help="Copy the arrays beside the certificate, or refer to them where they are; "
     "auto refers if they lie in the certificate's folder.",
 )
+@arithmetic_option
 @note_option
 def softmax_mean(source: Path, out: Path, names: tuple[str, ...], **options: Any) -> None:
     """State softmax means at queries, and on request covariances, their eigenvalues and log-normalisers.

@@ -13,7 +13,7 @@ from certattn.kernel.arithmetic.binary64.conversions import arb_table
 from certattn.kernel.arithmetic.binary64.enclosures import Ball
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.claims.prompt_inputs import StatedPrompt
-from certattn.kernel.claims.stored_prompts import stored_prompt
+from certattn.kernel.claims.stored_prompts import naming_what_is_not_finite, stored_prompt
 
 # Queries in one pass where covariances are wanted: each takes a matrix.
 _QUERIES_AT_ONCE = 64
@@ -46,8 +46,9 @@ class StoredWeighted:
 def tightly_weighted(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[StoredWeighted]:
     """The prompt as these queries weigh it, by the tight tier, without covariances. Raises Binary64Error."""
     stored = stored_prompt(prompt)
-    for row in rows:
-        yield StoredWeighted(stored.tight_moments(prompt.stated_queries.take_rows([row])), {}, 0)
+    with naming_what_is_not_finite(prompt):
+        for row in rows:
+            yield StoredWeighted(stored.tight_moments(prompt.stated_queries.take_rows([row])), {}, 0)
 
 
 def weighted_in_binary64(prompt: StatedPrompt, rows: Sequence[int], of: Collection[str]) -> Iterator[StoredWeighted]:
@@ -56,9 +57,10 @@ def weighted_in_binary64(prompt: StatedPrompt, rows: Sequence[int], of: Collecti
     step = _QUERIES_AT_ONCE if of else len(rows)
     for first in range(0, len(rows), step):
         stated = prompt.stated_queries.take_rows(rows[first : first + step])
-        found = {whose: stored.moments(stated, whose) for whose in sorted(of)}
-        # The means of the values come with every pass but that over keys alone.
-        passes = [moments for whose, moments in found.items() if whose != "keys"]
-        plain = passes[0] if passes else stored.moments(stated)
+        with naming_what_is_not_finite(prompt):
+            found = {whose: stored.moments(stated, whose) for whose in sorted(of)}
+            # The means of the values come with every pass but that over keys alone.
+            passes = [moments for whose, moments in found.items() if whose != "keys"]
+            plain = passes[0] if passes else stored.moments(stated)
         for index in range(stated.rows):
             yield StoredWeighted(plain, found, index)

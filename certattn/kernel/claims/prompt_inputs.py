@@ -79,6 +79,10 @@ class StatedPrompt:
         return values.shape[1] if values is not None else keys_or_tokens.shape[1]
 
     @property
+    def key_dimension(self) -> int:
+        return self.weights.key_dimension if self.weights is not None else self.inputs[0].shape[1]
+
+    @property
     def query_dimension(self) -> int:
         """The dimension of the stated queries."""
         return self.weights.query_dimension if self.weights is not None else self.inputs[0].shape[1]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from certattn.kernel.arithmetic.binary64.attention import StoredPrompt
 from certattn.kernel.arithmetic.binary64.rows import EXACT_TYPES, StoredRows
 from certattn.kernel.claims.prompt_inputs import StatedPrompt
 from certattn.kernel.document.matrices import MatrixInput
+from certattn.kernel.errors import RefusedError
 
 # Numbers in a chunk: what is in memory of a large file.
 _CHUNK_NUMBERS = 2**21
@@ -29,6 +31,18 @@ def stored_prompt(prompt: StatedPrompt) -> StoredPrompt:
     return StoredPrompt(chunks, values is not None, prompt.scale, prompt.score_map, value_map, key_map)
 
 
+@contextmanager
+def naming_what_is_not_finite(prompt: StatedPrompt) -> Iterator[None]:
+    """Where binary64 refuses numbers that are not finite, say where they stand; Arb would refuse them too."""
+    try:
+        yield
+    except RefusedError:
+        for part in prompt.inputs:
+            if part is not None and part.stored is not None:
+                part.stored.require_finite(_rows_in_chunk(part.shape[1]))
+        raise
+
+
 def _tokens(tokens: MatrixInput) -> Iterator[tuple[StoredRows, StoredRows]]:
     for rows in _rows(tokens, tokens.shape[1]):
         yield rows, rows
@@ -43,5 +57,9 @@ def _pairs(keys: MatrixInput, values: MatrixInput) -> Iterator[tuple[StoredRows,
 def _rows(matrix: MatrixInput, columns: int) -> Iterator[StoredRows]:
     """Chunks of rows; `columns` sets how many rows a chunk of a large file has."""
     assert matrix.stored is not None
-    for chunk in matrix.stored.chunks(max(1, _CHUNK_NUMBERS // columns)):
+    for chunk in matrix.stored.chunks(_rows_in_chunk(columns)):
         yield StoredRows.from_bytes(chunk, matrix.stored.dtype, matrix.shape[1])
+
+
+def _rows_in_chunk(columns: int) -> int:
+    return max(1, _CHUNK_NUMBERS // columns)

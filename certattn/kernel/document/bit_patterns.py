@@ -49,13 +49,13 @@ def exact_integers(data: bytes | bytearray | memoryview, dtype: str) -> tuple[li
     """
     if dtype in INTEGERS:
         return np.frombuffer(data, INTEGERS[dtype]).tolist(), 0
+    require_finite(data, dtype)
     form = FLOATS[dtype]
     bits = np.frombuffer(data, form.carrier)
     word = bits.dtype.type
     fraction = (bits & word((1 << form.fraction_bits) - 1)).astype(np.int64)
     top = (1 << form.exponent_bits) - 1
     biased = (bits >> word(form.fraction_bits)).astype(np.int64) & top
-    _require_finite(biased, fraction, top)
     # A biased exponent of 0 is a subnormal: no hidden bit, and the exponent of 1.
     mantissa = np.where(biased > 0, fraction | (1 << form.fraction_bits), fraction)
     bias = (1 << (form.exponent_bits - 1)) - 1
@@ -64,11 +64,19 @@ def exact_integers(data: bytes | bytearray | memoryview, dtype: str) -> tuple[li
     return _common_exponent(np.where(negative == 1, -mantissa, mantissa), exponent)
 
 
-def _require_finite(biased: NDArray[np.int64], fraction: NDArray[np.int64], top: int) -> None:
-    bad = np.flatnonzero(biased == top)
+def require_finite(data: bytes | bytearray | memoryview, dtype: str) -> None:
+    """Raises NotFiniteError for NaN and infinities: they have the largest exponent."""
+    if dtype in INTEGERS:
+        return
+    form = FLOATS[dtype]
+    bits = np.frombuffer(data, form.carrier)
+    infinity = ((1 << form.exponent_bits) - 1) << form.fraction_bits
+    largest = bits.dtype.type(infinity)
+    bad = np.flatnonzero((bits & largest) == largest)
     if bad.size:
         index = int(bad[0])
-        raise NotFiniteError(index, "an infinity" if fraction[index] == 0 else "a NaN")
+        is_nan = int(bits[index]) & ((1 << form.fraction_bits) - 1)
+        raise NotFiniteError(index, "a NaN" if is_nan else "an infinity")
 
 
 def _common_exponent(mantissa: NDArray[np.int64], exponent: NDArray[np.int64]) -> tuple[list[int], int]:

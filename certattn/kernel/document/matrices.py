@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from flint import fmpq, fmpz
 
@@ -32,11 +33,13 @@ from certattn.kernel.document.tree import Node
 class StoredArray:
     """The rows of an array file as they are stored: number type, and bytes, so many rows at a time.
 
-    See `TensorFiles.chunks` for what may be done with them, and when.
+    See `TensorFiles.chunks` for what may be done with them, and when; `require_finite` looks at so many
+    rows at a time for NaN and infinities, and raises MalformedError.
     """
 
     dtype: str
     chunks: Callable[[int], Iterator[memoryview]]
+    require_finite: Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,10 @@ def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
     first, stop = reference.rows
     if (first, stop) != (0, reference.shape[0]):
         source += f", rows {first}:{stop}"
-    stored = StoredArray(reference.dtype, lambda rows: tensors.chunks(reference, rows)) if dimensions == 2 else None
+    stored = None
+    if dimensions == 2:
+        chunks, require_finite = partial(tensors.chunks, reference), partial(tensors.require_finite, reference)
+        stored = StoredArray(reference.dtype, chunks, require_finite)
     return MatrixInput(node, reference.matrix_shape, source, False, lambda: tensors.read(reference), stored)
 
 

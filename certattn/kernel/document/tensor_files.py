@@ -92,10 +92,7 @@ class TensorFiles:
             try:
                 integers, exponent = exact_integers(data, reference.dtype)
             except NotFiniteError as error:
-                first = reference.rows[0] * (reference.shape[1] if len(reference.shape) == 2 else 1)
-                raise reference.node.malformed(
-                    "finite numbers", f"{error.kind} at flat index {first + error.index} of the array"
-                ) from None
+                raise _not_finite(reference, error.index, error.kind) from None
             rows, columns = reference.matrix_shape
             return ExactMatrix.dyadic(rows, columns, integers, exponent)
 
@@ -153,6 +150,16 @@ class TensorFiles:
                 return
         whole = memoryview(self.raw(reference))
         yield from (whole[first : first + piece] for first in range(0, len(whole), piece))
+
+    def require_finite(self, reference: TensorReference, rows: int) -> None:
+        """Look at `rows` rows of a matrix at a time. Raises MalformedError for NaN and infinities."""
+        from certattn.kernel.document.bit_patterns import NotFiniteError, require_finite
+
+        for index, chunk in enumerate(self.chunks(reference, rows)):
+            try:
+                require_finite(chunk, reference.dtype)
+            except NotFiniteError as error:
+                raise _not_finite(reference, index * rows * reference.shape[1] + error.index, error.kind) from None
 
     @contextmanager
     def _open(self, path: Path, reference: TensorReference) -> Iterator[tuple[BinaryIO, int]]:
@@ -229,6 +236,12 @@ class TensorFiles:
 
 def _changed(node: Node) -> MalformedError:
     return node.malformed("a file that stays as it is", "a file that grows while it is read")
+
+
+def _not_finite(reference: TensorReference, index: int, kind: str) -> MalformedError:
+    """`index` is counted from the first of the referenced rows."""
+    first = reference.rows[0] * (reference.shape[1] if len(reference.shape) == 2 else 1)
+    return reference.node.malformed("finite numbers", f"{kind} at flat index {first + index} of the array")
 
 
 def _too_short(node: Node) -> MalformedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.binary64.attention import BINARY64
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_file
-from certattn.kernel.claims import mean_binary64
+from certattn.kernel.claims import mean_binary64, stored_prompts
 from certattn.kernel.claims.mean_binary64 import weighted_in_binary64
+from certattn.kernel.claims.prompt_inputs import StatedPrompt
 from certattn.kernel.claims.softmax_mean import weighted_queries
+from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.verdict import Verdict
 
@@ -66,6 +69,28 @@ def test_every_ball_holds_the_truth(certificate: Path, at_once: int, monkeypatch
             for ball, wanted in zip(balls, exact, strict=True):
                 assert ball.contains(wanted.mid())
                 assert ball.rad() < 1e-9
+
+
+@pytest.mark.parametrize("claim", ["softmax-mean", "output-deviation"])
+@pytest.mark.parametrize(("number", "kind"), [(np.nan, "a NaN"), (-np.inf, "an infinity")])
+def test_what_is_not_finite_in_a_large_file_is_found_without_reading_it_whole(
+    claim: str, number: float, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certattn.generate(claim, tmp_path / "c.yaml", **PROMPTS["tokens"])
+    made = tmp_path / "c.npz"
+    arrays = dict(np.load(made))
+    arrays["tokens"][33, 1] = number
+    before = hashlib.sha256(made.read_bytes()).hexdigest()
+    np.savez(made, **arrays)
+    certificate = (tmp_path / "c.yaml").read_text().replace(before, hashlib.sha256(made.read_bytes()).hexdigest())
+    (tmp_path / "c.yaml").write_text(certificate)
+    monkeypatch.setattr(stored_prompts, "_CHUNK_NUMBERS", 10)
+    monkeypatch.setattr(tensor_files.TensorFiles, "read", lambda *_: pytest.fail("read whole"))
+    # The queries, which are few, are read whole.
+    monkeypatch.setattr(StatedPrompt, "stated_queries", ExactMatrix.zero(3, 2))
+    report = check_file(tmp_path / "c.yaml", CheckOptions())
+    assert report.verdict is Verdict.MALFORMED
+    assert f"{kind} at flat index 67 of the array" in report.reason
 
 
 @pytest.mark.parametrize("of", ["values", "keys"])

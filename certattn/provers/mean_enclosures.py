@@ -1,0 +1,131 @@
+"""Enclosures of what `softmax-mean` states: by Arb to as many digits as are printed, or by binary64 at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from flint import arb, arb_mat, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.softmax_moments import COVARIANCES
+from certattn.kernel.arithmetic.spectrum import largest_eigenvalue, smallest_eigenvalue
+from certattn.kernel.claims.moment_assertions import COVARIANCE, LOG_NORMALISER, MEAN
+from certattn.kernel.claims.prompt_inputs import StatedPrompt
+from certattn.kernel.claims.softmax_mean import weighted_queries
+from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.provers.stated_tables import Printing, Table
+
+FIRST_BITS = 64
+_BITS = (FIRST_BITS, 128, 256, 512, 1024, 2048, 4096)
+# Balls of binary64 are compared and rounded at this precision.
+_AFTER_BINARY64 = 96
+# Products of queries, tokens and columns from which on Arb takes long: some seconds.
+_MOST_FOR_ARB = 2**27
+# A smallest eigenvalue below this part of the largest is about nothing.
+_NOTHING = fmpq(1, 2**50)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to state beside the mean, and how."""
+
+    covariance: bool
+    eigenvalues: bool
+    log_normaliser: bool
+    of: str
+    printing: Printing
+
+    @property
+    def second(self) -> bool:
+        """Whether second moments are needed."""
+        return self.covariance or self.eigenvalues
+
+
+class Weighted(Protocol):
+    """A prompt as one query weighs it."""
+
+    def output_off(self, stated: ExactMatrix) -> list[arb]: ...
+    def log_normaliser(self) -> arb: ...
+    def covariance(self, of: str) -> arb_mat: ...
+
+
+@dataclass
+class Found:
+    """What the queries' enclosures are: of the numbers to state, and of the ends of the eigenvalues' range."""
+
+    tables: list[Table]
+    ends: list[tuple[arb, arb]]
+
+    def is_sharp(self, wanted: Wanted) -> bool:
+        enough = 4 * wanted.printing.digits
+        return all(table.is_sharp(wanted.printing) for table in self.tables) and all(
+            largest.rel_accuracy_bits() > enough
+            and (smallest.rel_accuracy_bits() > enough or bool(smallest <= largest * _NOTHING))
+            for smallest, largest in self.ends
+            if not largest.is_zero()
+        )
+
+
+def enclosures(prompt: StatedPrompt, wanted: Wanted, arithmetic: str) -> tuple[Found, int]:
+    """Enclosures of what is wanted, and the bits of precision that a check should begin with.
+
+    Raises UsageError and Binary64Error where binary64 is asked for and has no answer.
+    """
+    if arithmetic == "binary64" and not prompt.tiers:
+        raise UsageError("binary64 needs a prompt in array files whose numbers are doubles")
+    if arithmetic == "binary64" or (arithmetic == "auto" and prompt.tiers and _takes_arb_long(prompt)):
+        try:
+            return _by_binary64(prompt, wanted), FIRST_BITS
+        except Binary64Error:
+            if arithmetic == "binary64":
+                raise
+    return _by_arb(prompt, wanted)
+
+
+def _takes_arb_long(prompt: StatedPrompt) -> bool:
+    columns = prompt.inputs[0].shape[1] + prompt.output_dimension
+    return prompt.count * prompt.length * columns > _MOST_FOR_ARB
+
+
+def _by_arb(prompt: StatedPrompt, wanted: Wanted) -> tuple[Found, int]:
+    """Sharp to the digits to be printed, or at the highest precision, and the precision."""
+    for bits in _BITS:
+        with working_precision(bits):
+            found = _collected(weighted_queries(prompt, range(prompt.count)), prompt, wanted, bits)
+            if found.is_sharp(wanted):
+                break
+    return found, bits
+
+
+def _by_binary64(prompt: StatedPrompt, wanted: Wanted) -> Found:
+    """As sharp as binary64 is; by the tight tier where there are no second moments."""
+    # Imported where there are arrays to compute with.
+    from certattn.kernel.claims.mean_binary64 import tightly_weighted, weighted_in_binary64
+
+    rows, of = range(prompt.count), {wanted.of} if wanted.second else set()
+    with working_precision(_AFTER_BINARY64):
+        weigh = weighted_in_binary64(prompt, rows, of) if of else tightly_weighted(prompt, rows)
+        return _collected(weigh, prompt, wanted, _AFTER_BINARY64)
+
+
+def _collected(weigh: Iterable[Weighted], prompt: StatedPrompt, wanted: Wanted, bits: int) -> Found:
+    """What every query's enclosures are, side by side."""
+    origin = ExactMatrix.zero(1, prompt.output_dimension)
+    sources: dict[str, Callable[[Weighted], list[arb]]] = {MEAN: lambda weighted: weighted.output_off(origin)}
+    if wanted.covariance:
+        sources[COVARIANCE] = lambda weighted: weighted.covariance(wanted.of).entries()
+    if wanted.log_normaliser:
+        sources[LOG_NORMALISER] = lambda weighted: [weighted.log_normaliser()]
+    sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
+    columns = {MEAN: origin.columns, COVARIANCE: sides[COVARIANCES[wanted.of][1]], LOG_NORMALISER: 1}
+    found = Found([Table(name, columns[name]) for name in sources], [])
+    for weighted in weigh:
+        for table in found.tables:
+            table.rows.append(sources[table.name](weighted))
+        if wanted.eigenvalues:
+            matrix = weighted.covariance(wanted.of)
+            found.ends.append((smallest_eigenvalue(matrix, bits), largest_eigenvalue(matrix, bits)))
+    return found
