@@ -108,6 +108,13 @@ def test_detail_and_only() -> None:
     assert [obligation["name"] for obligation in part.obligations] == [first]
 
 
+def test_a_root_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("certattn: 1")
+    for use in (certattn.load, certattn.check):
+        with pytest.raises(certattn.UsageError, match="root is '.*nowhere', expected a folder"):
+            use(tmp_path / "a.yaml", root=tmp_path / "nowhere")
+
+
 def test_root_allows_arrays_elsewhere(tmp_path: Path) -> None:
     data, folder = tmp_path / "data", tmp_path / "certificates"
     data.mkdir()

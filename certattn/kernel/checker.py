@@ -16,7 +16,7 @@ from pathlib import Path
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims import binary64_exponential, infinite_prompt_operator, output_deviation, softmax_mean
 from certattn.kernel.claims.claim import AnyClaim
-from certattn.kernel.document.certificate import CLAIM, Certificate, load
+from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
 from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.meter import Meter
@@ -52,8 +52,8 @@ class CheckOptions:
     meter: Meter | None = None
 
     def __post_init__(self) -> None:
-        if self.root is not None and not self.root.is_dir():
-            raise UsageError(f"root is {str(self.root)!r}, expected a folder")
+        if self.root is not None:
+            require_folder(self.root)
         if self.arithmetic not in ARITHMETICS:
             raise UsageError(f"arithmetic is {self.arithmetic!r}, expected one of {', '.join(ARITHMETICS)}")
 

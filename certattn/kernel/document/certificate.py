@@ -11,6 +11,7 @@ from certattn.kernel.document.room import Room
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node, Plain, parse_tree, read_tree
+from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.meter import Meter
 
@@ -107,12 +108,20 @@ def load(
 
     `root` is the folder that array files may lie in; by default the certificate's own. `meter` takes
     notes of how much of large array files has been read.
-    Raises MalformedError naming file, line and key path.
+    Raises MalformedError naming file, line and key path, and UsageError for a root that is no folder.
     """
+    if root is not None:
+        require_folder(Path(root))
     stopwatch = Stopwatch()
     with stopwatch.measure("parsing"):
         tree = read_tree(Path(path), limits)
     return _open(tree, Path(path), root, limits, stopwatch, meter)
+
+
+def require_folder(root: Path) -> None:
+    """Raises UsageError for a root that is no folder: nothing lies in it."""
+    if not root.is_dir():
+        raise UsageError(f"root is {str(root)!r}, expected a folder")
 
 
 def loads(
