@@ -111,7 +111,7 @@ def test_detail_and_only() -> None:
 def test_a_root_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("certattn: 1")
     for use in (certattn.load, certattn.check):
-        with pytest.raises(certattn.UsageError, match="root is '.*nowhere', expected a folder"):
+        with pytest.raises(certattn.UsageError, match=r"root is '.*nowhere', expected a folder"):
             use(tmp_path / "a.yaml", root=tmp_path / "nowhere")
 
 
