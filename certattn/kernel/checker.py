@@ -20,7 +20,7 @@ from certattn.kernel.document.certificate import CLAIM, Certificate, load, requi
 from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.meter import Meter
-from certattn.kernel.verdict import DOUBLE, Obligation, Outcome, Part, Report, Verdict, verdict_of
+from certattn.kernel.verdict import DOUBLE, RESULTS, Obligation, Outcome, Part, Report, Verdict, verdict_of
 
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
@@ -105,7 +105,7 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
         reason = f"a bug in certattn: obligations nobody asked for, or twice: {search.strays[:5]}"
     elif options.only is not None and verdict is Verdict.VERIFIED:
         verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))
-    counts = {o.value: sum(x.outcome is o for x in obligations) for o in Outcome}
+    counts = {result: sum(o.result == result for o in obligations) for result in RESULTS}
     statement = claim.statement(problem)
     return Report(
         certificate.path,

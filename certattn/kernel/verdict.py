@@ -49,6 +49,11 @@ DOUBLE = 53
 # Digits to show, the first that tell the two sides of an obligation apart.
 DIGITS = (15, 30, 60, 120, 1000)
 _MOST_CHARACTERS = 60
+# What printed numbers are read back with: more than any of them has.
+_PARSING_BITS = 4 * DIGITS[-1]
+# What is said of an obligation.
+UNPROVED = "unproved"
+RESULTS = (*(outcome.value for outcome in Outcome), UNPROVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +83,35 @@ class Obligation:
             "left": left,
             "relation": self.relation,
             "right": right,
-            "outcome": self.outcome.value,
+            "outcome": self.result,
             "bits": self.bits,
             "arithmetic": self.arithmetic,
             "part": self.part.value,
         }
 
+    @property
+    def result(self) -> str:
+        """One of RESULTS: of a false inequality that only bounds the statement's number, that it proves nothing."""
+        return UNPROVED if self.outcome is Outcome.REFUTED and self.part is Part.WITNESS else self.outcome.value
+
     def _sides(self) -> tuple[str, str]:
-        """Both sides as text, with more digits where they would look the same."""
+        """Both sides as text, with more digits where they would not show the outcome."""
         for digits in DIGITS:
             left, right = show(self.left, digits), show(self.right, digits)
-            if _midpoint(left) != _midpoint(right):
+            if _midpoint(left) != _midpoint(right) and self._shows(left, right):
                 break
         return left, right
+
+    def _shows(self, left: str, right: str) -> bool:
+        """Whether the printed balls decide as the enclosures do."""
+        if not (isinstance(self.left, arb) and isinstance(self.right, fmpq)) or self.outcome is Outcome.UNDECIDED:
+            return True
+        with working_precision(_PARSING_BITS):
+            value = arb(left)
+            bound = arb(right) if right.startswith("[") else arb(self.right)
+            sign = 1 if self.relation == "<=" else -1
+            difference = sign * (bound - value)
+            return bool(difference >= 0) if self.outcome is Outcome.PROVED else bool(difference < 0)
 
 
 def _midpoint(text: str) -> str:

@@ -16,8 +16,8 @@ from certattn.provers.rounding import round_up, upper_rational
 DIGITS = 6
 # Every obligation gets slack of at least this many bits at the precision of the first try.
 BITS = (64, 128, 256, 512, 1024)
-# Products of queries, tokens and columns in one part of a long run: some minutes of work.
-_PART = 2**38
+# Products of queries, tokens and columns in one part of a long run: about a quarter of a minute of work.
+_PART = 2**34
 # Numbers of a prompt that Arb can hold in memory.
 _MOST_FOR_ARB = 2**25
 

@@ -96,6 +96,8 @@ def generate(
 def _require(wanted: Wanted) -> None:
     if wanted.of not in COVARIANCES:
         raise UsageError(f"of is {wanted.of!r}, expected one of {', '.join(COVARIANCES)}")
+    if wanted.of != "values" and not wanted.second:
+        raise UsageError(f"of is {wanted.of}, whose covariance is not stated; expected covariance or eigenvalues too")
     if wanted.eigenvalues and wanted.of == "values-keys":
         raise UsageError("the covariance of values and keys has no eigenvalues; expected of values, or of keys")
     if not 1 <= wanted.printing.digits <= 1000:

@@ -18,7 +18,7 @@ _COLORS = {
     Verdict.MALFORMED: "magenta",
     Verdict.ERROR: "magenta",
 }
-_MARKS = {"proved": "+", "refuted": "x", "undecided": "?"}
+_MARKS = {"proved": "+", "refuted": "x", "undecided": "?", "unproved": "-"}
 
 
 def text_of(report: Report, *, color: bool) -> str:

@@ -96,7 +96,7 @@ def every(outcome: Callable[[str, int], Obligation]) -> Script:
 def test_a_claim_that_proves_everything_verifies(run: Run) -> None:
     report = run(Scripted(["a", "b"], every(proved)))
     assert report.verdict is Verdict.VERIFIED
-    assert report.counts == {"proved": 2, "refuted": 0, "undecided": 0}
+    assert report.counts == {"proved": 2, "refuted": 0, "undecided": 0, "unproved": 0}
     assert report.reason == ""
 
 

@@ -135,6 +135,25 @@ def test_both_sides_of_a_false_inequality_look_different() -> None:
             assert arb(shown["left"]) > 1, places
 
 
+def test_the_printed_balls_show_the_outcome() -> None:
+    """A ball of 15 digits is wider than the one that decided, and may hold the bound."""
+    with working_precision(128):
+        value, bound = arb(fmpq(7216441635219333633, 10**18)), fmpq(72164416352193336164, 10**19)
+        for obligation, outcome in (
+            (at_most("a", "s", value, bound, 128), "refuted"),
+            (at_least("a", "s", value, bound, 128), "proved"),
+        ):
+            shown = obligation.to_dict()
+            assert shown["outcome"] == outcome
+            assert (arb(shown["left"]) > bound) is True
+
+
+def test_what_only_bounds_the_statement_is_unproved_when_false() -> None:
+    assert unproved("a", "s", "no proof").to_dict()["outcome"] == "unproved"
+    assert at_most("a", "s", arb(2), fmpq(1), 64, part=Part.WITNESS).to_dict()["outcome"] == "unproved"
+    assert at_most("a", "s", arb(0), fmpq(1), 64, part=Part.WITNESS).to_dict()["outcome"] == "proved"
+
+
 # -- the verdict over all obligations
 
 PROVED = at_most("?", "s", arb(0), fmpq(1), 64)

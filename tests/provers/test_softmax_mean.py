@@ -224,6 +224,11 @@ def test_an_interruption_leaves_nothing_behind(
     assert files(tmp_path) == []
 
 
+def test_whose_covariance_means_nothing_without_one(tmp_path: Path, prompt: Prompt) -> None:
+    with pytest.raises(UsageError, match="of is keys, whose covariance is not stated"):
+        generate(tmp_path / "a.yaml", **prompt(), of="keys")
+
+
 # -- in binary64
 
 

@@ -33,7 +33,7 @@ def proved() -> Report:
         findings=("worst query [1]: deviation 0.5, slack 0.5",),
         arithmetic="Arb balls",
         bits=64,
-        counts={"proved": 2, "refuted": 0, "undecided": 0},
+        counts={"proved": 2, "refuted": 0, "undecided": 0, "unproved": 0},
         obligations=(_obligation("exact", "proved"), _obligation("at_most[1]", "proved")),
         nanoseconds={"parsing": 1_500_000, "arithmetic": 2_000_000_000, "total": 2_100_000_000},
     )
@@ -50,7 +50,7 @@ def refuted() -> Report:
         reason="the distance: 0.5 <= 0 is false",
         arithmetic="Arb balls",
         bits=64,
-        counts={"proved": 1, "refuted": 1, "undecided": 0},
+        counts={"proved": 1, "refuted": 1, "undecided": 0, "unproved": 0},
         obligations=(_obligation("at_most[0]", "refuted"), _obligation("at_most[1]", "undecided")),
     )
 

@@ -34,6 +34,7 @@ from certattn.kernel.arithmetic.regions import (
 )
 from certattn.kernel.document.fields import Field, Kind, Rational, Reading, Record, Schema, Values, Variant, scalar
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
+from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Node
 
 # So many cells are checked in a minute or two; a hull of n points has n directions, and a cell n^2 products.
@@ -146,7 +147,7 @@ class StatedRegion:
         if self.kind == "box":
             return f"the queries in the box from {_point_words(values[LOWER])} to {_point_words(values[UPPER])}"
         points = values[POINTS]
-        return f"the convex combinations of {points.shape[0]} queries ({points.words()})"
+        return f"the convex combinations of {counted(points.shape[0], 'query')} ({points.words()})"
 
     def latex(self) -> str:
         if self.kind == "ball":

@@ -24,7 +24,7 @@ from certattn.kernel.document.fields import (
     Text,
     scalar,
 )
-from certattn.kernel.document.quoting import name
+from certattn.kernel.document.quoting import counted, name
 from certattn.kernel.document.tensor_files import TensorReference
 from certattn.kernel.document.tree import Node
 
@@ -73,7 +73,8 @@ class MatrixInput:
     def require_length(self, length: int, what: str) -> None:
         """Refuse a vector of another length than that of `what`."""
         if self.shape[1] != length:
-            raise self.node.malformed(f"{length} numbers, the dimension of {what}", f"{self.shape[1]} numbers")
+            expected = f"{counted(length, 'number')}, the dimension of {what}"
+            raise self.node.malformed(expected, counted(self.shape[1], "number"))
 
 
 class _Sha256(Kind[str]):
@@ -178,7 +179,8 @@ class Matrix(Kind[MatrixInput]):
         rows = self._inline.read(node, reading)
         for index, row in enumerate(rows):
             if len(row) != len(rows[0]):
-                raise node.value[index].malformed(f"{len(rows[0])} numbers, like the first row", f"{len(row)} numbers")
+                expected = f"{counted(len(rows[0]), 'number')}, like the first row"
+                raise node.value[index].malformed(expected, counted(len(row), "number"))
         return _written_out(node, reading, rows)
 
     def schema(self) -> Schema:

@@ -31,8 +31,10 @@ def name(text: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """1 token, 2 tokens."""
-    return f"{number} {noun}{'s' if number != 1 else ''}"
+    """1 token, 2 tokens, 3 queries."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("ry") else f"{number} {noun}s"
 
 
 def listed(names: Collection[str]) -> str:

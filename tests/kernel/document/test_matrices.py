@@ -92,8 +92,8 @@ WRITTEN_REFUSED: dict[str, tuple[Any, str, str, str, str, str]] = {
     "scalar for a matrix": (Matrix(), "a: 1", "a: [[1]]", "1: a", "'1'", "a matrix: a list of rows, or a reference"),
     "vector for a matrix": (Matrix(), "a: [1]", "a: [[1]]", "1: a[0]", "'1'", "a list of at least one item"),
     "cube for a matrix": (Matrix(), "a: [[[1]]]", "a: [[1]]", "1: a[0][0]", "a list of 1", RATIONAL_FORMS),
-    "short row": (Matrix(), "a:\n- [1, 2]\n- [3]", "a:\n- [1, 2]\n- [3, 4]", "3: a[1]", "1 numbers", "2 numbers, like"),
-    "long row": (Matrix(), "a:\n- [1]\n- [3, 4]", "a:\n- [1]\n- [3]", "3: a[1]", "2 numbers", "1 numbers, like the"),
+    "short row": (Matrix(), "a:\n- [1, 2]\n- [3]", "a:\n- [1, 2]\n- [3, 4]", "3: a[1]", "1 number", "2 numbers, like"),
+    "long row": (Matrix(), "a:\n- [1]\n- [3, 4]", "a:\n- [1]\n- [3]", "3: a[1]", "2 numbers", "1 number, like the"),
     "mapping of nothing": (Matrix(), "a: {}", "a: [[1]]", "1: a", "no 'file' and no 'sha256' and no", "the keys file"),
 }  # fmt: skip
 

@@ -23,6 +23,8 @@ from certattn.kernel.arithmetic.binary64.units import UNDERFLOW, UNIT, UP
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import Real
 
+# What overflows or is not finite is refused, and needs no warning.
+_QUIETLY = np.errstate(all="ignore")
 BINARY64 = f"binary64 with proved bounds (numpy {np.__version__})"
 
 
@@ -43,11 +45,13 @@ class StoredPrompt:
     value_map: ExactMatrix | None = None
     key_map: ExactMatrix | None = None
 
+    @_QUIETLY
     def means(self, stated: ExactMatrix) -> Ball:
         """V m(a) for every row of `stated`. Raises Binary64Error."""
         queries, radius = self._effective(stated)
         return self._mapped(Enclosures(sweep(self.chunks(), Wanted(queries)), radius).mean())
 
+    @_QUIETLY
     def moments(self, stated: ExactMatrix, of: str | None = None) -> Moments:
         """Means, normalisers and covariances under the softmax weights of every row of `stated`.
 
@@ -74,6 +78,7 @@ class StoredPrompt:
         left, _, right = of.partition("-")
         return maps[left], maps[right or left]
 
+    @_QUIETLY
     def tight_moments(self, stated: ExactMatrix) -> Moments:
         """The same without covariances, by the tight tier: to the last places. Raises Binary64Error."""
         tilts = in_two_doubles(stated @ self.score_map.T, self.scale)
@@ -86,6 +91,7 @@ class StoredPrompt:
             [],
         )
 
+    @_QUIETLY
     def off_surrogate(self, stated: ExactMatrix) -> Ball:
         """V (m(a) - m(0) - C(0) a) for every row of `stated`. Raises Binary64Error."""
         queries, radius = self._effective(stated)
