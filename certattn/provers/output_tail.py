@@ -145,7 +145,7 @@ def _stated(section: dict[str, Plain], goals: list[Goal], wanted: Wanted, out: P
         if wanted.eps is None:
             parts = [_raised(part, slack) if over else part for part, over in zip(parts, missed, strict=True)]
         elif wanted.length is None:
-            length = int((length * (1 + slack)).ceil().p)
+            length = int((length * (1 + slack)).ceil())
         else:
             raise NotProvedError(_too_small(parts, bounds, wanted.delta))
         slack *= 2
@@ -219,12 +219,12 @@ def _compose(section: dict[str, Plain], parts: list[Found], length: int) -> dict
     """The certificate that states these parts, without provenance."""
     asserts: dict[str, Plain] = {}
     witness: dict[str, Plain] = {}
-    along = [part for part in parts if part.goal.norm is None]
+    along = [part for part in parts if part.goal.direction is not None]
     if along:
         asserts["directions"] = [part.goal.assertion(part.eps, part.delta or _SOME) for part in along]
         witness["directions"] = [part.goal.witness(part.eps, length) for part in along]
     for part in parts:
-        if part.goal.norm is not None:
+        if part.goal.direction is None:
             asserts["norm"] = part.goal.assertion(part.eps, part.delta or _SOME)
             witness["norm"] = part.goal.witness(part.eps, length)
     return _certificate(_with_length(section, length), {"asserts": asserts, "witness": witness})
@@ -235,11 +235,12 @@ def _bounds(certificate: dict[str, Plain], out: Path) -> list[fmpq]:
     problem = CLAIM.read(loads(to_text(certificate), out))
     found = []
     for name in CLAIM.names(problem):
+        bound = arb.nan()
         for bits in _BITS:
             with working_precision(bits):
                 (obligation,) = CLAIM.prove(problem, [name], bits)
+            assert isinstance(obligation.left, arb)
             bound = obligation.left
-            assert isinstance(bound, arb)
             if bound.is_finite() and bound.rel_accuracy_bits() >= _ACCURATE:
                 break
         found.append(upper_rational(bound))

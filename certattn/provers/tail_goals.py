@@ -31,13 +31,17 @@ class Goal:
     """A bound to be found: of a direction, or of a norm; the l2 norm comes with a frame."""
 
     target: Target
-    direction: Plain = None
+    direction: list[Plain] | None = None
     norm: str | None = None
     frame: ExactMatrix | None = None
 
     @property
     def words(self) -> str:
-        return f"in the direction ({', '.join(map(str, self.direction or ()))})" if self.norm is None else f"in {self.norm}"
+        return (
+            f"in the direction ({', '.join(map(str, self.direction or ()))})"
+            if self.norm is None
+            else f"in {self.norm}"
+        )
 
     def tuned(self, eps: float, length: float) -> Goal:
         """With the levels of an l2 norm chosen well there."""
@@ -45,12 +49,14 @@ class Goal:
 
     def assertion(self, eps: fmpq, delta: fmpq) -> dict[str, Plain]:
         stated: dict[str, Plain] = {"exceeds": format_rational(eps), "probability": format_rational(delta)}
-        return {"direction": self.direction, **stated} if self.norm is None else {"norm": self.norm, **stated}
+        if self.direction is not None:
+            return {"direction": self.direction, **stated}
+        return {"norm": self.norm or "", **stated}
 
     def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
         """The best rules at that height and length, as certificates write them."""
         rules: list[Rule] = [found.rule for found in self.target.candidates(_float(eps), float(length))]
-        if self.norm is None:
+        if self.direction is not None:
             (rule,) = rules
             return rule
         if self.frame is None:

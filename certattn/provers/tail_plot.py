@@ -87,7 +87,9 @@ def _draw_curve(axes: Any, figure: Figure) -> None:
         axes.errorbar(x, y[:, 0], yerr=errors, label=r"simulated $(1-\delta)$-quantile, 95% interval", **style)
     axes.plot([length], [eps], marker="D", ms=7, mfc="white", mec=_STATED, ls="", label="the certificate", zorder=5)
     scale = _through(curve.lengths, curve.bounds)
-    axes.loglog(curve.lengths, [scale(at) for at in curve.lengths], ls=":", lw=1, color="0.6", label=r"slope $L^{-1/2}$")
+    axes.loglog(
+        curve.lengths, [scale(at) for at in curve.lengths], ls=":", lw=1, color="0.6", label=r"slope $L^{-1/2}$"
+    )
     axes.set_xlabel("number of tokens $L$")
     axes.set_ylabel(figure.deviation)
     axes.set_title(figure.title, fontsize=10)
