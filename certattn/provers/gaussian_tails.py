@@ -27,7 +27,7 @@ _STEP, _SMOOTH_UP_TO = 0.125, 2.0
 # Where it is cut, Gauss and Legendre's rule on panels of about this width.
 _PANEL, _ORDER = 0.8, 10
 # Exponents are cut off where floats end; a lambda with a larger lambda B than this is beyond the kernel's reach too.
-_LARGEST, _STEEPEST = 600.0, 1e5
+_LARGEST, _STEEPEST = 600.0, 999.0
 
 
 @dataclass(frozen=True)

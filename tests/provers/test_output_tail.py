@@ -73,7 +73,7 @@ def test_norms_of_every_law(tmp_path: Path, law: str, norm: str) -> None:
 
 
 def test_the_length_for_a_norm_is_close_to_the_smallest(tmp_path: Path) -> None:
-    path, given = tmp_path / "a.yaml", {"law": GAUSSIAN, "tilt": TILT}
+    path, given = tmp_path / "a.yaml", {"law": ATOMS, "tilt": TILT}
     certificate = generate(path, given=given, norm="l2", exceeds="1/2", probability="0.01")
     assert certattn.check(path).verdict is Verdict.VERIFIED
     shorter = int(certificate["given"]["length"]) * 49 // 50
@@ -82,7 +82,7 @@ def test_the_length_for_a_norm_is_close_to_the_smallest(tmp_path: Path) -> None:
 
 
 def test_several_directions_and_a_norm_in_one_certificate(tmp_path: Path) -> None:
-    path, given = tmp_path / "a.yaml", {"law": GAUSSIAN, "query": ["1"], "U": [["1"], ["0"]], "scale": "1/sqrt(2)"}
+    path, given = tmp_path / "a.yaml", {"law": BOX, "query": ["1"], "U": [["1"], ["0"]], "scale": "1/sqrt(2)"}
     given["V"] = [["1", "0"], ["0", "1"], ["1", "1"]]
     ask: dict[str, Any] = {"given": given, "directions": [["1", "0", "0"], ["-1", "0", "0"]], "norm": "linf"}
     heights = generate(path, **ask, probability="0.05", length=100)
@@ -134,7 +134,7 @@ def test_very_short_and_very_long_prompts(tmp_path: Path, size: str, direction: 
 
 
 def test_a_tiny_probability(tmp_path: Path) -> None:
-    given = {"law": GAUSSIAN, "tilt": TILT, "length": "100000"}
+    given = {"law": NARROW, "tilt": TILT, "length": "100000"}
     generate(tmp_path / "a.yaml", given=given, directions=[["1", "0"]], probability="1e-40")
     assert certattn.check(tmp_path / "a.yaml").verdict is Verdict.VERIFIED
 
@@ -171,7 +171,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ),
     ({**ALONG, "exceeds": "1e-9", "probability": "0.01"}, NotProvedError, r"no length up to 1e\+12"),
     (
-        {"given": BASE, "directions": [["-1", "0"]], "exceeds": "1e-9", "length": "9"},
+        {"given": {**BASE, "law": SIGNS}, "directions": [["-1", "0"]], "exceeds": "1e-9", "length": "9"},
         NotProvedError, r"in the direction \(-1, 0\) no rule proves a probability below 1 for exceeding 1e-9",
     ),
 ]  # fmt: skip
