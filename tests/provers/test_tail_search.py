@@ -22,7 +22,7 @@ from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.normal_tails import normal_cdf, scaled_erfc
 from certattn.provers.tail_directions import family_of
-from certattn.provers.tail_frames import error_covariance, frame_of
+from certattn.provers.tail_frames import eigenbasis, error_covariance, frame_of
 from certattn.provers.tail_goals import Goal, goals_of
 from certattn.provers.tail_rules import Family, best_rate, few_digits
 from certattn.provers.tail_search import passing, smallest_eps, smallest_length
@@ -188,6 +188,18 @@ def test_frames_are_large_enough_exactly_and_hardly_larger(law: str) -> None:
     excess = frame.T @ frame - ExactMatrix.identity(2)
     assert excess.is_positive_semidefinite()
     assert all(abs(entry) < fmpq(1, 10**6) for row in excess.to_rows() for entry in row)
+
+
+def test_an_eigenbasis_is_the_same_however_it_is_computed() -> None:
+    """Equal eigenvalues leave a choice, which must not depend on rounding."""
+    draw = np.random.default_rng(5)
+    a = np.array([1, 0.5, 0, -0.5])
+    for matrix in (np.eye(4) + np.outer(a, a), np.eye(4), np.diag([1.0, 2, 2, 3])):
+        values, basis = eigenbasis(matrix)
+        assert basis @ matrix @ basis.T == pytest.approx(np.diag(values), abs=1e-12)
+        assert basis @ basis.T == pytest.approx(np.eye(4), abs=1e-12)
+        noise = 1e-13 * draw.normal(size=(4, 4))
+        assert eigenbasis(matrix + noise + noise.T)[1] == pytest.approx(basis, abs=1e-9)
 
 
 def test_the_covariance_of_the_error_is_that_of_the_theory() -> None:
