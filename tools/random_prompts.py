@@ -163,7 +163,7 @@ class Tail:
         """What a rule gives, and as much more as the checker may make of it; anything where doubles are too short."""
         scores = _all_nodes(self.law)[1] @ np.array(self.tilt)
         outputs = np.abs(np.array(self.direction)).max()
-        if max(self.eps, rule[1], float(np.abs(scores).max()), outputs) > _LARGE:
+        if rule[0] != "exact" and max(self.eps, rule[1], float(np.abs(scores).max()), outputs) > _LARGE:
             return 0.0, np.inf
         try:
             with np.errstate(all="ignore"):
