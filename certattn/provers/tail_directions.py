@@ -10,7 +10,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.gaussian_parts import Part, plane
 from certattn.kernel.arithmetic.laws import Law, Mixture
-from certattn.kernel.arithmetic.supports import is_bounded
+from certattn.kernel.arithmetic.supports import bounded_parts
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.claims.tail_rules import MOST_SCORE_VARIANCE, Tail, is_constant
 from certattn.kernel.errors import UsageError
@@ -35,7 +35,8 @@ def family_of(prompt: RandomPrompt, direction: ExactMatrix) -> Family:
     if parts is not None and len(parts) == 1 and parts[0].score_variance == 0:
         return UnweightedMean(as_float(parts[0].rest_variance) ** 0.5)
     with working_precision(BITS):
-        moments = Moments(token_moments(tail.summand(), is_bounded(law) and parts is None))
+        summand = tail.summand()
+        moments = Moments(token_moments(summand, bounded_parts(summand.law) if parts is None else None))
         if parts is None:
             return moments
         found = gaussian_tail(tail, parts)
