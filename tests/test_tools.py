@@ -63,3 +63,16 @@ def test_bench_large_file_streams_the_mean_that_numpy_gives_at_once(tool: Tool, 
     tokens = np.load(tmp_path / "tokens.npy").astype(float)
     weights = np.exp(tokens @ bench.query())
     assert np.allclose(bench.stream(tmp_path / "tokens.npy"), weights @ tokens / weights.sum(), rtol=0, atol=1e-13)
+
+
+def test_bench_concentration_compares_bounds_with_simulated_quantiles(
+    tool: Tool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = tool("bench_concentration")
+    found = bench.table(["1"], [50], ["0.1"], prompts=5000, numbers=10**6, least=1000)
+    assert [row.direction for row in found] == ["+", "-", "across"]
+    assert all(1 < row.ratio < 2 and row.eps > row.truth.high > row.truth.low > 0 for row in found)
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert "quantile" in head
+    assert len(lines) == 3
+    assert "bounds below the interval of the simulated quantile: 0 of 3" in bench.summary(found)

@@ -122,6 +122,26 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.mean_value")
 
     @cached_property
+    def power_series(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.power_series")
+
+    @cached_property
+    def mgf_series(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.mgf_series")
+
+    @cached_property
+    def weighted_sums(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.weighted_sums")
+
+    @cached_property
+    def gaussian_parts(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.gaussian_parts")
+
+    @cached_property
+    def capped_sums(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.capped_sums")
+
+    @cached_property
     def attention_inputs(self) -> Any:
         return self._module(f"{_ROOT}.claims.attention_inputs")
 
@@ -177,7 +197,7 @@ class Kernel:
 
 def _symbolic_flint() -> ModuleType:
     module = ModuleType("flint")
-    numbers = dict.fromkeys(("arb", "fmpq", "fmpz"), SymbolicNumber)
+    numbers = dict.fromkeys(("arb", "acb", "fmpq", "fmpz"), SymbolicNumber)
     matrices = dict.fromkeys(("arb_mat", "fmpz_mat"), SymbolicMatrix)
     # The working precision is not read: nothing is rounded here.
     module.__dict__.update(numbers, **matrices, ctx=None, __FLINT_VERSION__="symbolic")
