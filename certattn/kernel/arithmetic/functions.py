@@ -22,6 +22,9 @@ class Functions(Protocol):
     def ratio(self, p: int, q: int) -> Number: ...
     def exp(self, x: Number) -> Number: ...
     def log(self, x: Number) -> Number: ...
+    def sqrt(self, x: Number) -> Number:
+        """The square root of what is known to be >= 0."""
+
     def tanh(self, x: Number) -> Number: ...
     def coth(self, x: Number) -> Number: ...
     def absolute(self, x: Number) -> Number: ...
@@ -92,6 +95,10 @@ class BallFunctions:
 
     def log(self, x: arb) -> arb:
         return x.log()
+
+    def sqrt(self, x: arb) -> arb:
+        # What a ball holds below 0 is cut off: the number itself is not there.
+        return x.nonnegative_part().sqrt()
 
     def tanh(self, x: arb) -> arb:
         return x.tanh()

@@ -99,11 +99,7 @@ def covariance_square(moments: TiltedMoments, t: Number, slope: Number, length: 
     covariance, spread = multiplied(V, moments.second(1)), moments.second(2)
     moved = multiplied(V, spread)
     length_of = frobenius(covariance, covariance)
-    first = (
-        moments.fourth(2, V, unit)
-        - 2 * frobenius(moved, covariance)
-        + length_of * moments.second_weight
-    ) / length
+    first = (moments.fourth(2, V, unit) - 2 * frobenius(moved, covariance) + length_of * moments.second_weight) / length
     pairs = frobenius(moved, V) * frobenius(spread, unit) + 2 * frobenius(moved, moved)
     second = (moments.fourth(4, V, unit) + (length - 1) * pairs) / length**3
     likely = fn.sqrt(first) / (1 - t) + fn.sqrt(second) / ((1 - t) * (1 - t))
