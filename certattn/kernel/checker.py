@@ -17,6 +17,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims import (
     binary64_exponential,
     gradient_mean_square,
+    gradient_tail,
     infinite_prompt_operator,
     output_deviation,
     output_tail,
@@ -32,6 +33,7 @@ from certattn.kernel.verdict import DOUBLE, Obligation, Outcome, Part, Report, V
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
     "gradient-mean-square": gradient_mean_square.CLAIM,
+    "gradient-tail": gradient_tail.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
     "output-tail": output_tail.CLAIM,
