@@ -33,7 +33,7 @@ from certattn.kernel.arithmetic.covariance_error import (
 )
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.gradient_bounds import TiltedMoments, covariance_square, mean_square
+from certattn.kernel.arithmetic.gradient_bounds import SquareParts, TiltedMoments, covariance_parts, mean_parts
 from certattn.kernel.arithmetic.laws import Gaussian
 from certattn.kernel.arithmetic.reals import describe, square
 from certattn.kernel.arithmetic.softmax_powers import PowerSums
@@ -153,7 +153,9 @@ def mean_square_ball(problem: Problem, bits: int) -> arb:
     error = problem.error
     law = error.gaussian()
     if problem.method == "general" or law is None:
-        return arb(error.factor) * _general(error, problem.threshold, problem.slope)
+        parts = square_parts(error)
+        bound = parts.bound(arb(problem.threshold), arb(problem.slope), error.prompt.length, BALLS)
+        return arb(error.factor * bound)
     in_U, length = error.gradient == "U", error.prompt.length
     shape = covariance_shape(
         ExactMatrix.rational(law.covariance), error.values, error.prompt.base, square(error.prompt.scale)
@@ -174,14 +176,13 @@ def score_variance(error: GradientError, law: Gaussian) -> fmpq:
     return square(error.prompt.scale) * (base @ ExactMatrix.rational(law.covariance) @ base.T).entry(0, 0)
 
 
-def _general(error: GradientError, threshold: fmpq, slope: fmpq) -> arb:
+def square_parts(error: GradientError) -> SquareParts:
+    """What the method `general` needs to know of the law, at the working precision."""
     prompt = error.prompt
     unit = [row_of_balls(row) for row in ExactMatrix.identity(prompt.dimension).to_rows()]
     values = [row_of_balls(row) for row in error.values.to_rows()]
     moments = TiltedMoments(prompt.law.law.map(arb), prompt.tilt(), unit, values, BALLS)
-    bound = covariance_square if error.gradient == "U" else mean_square
-    found: arb = bound(moments, arb(threshold), arb(slope), prompt.length)
-    return found
+    return (covariance_parts if error.gradient == "U" else mean_parts)(moments, prompt.length)
 
 
 def _read_parameters(values: Values, method: str) -> tuple[fmpq, fmpq]:
