@@ -14,7 +14,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.claims import binary64_exponential, infinite_prompt_operator, output_deviation, softmax_mean
+from certattn.kernel.claims import (
+    binary64_exponential,
+    infinite_prompt_operator,
+    output_deviation,
+    output_mean_square,
+    softmax_mean,
+)
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
 from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
@@ -26,6 +32,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
+    "output-mean-square": output_mean_square.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
 }
 

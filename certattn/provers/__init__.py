@@ -8,11 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.provers import binary64_exponential, infinite_prompt_operator, output_deviation, softmax_mean
+from certattn.provers import (
+    binary64_exponential,
+    infinite_prompt_operator,
+    output_deviation,
+    output_mean_square,
+    softmax_mean,
+)
 
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "binary64-exponential": binary64_exponential.generate,
     "infinite-prompt-operator": infinite_prompt_operator.generate,
     "output-deviation": output_deviation.generate,
+    "output-mean-square": output_mean_square.generate,
     "softmax-mean": softmax_mean.generate,
 }
