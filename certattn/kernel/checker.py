@@ -20,6 +20,7 @@ from certattn.kernel.claims import (
     gradient_tail,
     infinite_prompt_operator,
     output_deviation,
+    output_mean_square,
     output_tail,
     softmax_mean,
 )
@@ -36,6 +37,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "gradient-tail": gradient_tail.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
+    "output-mean-square": output_mean_square.CLAIM,
     "output-tail": output_tail.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
 }

@@ -12,7 +12,7 @@ from flint import fmpq
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.claims.gradient_inputs import GradientError
-from certattn.kernel.claims.gradient_mean_square import CLAIM, Problem, mean_square_ball, square_parts
+from certattn.kernel.claims.gradient_mean_square import CLAIM, Problem, mean_square_enclosure, square_parts
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
@@ -23,10 +23,10 @@ from certattn.provers.rounding import last_place, lower_rational, round_down, ro
 
 METHODS = ("auto", "exact", "logistic", "general")
 _BITS = (64, 128, 256, 512)
-# Thresholds k / 200 are tried; a slope is written with so many digits, and is no smaller than this.
-_THRESHOLDS = 200
-_SLOPE_DIGITS = 3
-_LEAST_SLOPE = 1e-12
+# Thresholds k / 200 are tried; a rate is written with so many digits, and is no smaller than this.
+_SHARES = 200
+_RATE_DIGITS = 3
+_LEAST_RATE = 1e-12
 
 
 def generate(
@@ -62,7 +62,7 @@ def generate(
         "claim": CLAIM.name,
         "given": exact(given, "given"),
         "asserts": {"gradient": gradient, "mean_square": {"at_most": "0"}},
-        "witness": {"method": "general", "threshold": "1/2", "slope": "1"},
+        "witness": {"method": "general", "t": "1/2", "lambda": "1"},
     }
     with not_yet_written(out):
         error = CLAIM.read(loads(to_text(certificate), out)).error
@@ -92,17 +92,19 @@ def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, P
     witness: dict[str, Plain] = {"method": method}
     problem = Problem(error, None, None, method, fmpq(0), fmpq(0))
     if method == "general":
-        threshold, slope = best_parameters(error)
-        witness |= {"threshold": format_rational(threshold), "slope": format_rational(slope)}
-        problem = replace(problem, threshold=threshold, slope=slope)
+        share, rate = best_parameters(error)
+        witness |= {"t": format_rational(share), "lambda": format_rational(rate)}
+        problem = replace(problem, share=share, rate=rate)
     for bits in _BITS:
         with working_precision(bits):
-            value = mean_square_ball(problem, bits)
-        if value.is_finite() is not True:
+            enclosure = mean_square_enclosure(problem, bits)
+        value, least = enclosure.upper, fmpq(0)
+        if value is None or value.is_finite() is not True:
             continue
-        least, most = lower_rational(value.nonnegative_part()), upper_rational(value)
-        least, most = round_down(least, digits), round_up(most, digits)
-        if most - least <= 2 * last_place(most, digits):
+        most = round_up(upper_rational(value), digits)
+        if problem.exact:
+            least = round_down(lower_rational(value.nonnegative_part()), digits)
+        if not problem.exact or most - least <= 2 * last_place(most, digits):
             stated: dict[str, Plain] = {"at_least": format_rational(least)} if problem.exact else {}
             return {**stated, "at_most": format_rational(most)}, witness
     return None
@@ -112,36 +114,36 @@ def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, P
 
 
 def best_parameters(error: GradientError) -> tuple[fmpq, fmpq]:
-    """About the best threshold and slope, as short decimals."""
+    """About the best share and rate, as short decimals."""
     with working_precision(_BITS[0]):
         parts = square_parts(error)
-    numbers = [float(part) for part in (parts.first, parts.second, parts.unlikely, parts.second_weight)]
+    numbers = [float(part) for part in (parts.first, parts.second, parts.unlikely, parts.doubled)]
     if not all(map(math.isfinite, numbers)):
         raise NotProvedError("moments of the weights under the tilt are too large for the working precision")
     length = error.prompt.length
-    best, slope = min(
-        ((k, _slope(numbers[3], k / _THRESHOLDS, length)) for k in range(1, _THRESHOLDS)),
-        key=lambda pair: _bound(numbers, pair[0] / _THRESHOLDS, pair[1], length),
+    best, rate = min(
+        ((k, _rate(numbers[3], k / _SHARES, length)) for k in range(1, _SHARES)),
+        key=lambda pair: _bound(numbers, pair[0] / _SHARES, pair[1], length),
     )
-    exactly = fmpq(*map(int, slope.as_integer_ratio()))
-    return fmpq(best, _THRESHOLDS), round_nearest(exactly, last_place(exactly, _SLOPE_DIGITS))
+    exactly = fmpq(*map(int, rate.as_integer_ratio()))
+    return fmpq(best, _SHARES), round_nearest(exactly, last_place(exactly, _RATE_DIGITS))
 
 
-def _slope(second_weight: float, t: float, length: int) -> float:
+def _rate(doubled: float, t: float, length: int) -> float:
     """Where e^{x L (1-t)} (1 - x + x^2 R/2)^(L-1) is smallest: a root of a quadratic.
 
     From L (1-t) (1 - x + x^2 R/2) = (L-1)(1 - x R).
     """
-    a = length * (1 - t) * second_weight / 2
-    b = (length - 1) * second_weight - length * (1 - t)
+    a = length * (1 - t) * doubled / 2
+    b = (length - 1) * doubled - length * (1 - t)
     c = length * (1 - t) - (length - 1)
     root = (-b + math.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a)
-    return max(root, _LEAST_SLOPE)
+    return max(root, _LEAST_RATE)
 
 
-def _bound(numbers: list[float], t: float, slope: float, length: int) -> float:
-    first, second, unlikely, second_weight = numbers
-    one = 1 - slope + slope * slope * second_weight / 2
-    exponent = slope * length * (1 - t) + (length - 1) * math.log(one)
+def _bound(numbers: list[float], t: float, rate: float, length: int) -> float:
+    first, second, unlikely, doubled = numbers
+    one = 1 - rate + rate * rate * doubled / 2
+    exponent = rate * length * (1 - t) + (length - 1) * math.log(one)
     likely = math.sqrt(max(first, 0)) / (1 - t) + math.sqrt(max(second, 0)) / (1 - t) ** 2
     return likely**2 + (math.exp(exponent) * unlikely if exponent < 700 else math.inf)

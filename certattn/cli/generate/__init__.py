@@ -7,6 +7,7 @@ import click
 from certattn.cli.generate.binary64_exponential import binary64_exponential
 from certattn.cli.generate.infinite_prompt_operator import infinite_prompt_operator
 from certattn.cli.generate.output_deviation import output_deviation
+from certattn.cli.generate.output_mean_square import output_mean_square
 from certattn.cli.generate.softmax_mean import softmax_mean
 
 
@@ -15,5 +16,5 @@ def generate() -> None:
     """Make a certificate. What is generated is not trusted: `certattn check` proves it."""
 
 
-for command in (output_deviation, infinite_prompt_operator, softmax_mean, binary64_exponential):
+for command in (output_deviation, infinite_prompt_operator, softmax_mean, binary64_exponential, output_mean_square):
     generate.add_command(command)

@@ -36,9 +36,8 @@ TWO_SHIFTS: PowerSumPolynomial = {
     (2,): 1, (2, 2): 27, (3,): -62, (2, 2, 2): 240, (2, 3): -680, (4,): 594,
     (2, 2, 2, 2): 840, (2, 2, 3): -2880, (2, 4): 2480, (3, 3): 1020, (5,): -1580,
 }  # fmt: skip
-# The largest sum of exponents of a product here, and for the mean.
+# The largest sum of exponents of a product.
 DEGREE = 8
-MEAN_DEGREE = 4
 
 # Upper bounds of the polynomials divided by P_2; that of MIXED bounds its absolute value.
 MOST_MIXED = fmpq(5, 2)
@@ -116,13 +115,3 @@ def covariance_square_bound(shape: CovarianceShape) -> Number:
         + MOST_MIXED * abs(shape.mixed)
         + MOST_TWO_SHIFTS * shape.two_shifts
     )
-
-
-def mean_error_square(shape: CovarianceShape, mean: PowerSumMean) -> Number:
-    """E |tau_L - tau|^2 = q (tr Gamma + |b|^2) - 6 E[P_3 - P_2^2] |b|^2, q = E P_2."""
-    return mean(2) * (shape.trace + shape.shift) - 6 * (mean(3) - mean(2, 2)) * shape.shift
-
-
-def mean_error_bound(shape: CovarianceShape) -> Number:
-    """A number B with E |tau_L - tau|^2 <= q B."""
-    return shape.trace + shape.shift

@@ -8,7 +8,7 @@ With w = exp(<a, x> - Lambda(a)), E w = 1, y = x - tau, C the tilted covariance,
 For 0 < t < 1, where Z >= 1 - t nothing is left of Z but 1 - t; elsewhere everything is a mean of what one token
 contributes, and the other tokens alone make Z small, with a probability of at most
 
-    rho = e^{slope L (1-t)} (1 - slope + slope^2 R_2 / 2)^(L-1),    R_2 = E w^2,  slope > 0,
+    rho = e^{lambda L (1-t)} (1 - lambda + lambda^2 R_2 / 2)^(L-1),    R_2 = E w^2,  lambda > 0,
 
 by e^-x <= 1 - x + x^2/2 for x >= 0. The proofs stand in `docs/claims/gradient-mean-square.md`. Generic in the
 number type.
@@ -22,6 +22,7 @@ from functools import cached_property
 
 from certattn.kernel.arithmetic.functions import Functions, Number
 from certattn.kernel.arithmetic.laws import Law, Vector, dot
+from certattn.kernel.arithmetic.mean_square import quadratic
 from certattn.kernel.arithmetic.pair_series import weighted_moments
 
 Rows = Sequence[Vector]
@@ -68,7 +69,7 @@ class TiltedMoments:
         return _total([4 * self._pair(k, u, v, 2)[2][2] for u in left for v in right])
 
     @cached_property
-    def second_weight(self) -> Number:
+    def doubled(self) -> Number:
         """R_2 = E w^2 = e^{Lambda(2a) - 2 Lambda(a)}."""
         log_mgf = self.law.log_mgf
         return self.fn.exp(log_mgf([2 * a for a in self.tilt], self.fn) - 2 * log_mgf(self.tilt, self.fn))
@@ -77,10 +78,9 @@ class TiltedMoments:
         return weighted_moments(self.law, self.tilt, self.centre, k, u, v, order, self.fn)
 
 
-def small_normaliser(second_weight: Number, t: Number, slope: Number, length: int, fn: Functions) -> Number:
-    """rho, more than the probability that L-1 weights sum to less than L (1 - t)."""
-    one = 1 - slope + slope * slope * second_weight / 2
-    return fn.exp(slope * length * (1 - t) + (length - 1) * fn.log(one))
+def small_normaliser(doubled: Number, t: Number, rate: Number, length: int, fn: Functions) -> Number:
+    """rho, at least the probability that L - 1 weights sum to less than L (1 - t)."""
+    return fn.exp(rate * length * (1 - t) + (length - 1) * fn.log(quadratic(rate, doubled)))
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class SquareParts:
     first: Number
     second: Number
     unlikely: Number
-    second_weight: Number
+    doubled: Number
 
-    def bound(self, t: Number, slope: Number, length: int, fn: Functions) -> Number:
+    def bound(self, t: Number, rate: Number, length: int, fn: Functions) -> Number:
         likely = fn.sqrt(self.first) / (1 - t) + fn.sqrt(self.second) / ((1 - t) * (1 - t))
-        rho = small_normaliser(self.second_weight, t, slope, length, fn)
+        rho = small_normaliser(self.doubled, t, rate, length, fn)
         return likely * likely + rho * self.unlikely
 
 
@@ -104,9 +104,9 @@ def mean_parts(moments: TiltedMoments, length: int) -> SquareParts:
     """Of |tau_L - tau|^2: first E w^2 |y|^2 / L, second 0, unlikely L E|y|^2."""
     return SquareParts(
         first=frobenius(moments.second(2), moments.unit) / length,
-        second=0 * moments.second_weight,
+        second=0 * moments.doubled,
         unlikely=length * frobenius(moments.second(0), moments.unit),
-        second_weight=moments.second_weight,
+        doubled=moments.doubled,
     )
 
 
@@ -119,9 +119,9 @@ def covariance_parts(moments: TiltedMoments, length: int) -> SquareParts:
     covariance, spread = multiplied(V, moments.second(1)), moments.second(2)
     moved = multiplied(V, spread)
     square = frobenius(covariance, covariance)
-    first = moments.fourth(2, V, unit) - 2 * frobenius(moved, covariance) + square * moments.second_weight
+    first = moments.fourth(2, V, unit) - 2 * frobenius(moved, covariance) + square * moments.doubled
     pairs = frobenius(moved, V) * frobenius(spread, unit) + 2 * frobenius(moved, moved)
     second = moments.fourth(4, V, unit) + (length - 1) * pairs
     fourths = moments.fourth(0, V, V) * moments.fourth(0, unit, unit)
     unlikely = fn.sqrt(square) + fn.sqrt(length * fn.sqrt(fourths))
-    return SquareParts(first / length, second / length**3, unlikely * unlikely, moments.second_weight)
+    return SquareParts(first / length, second / length**3, unlikely * unlikely, moments.doubled)

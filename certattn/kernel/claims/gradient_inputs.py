@@ -11,7 +11,7 @@ norm is |tau_L - tau|, in U its Hilbert-Schmidt norm is |s| |V (C_L - C)|_F |z|.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flint import fmpq
 
@@ -56,6 +56,11 @@ class GradientError:
     def values(self) -> ExactMatrix:
         """V; the gradient in V does not depend on it."""
         return self.prompt.values() if self.gradient == "U" else ExactMatrix.identity(self.prompt.dimension)
+
+    @property
+    def prompt_without_values(self) -> RandomPrompt:
+        """The prompt with V = I: its output is the softmax mean of the tokens themselves."""
+        return replace(self.prompt, weights=replace(self.prompt.weights, V=None))
 
     @property
     def norm(self) -> str:

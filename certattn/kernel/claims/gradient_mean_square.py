@@ -11,7 +11,7 @@ The witness names the method:
     exact      Gaussian tokens: the mean itself, from moments of softmax weights (`covariance_error`,
                `softmax_powers`); bounds from above and from below
     logistic   Gaussian tokens: a polynomial times q <= e^v / (e^v + L - 1), v = a'Gamma a; from above
-    general    any law: `gradient_bounds`, with a threshold t and a slope; from above
+    general    any law: `gradient_bounds`, with a share t and a rate; from above
 """
 
 from __future__ import annotations
@@ -24,17 +24,15 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import ARB, row_of_balls
 from certattn.kernel.arithmetic.covariance_error import (
     DEGREE,
-    MEAN_DEGREE,
     covariance_mean_square,
     covariance_shape,
     covariance_square_bound,
-    mean_error_bound,
-    mean_error_square,
 )
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.gradient_bounds import SquareParts, TiltedMoments, covariance_parts, mean_parts
 from certattn.kernel.arithmetic.laws import Gaussian
+from certattn.kernel.arithmetic.mean_square import logistic
 from certattn.kernel.arithmetic.reals import describe, square
 from certattn.kernel.arithmetic.softmax_powers import PowerSums
 from certattn.kernel.claims.claim import Claim, Statement
@@ -46,6 +44,8 @@ from certattn.kernel.claims.gradient_inputs import (
     read_given,
     read_gradient,
 )
+from certattn.kernel.claims.mean_square_bounds import Enclosure, exact_bounds, logistic_bounds
+from certattn.kernel.claims.output_mean_square import RATE, SHARE
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
 from certattn.kernel.verdict import Obligation, Part, at_least, at_most, show
@@ -55,12 +55,14 @@ AT_MOST = Field("at_most", Rational(minimum=0), "an upper bound of the mean squa
 MEAN_SQUARE = Field("mean_square", Record(AT_LEAST, AT_MOST), "bounds of the mean square of the norm")
 
 METHOD = Field("method", Choice(("exact", "logistic", "general")), "how the mean square is enclosed or bounded")
-THRESHOLD = Field(
-    "threshold", Rational(above=0), "general: t < 1, where the normaliser is likely to be >= 1 - t", required=False
-)
-SLOPE = Field(
-    "slope", Rational(above=0), "general: slope of the exponential that bounds how likely it is not", required=False
-)
+
+_NAME = "mean_square"
+_SENTENCES = {
+    ("at_least", True): "the mean square is at least",
+    ("at_most", True): "the mean square is at most",
+    ("at_least", False): "the {} lower bound of the mean square is at least",
+    ("at_most", False): "the {} bound of the mean square is at most",
+}
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ class Problem:
     at_least: fmpq | None
     at_most: fmpq | None
     method: str
-    threshold: fmpq
-    slope: fmpq
+    share: fmpq
+    rate: fmpq
 
     @property
     def exact(self) -> bool:
@@ -86,7 +88,7 @@ class GradientMeanSquare(Claim[Problem]):
     arithmetic = ARB
     given = GIVEN
     asserts = Record(GRADIENT, MEAN_SQUARE)
-    witness = Record(METHOD, THRESHOLD, SLOPE)
+    witness = Record(METHOD, SHARE, RATE)
 
     def read(self, certificate: Certificate) -> Problem:
         given = self.read_given(certificate)
@@ -100,14 +102,14 @@ class GradientMeanSquare(Claim[Problem]):
             raise asserts.at.malformed("a witness that names the method", "no witness")
         parameters = self.witness.read(certificate.witness, certificate.reading)
         method = parameters[METHOD]
-        if method != "exact" and least is not None:
+        if least is not None and not _bounds_below(method, error):
             raise bounds.node(AT_LEAST).malformed("at_most only, for this method", f"a lower bound by {method}")
         if method != "general" and error.gaussian() is None:
             raise parameters.node(METHOD).malformed(
                 f"Gaussian tokens for the method {method}", "another law", "use general"
             )
-        threshold, slope = _read_parameters(parameters, method)
-        return Problem(error, least, most, method, threshold, slope)
+        share, rate = _read_parameters(parameters, method)
+        return Problem(error, least, most, method, share, rate)
 
     def read_given(self, certificate: Certificate) -> RandomPromptAtQuery:
         """The section `given` alone. Raises MalformedError."""
@@ -126,54 +128,56 @@ class GradientMeanSquare(Claim[Problem]):
         return Statement(f"{error.words()} whose mean square is {' and '.join(stated)}.", " ".join(latex))
 
     def names(self, problem: Problem) -> list[str]:
-        bounds = {"mean_square.at_least": problem.at_least, "mean_square.at_most": problem.at_most}
+        bounds = {f"{_NAME}.at_least": problem.at_least, f"{_NAME}.at_most": problem.at_most}
         return [name for name, bound in bounds.items() if bound is not None]
 
     def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        value = mean_square_ball(problem, bits)
-        what = "the mean square" if problem.exact else f"the {problem.method} bound of the mean square"
+        enclosure = mean_square_enclosure(problem, bits)
         part = Part.STATEMENT if problem.exact else Part.WITNESS
         found = []
-        for name, compare, bound in (
-            ("mean_square.at_least", at_least, problem.at_least),
-            ("mean_square.at_most", at_most, problem.at_most),
+        for side, value, compare, bound in (
+            ("at_least", enclosure.lower, at_least, problem.at_least),
+            ("at_most", enclosure.upper, at_most, problem.at_most),
         ):
-            if name in names and bound is not None:
-                relation = name.partition(".")[2]
-                found.append(compare(name, f"{what} is {relation} what is stated", value, bound, bits, part=part))
+            name = f"{_NAME}.{side}"
+            if name in names and bound is not None and value is not None:
+                sentence = f"{_SENTENCES[side, problem.exact].format(problem.method)} the stated bound"
+                found.append(compare(name, sentence, value, bound, bits, part=part))
         return found
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        what = "mean square" if problem.exact else "mean square at most"
-        return [f"{what} {show(obligations[0].left)}"] if obligations else []
+        return [f"mean square: {show(o.left)}" for o in obligations[:1]] if problem.exact else []
 
 
-def mean_square_ball(problem: Problem, bits: int) -> arb:
-    """The mean square, or the method's bound of it, at the working precision."""
-    error = problem.error
-    law = error.gaussian()
+def _bounds_below(method: str, error: GradientError) -> bool:
+    """Whether the method has a lower bound."""
+    return method == "exact" or (method == "logistic" and error.gradient == "V")
+
+
+def mean_square_enclosure(problem: Problem, bits: int) -> Enclosure:
+    """The mean square, or the method's bounds of it, at the working precision."""
+    error, law = problem.error, problem.error.gaussian()
     if problem.method == "general" or law is None:
-        parts = square_parts(error)
-        bound = parts.bound(arb(problem.threshold), arb(problem.slope), error.prompt.length, BALLS)
-        return arb(error.factor * bound)
-    in_U, length = error.gradient == "U", error.prompt.length
-    shape = covariance_shape(
-        ExactMatrix.rational(law.covariance), error.values, error.prompt.base, square(error.prompt.scale)
-    )
-    variance = score_variance(error, law)
-    if problem.method == "logistic":
-        weight = arb(variance).exp()
-        bound = covariance_square_bound(shape) if in_U else mean_error_bound(shape)
-        return arb(error.factor * bound) * weight / (weight + (length - 1))
-    powers = PowerSums(length, variance, DEGREE if in_U else MEAN_DEGREE, bits)
-    mean = covariance_mean_square(shape, powers.mean) if in_U else mean_error_square(shape, powers.mean)
-    return arb(error.factor * mean)
+        bound = square_parts(error).bound(arb(problem.share), arb(problem.rate), error.prompt.length, BALLS)
+        return Enclosure(None, arb(error.factor * bound), False)
+    if error.gradient == "V":
+        prompt = error.prompt_without_values
+        found = exact_bounds(prompt, law, [_NAME], bits) if problem.exact else logistic_bounds(prompt, law)
+        return found.ranges[_NAME]
+    return _in_U(error, law, problem.exact, bits)
 
 
-def score_variance(error: GradientError, law: Gaussian) -> fmpq:
-    """a'Gamma a, exactly."""
-    base = error.prompt.base
-    return square(error.prompt.scale) * (base @ ExactMatrix.rational(law.covariance) @ base.T).entry(0, 0)
+def _in_U(error: GradientError, law: Gaussian, exact: bool, bits: int) -> Enclosure:  # noqa: N802 - U is a matrix
+    """s^2 |z|^2 E |V (C_L - Gamma)|_F^2, or its bound by the logistic form of q."""
+    prompt, covariance = error.prompt, ExactMatrix.rational(law.covariance)
+    factor = square(prompt.scale)
+    shape = covariance_shape(covariance, prompt.values(), prompt.base, factor)
+    variance = factor * (prompt.base @ covariance @ prompt.base.T).entry(0, 0)
+    if exact:
+        powers = PowerSums(prompt.length, variance, DEGREE, bits)
+        return Enclosure.of(arb(error.factor * covariance_mean_square(shape, powers.mean)))
+    q = logistic(prompt.length, arb(variance), BALLS)
+    return Enclosure(None, arb(error.factor * covariance_square_bound(shape) * q), False)
 
 
 def square_parts(error: GradientError) -> SquareParts:
@@ -186,18 +190,18 @@ def square_parts(error: GradientError) -> SquareParts:
 
 
 def _read_parameters(values: Values, method: str) -> tuple[fmpq, fmpq]:
-    """Threshold and slope of the method `general`, which no other method has."""
+    """Threshold and rate of the method `general`, which no other method has."""
     if method != "general":
-        for field in (THRESHOLD, SLOPE):
+        for field in (SHARE, RATE):
             if field in values:
                 raise values.node(field).malformed(f"no {field.name} for the method {method}")
         return fmpq(0), fmpq(0)
-    if THRESHOLD not in values or SLOPE not in values:
-        raise values.at.malformed("a threshold and a slope, for the method general")
-    threshold = values[THRESHOLD]
-    if (threshold < 1) is not True:
-        raise values.node(THRESHOLD).malformed("a threshold above 0 and below 1", describe(threshold))
-    return threshold, values[SLOPE]
+    if SHARE not in values or RATE not in values:
+        raise values.at.malformed("a share and a rate, for the method general")
+    share = values[SHARE]
+    if (share < 1) is not True:
+        raise values.node(SHARE).malformed("0 < t < 1", describe(share))
+    return share, values[RATE]
 
 
 CLAIM = GradientMeanSquare()

@@ -105,6 +105,11 @@ class GradientTail(Claim[Problem]):
             return Problem(error, eps, delta, _rules_in_V(witness, error, eps))
         return Problem(error, eps, delta, _rules_in_U(witness, error, eps))
 
+    def read_error(self, certificate: Certificate) -> GradientError:
+        """The sections `given` and `asserts`, which say what a bound is sought for. Raises MalformedError."""
+        asserts = self.asserts.read(certificate.asserts, certificate.reading)
+        return read_gradient(asserts, self.read_given(certificate))
+
     def read_given(self, certificate: Certificate) -> RandomPromptAtQuery:
         """The section `given` alone. Raises MalformedError."""
         return read_given(certificate)
