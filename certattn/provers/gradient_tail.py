@@ -145,9 +145,7 @@ def _proved(section: dict[str, Plain], gradient: str, found: Found, wanted: Want
             found = replace(found, length=int((found.length * (1 + slack)).ceil()))
         else:
             shown = describe(round_up(bound, _DELTA_DIGITS))
-            raise NotProvedError(
-                f"probability {describe(stated)} is not proved: {shown} is the best that is found"
-            )
+            raise NotProvedError(f"probability {describe(stated)} is not proved: {shown} is the best that is found")
         slack *= 2
     raise NotProvedError("what the search found could not be proved: the numbers are too extreme")
 

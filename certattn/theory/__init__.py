@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from certattn.theory import binary64_exponential, infinite_prompt_operator, output_deviation, softmax_mean
+from certattn.theory import (
+    binary64_exponential,
+    gradient_mean_square,
+    gradient_tail,
+    infinite_prompt_operator,
+    output_deviation,
+    softmax_mean,
+)
 from certattn.theory.derivation import Derivation
 
 DERIVATIONS: Mapping[str, Derivation] = {
     "binary64-exponential": binary64_exponential.DERIVATION,
+    "gradient-mean-square": gradient_mean_square.DERIVATION,
+    "gradient-tail": gradient_tail.DERIVATION,
     "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
     "output-deviation": output_deviation.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,

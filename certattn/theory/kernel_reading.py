@@ -126,6 +126,22 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.covariance_error")
 
     @cached_property
+    def gradient_bounds(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.gradient_bounds")
+
+    @cached_property
+    def mgf_series(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.mgf_series")
+
+    @cached_property
+    def pair_series(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.pair_series")
+
+    @cached_property
+    def weighted_products(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.weighted_products")
+
+    @cached_property
     def attention_inputs(self) -> Any:
         return self._module(f"{_ROOT}.claims.attention_inputs")
 

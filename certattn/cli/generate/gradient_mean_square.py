@@ -41,7 +41,9 @@ A prompt file holds what certificates write under given, for example
     show_default=True,
     help="How the bounds are proved; auto takes the sharpest that applies.",
 )
-@click.option("--digits", type=click.IntRange(1, 100), default=6, show_default=True, help="Significant digits to state.")
+@click.option(
+    "--digits", type=click.IntRange(1, 100), default=6, show_default=True, help="Significant digits to state."
+)
 @note_option
 def gradient_mean_square(prompt: Path, out: Path, **options: Any) -> None:
     """State the mean square of what the gradients of attention over a random prompt miss of their limits.

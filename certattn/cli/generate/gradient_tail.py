@@ -51,6 +51,8 @@ def gradient_tail(law: Path, out: Path, **options: Any) -> None:
 
         def finding(certificate: Certificate) -> str:
             plain: Any = certificate.plain
-            return "; ".join(f"smallest {name} found: {({**plain['asserts'], **plain['given']})[name]}" for name in missing)
+            return "; ".join(
+                f"smallest {name} found: {({**plain['asserts'], **plain['given']})[name]}" for name in missing
+            )
 
         make_certificate("gradient-tail", out, given=given, finding=finding, **options)

@@ -26,7 +26,7 @@ GIVEN = random_prompt_forms()
 GRADIENT = Field("gradient", Choice(("V", "U")), "the gradient in V (operator norm) or in U (Hilbert-Schmidt norm)")
 
 _NORMS = {"V": "operator norm", "U": "Hilbert-Schmidt norm"}
-_ARTICLES = {"V": "an", "U": "a"}
+_VARIABLES = {"V": "the matrix of values", "U": "U, at that query z,"}
 _FORMULAS = {
     "V": r"\| \partial_V T_L - \partial_V T \|_{\mathrm{op}}",
     "U": r"\| \partial_U T_L - \partial_U T \|_{\mathrm{HS}}",
@@ -76,14 +76,10 @@ class GradientError:
         return law if isinstance(law, Gaussian) else None
 
     def words(self) -> str:
-        """The setting, and what the statement is about, up to what is stated of it."""
-        if self.gradient == "V":
-            what = "the gradient of attention V tau in the matrix V of values"
-        else:
-            what = "the gradient of attention V tau(scale * U z) in U"
+        """The setting, and the norm D that something is stated of."""
         return (
-            f"For a prompt of {self.prompt.words()}, {what}, over the prompt less over the law of the tokens, "
-            f"has {_ARTICLES[self.gradient]} {self.norm}"
+            f"For a prompt of {self.prompt.words()}: the gradient of attention in {_VARIABLES[self.gradient]} over the "
+            f"prompt and the gradient over the law of the tokens differ by a linear map whose {self.norm} is D, and"
         )
 
 

@@ -125,7 +125,7 @@ class GradientMeanSquare(Claim[Problem]):
         if problem.at_most is not None:
             stated.append(f"at most {describe(problem.at_most)}")
             latex.append(r"\le y")
-        return Statement(f"{error.words()} whose mean square is {' and '.join(stated)}.", " ".join(latex))
+        return Statement(f"{error.words()} the mean of D^2 is {' and '.join(stated)}.", " ".join(latex))
 
     def names(self, problem: Problem) -> list[str]:
         bounds = {f"{_NAME}.at_least": problem.at_least, f"{_NAME}.at_most": problem.at_most}

@@ -117,8 +117,7 @@ class GradientTail(Claim[Problem]):
     def statement(self, problem: Problem) -> Statement:
         error = problem.error
         words = (
-            f"{error.words()} that exceeds {describe(problem.eps)} with a probability of at most "
-            f"{describe(problem.delta)}."
+            f"{error.words()} the probability that D > {describe(problem.eps)} is at most {describe(problem.delta)}."
         )
         return Statement(words, rf"\mathbb P({error.latex} > \varepsilon) \le \delta")
 
