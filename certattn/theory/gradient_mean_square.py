@@ -68,8 +68,8 @@ _GAUSSIAN = (
     Step(
         "Bounds of the polynomials",
         "The power sums are moments of `p_I`, `I` drawn with the weights. With `P_2 = y^2`, `P_3` lies between `y^4` "
-        "and `y^3`, and `P_4` and `P_5` between bounds by Cauchy and Schwarz. What is left are polynomials in up to three "
-        "variables in [0, 1], nonnegative by the signs of their coefficients in Bernstein's form.",
+        "and `y^3`, and `P_4` and `P_5` between bounds by Cauchy and Schwarz. What is left are polynomials in up to "
+        "three variables in [0, 1], nonnegative by the signs of their coefficients in Bernstein's form.",
         ("each polynomial <= P_2, P_2, P_2, 5/2 P_2, 13 P_2",),
         (r"\text{each polynomial} &\le P_2,\ P_2,\ P_2,\ \tfrac{5}{2} P_2,\ 13 P_2",),
         covariance_error.check_bounds,
@@ -91,7 +91,8 @@ _ANY_LAW = (
         ("E[w^k ⟨u,y⟩^i ⟨v,y⟩^j] / i! j! = e^(-k Λ(a)) [t^i r^j] E e^(⟨ka + tu + rv, x⟩ - ⟨tu + rv, τ⟩)",),
         (
             r"\frac{\mathbb E[w^k \langle u, y \rangle^i \langle v, y \rangle^j]}{i!\, j!} &= "
-            r"e^{-k \Lambda(a)} [t^i r^j]\, \mathbb E\, e^{\langle k a + t u + r v, x \rangle - \langle t u + r v, \tau \rangle}",
+            r"e^{-k \Lambda(a)} [t^i r^j]\, "
+            r"\mathbb E\, e^{\langle k a + t u + r v, x \rangle - \langle t u + r v, \tau \rangle}",
         ),
         gradient_tails.check_pair_series,
     ),
