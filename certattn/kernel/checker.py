@@ -19,6 +19,7 @@ from certattn.kernel.claims import (
     infinite_prompt_operator,
     output_deviation,
     output_mean_square,
+    output_tail,
     softmax_mean,
 )
 from certattn.kernel.claims.claim import AnyClaim
@@ -33,6 +34,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
     "output-mean-square": output_mean_square.CLAIM,
+    "output-tail": output_tail.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
 }
 
