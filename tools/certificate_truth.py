@@ -99,6 +99,11 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from output_tail_truth import judge_tails
 
         return judge_tails(certificate["given"], certificate["asserts"], witness, folder)
+    if claim in ("gradient-mean-square", "gradient-tail"):
+        import gradient_truth
+
+        judge_gradient = gradient_truth.judge_tail if claim == "gradient-tail" else gradient_truth.judge_mean_square
+        return judge_gradient(certificate["given"], certificate["asserts"], witness, folder)
     raise NotAStatement(f"the claim {claim!r}")
 
 

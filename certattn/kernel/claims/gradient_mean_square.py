@@ -197,7 +197,7 @@ def _read_parameters(values: Values, method: str) -> tuple[fmpq, fmpq]:
                 raise values.node(field).malformed(f"no {field.name} for the method {method}")
         return fmpq(0), fmpq(0)
     if SHARE not in values or RATE not in values:
-        raise values.at.malformed("a share and a rate, for the method general")
+        raise values.at.malformed("t and lambda, for the method general")
     share = values[SHARE]
     if (share < 1) is not True:
         raise values.node(SHARE).malformed("0 < t < 1", describe(share))
