@@ -130,6 +130,10 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.gradient_bounds")
 
     @cached_property
+    def power_series(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.power_series")
+
+    @cached_property
     def mgf_series(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.mgf_series")
 
@@ -140,6 +144,18 @@ class Kernel:
     @cached_property
     def weighted_products(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.weighted_products")
+
+    @cached_property
+    def weighted_sums(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.weighted_sums")
+
+    @cached_property
+    def gaussian_parts(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.gaussian_parts")
+
+    @cached_property
+    def capped_sums(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.capped_sums")
 
     @cached_property
     def attention_inputs(self) -> Any:
@@ -197,7 +213,7 @@ class Kernel:
 
 def _symbolic_flint() -> ModuleType:
     module = ModuleType("flint")
-    numbers = dict.fromkeys(("arb", "fmpq", "fmpz"), SymbolicNumber)
+    numbers = dict.fromkeys(("arb", "acb", "fmpq", "fmpz"), SymbolicNumber)
     matrices = dict.fromkeys(("arb_mat", "fmpz_mat"), SymbolicMatrix)
     # The working precision is not read: nothing is rounded here.
     module.__dict__.update(numbers, **matrices, ctx=None, __FLINT_VERSION__="symbolic")
