@@ -3,10 +3,10 @@
     python tools/bench_concentration.py [--sizes 0.5 1 1.5 2] [--lengths 100 1000 10000]
         [--deltas 1e-2 1e-3] [--prompts 100000] [--numbers 200000000]
 
-Gaussian tokens in the plane, Gamma = I, and a tilt of size s: the certified height eps that a direction exceeds with
-probability at most delta is divided by the (1 - delta)-quantile of simulated prompts, along the tilt (+), against it (-)
-and across. So many prompts are drawn for each s and L, fewer where that would be more than so many tokens, but at least
-20,000. The interval beside the ratio is that of the quantile's 95% confidence interval.
+Gaussian tokens in the plane, Gamma = I, and a tilt of size s: the certified height eps that a direction exceeds
+with probability at most delta is divided by the (1 - delta)-quantile of simulated prompts, along the tilt (+),
+against it (-) and across. So many prompts are drawn for each s and L, fewer where that would be more than so many
+tokens, but at least 20,000. The interval beside the ratio is that of the quantile's 95% confidence interval.
 """
 
 from __future__ import annotations
@@ -54,11 +54,14 @@ class Row:
         interval = f"{self.eps / self.truth.high:.2f} to {self.eps / self.truth.low:.2f}"
         return (
             f"{self.s:>5}{self.length:>8}{self.delta:>8}{self.direction:>8}{self.eps:>10.4g}"
-            f"{self.truth.value:>10.4g}{self.ratio:>7.2f}   {interval:<14}{self.finding:>7.2f}{self.checking:>7.2f}"
+            f"{self.truth.value:>10.4g}{self.ratio:>7.2f}   {interval:<14}{self.finding:>7.2f}{self.checking:>8.2f}"
         )
 
 
-HEAD = f"{'s':>5}{'L':>8}{'delta':>8}{'u':>8}{'eps':>10}{'quantile':>10}{'ratio':>7}   {'interval':<14}{'find s':>7}{'check s':>7}"
+HEAD = (
+    f"{'s':>5}{'L':>8}{'delta':>8}{'u':>8}{'eps':>10}{'quantile':>10}{'ratio':>7}   {'interval':<14}"
+    f"{'find s':>7}{'check s':>8}"
+)
 
 
 def given(s: str, length: int) -> dict[str, Any]:
@@ -94,14 +97,21 @@ def as_float(value: fmpq) -> float:
     return float(value.p) / float(value.q)
 
 
-def table(sizes: Sequence[str], lengths: Sequence[int], deltas: Sequence[str], prompts: int, numbers: int) -> list[Row]:
+def table(
+    sizes: Sequence[str],
+    lengths: Sequence[int],
+    deltas: Sequence[str],
+    prompts: int,
+    numbers: int,
+    least: int = LEAST_PROMPTS,
+) -> list[Row]:
     """The rows of the table, printed one by one."""
     print(HEAD)
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for s in sizes:
             for length in lengths:
-                count = min(prompts, max(numbers // length, LEAST_PROMPTS))
+                count = min(prompts, max(numbers // length, least))
                 for row in rows(s, length, deltas, count, Path(folder)):
                     print(row, flush=True)
                     found.append(row)

@@ -27,7 +27,7 @@ _STEP, _SMOOTH_UP_TO = 0.125, 2.0
 # Where it is cut, Gauss and Legendre's rule on panels of about this width.
 _PANEL, _ORDER = 0.8, 10
 # Exponents are cut off where floats end; a lambda with a larger lambda B than this is beyond the kernel's reach too.
-_LARGEST, _STEEPEST = 600.0, 1e5
+_LARGEST, _STEEPEST = 600.0, 999.0
 
 
 @dataclass(frozen=True)
@@ -152,12 +152,12 @@ def _line(s: float, reach: float) -> tuple[Array, Array]:
     return g, step * _density(g)
 
 
-def _up_to(end: float) -> tuple[Array, Array]:
-    """Nodes and weights for E[f(g); g <= end]."""
-    if end <= -_BELOW:
+def _between(first: float, last: float) -> tuple[Array, Array]:
+    """Nodes and weights for E[f(g); first <= g <= last]."""
+    if first >= last:
         return np.zeros(0), np.zeros(0)
     x, weights = np.polynomial.legendre.leggauss(_ORDER)
-    ends = np.linspace(-_BELOW, end, math.ceil((end + _BELOW) / _PANEL) + 1)
+    ends = np.linspace(first, last, math.ceil((last - first) / _PANEL) + 1)
     half, middle = (ends[1:] - ends[:-1]) / 2, (ends[1:] + ends[:-1]) / 2
     g = (middle[:, None] + half[:, None] * x).ravel()
     return g, (half[:, None] * weights).ravel() * _density(g)
@@ -186,17 +186,18 @@ def _tied(part: Component, cap: float) -> tuple[float, Array, Array, Array]:
         if float(w[0] * mean[0]) > cap:
             return part.probability, np.zeros(0), np.zeros(0), np.zeros(0)
         return 0.0, np.full(1, part.probability), w, mean
-    end = _cut(part, cap)
-    probability = math.erfc(end / math.sqrt(2)) / 2
-    g, share = _up_to(min(end, _reach(probability)))
+    first, last = _gap(part, cap)
+    probability = (math.erfc(first / math.sqrt(2)) - math.erfc(last / math.sqrt(2))) / 2
+    reach = _reach(probability)
+    pieces = _between(-_BELOW, min(first, reach)), _between(max(last, -_BELOW), reach)
+    g, share = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
     return part.probability * probability, part.probability * share, *part.heights(g)
 
 
-def _cut(part: Component, cap: float) -> float:
-    """Where w (mu + c g) passes the cap on its way up, for s > 0 = sigma; inf where it never does.
+def _gap(part: Component, cap: float) -> tuple[float, float]:
+    """The ends of the interval of g where w (mu + c g) exceeds the cap, for s > 0 = sigma; inf for no end.
 
-    It increases where it is positive for c >= 0. For c < 0 it has one maximum: with what exceeds the cap
-    all larger g are left out, as the kernel does.
+    It increases where it is positive for c >= 0. For c < 0 it has one maximum.
     """
 
     def height(g: float) -> float:
@@ -204,15 +205,18 @@ def _cut(part: Component, cap: float) -> float:
 
     far = 1e3
     if part.c == 0:
-        return (math.log(cap / part.mu) - part.kappa) / part.s if part.mu > 0 else math.inf
+        return ((math.log(cap / part.mu) - part.kappa) / part.s if part.mu > 0 else math.inf), math.inf
+    zero = -part.mu / part.c
     if part.c > 0:
-        return _crossing(height, cap, max(-part.mu / part.c, -far), far)
-    top = -part.mu / part.c - 1 / part.s
-    return _crossing(height, cap, top - far, top) if part.top > cap else math.inf
+        return _crossing(height, cap, max(zero, -far), far), math.inf
+    if part.top <= cap:
+        return math.inf, math.inf
+    top = zero - 1 / part.s
+    return _crossing(height, cap, top - far, top), _crossing(height, cap, zero, top)
 
 
 def _crossing(height: Callable[[float], float], cap: float, below: float, above: float) -> float:
-    """Where a height that increases between them passes the cap."""
+    """Where a height passes the cap that it is below at one end and above at the other."""
     for _ in range(60):
         middle = (below + above) / 2
         if height(middle) > cap:

@@ -59,6 +59,11 @@ def few_digits(value: float, digits: int = 3) -> str:
     return format_rational(round_nearest(exact, last_place(exact, digits)))
 
 
+def _steep(rate: float, top: float) -> str:
+    """Lambda with more digits where lambda B is large, for exponents change by as much as that does."""
+    return few_digits(rate, 3 + max(0, math.ceil(math.log10(max(rate * top, 1e-9) / 10))))
+
+
 def best_rate(log_moment: Callable[[Array], Array], start: float, near: bool = False) -> tuple[float, float]:
     """The lambda at which a convex function of it is smallest, and the value there.
 
@@ -82,8 +87,10 @@ def best_rate(log_moment: Callable[[Array], Array], start: float, near: bool = F
     below, least, above = (float(value) for value in values[k - 1 : k + 2])
     bend = below - 2 * least + above
     shift = (below - above) / (2 * bend) if 0 < bend < math.inf else 0.0
-    rate = math.exp(centre + float(offsets[k]) + shift * float(offsets[1] - offsets[0]))
-    return rate, min(least, float(log_moment(np.array([rate]))[0]))
+    at = centre + float(offsets[k])
+    vertex = math.exp(at + shift * float(offsets[1] - offsets[0]))
+    lowest, rate = min((least, math.exp(at)), (float(log_moment(np.array([vertex]))[0]), vertex))
+    return rate, lowest
 
 
 def union(length: float, exceeding: float, log_moment: float) -> float:
@@ -110,7 +117,7 @@ class Truncated:
                 if j not in tried:
                     tried[j] = self._at(j, eps, length, tried[k][1])
         log_bound, rate, cap = min(tried.values())
-        return Candidate(log_bound, {"rule": "truncated", "lambda": few_digits(rate), "cap": few_digits(cap, 4)})
+        return Candidate(log_bound, {"rule": "truncated", "lambda": _steep(rate, cap), "cap": few_digits(cap, 4)})
 
     def _scan(self, eps: float, length: float) -> dict[int, tuple[float, float, float]]:
         """The caps that a prompt of that length passes sometimes but not always, in steps.
@@ -150,7 +157,7 @@ class Bounded:
     def best(self, eps: float, length: float) -> Candidate:
         whole = self._whole()
         rate, log_moment = best_rate(lambda rates: whole.log_moment(rates, eps), eps / self.deviation**2)
-        return Candidate(min(length * log_moment, 0.0), {"rule": "chernoff", "lambda": few_digits(rate)})
+        return Candidate(min(length * log_moment, 0.0), {"rule": "chernoff", "lambda": _steep(rate, whole.top)})
 
     def _whole(self) -> Capped:
         return self.tail.capped(math.inf)
