@@ -398,7 +398,7 @@ def _entry(rule: Any, prompt: Prompt, u: list[Fraction], v: list[Fraction], sign
     h, eps, length = sign * left * right, float(level), prompt.length
     Y = w * (h - float(p @ (w * h)) - eps)
     D = Y + eps
-    if max(eps, float(slope), float(np.abs(np.log(w)).max()) / 10) > random_prompts._LARGE:
+    if max(eps, float(slope), float(w.max())) > random_prompts._LARGE or w.min() == 0:
         return 0.0, math.inf
     if name == "cantelli":
         found = float(p @ D**2)
