@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from certattn.theory import binary64_exponential, infinite_prompt_operator, output_deviation, softmax_mean
+from certattn.theory import (
+    binary64_exponential,
+    infinite_prompt_operator,
+    output_deviation,
+    output_mean_square,
+    softmax_mean,
+)
 from certattn.theory.derivation import Derivation
 
 DERIVATIONS: Mapping[str, Derivation] = {
     "binary64-exponential": binary64_exponential.DERIVATION,
     "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
     "output-deviation": output_deviation.DERIVATION,
+    "output-mean-square": output_mean_square.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,
 }
