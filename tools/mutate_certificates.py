@@ -123,7 +123,8 @@ _FAMILIES = (
     ("gaussian", "rademacher", "box", "atoms", "mixture"),
     ("infinite-prompt-operator", "output-deviation", "binary64-exponential", "output-tail", "softmax-mean"),
     ("gradient-mean-square", "gradient-tail", "output-tail"),
-    ("exact", "logistic", "general"),
+    ("exact", "logistic", "general", "integral", "closed"),
+    ("output-mean-square", "output-tail"),
     ("cantelli", "moment", "chernoff", "truncated", "exact"),
     ("values", "keys", "values-keys"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
@@ -149,6 +150,8 @@ _SIBLINGS = (
     ("frame", "levels", "bounds"),
     ("tokens", "outputs", "entries"),
     ("gradient", "mean_square"),
+    ("mean_square", "collision", "mean"),
+    ("t", "lambda", "theta"),
 )
 _TINY = Fraction(1, 10**20)
 

@@ -14,6 +14,7 @@ from certattn.theory import (
     gradient_tail,
     infinite_prompt_operator,
     output_deviation,
+    output_mean_square,
     output_tail,
     softmax_mean,
 )
@@ -25,6 +26,7 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "gradient-tail": gradient_tail.DERIVATION,
     "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
     "output-deviation": output_deviation.DERIVATION,
+    "output-mean-square": output_mean_square.DERIVATION,
     "output-tail": output_tail.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,
 }
