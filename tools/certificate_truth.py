@@ -94,11 +94,20 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         return _exponential(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "softmax-mean":
         return _both(_mean_comparisons(certificate["given"], certificate["asserts"], witness, folder))
+    if claim == "output-mean-square":
+        from mean_square_truth import judge_mean_square
+
+        return judge_mean_square(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "output-tail":
         # It reads laws as this module does.
         from output_tail_truth import judge_tails
 
         return judge_tails(certificate["given"], certificate["asserts"], witness, folder)
+    if claim in ("gradient-mean-square", "gradient-tail"):
+        import gradient_truth
+
+        judge_gradient = gradient_truth.judge_tail if claim == "gradient-tail" else gradient_truth.judge_mean_square
+        return judge_gradient(certificate["given"], certificate["asserts"], witness, folder)
     raise NotAStatement(f"the claim {claim!r}")
 
 

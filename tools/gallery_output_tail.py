@@ -111,8 +111,11 @@ def write(folder: Path) -> None:
     write_head(folder)
 
 
-def write_head(folder: Path) -> None:
-    """Gaussian tokens with the moments of a real head's keys and values, at its first query."""
+def head_given(folder: Path) -> tuple[Given, Array]:
+    """Gaussian tokens with the moments of a real head's keys and values, at its first query; and their covariance.
+
+    The arrays are written into the folder's own folder of data.
+    """
     arrays = np.load(HEADS / "layer0-head6.npz")
     tokens = np.hstack([arrays["keys"], arrays["values"]]).astype(np.float64)
     size, outputs = arrays["keys"].shape[1], arrays["values"].shape[1]
@@ -128,19 +131,25 @@ def write_head(folder: Path) -> None:
     }
     np.savez(data / "layer0-head6-moments.npz", **stored)
     reference = references(data / "layer0-head6-moments.npz", stored)
-    widest = np.linalg.eigh(covariance[size:, size:])[1][:, -1]
+    given = {
+        "law": {"kind": "gaussian", "mean": reference["mean"], "covariance": reference["covariance"]},
+        "K": reference["K"],
+        "V": reference["V"],
+        "query": reference["query"],
+        "scale": "1/sqrt(32)",
+        "length": "512",
+    }
+    return given, covariance[size:, size:]
+
+
+def write_head(folder: Path) -> None:
+    given, covariance = head_given(folder)
+    widest = np.linalg.eigh(covariance)[1][:, -1]
     direction = [f"{entry:.2f}" for entry in widest * np.sign(widest[np.argmax(np.abs(widest))])]
     certattn.generate(
         "output-tail",
         folder / "layer0-head6.yaml",
-        given={
-            "law": {"kind": "gaussian", "mean": reference["mean"], "covariance": reference["covariance"]},
-            "K": reference["K"],
-            "V": reference["V"],
-            "query": reference["query"],
-            "scale": "1/sqrt(32)",
-            "length": "512",
-        },
+        given=given,
         directions=[direction, [entry.removeprefix("-") if "-" in entry else f"-{entry}" for entry in direction]],
         probability="0.01",
         note="Gaussian tokens with the moments of layer 0 head 6 of all-MiniLM-L6-v2, at a query of its own",

@@ -122,6 +122,9 @@ _FAMILIES = (
     ("empirical", "affine", "law"),
     ("gaussian", "rademacher", "box", "atoms", "mixture"),
     ("infinite-prompt-operator", "output-deviation", "binary64-exponential", "output-tail", "softmax-mean"),
+    ("gradient-mean-square", "gradient-tail", "output-tail"),
+    ("exact", "logistic", "general", "integral", "closed"),
+    ("output-mean-square", "output-tail"),
     ("cantelli", "moment", "chernoff", "truncated", "exact"),
     ("values", "keys", "values-keys"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
@@ -145,6 +148,10 @@ _SIBLINGS = (
     ("tilt", "query", "U"),
     ("lambda", "cap", "order"),
     ("frame", "levels", "bounds"),
+    ("tokens", "outputs", "entries"),
+    ("gradient", "mean_square"),
+    ("mean_square", "collision", "mean"),
+    ("t", "lambda", "theta"),
 )
 _TINY = Fraction(1, 10**20)
 

@@ -8,12 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.provers import binary64_exponential, infinite_prompt_operator, output_deviation, output_tail, softmax_mean
+from certattn.provers import (
+    binary64_exponential,
+    gradient_mean_square,
+    gradient_tail,
+    infinite_prompt_operator,
+    output_deviation,
+    output_mean_square,
+    output_tail,
+    softmax_mean,
+)
 
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "binary64-exponential": binary64_exponential.generate,
+    "gradient-mean-square": gradient_mean_square.generate,
+    "gradient-tail": gradient_tail.generate,
     "infinite-prompt-operator": infinite_prompt_operator.generate,
     "output-deviation": output_deviation.generate,
+    "output-mean-square": output_mean_square.generate,
     "output-tail": output_tail.generate,
     "softmax-mean": softmax_mean.generate,
 }

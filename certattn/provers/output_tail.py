@@ -93,7 +93,7 @@ def generate(
     section = exact(given, "given")
     if not isinstance(section, dict):
         raise UsageError("given is no mapping; expected law, tilt, V as certificates write them")
-    wanted = _wanted(section, exceeds, probability, length)
+    wanted = wanted_numbers(section, exceeds, probability, length)
     line = exact_text(note, "note")
     with not_yet_written(out):
         prompt = CLAIM.read_given(loads(to_text(_certificate(_with_length(section, wanted.length or 1), {})), out))
@@ -105,7 +105,7 @@ def generate(
 # -- what is wanted
 
 
-def _wanted(section: dict[str, Plain], exceeds: Any, probability: Any, length: Any) -> Wanted:
+def wanted_numbers(section: dict[str, Plain], exceeds: Any, probability: Any, length: Any) -> Wanted:
     """The three numbers, checked. Raises UsageError."""
     if length is not None and "length" in section:
         raise UsageError("the length is given twice: in the law's file and as an option")

@@ -102,6 +102,18 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.binary64.exponential_value")
 
     @cached_property
+    def law_moments(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.law_moments")
+
+    @cached_property
+    def mean_square(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.mean_square")
+
+    @cached_property
+    def softmax_powers(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.softmax_powers")
+
+    @cached_property
     def softmax_moments(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.softmax_moments")
 
@@ -122,12 +134,28 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.mean_value")
 
     @cached_property
+    def covariance_error(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.covariance_error")
+
+    @cached_property
+    def gradient_bounds(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.gradient_bounds")
+
+    @cached_property
     def power_series(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.power_series")
 
     @cached_property
     def mgf_series(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.mgf_series")
+
+    @cached_property
+    def pair_series(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.pair_series")
+
+    @cached_property
+    def weighted_products(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.weighted_products")
 
     @cached_property
     def weighted_sums(self) -> Any:
