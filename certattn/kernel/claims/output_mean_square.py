@@ -252,7 +252,7 @@ def _latex(quantity: str, stated: Range) -> str:
 
 
 def _number(value: fmpq) -> str:
-    return rf"	ext{{{describe(value)}}}"
+    return rf"\text{{{describe(value)}}}"
 
 
 def _read_range(values: Values) -> Range:
