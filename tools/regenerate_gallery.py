@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gallery_output_mean_square
 import numpy as np
 
 import certattn
@@ -254,6 +255,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "binary64-exponential": write_exponentials,
     "infinite-prompt-operator": write_operators,
     "output-deviation": write_deviations,
+    "output-mean-square": gallery_output_mean_square.write,
     "softmax-mean": write_means,
 }
 
