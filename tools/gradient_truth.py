@@ -383,7 +383,7 @@ def _entry(rule: Any, prompt: Prompt, u: list[Fraction], v: list[Fraction], sign
     _record(rule, "a rule", {"rule"} | needed[name])
     _require(level > 0 or name == "exact", "a level of 0")
     order = tails._count(rule["order"]) if "order" in rule else 2
-    _require(order % 2 == 0 and 2 <= order <= 100, "an even order")
+    _require(order % 2 == 0 and 2 <= order <= 24, "an even order")
     slope = _number(rule["lambda"]) if "lambda" in rule else Fraction(1)
     _require(slope > 0, "lambda must be positive")
     parts = tails._parts(prompt.law)
@@ -429,6 +429,7 @@ def _by_moments(p: Array, D: Array, eps: float, slope: float, order: int, larges
     y = slope * largest
     if y > 200:
         return math.inf
+    y = max(y, 1e-300)
     remainder = sum(math.exp(j * math.log(y) - math.lgamma(j + order + 1)) for j in range(200))
     head = sum(slope**j * float(p @ D**j) / math.factorial(j) for j in range(order))
     return _power(math.exp(-slope * eps) * (head + slope**order * float(p @ D**order) * remainder), length)

@@ -20,6 +20,7 @@ from typing import Any
 
 import gallery_gradient_mean_square
 import gallery_gradient_tail
+import gallery_output_mean_square
 import gallery_output_tail
 import numpy as np
 
@@ -259,6 +260,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "gradient-tail": gallery_gradient_tail.write,
     "infinite-prompt-operator": write_operators,
     "output-deviation": write_deviations,
+    "output-mean-square": gallery_output_mean_square.write,
     "output-tail": gallery_output_tail.write,
     "softmax-mean": write_means,
 }

@@ -61,7 +61,9 @@ def generate(
     given : the section as certificates write it, with or without `length`: `law`, `query` with `U`, or with `K`
         and `Q`, `scale`, `V`; for the gradient in V also `tilt`; with exact numbers.
     gradient : "U" (Hilbert-Schmidt norm) or "V" (operator norm).
-    exceeds, probability, length : two of the three numbers or all; the length may stand in `given`.
+    exceeds : the height eps that the norm exceeds rarely.
+    probability : how rarely, above 0 and below 1.
+    length : the number of tokens, unless it stands in `given`.
     note : a line about the certificate for its readers, kept under `provenance`.
 
     Raises UsageError, MalformedError, and NotProvedError where no rule proves what is asked for.

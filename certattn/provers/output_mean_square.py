@@ -72,7 +72,7 @@ def generate(
     with not_yet_written(out):
         prompt = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
     stated = {"t": t, "lambda": rate, "theta": theta}
-    hints = {name: _number(exact_text(value, name), name) for name, value in stated.items() if value is not None}
+    hints = {name: _parameter(exact_text(value, name), name) for name, value in stated.items() if value is not None}
     with working_precision(_bits(digits)):
         chosen = _method(prompt, method, hints, digits)
         asserts = _asserts(bounds_of(prompt, chosen, QUANTITIES, _bits(digits)), digits)
@@ -96,11 +96,17 @@ def _bits(digits: int) -> int:
     return min(bits, DEFAULT_LIMITS.max_bits)
 
 
-def _number(text: str, what: str) -> fmpq:
+def _parameter(text: str, name: str) -> fmpq:
+    """A parameter of a witness, in its range."""
     try:
-        return parse_rational(text.strip(), DEFAULT_LIMITS)
+        value = parse_rational(text.strip(), DEFAULT_LIMITS)
     except NumberError as error:
-        raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}") from None
+        raise UsageError(f"{name}: {error}, expected {RATIONAL_FORMS}") from None
+    fits = {"t": 0 < value < 1, "lambda": value > 0, "theta": 0 < value <= 1}
+    if fits[name]:
+        return value
+    ranges = {"t": "0 < t < 1", "lambda": "lambda > 0", "theta": "0 < theta <= 1"}
+    raise UsageError(f"{name} is {describe(value)}, expected {ranges[name]}")
 
 
 # -- methods and their parameters

@@ -14,7 +14,7 @@ from certattn.cli.derive import derive
 from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check
 
-NAMES = ("binary64-exponential", "infinite-prompt-operator", "output-deviation", "softmax-mean")
+NAMES = ("binary64-exponential", "infinite-prompt-operator", "output-deviation", "output-mean-square", "softmax-mean")
 
 
 def _run(*arguments: str) -> tuple[int, str]:

@@ -37,7 +37,9 @@ from certattn.kernel.arithmetic.weighted_sums import (
 )
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.claims.tail_rules import LAMBDA, OPTIONAL_ORDER, ORDER, Rule, even_order, is_constant
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.fields import Field, Values
+
+MOST_PRODUCT_ORDER = 24
 
 
 @dataclass
@@ -104,7 +106,7 @@ def _cantelli(values: Values, tail: ProductTail) -> Rule:
 
 
 def _moment(values: Values, tail: ProductTail) -> Rule:
-    order = even_order(values, ORDER)
+    order = _order(values, ORDER)
 
     def bound(bits: int) -> arb:
         summand = tail.summand(bits)
@@ -112,6 +114,14 @@ def _moment(values: Values, tail: ProductTail) -> Rule:
         return found
 
     return Rule("moment", bound)
+
+
+def _order(values: Values, field: Field[int]) -> int:
+    """An even order; joint moments cost its fourth power."""
+    order = even_order(values, field)
+    if order > MOST_PRODUCT_ORDER:
+        raise values.node(field).malformed(f"an order of at most {MOST_PRODUCT_ORDER} for an entry", str(order))
+    return order
 
 
 def _chernoff(values: Values, tail: ProductTail) -> Rule:
@@ -131,7 +141,7 @@ def _chernoff(values: Values, tail: ProductTail) -> Rule:
         return Rule("chernoff", summed)
     if OPTIONAL_ORDER not in values:
         raise values.at.malformed("an order, for this law", "no order")
-    order = even_order(values, OPTIONAL_ORDER)
+    order = _order(values, OPTIONAL_ORDER)
 
     def bound(bits: int) -> arb:
         summand = tail.summand(bits)

@@ -269,8 +269,7 @@ class Variant(Kind[tuple[str, Values]]):
 class ByKey(Kind[tuple[str, Values]]):
     """A mapping that takes one of several forms, told apart by a key that only that form has.
 
-    The last form is the one that is read when no distinguishing key is there. A form may again be one
-    of several.
+    The last form is read when no distinguishing key is there. A form may again be one of several.
     """
 
     forms: Mapping[str, Record | ByKey]

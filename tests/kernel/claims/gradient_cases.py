@@ -306,6 +306,8 @@ witness:
             "a law of bounded support",
         ),
         "an odd order": ("order: 8", "order: 7", MALFORMED, "an even order"),
+        "order 26": ("order: 8", "order: 26", MALFORMED, "an order of at most 24"),
+        "order 102": ("order: 8", "order: 102", MALFORMED, "an even order from 2 to 100"),
         "the rule exact": ("{rule: moment, order: 8}", "{rule: exact}", MALFORMED, "tokens are constant"),
         "values without a frame of outputs": ("  length:", "  V: [[1, 1]]\n  length:", MALFORMED, "as V is not"),
         "no entries": ("  entries:", "  outputs:", MALFORMED, "no 'frame'"),

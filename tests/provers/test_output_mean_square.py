@@ -1,0 +1,107 @@
+"""The prover of `output-mean-square`: what it writes verifies, is sharp, and is refused where nothing is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flint import fmpq
+
+import certattn
+from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
+
+GAUSSIAN: dict[str, Any] = {"kind": "gaussian", "mean": [0, 1], "covariance": [[1, "1/2"], ["1/2", 1]]}
+ONE: dict[str, Any] = {"law": GAUSSIAN, "tilt": [1, "1/2"], "V": [[1, 0], [1, 1]], "length": 1000}
+SIGNS: dict[str, Any] = {"law": {"kind": "rademacher", "sizes": [1, 2]}, "query": ["1/2", "1/4"], "length": 400}
+BOX: dict[str, Any] = {"law": {"kind": "box", "sizes": [1, 2]}, "tilt": [1, 0], "length": 400}
+QUERIES: dict[str, Any] = {
+    "law": GAUSSIAN,
+    "U": [["1/2", 0], [0, "1/4"]],
+    "queries": {"mean": [0, 0], "covariance": [[1, 0], [0, 1]]},
+    "length": 1000,
+}
+
+
+def made(folder: Path, given: dict[str, Any], **options: Any) -> dict[str, Any]:
+    out = folder / "made.yaml"
+    certificate = certattn.generate("output-mean-square", out, given=given, **options)
+    assert certattn.check(out).verdict.value == "verified", certattn.check(out).reason
+    plain: Any = certificate.plain
+    return dict(plain)
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "method"),
+    [
+        (ONE, {}, "exact"),
+        (ONE, {"digits": 30}, "exact"),
+        (ONE, {"method": "logistic"}, "logistic"),
+        (ONE, {"method": "general"}, "general"),
+        (SIGNS, {}, "general"),
+        (BOX, {"t": "1/4"}, "general"),
+        (BOX, {"t": "1/4", "rate": "1/4"}, "general"),
+        (QUERIES, {}, "integral"),
+        (QUERIES, {"method": "closed"}, "closed"),
+        (QUERIES, {"method": "closed", "theta": "1/2"}, "closed"),
+        ({**ONE, "length": 1}, {}, "exact"),
+        ({**ONE, "length": 2}, {}, "exact"),
+        ({**ONE, "tilt": [0, 0]}, {}, "exact"),
+        ({**QUERIES, "length": 1}, {}, "integral"),
+        ({**QUERIES, "length": 2}, {}, "integral"),
+        ({**ONE, "tilt": [30, 0]}, {}, "logistic"),
+        ({**QUERIES, "scale": 1000}, {}, "closed"),
+    ],
+)
+def test_what_is_made_verifies(tmp_path: Path, given: dict[str, Any], options: dict[str, Any], method: str) -> None:
+    plain = made(tmp_path, given, **options)
+    assert plain["witness"]["method"] == method
+
+
+def test_both_sides_of_what_is_exact(tmp_path: Path) -> None:
+    stated = made(tmp_path, ONE, digits=12)["asserts"]
+    assert set(stated) == {"mean_square", "collision", "mean"}
+    for name in ("mean_square", "collision"):
+        low, high = (fmpq(*_fraction(stated[name][side])) for side in ("at_least", "at_most"))
+        assert 0 < high - low < high * fmpq(1, 10**10)
+
+
+def _fraction(text: str) -> tuple[int, int]:
+    from fractions import Fraction
+
+    value = Fraction(text)
+    return value.numerator, value.denominator
+
+
+def test_parameters_that_are_found_beat_others(tmp_path: Path) -> None:
+    def bound(**options: Any) -> float:
+        return float(made(tmp_path, SIGNS, **options)["asserts"]["mean_square"]["at_most"])
+
+    best = bound()
+    assert all(best <= bound(t=t) * 1.001 for t in ("1/10", "1/4", "1/3", "1/2", "3/4"))
+    assert all(best <= bound(rate=rate) * 1.001 for rate in ("1/20", "1/2", "1"))
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "error", "words"),
+    [
+        (ONE, {"method": "integral"}, UsageError, "expected exact or logistic or general"),
+        (SIGNS, {"method": "exact"}, UsageError, "expected general"),
+        (QUERIES, {"method": "exact"}, UsageError, "expected integral or closed"),
+        (ONE, {"t": "1/2"}, UsageError, "no parameters, found t"),
+        (SIGNS, {"t": "2"}, UsageError, "t is 2, expected 0 < t < 1"),
+        (SIGNS, {"rate": "0"}, UsageError, "expected lambda > 0"),
+        (SIGNS, {"t": "half"}, UsageError, "t: "),
+        (SIGNS, {"t": 0.5}, UsageError, "float"),
+        (QUERIES, {"method": "closed", "theta": "2"}, UsageError, "theta is 2"),
+        ({**QUERIES, "scale": 100}, {"method": "closed", "theta": "1"}, NotProvedError, "finds no bound"),
+        ({**ONE, "length": 0}, {}, MalformedError, "length"),
+        ({**SIGNS, "queries": QUERIES["queries"]}, {}, MalformedError, "query"),
+    ],
+)
+def test_what_is_refused(
+    tmp_path: Path, given: dict[str, Any], options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        certattn.generate("output-mean-square", tmp_path / "made.yaml", given=given, **options)
+    assert list(tmp_path.iterdir()) == []
