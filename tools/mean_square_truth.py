@@ -350,7 +350,7 @@ def _closed(mean: Array, S: Array, spread: float, B: Array, N: Array, length: in
     # z = mean + R turn y: independent coordinates, completed squares.
     linear = 2 * theta * (turn.T @ R.T @ N @ mean)
     exponent = theta * mean @ N @ mean + (linear**2 / left).sum() / 2
-    weight = np.exp(min(exponent, 700.0)) / np.sqrt(np.prod(left))
+    weight = np.exp(min(exponent, 300.0)) / np.sqrt(np.prod(left))
     middle = mean + R @ turn @ (linear / left)
     cover = R @ turn @ np.diag(1 / left) @ turn.T @ R.T
     size = spread + np.trace(B @ cover) + middle @ B @ middle
