@@ -228,7 +228,7 @@ def _at_a_query(
     shift = float(moved @ moved)
     s = np.sqrt(max(variance, 0.0))
     if s > _WIDEST or length > _LONGEST:
-        return {}
+        return _wide(moved, spread, shift, length) if method == "exact" else {}
     q, first, square = moments(s, length)
     along = shift / variance if s > 1e-7 else 0.0
     value = along * square + (spread - along) * q
@@ -253,6 +253,19 @@ def _at_a_query(
     if s <= 1e-7:
         found["mean"] = (-moved / length, 1e-11 * (1 + abs(moved).max()), known)
     return found
+
+
+def _wide(moved: Array, spread: float, shift: float, length: int) -> dict[str, Any]:
+    """Where quadrature in doubles is no help: 1/L <= q <= 1 and 0 <= kappa <= q/4 are left."""
+    open_ends, everything = (0.0, 0.0), float("inf")
+    low = max(spread - shift / 2, 0.0) / length
+    # The mean is -q V Gamma a for some such q: around the middle, half the range is the error.
+    middle, half = (1 + 1 / length) / 2, (1 - 1 / length) / 2
+    return {
+        "mean_square": Found((low * (1 - 1e-9), (spread + shift) * (1 + 1e-9)), open_ends, everything),
+        "collision": Found(((1 - 1e-9) / length, 1 + 1e-9), open_ends, everything),
+        "mean": (-middle * moved, half * abs(moved).max() * (1 + 1e-9), True),
+    }
 
 
 def _found(value: float, error: float, shown: Ends) -> Found:
@@ -350,7 +363,7 @@ def _closed(mean: Array, S: Array, spread: float, B: Array, N: Array, length: in
     # z = mean + R turn y: independent coordinates, completed squares.
     linear = 2 * theta * (turn.T @ R.T @ N @ mean)
     exponent = theta * mean @ N @ mean + (linear**2 / left).sum() / 2
-    weight = np.exp(min(exponent, 700.0)) / np.sqrt(np.prod(left))
+    weight = np.exp(min(exponent, 300.0)) / np.sqrt(np.prod(left))
     middle = mean + R @ turn @ (linear / left)
     cover = R @ turn @ np.diag(1 / left) @ turn.T @ R.T
     size = spread + np.trace(B @ cover) + middle @ B @ middle

@@ -316,6 +316,52 @@ def test_bad_laws_are_blamed_on_their_file(
     assert (folder / "law.yaml").read_text() == law
 
 
+# -- output-mean-square
+
+PROMPT = "law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}\nlength: 100\n"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options"),
+    [
+        (PROMPT + "tilt: [1, 0]\n", []),
+        (PROMPT + "tilt: [1, 0]\n", ["--method", "logistic", "--digits", "4"]),
+        (PROMPT + "query: [1, 0]\n", ["--method", "general", "--t", "1/2", "--rate", "1/4"]),
+        ("law: {kind: box, sizes: [1, 2]}\nlength: 500\nquery: [1/2, 0]\nscale: 1/sqrt(2)\n", ["--note", "n"]),
+        (PROMPT + "scale: 1/4\nqueries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n", []),
+        (
+            PROMPT + "scale: 1/4\nqueries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n",
+            ["--method", "closed", "--theta", "1/2"],
+        ),
+    ],
+)
+def test_mean_squares_verify(certattn_run: Run, folder: Path, prompt: str, options: list[str]) -> None:
+    (folder / "prompt.yaml").write_text(prompt)
+    done = certattn_run("generate", "output-mean-square", "prompt.yaml", "-o", "cert.yaml", *options)
+    assert done.status == 0, done.err
+    assert certattn_run("check", "cert.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options", "words"),
+    [
+        (PROMPT + "tilt: [1]\n", [], "prompt.yaml: tilt\n"),
+        (PROMPT, [], "prompt.yaml\n  found:    no 'query'"),
+        (PROMPT.replace("100", "0") + "tilt: [1, 0]\n", [], "prompt.yaml: length\n"),
+        (PROMPT + "tilt: [1, 0]\n", ["--method", "closed"], "expected exact or logistic or general"),
+        (PROMPT + "tilt: [1, 0]\n", ["--method", "guess"], "guess"),
+        (PROMPT + "tilt: [1, 0]\n", ["--method", "general", "--t", "1"], "expected 0 < t < 1"),
+        (PROMPT + "tilt: [1, 0]\n", ["--digits", "0"], "digits"),
+    ],
+)
+def test_bad_prompts_are_refused(certattn_run: Run, folder: Path, prompt: str, options: list[str], words: str) -> None:
+    (folder / "prompt.yaml").write_text(prompt)
+    done = certattn_run("generate", "output-mean-square", "prompt.yaml", "-o", "cert.yaml", *options)
+    assert (done.status, done.out) == (2, "")
+    assert words in done.err
+    assert files(folder) == ["prompt.yaml"]
+
+
 @pytest.mark.parametrize(
     "options", [[], ["--tail"], ["--at-most", "2.3e-16"], ["--note", "for you"]], ids=lambda options: " ".join(options)
 )

@@ -267,10 +267,7 @@ class Variant(Kind[tuple[str, Values]]):
 
 @dataclass(frozen=True)
 class ByKey(Kind[tuple[str, Values]]):
-    """A mapping that takes one of several forms, told apart by a key that only that form has.
-
-    The last form is read when no distinguishing key is there. A form may again be one of several.
-    """
+    """One of several forms (which may have forms again), told apart by a key that only it has; else the last."""
 
     forms: Mapping[str, Record | ByKey]
 
