@@ -14,7 +14,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.claims import binary64_exponential, infinite_prompt_operator, output_deviation, softmax_mean
+from certattn.kernel.claims import (
+    binary64_exponential,
+    infinite_prompt_operator,
+    output_deviation,
+    proposition_3_1,
+    proposition_3_4,
+    softmax_mean,
+)
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
 from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
@@ -26,6 +33,8 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
+    "proposition-3-1": proposition_3_1.CLAIM,
+    "proposition-3-4": proposition_3_4.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
 }
 
