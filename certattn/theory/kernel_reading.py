@@ -122,6 +122,10 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.mean_value")
 
     @cached_property
+    def covariance_error(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.covariance_error")
+
+    @cached_property
     def attention_inputs(self) -> Any:
         return self._module(f"{_ROOT}.claims.attention_inputs")
 

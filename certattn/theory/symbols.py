@@ -38,8 +38,17 @@ class SymbolicFunctions:
     def absolute(self, x: Expr) -> Expr:
         return sympy.Abs(x)
 
+    def maximum(self, x: Expr, y: Expr) -> Expr:
+        return sympy.Max(x, y)
+
     def hypergeometric_0f1(self, b: Expr, z: Expr) -> Expr:
         return sympy.hyper((), (b,), z)
+
+    def hypergeometric_1f1(self, a: Expr, b: Expr, z: Expr) -> Expr:
+        return sympy.hyper((a,), (b,), z)
+
+    def hypergeometric_1f2(self, a: Expr, b: Expr, c: Expr, z: Expr) -> Expr:
+        return sympy.hyper((a,), (b, c), z)
 
     def is_large(self, size: Expr) -> bool:
         if self._large is None:

@@ -7,6 +7,7 @@ its terms only. Where a function has two closed forms, each is the stable one on
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 from flint import arb, fmpq
@@ -24,8 +25,15 @@ class Functions(Protocol):
     def tanh(self, x: Number) -> Number: ...
     def coth(self, x: Number) -> Number: ...
     def absolute(self, x: Number) -> Number: ...
+    def maximum(self, x: Number, y: Number) -> Number: ...
     def hypergeometric_0f1(self, b: Number, z: Number) -> Number:
         """0F1(; b; z) = sum_k z^k / ((b)_k k!)."""
+
+    def hypergeometric_1f1(self, a: Number, b: Number, z: Number) -> Number:
+        """1F1(a; b; z) = sum_k (a)_k z^k / ((b)_k k!)."""
+
+    def hypergeometric_1f2(self, a: Number, b: Number, c: Number, z: Number) -> Number:
+        """1F2(a; b, c; z) = sum_k (a)_k z^k / ((b)_k (c)_k k!)."""
 
     def is_large(self, size: Number) -> bool:
         """Whether size >= 1 is proved: it picks a formula. Both hold for any size but 0, the small one there too."""
@@ -65,6 +73,14 @@ def exp_tail(t: Number, fn: Functions) -> Number:
     return fn.ratio(1, 2) + t * (fn.ratio(1, 6) + t * (fn.ratio(1, 24) + t * (power + 5) / 720))
 
 
+def exp_remainder(order: int, y: Number, fn: Functions) -> Number:
+    """phi_p(y) = (e^y - sum_{j<p} y^j/j!) / y^p = 1F1(1; p+1; y) / p!, which is 1/p! at 0.
+
+    As the average of e^{s y} over s in [0, 1] with the weight (1-s)^{p-1}/(p-1)!, it increases with y.
+    """
+    return fn.hypergeometric_1f1(fn.ratio(1, 1), fn.ratio(order + 1, 1), y) / math.factorial(order)
+
+
 class BallFunctions:
     """The reading over Arb balls."""
 
@@ -86,8 +102,17 @@ class BallFunctions:
     def absolute(self, x: arb) -> arb:
         return abs(x)
 
+    def maximum(self, x: arb, y: arb) -> arb:
+        return x.max(y)
+
     def hypergeometric_0f1(self, b: fmpq, z: arb) -> arb:
         return z.hypgeom_0f1(b)
+
+    def hypergeometric_1f1(self, a: fmpq, b: fmpq, z: arb) -> arb:
+        return z.hypgeom_1f1(a, b)
+
+    def hypergeometric_1f2(self, a: fmpq, b: fmpq, c: fmpq, z: arb) -> arb:
+        return z.hypgeom([a], [b, c])
 
     def is_large(self, size: arb) -> bool:
         return size >= 1

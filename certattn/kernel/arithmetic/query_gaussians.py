@@ -19,12 +19,43 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 
-# A function of the query: the sum of coefficient * product of the forms z'Az.
-QueryPolynomial = Sequence[tuple[fmpq, Sequence[ExactMatrix]]]
+
+@dataclass(frozen=True)
+class QueryPolynomial:
+    """A function of the query z that is >= 0: the sum of coefficient * product of the forms z'Az.
+
+    Coefficients are >= 0 and the symmetric matrices A positive semidefinite. Such functions are added
+    and multiplied like numbers, so that formulas that are generic in their number type can be read
+    with them.
+    """
+
+    terms: tuple[tuple[fmpq, tuple[ExactMatrix, ...]], ...]
+
+    def __add__(self, other: QueryPolynomial) -> QueryPolynomial:
+        return QueryPolynomial(self.terms + other.terms)
+
+    def __mul__(self, other: QueryPolynomial | fmpq | int) -> QueryPolynomial:
+        factor = other if isinstance(other, QueryPolynomial) else constant(fmpq(other))
+        return QueryPolynomial(tuple((a * b, (*f, *g)) for a, f in self.terms for b, g in factor.terms))
+
+    __rmul__ = __mul__
+
+    def __abs__(self) -> QueryPolynomial:
+        return self
+
+
+def constant(value: fmpq) -> QueryPolynomial:
+    """A number >= 0 as a function of the query."""
+    return QueryPolynomial(((value, ()),))
+
+
+def quadratic(matrix: ExactMatrix, factor: fmpq | int = 1) -> QueryPolynomial:
+    """factor * z'Az for a positive semidefinite A and a factor >= 0."""
+    return QueryPolynomial(((fmpq(factor), (matrix,)),))
 
 
 @dataclass(frozen=True)
@@ -36,7 +67,7 @@ class WeightedQueries:
 
     def mean(self, polynomial: QueryPolynomial) -> fmpq:
         """E f(y)."""
-        return sum((c * product_mean(forms, self.covariance) for c, forms in polynomial), fmpq(0))
+        return sum((c * product_mean(forms, self.covariance) for c, forms in polynomial.terms), fmpq(0))
 
 
 def weighted_queries(S: ExactMatrix, W: ExactMatrix, rate: fmpq) -> WeightedQueries | None:
@@ -64,9 +95,8 @@ def determinant(matrix: ExactMatrix) -> fmpq:
 
 def inverse(matrix: ExactMatrix) -> ExactMatrix:
     """The inverse of an invertible matrix."""
-    adjugate, denominator = matrix.numerators.inv().numer_denom()
-    found = ExactMatrix(adjugate, denominator)
-    return found.scaled(fmpq(matrix.denominator))
+    found = fmpq_mat(matrix.numerators).inv() * matrix.denominator
+    return ExactMatrix.rational(found.tolist())
 
 
 def trace(matrix: ExactMatrix) -> fmpq:
@@ -95,4 +125,4 @@ def joint_cumulant(first: ExactMatrix, others: Sequence[ExactMatrix], covariance
         for part in order:
             product = product @ part
         total += trace(product)
-    return total * 2 ** len(parts)
+    return total * fmpq(2 ** len(parts))

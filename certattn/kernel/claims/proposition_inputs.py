@@ -148,9 +148,9 @@ def read_setting(values: Values) -> Setting:
 def left_side(setting: Setting, error: Error, length: int) -> fmpq:
     """The mean square of the error, exactly, where U = 0, or where L = 1 and the tokens are Gaussian.
 
-    With weights 1/L, tau_hat is the mean of the tokens and C_hat their covariance: E |V tau_hat|^2 = tr(V C V') / L, and
-    for Gaussian tokens E |V (C_hat - C)|_F^2 = |VC|_F^2 / L^2 + (L-1)/L^2 (|VC|_F^2 + tr(V C V') tr C). One token has
-    tau_hat = x and C_hat = 0, so E |V (tau_hat - tau)|^2 = tr(V C V') + s^2 E |V C U z|^2.
+    With weights 1/L, tau_hat is the mean of the tokens and C_hat their covariance: E |V tau_hat|^2 = tr(V C V') / L,
+    and for Gaussian tokens E |V (C_hat - C)|_F^2 = |VC|_F^2 / L^2 + (L-1)/L^2 (|VC|_F^2 + tr(V C V') tr C).
+    One token has tau_hat = x and C_hat = 0, so E |V (tau_hat - tau)|^2 = tr(V C V') + s^2 E |V C U z|^2.
     """
     V, C = setting.read_out(error), setting.covariance
     spread = trace(V @ C @ V.T)

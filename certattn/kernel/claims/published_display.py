@@ -52,7 +52,8 @@ class Published:
         if self.length == 1 or sigma is None or constants is None:
             return arb(0)
         c1, c2 = constants
-        return arb(c1) * display(arb(self.length), arb(c2 / (sigma * sigma)), arb(sigma), BALLS)
+        value: arb = arb(c1) * display(arb(self.length), arb(c2 / (sigma * sigma)), arb(sigma), BALLS)
+        return value
 
     def words(self, proposition: str) -> str:
         if self.setting.constants is not None:

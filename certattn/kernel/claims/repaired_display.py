@@ -25,8 +25,9 @@ from certattn.kernel.arithmetic.every_length import display, logistic_bound
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.laws import Box, Gaussian
-from certattn.kernel.arithmetic.query_gaussians import QueryPolynomial, trace, weighted_queries
+from certattn.kernel.arithmetic.query_gaussians import weighted_queries
 from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.error_polynomials import error_polynomial
 from certattn.kernel.claims.proposition_inputs import C1, C2, QUERY_LAW, SIGMA, Error, Setting
 from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.verdict import Obligation, Part, at_least, at_most, unproved
@@ -86,8 +87,8 @@ class Repaired(ABC):
         """The largest ratio of a bound to sigma^6 ln L / L^rho among these lengths."""
         rho, sigma = arb(self.rho), arb(self.sigma)
         ratios = [bound(arb(n)) / display(arb(n), rho, sigma, BALLS) for n in lengths]
-        worst, *others = ratios
-        for ratio in others:
+        worst: arb = ratios[0]
+        for ratio in ratios[1:]:
             worst = worst.max(ratio)
         return worst
 
@@ -136,19 +137,10 @@ class GaussianRepaired(Repaired):
         theta, determinant = arb(step.theta), arb(queries.determinant)
 
         def bound(length: arb) -> arb:
-            return logistic_bound(length, theta, determinant, mean, BALLS)
+            value: arb = logistic_bound(length, theta, determinant, mean, BALLS)
+            return value
 
         return self._at_most_c1(name, spoken, self._worst(bound, lengths or [step.start]), bits)
-
-
-def error_polynomial(setting: Setting, error: Error) -> QueryPolynomial:
-    """f with E |error|^2 <= q(z) f(z) for Gaussian tokens N(m, Gamma), q the collision probability of the weights.
-
-    E |V (tau_hat - tau)|^2 <= q (tr(V Gamma V') + s^2 |V Gamma U z|^2).
-    """
-    V, Gamma = setting.read_out(error), setting.covariance
-    slope = V @ Gamma @ setting.U
-    return [(trace(V @ Gamma @ V.T), []), (setting.squared_scale, [slope.T @ slope])]
 
 
 @dataclass(frozen=True)
@@ -166,7 +158,8 @@ class BoxRepaired(Repaired):
         bounds, t = self.bounds(), arb(self.t)
 
         def either(length: arb) -> arb:
-            return bounds.mean_square(length, t, BALLS).min(bounds.squared_diameter)
+            value: arb = bounds.mean_square(length, t, BALLS).min(bounds.squared_diameter)
+            return value
 
         found = []
         if self.start > 2:
@@ -217,8 +210,9 @@ def read_repaired(setting: Setting, error: Error, stated: Values, witness: Value
 
 def _read_steps(witness: Values) -> tuple[Step, ...]:
     _require(witness, (STEPS,), "Gaussian laws")
-    steps = tuple(Step(item[FROM], item[THETA]) for item in witness[STEPS])
-    for item, step in zip(witness[STEPS], steps, strict=True):
+    items = witness[STEPS]
+    steps = tuple(Step(item[FROM], item[THETA]) for item in items)
+    for item, step in zip(items, steps, strict=True):
         if (step.theta <= 1) is not True:
             raise item.node(THETA).malformed("theta between 0 and 1", describe(step.theta))
     starts = [step.start for step in steps]
@@ -239,7 +233,7 @@ def _read_box(witness: Values) -> tuple[fmpq, int]:
 
 
 def _require(witness: Values, wanted: tuple[Field[Any], ...], laws: str) -> None:
-    """Exactly these fields of the witness."""
+    """These fields of the witness, and no others."""
     names = [field.name for field in wanted]
     fields: tuple[Field[Any], ...] = (STEPS, T, START)
     for field in fields:

@@ -1,0 +1,231 @@
+"""Chernoff's bound for Gaussian tokens and their mixtures, with summands capped where they are unbounded.
+
+For any event A about one token (and the part of the mixture that it comes from),
+
+    P(sum Y_i > 0) <= 1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L :
+
+either some token is in A, or Markov's inequality holds for what is left. Here, for a part as in
+`gaussian_parts`, Y = w (mu - eps + c g + sigma h) and A is where w <v, x - tau> exceeds a cap B:
+
+    sigma > 0:   A = { h > (B/w - mu - c g)/sigma };
+    sigma = 0:   A = { g > b }, or empty. Any b is allowed; it is chosen where w (mu + c g) about reaches B.
+
+Both numbers are integrals over g against the normal density. Their tails, cut off, are enclosed by what
+bounds the integrand there. For slope * Y bounded by `height` on not A they are at most e^height Q(G).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import arb
+
+from certattn.kernel.arithmetic.gaussian_parts import Plane
+from certattn.kernel.arithmetic.quadrature import integral, tolerance_bits
+
+# A ball, or a complex ball: the integrands are the same functions of both.
+Ball = Any
+
+
+@dataclass(frozen=True)
+class Cap:
+    """What is asked of one part: eps, Chernoff's slope, the cap B (None for none), the precision."""
+
+    eps: arb
+    slope: arb
+    cap: arb | None
+    bits: int
+
+
+@dataclass(frozen=True)
+class Capped:
+    """P(A) and E[e^{slope Y}; not A] of one part, or of the whole law."""
+
+    outside: arb
+    inside: arb
+
+
+# Numbers of which nothing is known.
+_UNKNOWN = Capped(arb.nan(), arb.nan())
+
+
+def normal_tail(x: Ball) -> Ball:
+    """Q(x) = P(g > x) = erfc(x / sqrt 2) / 2."""
+    return (x * arb(2).rsqrt()).erfc() / 2
+
+
+def density(g: Ball) -> Ball:
+    """e^{-g^2/2} / sqrt(2 pi)."""
+    return (-g * g / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def capped(plane: Plane, asked: Cap) -> Capped:
+    """P(A) and E[e^{slope Y}; not A] for one part."""
+    if plane.tied:
+        return _atom(plane, asked) if plane.flat_score else _tied(plane, asked)
+    if asked.cap is None:
+        raise ValueError("a part with noise of its own needs a cap")
+    return _flat(plane, asked, asked.cap) if plane.flat_score else _noisy(plane, asked, asked.cap)
+
+
+def capped_bound(whole: Capped, length: int) -> arb:
+    """1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L."""
+    return 1 - (1 - whole.outside) ** length + whole.inside**length
+
+
+# -- no randomness, or none in the weights
+
+
+def _atom(plane: Plane, asked: Cap) -> Capped:
+    """s = sigma = 0: Y is one number. A is everything where it is proved to exceed the cap, else empty."""
+    weight = plane.alpha.exp()
+    if asked.cap is not None and weight * plane.mu > asked.cap:
+        return Capped(arb(1), arb(0))
+    return Capped(arb(0), (asked.slope * weight * (plane.mu - asked.eps)).exp())
+
+
+def _flat(plane: Plane, asked: Cap, cap: arb) -> Capped:
+    """s = 0 < sigma: Gaussian output of one weight, in closed form."""
+    level = exceeding_noise(plane, cap, arb(0))
+    return Capped(normal_tail(level), exponential_below(plane, asked, cap, arb(0)))
+
+
+# -- noise of its own
+
+
+def exceeding_noise(plane: Plane, cap: arb, g: Ball) -> Ball:
+    """h above which w <v, x - tau> > B: (B/w - mu - c g) / sigma."""
+    return (cap * (-plane.alpha - plane.s * g).exp() - plane.mu - plane.c * g) / plane.sigma
+
+
+def exponential_below(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Ball:
+    """E_h[e^{slope Y}; not A] at g, in the form that is the sharper one there.
+
+    Where k > 1 both factors of the first form are extreme, and a wide ball makes nothing of them.
+    """
+    k = _beyond(plane, asked, cap, g)
+    return below_scaled(plane, asked, cap, g, k) if k.real > 1 else below_directly(plane, asked, g, k)
+
+
+def _beyond(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Ball:
+    """k = slope w sigma - h, h the end of A."""
+    return asked.slope * (plane.alpha + plane.s * g).exp() * plane.sigma - exceeding_noise(plane, cap, g)
+
+
+def below_directly(plane: Plane, asked: Cap, g: Ball, k: Ball) -> Ball:
+    """e^{slope w (mu + c g - eps) + (slope w sigma)^2 / 2} Q(k)."""
+    steep = asked.slope * (plane.alpha + plane.s * g).exp()
+    spread = steep * plane.sigma
+    return (steep * (plane.mu + plane.c * g - asked.eps) + spread * spread / 2).exp() * normal_tail(k)
+
+
+def below_scaled(plane: Plane, asked: Cap, cap: arb, g: Ball, k: Ball) -> Ball:
+    """e^{slope (B - w eps) - h^2/2} erfcx(k / sqrt 2) / 2, for Re k > 0.
+
+    erfcx(z) = e^{z^2} erfc(z) = U(1/2, 1/2, z^2) / sqrt(pi) holds in the right half-plane only.
+    """
+    weight = (plane.alpha + plane.s * g).exp()
+    end = exceeding_noise(plane, cap, g)
+    scaled = (k * k / 2).hypgeom_u(arb(1) / 2, arb(1) / 2) / arb.pi().sqrt()
+    return (asked.slope * (cap - weight * asked.eps) - end * end / 2).exp() * scaled / 2
+
+
+def _noisy(plane: Plane, asked: Cap, cap: arb) -> Capped:
+    """s > 0, sigma > 0: slope Y <= slope (B - w eps) <= slope B on not A."""
+    height = asked.slope * cap
+    far = _far(height, asked.bits)
+    if far is None:
+        return _UNKNOWN
+    right = _right_end(plane, asked, cap, far)
+    outside = integral(lambda g: normal_tail(exceeding_noise(plane, cap, g)) * density(g), -far, far, asked.bits)
+    inside = integral(lambda g: exponential_below(plane, asked, cap, g) * density(g), -far, right, asked.bits)
+    rest = height.exp() * normal_tail(far) + _exponent_at(plane, asked, cap, right).exp() * normal_tail(right)
+    return Capped(outside + _up_to(2 * normal_tail(far)), inside + _up_to(rest))
+
+
+def _exponent_at(plane: Plane, asked: Cap, cap: arb, g: arb) -> arb:
+    """slope (B - w eps), which bounds slope Y on not A and decreases with g."""
+    return asked.slope * (cap - (plane.alpha + plane.s * g).exp() * asked.eps)
+
+
+def _right_end(plane: Plane, asked: Cap, cap: arb, last: arb) -> arb:
+    """A point from which on the integrand is negligible: heavy tokens that are not in A pull Y far down."""
+    needed = -tolerance_bits(asked.bits) * arb(2).log()
+    g = arb(0)
+    while g < last and (_exponent_at(plane, asked, cap, g) - g * g / 2 < needed) is not True:
+        g += arb(1) / 4
+    return g
+
+
+# -- no noise of its own
+
+
+def _tied(plane: Plane, asked: Cap) -> Capped:
+    """s > 0 = sigma: w <v, x - tau> = f(g) = e^{alpha + s g} (mu + c g), cut at g = b or nowhere."""
+    end = None if asked.cap is None else cut(plane, asked.cap)
+    top = _supremum(plane) if end is None else tied_output(plane, end).max(arb(0))
+    height = asked.slope * top
+    far = _far(height, asked.bits)
+    if far is None:
+        return _UNKNOWN
+    last = far if end is None else end.min(far).max(-far)
+    inside = integral(lambda g: tied_exponent(plane, asked, g).exp() * density(g), -far, last, asked.bits)
+    outside = arb(0) if end is None else normal_tail(end)
+    return Capped(outside, inside + _up_to(2 * height.exp() * normal_tail(far)))
+
+
+def tied_output(plane: Plane, g: Ball) -> Ball:
+    """f(g) = w <v, x - tau>."""
+    return (plane.alpha + plane.s * g).exp() * (plane.mu + plane.c * g)
+
+
+def tied_exponent(plane: Plane, asked: Cap, g: Ball) -> Ball:
+    """slope Y at g."""
+    return asked.slope * (plane.alpha + plane.s * g).exp() * (plane.mu + plane.c * g - asked.eps)
+
+
+def cut(plane: Plane, cap: arb) -> arb | None:
+    """An exact b, about where f first reaches the cap, such that f <= max(0, f(b)) on all g <= b. None for no cut.
+
+    For c > 0, f increases where it is positive. For c < 0, it increases up to its peak, which b must not exceed.
+    With r = s/c and y = mu + c g, f = B says r y e^{r y} = r B e^{r mu - alpha}: Lambert's function.
+    """
+    if plane.slope_sign == 0:
+        upper = plane.mu.upper()
+        return ((cap / upper).log() - plane.alpha).mid() / plane.s.mid() if upper > 0 else None
+    ratio = plane.s / plane.c
+    z = ratio * cap * (ratio * plane.mu - plane.alpha).exp()
+    if plane.slope_sign > 0:
+        return ((z.lambertw() / ratio - plane.mu) / plane.c).mid()
+    if not z * arb.const_e() > -1:
+        return None
+    end = ((z.lambertw(-1) / ratio - plane.mu) / plane.c).mid()
+    return end if end <= peak(plane) else None
+
+
+def peak(plane: Plane) -> arb:
+    """Where f is largest for c < 0: g = -1/s - mu/c."""
+    return -1 / plane.s - plane.mu / plane.c
+
+
+def _supremum(plane: Plane) -> arb:
+    """sup f where nothing is cut: its peak for c < 0, and 0 for c = 0, where mu <= 0 was proved."""
+    return tied_output(plane, peak(plane)) if plane.slope_sign < 0 else arb(0)
+
+
+# -- tails
+
+# Beyond this many standard deviations e^height has swamped everything: the bound would be useless.
+_FARTHEST = 1 << 10
+
+
+def _far(height: arb, bits: int) -> arb | None:
+    """G with e^height Q(G) negligible: an integer, by Q(G) <= e^{-G^2/2}. None where it is out of reach."""
+    found = (2 * (height + tolerance_bits(bits) * arb(2).log())).nonnegative_part().sqrt().upper().ceil()
+    return found if found <= _FARTHEST else None
+
+
+def _up_to(bound: arb) -> arb:
+    """A ball of all numbers from 0 to `bound`."""
+    return arb(0).union(bound)

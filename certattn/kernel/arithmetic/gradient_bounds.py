@@ -1,0 +1,113 @@
+"""Bounds of the mean square of gradients' errors for tokens of any law, from moments under tilts.
+
+With w = exp(<a, x> - Lambda(a)), E w = 1, y = x - tau, C the tilted covariance, and over a prompt of L tokens
+
+    Z = sum w_i / L,   N = sum w_i y_i / L,   S = sum w_i (y_i y_i' - C) / L:
+    tau_L - tau = N / Z,      C_L - C = S / Z - N N' / Z^2.
+
+For 0 < t < 1, where Z >= 1 - t nothing is left of Z but 1 - t; elsewhere everything is a mean of what one token
+contributes, and the other tokens alone make Z small, with a probability of at most
+
+    rho = e^{slope L (1-t)} (1 - slope + slope^2 R_2 / 2)^(L-1),    R_2 = E w^2,  slope > 0,
+
+by e^-x <= 1 - x + x^2/2 for x >= 0. The proofs stand in `docs/claims/gradient-mean-square.md`. Generic in the
+number type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from certattn.kernel.arithmetic.functions import Functions, Number
+from certattn.kernel.arithmetic.laws import Law, Vector, dot
+from certattn.kernel.arithmetic.pair_series import weighted_moments
+
+Rows = Sequence[Vector]
+
+
+def _total(terms: Sequence[Number]) -> Number:
+    first, *rest = terms
+    return sum(rest, first)
+
+
+def frobenius(left: Rows, right: Rows) -> Number:
+    """sum_ij left_ij right_ij."""
+    return _total([dot(x, y) for x, y in zip(left, right, strict=True)])
+
+
+def multiplied(left: Rows, right: Rows) -> list[list[Number]]:
+    """left right for a symmetric `right`."""
+    return [[dot(row, column) for column in right] for row in left]
+
+
+@dataclass(frozen=True)
+class TiltedMoments:
+    """Moments of a token's deviation y = x - tau from the tilted mean, weighted by powers of w."""
+
+    law: Law
+    tilt: Vector
+    unit: Rows
+    values: Rows
+    fn: Functions
+
+    @cached_property
+    def centre(self) -> list[Number]:
+        """tau(a)."""
+        return self.law.tilted_mean(self.tilt, self.fn)
+
+    def second(self, k: int) -> list[list[Number]]:
+        """E w^k y y'."""
+        size = range(len(self.unit))
+        found = {(i, j): self._pair(k, self.unit[i], self.unit[j], 1)[1][1] for i in size for j in size if i <= j}
+        return [[found[min(i, j), max(i, j)] for j in size] for i in size]
+
+    def fourth(self, k: int, left: Rows, right: Rows) -> Number:
+        """E w^k |A y|^2 |B y|^2 for matrices of the rows `left` and `right`."""
+        return _total([4 * self._pair(k, u, v, 2)[2][2] for u in left for v in right])
+
+    @cached_property
+    def second_weight(self) -> Number:
+        """R_2 = E w^2 = e^{Lambda(2a) - 2 Lambda(a)}."""
+        log_mgf = self.law.log_mgf
+        return self.fn.exp(log_mgf([2 * a for a in self.tilt], self.fn) - 2 * log_mgf(self.tilt, self.fn))
+
+    def _pair(self, k: int, u: Vector, v: Vector, order: int) -> list[list[Number]]:
+        return weighted_moments(self.law, self.tilt, self.centre, k, u, v, order, self.fn)
+
+
+def small_normaliser(second_weight: Number, t: Number, slope: Number, length: int, fn: Functions) -> Number:
+    """rho, more than the probability that L-1 weights sum to less than L (1 - t)."""
+    one = 1 - slope + slope * slope * second_weight / 2
+    return fn.exp(slope * length * (1 - t) + (length - 1) * fn.log(one))
+
+
+def mean_square(moments: TiltedMoments, t: Number, slope: Number, length: int) -> Number:
+    """E |tau_L - tau|^2 <= tr E w^2 y y' / (L (1-t)^2) + L E|y|^2 rho."""
+    rho = small_normaliser(moments.second_weight, t, slope, length, moments.fn)
+    spread = frobenius(moments.second(2), moments.unit)
+    return spread / (length * (1 - t) * (1 - t)) + length * frobenius(moments.second(0), moments.unit) * rho
+
+
+def covariance_square(moments: TiltedMoments, t: Number, slope: Number, length: int) -> Number:
+    """E |V (C_L - C)|_F^2 <= (sqrt(A) / (1-t) + sqrt(B) / (1-t)^2)^2 + rho (|V C|_F + sqrt(L sqrt(D)))^2
+
+    with A = E w^2 |V (y y' - C)|_F^2 / L, B = E |V N|^2 |N|^2, D = E |V y|^4 E |y|^4.
+    """
+    fn, V, unit = moments.fn, moments.values, moments.unit
+    covariance, spread = multiplied(V, moments.second(1)), moments.second(2)
+    moved = multiplied(V, spread)
+    length_of = frobenius(covariance, covariance)
+    first = (
+        moments.fourth(2, V, unit)
+        - 2 * frobenius(moved, covariance)
+        + length_of * moments.second_weight
+    ) / length
+    pairs = frobenius(moved, V) * frobenius(spread, unit) + 2 * frobenius(moved, moved)
+    second = (moments.fourth(4, V, unit) + (length - 1) * pairs) / length**3
+    likely = fn.sqrt(first) / (1 - t) + fn.sqrt(second) / ((1 - t) * (1 - t))
+    largest = fn.sqrt(length * fn.sqrt(moments.fourth(0, V, V) * moments.fourth(0, unit, unit)))
+    unlikely = fn.sqrt(length_of) + largest
+    rho = small_normaliser(moments.second_weight, t, slope, length, fn)
+    return likely * likely + unlikely * unlikely * rho

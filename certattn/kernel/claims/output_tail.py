@@ -1,0 +1,247 @@
+"""Claim `output-tail`: how rarely the output of attention over a random prompt is far from its limit.
+
+Given a law of tokens, a tilt a (or a query with U, or with K and Q), values V and a length L, let
+T_L = V tau_L be the softmax output over L independent tokens and T = V tau(a) its limit. A certificate
+asserts one or both of
+
+    directions    P(<u, T_L - T> > eps) <= delta for stated directions u, with an eps and a delta each
+    norm          P(|T_L - T| > eps) <= delta in l2 or linf
+
+In token space u acts as v = V'u, and {<v, tau_L - tau> > eps} = {sum_i w_i (<v, x_i - tau> - eps) > 0}.
+The witness names a rule for every such tail (`tail_rules`). For the norm it does so for both signs of
+every coordinate (linf), or of every row u_c of a frame with sum_c u_c u_c' >= I (l2), with levels
+e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <= eps^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import ARB
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.random_prompts import RandomPrompt, random_prompt_forms, read_random_prompt
+from certattn.kernel.claims.tail_rules import RULES, Rule, Tail, read_rule
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.fields import Choice, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.verdict import Obligation, Part, at_most, show
+
+GIVEN = random_prompt_forms()
+_Rules = list[tuple[str, Values]]
+
+DIRECTION = Field("direction", Vector(), "a direction u of the outputs")
+NORM_NAME = Field("norm", Choice(("l2", "linf")), "norm in which the output is measured")
+EXCEEDS = Field("exceeds", Rational(above=0), "eps, what is exceeded rarely")
+PROBABILITY = Field("probability", Rational(above=0), "delta, a bound of the probability: above 0 and below 1")
+DIRECTIONS = Field(
+    "directions", Listing(Record(DIRECTION, EXCEEDS, PROBABILITY)), "tails in stated directions", required=False
+)
+NORM = Field("norm", Record(NORM_NAME, EXCEEDS, PROBABILITY), "the tail of a norm", required=False)
+
+FRAME = Field(
+    "frame", Matrix(), "l2: vectors u_c, one per row, with sum u_c u_c' - I positive semidefinite", required=False
+)
+LEVELS = Field("levels", Vector(), "l2: e_c >= 0, one per row of the frame, sum e_c^2 <= exceeds^2", required=False)
+BOUNDS: Field[_Rules] = Field("bounds", Listing(RULES), "a rule for +u_1, -u_1, +u_2, -u_2, ...")
+DIRECTION_RULES: Field[_Rules] = Field(
+    "directions", Listing(RULES), "a rule for every stated direction", required=False
+)
+NORM_WITNESS = Field("norm", Record(FRAME, LEVELS, BOUNDS), "how the norm is bounded", required=False)
+
+
+@dataclass(frozen=True)
+class StatedDirection:
+    """P(<u, T_L - T> > eps) <= delta, and the rule that proves it."""
+
+    direction: ExactMatrix
+    eps: fmpq
+    delta: fmpq
+    rule: Rule
+
+    def words(self) -> str:
+        return (
+            f"the probability that <u, T_L - T> > {describe(self.eps)} is at most {describe(self.delta)} "
+            f"for u = {self.direction}"
+        )
+
+
+@dataclass(frozen=True)
+class StatedNorm:
+    """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail."""
+
+    norm: str
+    eps: fmpq
+    delta: fmpq
+    rules: Sequence[Rule]
+
+    def words(self) -> str:
+        return (
+            f"the probability that the {self.norm} norm |T_L - T| > {describe(self.eps)} "
+            f"is at most {describe(self.delta)}"
+        )
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A random prompt and what is asserted of its output."""
+
+    prompt: RandomPrompt
+    directions: Sequence[StatedDirection]
+    norm: StatedNorm | None
+
+
+class OutputTail(Claim[Problem]):
+    name = "output-tail"
+    title = "how rarely attention over a random prompt is far from its infinite-prompt limit"
+    arithmetic = ARB
+    given = GIVEN
+    asserts = Record(DIRECTIONS, NORM)
+    witness = Record(DIRECTION_RULES, NORM_WITNESS)
+
+    def read(self, certificate: Certificate) -> Problem:
+        prompt = self.read_given(certificate)
+        asserts = self.asserts.read(certificate.asserts, certificate.reading)
+        if DIRECTIONS not in asserts and NORM not in asserts:
+            raise asserts.at.malformed("directions or norm", "nothing that is asserted")
+        if certificate.witness is None:
+            raise asserts.at.malformed("a witness that names the rules", "no witness")
+        witness = self.witness.read(certificate.witness, certificate.reading)
+        for stated, hint in ((DIRECTIONS, DIRECTION_RULES), (NORM, NORM_WITNESS)):
+            if (stated in asserts) != (hint in witness):
+                raise witness.at.malformed(f"{hint.name} in the witness exactly where asserts has {stated.name}")
+        return Problem(prompt, _read_directions(asserts, witness, prompt), _read_norm(asserts, witness, prompt))
+
+    def read_given(self, certificate: Certificate) -> RandomPrompt:
+        """The section `given` alone. Raises MalformedError."""
+        return read_random_prompt(*GIVEN.read(certificate.given, certificate.reading))
+
+    def statement(self, problem: Problem) -> Statement:
+        words = (
+            f"For a prompt of {problem.prompt.words()}, let T_L be the softmax-weighted average of the values and T "
+            f"its limit for infinite prompts: {'; '.join(_stated_words(problem))}."
+        )
+        latex = []
+        if problem.directions:
+            latex.append(
+                r"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i) \le \delta_i, \quad "
+                rf"i = 1, \dots, {len(problem.directions)}"
+            )
+        if problem.norm is not None:
+            index = "2" if problem.norm.norm == "l2" else r"\infty"
+            latex.append(rf"\mathbb P(\| T_L - T \|_{index} > \varepsilon) \le \delta")
+        return Statement(words, r",\qquad ".join(latex))
+
+    def names(self, problem: Problem) -> list[str]:
+        names = [f"directions[{index}]" for index in range(len(problem.directions))]
+        return names + (["norm"] if problem.norm is not None else [])
+
+    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
+        found = []
+        for index, stated in enumerate(problem.directions):
+            name, rule = f"directions[{index}]", stated.rule
+            if name in names:
+                part = Part.STATEMENT if rule.exact else Part.WITNESS
+                sentence = f"{_kind(rule)} in direction {index} <= probability"
+                found.append(at_most(name, sentence, rule.bound(bits), stated.delta, bits, part=part))
+        if problem.norm is not None and "norm" in names:
+            total = sum((rule.bound(bits) for rule in problem.norm.rules), arb(0))
+            sentence = f"the sum of {counted(len(problem.norm.rules), 'one-sided bound')} <= probability"
+            found.append(at_most("norm", sentence, total, problem.norm.delta, bits, part=Part.WITNESS))
+        return found
+
+    def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
+        return [f"{o.name}: probability at most {show(o.left)}, stated {show(o.right)}" for o in obligations]
+
+
+def _stated_words(problem: Problem) -> list[str]:
+    words = [stated.words() for stated in problem.directions]
+    return words + ([problem.norm.words()] if problem.norm is not None else [])
+
+
+def _kind(rule: Rule) -> str:
+    return "the probability" if rule.exact else f"the {rule.name} bound of the probability"
+
+
+def _read_directions(asserts: Values, witness: Values, prompt: RandomPrompt) -> list[StatedDirection]:
+    items, rules = asserts.get(DIRECTIONS), witness.get(DIRECTION_RULES)
+    if items is None or rules is None:
+        return []
+    _require_count(rules, len(items), witness, DIRECTION_RULES, "one per stated direction")
+    found = []
+    for item, rule in zip(items, rules, strict=True):
+        item[DIRECTION].require_length(prompt.output_dimension, "an output")
+        direction = item[DIRECTION].load()
+        tail = Tail(prompt, direction @ prompt.values(), item[EXCEEDS])
+        found.append(StatedDirection(direction, tail.eps, _probability(item), read_rule(rule, tail)))
+    return found
+
+
+def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> StatedNorm | None:
+    stated, hint = asserts.get(NORM), witness.get(NORM_WITNESS)
+    if stated is None or hint is None:
+        return None
+    norm, eps, delta = stated[NORM_NAME], stated[EXCEEDS], _probability(stated)
+    frame, levels = _frame(hint, prompt, eps) if norm == "l2" else _axes(hint, prompt, eps)
+    bounds = hint[BOUNDS]
+    _require_count(bounds, 2 * frame.rows, hint, BOUNDS, "two per direction, for + and -")
+    tails = []
+    for row, level in zip((frame @ prompt.values()).to_rows(), levels, strict=True):
+        direction = ExactMatrix.row_vector(row)
+        tails += [Tail(prompt, direction, level), Tail(prompt, -direction, level)]
+    rules = [read_rule(rule, tail) for rule, tail in zip(bounds, tails, strict=True)]
+    return StatedNorm(norm, eps, delta, rules)
+
+
+def _axes(hint: Values, prompt: RandomPrompt, eps: fmpq) -> tuple[ExactMatrix, list[fmpq]]:
+    """linf: every coordinate, each at the level eps."""
+    for field in (FRAME, LEVELS):
+        if field in hint:
+            raise hint.node(field).malformed(f"no {field.name} for the norm linf")
+    return ExactMatrix.identity(prompt.output_dimension), [eps] * prompt.output_dimension
+
+
+def _frame(hint: Values, prompt: RandomPrompt, eps: fmpq) -> tuple[ExactMatrix, list[fmpq]]:
+    """l2: rows u_c with sum u_c u_c' - I positive semidefinite, and levels with sum e_c^2 <= eps^2; both exactly."""
+    if FRAME not in hint or LEVELS not in hint:
+        raise hint.at.malformed("a frame and levels for the norm l2")
+    size = prompt.output_dimension
+    hint[FRAME].require_shape(None, size, "for outputs of that dimension")
+    frame = hint[FRAME].load()
+    if (frame.T @ frame - ExactMatrix.identity(size)).is_positive_semidefinite() is not True:
+        raise hint.node(FRAME).malformed(
+            "rows u_c with sum u_c u_c' - I positive semidefinite",
+            "a frame that is too small in some direction",
+            "a rounded orthonormal basis serves when it is multiplied by a little more than 1",
+        )
+    hint[LEVELS].require_length(frame.rows, "the rows of the frame")
+    levels = hint[LEVELS].load().row(0)
+    for index, level in enumerate(levels):
+        if (level >= 0) is not True:
+            raise hint.node(LEVELS).malformed("levels >= 0", f"{describe(level)} at index {index}")
+    total = sum((level * level for level in levels), fmpq(0))
+    if (total <= eps * eps) is not True:
+        raise hint.node(LEVELS).malformed(
+            f"squares of levels that sum to at most exceeds^2 = {describe(eps * eps)}", f"a sum of {describe(total)}"
+        )
+    return frame, levels
+
+
+def _require_count(rules: _Rules, count: int, at: Values, field: Field[_Rules], why: str) -> None:
+    if len(rules) != count:
+        raise at.node(field).malformed(f"{counted(count, 'rule')}, {why}", counted(len(rules), "rule"))
+
+
+def _probability(values: Values) -> fmpq:
+    delta = values[PROBABILITY]
+    if (delta < 1) is not True:
+        raise values.node(PROBABILITY).malformed("a probability above 0 and below 1", describe(delta))
+    return delta
+
+
+CLAIM = OutputTail()
