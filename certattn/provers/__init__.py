@@ -8,11 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.provers import binary64_exponential, infinite_prompt_operator, output_deviation, softmax_mean
+from certattn.provers import (
+    binary64_exponential,
+    infinite_prompt_operator,
+    output_deviation,
+    proposition_3_1,
+    proposition_3_4,
+    softmax_mean,
+)
 
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "binary64-exponential": binary64_exponential.generate,
     "infinite-prompt-operator": infinite_prompt_operator.generate,
     "output-deviation": output_deviation.generate,
+    "proposition-3-1": proposition_3_1.generate,
+    "proposition-3-4": proposition_3_4.generate,
     "softmax-mean": softmax_mean.generate,
 }

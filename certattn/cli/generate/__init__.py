@@ -7,6 +7,8 @@ import click
 from certattn.cli.generate.binary64_exponential import binary64_exponential
 from certattn.cli.generate.infinite_prompt_operator import infinite_prompt_operator
 from certattn.cli.generate.output_deviation import output_deviation
+from certattn.cli.generate.proposition_3_1 import proposition_3_1
+from certattn.cli.generate.proposition_3_4 import proposition_3_4
 from certattn.cli.generate.softmax_mean import softmax_mean
 
 
@@ -15,5 +17,12 @@ def generate() -> None:
     """Make a certificate. What is generated is not trusted: `certattn check` proves it."""
 
 
-for command in (output_deviation, infinite_prompt_operator, softmax_mean, binary64_exponential):
+for command in (
+    output_deviation,
+    infinite_prompt_operator,
+    softmax_mean,
+    binary64_exponential,
+    proposition_3_1,
+    proposition_3_4,
+):
     generate.add_command(command)

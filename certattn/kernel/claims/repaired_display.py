@@ -6,7 +6,7 @@ Gaussian tokens and queries: by the logistic bound, for theta as the witness's s
 step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every length is
 looked at. Box tokens and queries: by the bound of `box_bounds`, with t of the witness; from the length
 `from` on that one is the worst, and before it every length is looked at, with the smaller of this
-bound and the diameter.
+bound and the largest error there is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import row_of_balls, scale_ball, table_of_balls
-from certattn.kernel.arithmetic.box_bounds import BoxBounds, box_bounds
+from certattn.kernel.arithmetic.box_bounds import BoxBounds, TokenBox
 from certattn.kernel.arithmetic.every_length import display, logistic_bound
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
@@ -127,20 +127,24 @@ class GaussianRepaired(Repaired):
         """The lengths of a step; None stands for every length from its start on, of which the first is the worst."""
         name = f"steps[{index}]"
         spoken = f"every L >= {step.start}" if lengths is None else f"{lengths.start} <= L < {lengths.stop}"
-        W = self.setting.U.T @ self.setting.covariance @ self.setting.U
-        rate = step.theta * self.setting.squared_scale
-        queries = weighted_queries(self.setting.query_covariance, W, rate)
-        if queries is None:
+        average = weighted_average(self.setting, self.error, step.theta)
+        if average is None:
             reason = f"2 theta |M| >= 1 for theta = {describe(step.theta)}: an infinite bound"
             return unproved(name, f"the bound is proved for {spoken}", reason)
-        mean = arb(queries.mean(error_polynomial(self.setting, self.error)))
-        theta, determinant = arb(step.theta), arb(queries.determinant)
+        theta, determinant, mean = arb(step.theta), arb(average[0]), arb(average[1])
 
         def bound(length: arb) -> arb:
             value: arb = logistic_bound(length, theta, determinant, mean, BALLS)
             return value
 
         return self._at_most_c1(name, spoken, self._worst(bound, lengths or [step.start]), bits)
+
+
+def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq, fmpq] | None:
+    """(D, A) with E_z[e^{theta s2(z)} f(z)] = D^{-1/2} A for the f of `error_polynomial`; None where it is infinite."""
+    W = setting.U.T @ setting.covariance @ setting.U
+    queries = weighted_queries(setting.query_covariance, W, theta * setting.squared_scale)
+    return None if queries is None else (queries.determinant, queries.mean(error_polynomial(setting, error)))
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,7 @@ class BoxRepaired(Repaired):
         bounds, t = self.bounds(), arb(self.t)
 
         def either(length: arb) -> arb:
-            value: arb = bounds.mean_square(length, t, BALLS).min(bounds.squared_diameter)
+            value: arb = bounds.mean_square(length, t, BALLS).min(bounds.largest)
             return value
 
         found = []
@@ -179,10 +183,13 @@ class BoxRepaired(Repaired):
         law, queries = self.setting.law.law, self.setting.queries.law
         assert isinstance(law, Box)
         assert isinstance(queries, Box)
-        largest = ExactMatrix.row_vector(queries.sizes) @ _sizes(self.setting.U).T
-        (tilts,) = table_of_balls(largest, abs(scale_ball(self.setting.scale)))
+        scale = abs(scale_ball(self.setting.scale))
+        (tilts,) = table_of_balls(ExactMatrix.row_vector(queries.sizes) @ _sizes(self.setting.U).T, scale)
         values = [row_of_balls(row) for row in _sizes(self.setting.read_out(self.error)).to_rows()]
-        return box_bounds(row_of_balls(law.sizes), tilts, values, BALLS)
+        box = TokenBox(row_of_balls(law.sizes), tilts, values, BALLS)
+        if self.error is not Error.GRADIENT_U:
+            return box.output()
+        return box.covariance(scale * scale * sum((arb(r * r) for r in queries.sizes), arb(0)))
 
     def _queries_words(self) -> str:
         return " (and for queries of any other law on that box)"
