@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
@@ -26,11 +28,10 @@ from certattn.kernel.errors import NotProvedError, UsageError
 _BITS = 64
 # Exponents that are tried, as parts of the largest one; and what of the largest one is stated by default.
 _GRID = 50
-_SHARE = fmpq(3, 4)
+_SHARE = fmpq(1, 2)
 _LONGEST = 20000
-# c1 may be larger than the search's least by this factor, then by its square, ...
-_GROWTH = 1.02
-_TRIES = 600
+# What rounding may add to the logarithm of a ratio.
+_ROUNDING = 1e-9
 
 
 def best_exponent(setting: Setting) -> fmpq:
@@ -47,58 +48,49 @@ class _Exponent:
     theta: fmpq
     log_constant: float
 
-    def log_ratio(self, length: int, rho: float) -> float:
-        """ln of the bound over ln L / L^rho."""
-        decay = float(self.theta.p) / float(self.theta.q) * math.log(length - 1)
-        return self.log_constant - decay + rho * math.log(length) - math.log(math.log(length))
-
 
 def find_steps(setting: Setting, error: Error, rho: fmpq) -> dict[str, Plain]:
     """The steps with which c1 is about least. Raises NotProvedError where c2 is too large to be proved."""
     if not (isinstance(setting.law.law, Gaussian) and isinstance(setting.queries.law, Gaussian)):
         raise UsageError("a repaired form is for Gaussian tokens and queries, or tokens and queries on a box")
     exponents = _exponents(setting, error, rho)
-    last = [exponent for exponent in exponents if exponent.theta >= rho]
-    if not last:
+    last = [exponent.theta >= rho for exponent in exponents]
+    if not any(last):
         raise NotProvedError(
             f"c2 = rho sigma^2 with rho = {format_rational(rho)} is too large for these laws; expected rho below "
             f"{format_rational(_largest_theta(setting))}"
         )
-    if all(exponent.log_constant == -math.inf for exponent in exponents):
-        return _written([(2, last[0].theta)])
-    exact = float(rho.p) / float(rho.q)
-    most = min(exponent.log_ratio(2, exact) for exponent in exponents)
-    for _ in range(_TRIES):
-        steps = _greedy(exponents, last, exact, most + 1e-9)
-        if steps is not None:
-            return _written(steps)
-        most += math.log(_GROWTH)
-    return _written([(2, last[0].theta)])
+    lengths = np.arange(2, _LONGEST)
+    theta = np.array([_double(exponent.theta) for exponent in exponents])
+    constants = np.array([exponent.log_constant for exponent in exponents])
+    form = _double(rho) * np.log(lengths) - np.log(np.log(lengths))
+    ratios = constants[:, None] - theta[:, None] * np.log(lengths - 1) + form
+    return _written([(start, exponents[i].theta) for start, i in _steps(ratios, np.array(last))])
 
 
-def _greedy(
-    exponents: Sequence[_Exponent], last: Sequence[_Exponent], rho: float, most: float
-) -> list[tuple[int, fmpq]] | None:
-    """Steps under which ln(ratio) <= most: from each length the exponent that lasts longest; None if there are none."""
-    length, steps = 2, list[tuple[int, fmpq]]()
-    while length <= _LONGEST:
-        final = [exponent for exponent in last if exponent.log_ratio(length, rho) <= most]
-        if final:
-            return [*steps, (length, min(final, key=lambda exponent: exponent.log_ratio(length, rho)).theta)]
-        lasting = {exponent: _lasts(exponent, length, rho, most) for exponent in exponents}
-        best = max(lasting, key=lambda exponent: lasting[exponent])
-        if lasting[best] == length:
-            return None
-        steps.append((length, best.theta))
-        length = lasting[best]
-    return None
+def _steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
+    """First lengths and rows of ln(ratio), one column per length from 2 on, with the smallest maximum.
+
+    The first column of a last step stands for all that follow; before it each column needs some row.
+    """
+    count = ratios.shape[1]
+    before = np.concatenate([[-math.inf], np.maximum.accumulate(ratios.min(axis=0))[:-1]])
+    onwards = np.where(last[:, None], ratios, math.inf)
+    end = int(np.argmin(np.maximum(before, onwards.min(axis=0))))
+    most = max(float(before[end]), float(onwards[:, end].min())) + _ROUNDING
+    at, steps = 0, list[tuple[int, int]]()
+    while at < end:
+        # The row that keeps below longest.
+        above = ratios[:, at:end] > most
+        lasts = np.where(above.any(axis=1), above.argmax(axis=1), count)
+        row = int(np.argmax(lasts))
+        steps.append((at + 2, row))
+        at = min(end, at + int(lasts[row]))
+    return [*steps, (end + 2, int(np.argmin(onwards[:, end])))]
 
 
-def _lasts(exponent: _Exponent, length: int, rho: float, most: float) -> int:
-    """The first length from here on at which the exponent does not do, or the longest that is looked at."""
-    while length <= _LONGEST and exponent.log_ratio(length, rho) <= most:
-        length += 1
-    return length
+def _double(value: fmpq) -> float:
+    return int(value.p) / int(value.q)
 
 
 def _exponents(setting: Setting, error: Error, rho: fmpq) -> list[_Exponent]:
@@ -153,7 +145,7 @@ def _box_cost(setting: Setting, error: Error, rho: fmpq, t: fmpq) -> tuple[float
     """The least c1 for this t, and the first monotone length with which it is reached."""
     bounds = BoxRepaired(setting, error, fmpq(1), fmpq(1), rho, t, 2).bounds()
     moment, largest, weight = (float(x) for x in (bounds.second_moment, bounds.largest, bounds.second_weight))
-    share, power = float(t.p) / float(t.q), float(rho.p) / float(rho.q)
+    share, power = _double(t), _double(rho)
     rate = share * share / (2 * weight)
     worst, best = 0.0, (math.inf, 2)
     for length in range(2, _LONGEST):
