@@ -51,11 +51,15 @@ class Truth(enum.Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """`slack`: the smallest distance to falsehood of an inequality, relative to its sides."""
+    """`slack`: the smallest distance to falsehood of an inequality, relative to its sides.
+
+    Not `provable`: it may be true, but what the witness names does not show it.
+    """
 
     truth: Truth
     slack: float = 0.0
     where: str = ""
+    provable: bool = True
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,11 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         return _exponential(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "softmax-mean":
         return _both(_mean_comparisons(certificate["given"], certificate["asserts"], witness, folder))
+    if claim == "output-tail":
+        # It reads laws as this module does.
+        from output_tail_truth import judge_tails
+
+        return judge_tails(certificate["given"], certificate["asserts"], witness, folder)
     raise NotAStatement(f"the claim {claim!r}")
 
 

@@ -121,7 +121,8 @@ _FAMILIES = (
     ("l2", "linf", "l1"),
     ("empirical", "affine", "law"),
     ("gaussian", "rademacher", "box", "atoms", "mixture"),
-    ("infinite-prompt-operator", "output-deviation", "binary64-exponential", "softmax-mean"),
+    ("infinite-prompt-operator", "output-deviation", "binary64-exponential", "output-tail", "softmax-mean"),
+    ("cantelli", "moment", "chernoff", "truncated", "exact"),
     ("values", "keys", "values-keys"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
@@ -139,6 +140,11 @@ _SIBLINGS = (
     ("at", "at_most", "at_least", "score"),
     ("scores_up_to", "tail_up_to"),
     ("constants", "table"),
+    ("directions", "norm"),
+    ("direction", "exceeds", "probability"),
+    ("tilt", "query", "U"),
+    ("lambda", "cap", "order"),
+    ("frame", "levels", "bounds"),
 )
 _TINY = Fraction(1, 10**20)
 
@@ -288,6 +294,8 @@ def _tally_one(mutant: Mutant, folder: Path, tally: Tally, known: dict[str, tupl
         other, change = known.setdefault(digest, (truth.truth, mutant.change))
         if {other, truth.truth} == {Truth.TRUE, Truth.FALSE}:
             tally.collisions.append(f"one digest of two statements: {mutant.change} and {change}")
+    if verdict is Verdict.VERIFIED and not truth.provable:
+        tally.false_accepts.append(f"false accept: {line} (the witness does not show it)")
     if truth.truth is Truth.FALSE:
         if verdict is Verdict.VERIFIED:
             tally.false_accepts.append(f"false accept: {line} {by}")

@@ -87,16 +87,16 @@ def _atom(plane: Plane, asked: Cap) -> Capped:
 
 def _flat(plane: Plane, asked: Cap, cap: arb) -> Capped:
     """s = 0 < sigma: Gaussian output of one weight, in closed form."""
-    level = exceeding_noise(plane, cap, arb(0))
-    return Capped(normal_tail(level), exponential_below(plane, asked, cap, arb(0)))
+    return Capped(exceeds_cap(plane, cap, arb(0)), exponential_below(plane, asked, cap, arb(0)))
 
 
 # -- noise of its own
 
 
-def exceeding_noise(plane: Plane, cap: arb, g: Ball) -> Ball:
-    """h above which w <v, x - tau> > B: (B/w - mu - c g) / sigma."""
-    return (cap * (-plane.alpha - plane.s * g).exp() - plane.mu - plane.c * g) / plane.sigma
+def exceeds_cap(plane: Plane, cap: arb, g: Ball) -> Ball:
+    """P_h(A) at g: Q(h) for the end h = (B/w - mu - c g) / sigma of A."""
+    weight = (plane.alpha + plane.s * g).exp()
+    return normal_tail((cap / weight - plane.mu - plane.c * g) / plane.sigma)
 
 
 def exponential_below(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Ball:
@@ -104,31 +104,38 @@ def exponential_below(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Ball:
 
     Where k > 1 both factors of the first form are extreme, and a wide ball makes nothing of them.
     """
-    k = _beyond(plane, asked, cap, g)
-    return below_scaled(plane, asked, cap, g, k) if k.real > 1 else below_directly(plane, asked, g, k)
-
-
-def _beyond(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Ball:
-    """k = slope w sigma - h, h the end of A."""
-    return asked.slope * (plane.alpha + plane.s * g).exp() * plane.sigma - exceeding_noise(plane, cap, g)
-
-
-def below_directly(plane: Plane, asked: Cap, g: Ball, k: Ball) -> Ball:
-    """e^{slope w (mu + c g - eps) + (slope w sigma)^2 / 2} Q(k)."""
-    steep = asked.slope * (plane.alpha + plane.s * g).exp()
-    spread = steep * plane.sigma
-    return (steep * (plane.mu + plane.c * g - asked.eps) + spread * spread / 2).exp() * normal_tail(k)
-
-
-def below_scaled(plane: Plane, asked: Cap, cap: arb, g: Ball, k: Ball) -> Ball:
-    """e^{slope (B - w eps) - h^2/2} erfcx(k / sqrt 2) / 2, for Re k > 0.
-
-    erfcx(z) = e^{z^2} erfc(z) = U(1/2, 1/2, z^2) / sqrt(pi) holds in the right half-plane only.
-    """
     weight = (plane.alpha + plane.s * g).exp()
-    end = exceeding_noise(plane, cap, g)
-    scaled = (k * k / 2).hypgeom_u(arb(1) / 2, arb(1) / 2) / arb.pi().sqrt()
-    return (asked.slope * (cap - weight * asked.eps) - end * end / 2).exp() * scaled / 2
+    mean = plane.mu + plane.c * g
+    end = (cap / weight - mean) / plane.sigma
+    steep = asked.slope * weight
+    spread = steep * plane.sigma
+    k = spread - end
+    if k.real > 1:
+        return below_scaled(asked.slope * cap - steep * asked.eps, end, k)
+    return below_directly(steep * (mean - asked.eps), spread, k)
+
+
+def below_directly(centre: Ball, spread: Ball, k: Ball) -> Ball:
+    """e^{centre + spread^2/2} Q(k): centre = slope w (mu + c g - eps), spread = slope w sigma, k = spread - h."""
+    return (centre + spread * spread / 2).exp() * normal_tail(k)
+
+
+def below_scaled(height: Ball, end: Ball, k: Ball) -> Ball:
+    """e^{height - h^2/2} erfcx(k / sqrt 2) / 2: the same, height = slope (B - w eps) and `end` = h, for Re k > 0."""
+    return (height - end * end / 2).exp() * scaled_erfc(k * arb(2).rsqrt()) / 2
+
+
+def scaled_erfc(z: Ball) -> Ball:
+    """erfcx(z) = e^{z^2} erfc(z) for Re z > 0: a product where the ball is narrow, else its factors would tear apart."""
+    square = z * z
+    if square.real.rad() < 1 and square.imag.rad() < 1:
+        return square.exp() * z.erfc()
+    return scaled_erfc_by_u(square)
+
+
+def scaled_erfc_by_u(square: Ball) -> Ball:
+    """U(1/2, 1/2, z^2) / sqrt(pi), which is erfcx(z) in the right half-plane only."""
+    return square.hypgeom_u(arb(1) / 2, arb(1) / 2) / arb.pi().sqrt()
 
 
 def _noisy(plane: Plane, asked: Cap, cap: arb) -> Capped:
@@ -138,7 +145,7 @@ def _noisy(plane: Plane, asked: Cap, cap: arb) -> Capped:
     if far is None:
         return _UNKNOWN
     right = _right_end(plane, asked, cap, far)
-    outside = integral(lambda g: normal_tail(exceeding_noise(plane, cap, g)) * density(g), -far, far, asked.bits)
+    outside = integral(lambda g: exceeds_cap(plane, cap, g) * density(g), -far, far, asked.bits)
     inside = integral(lambda g: exponential_below(plane, asked, cap, g) * density(g), -far, right, asked.bits)
     rest = height.exp() * normal_tail(far) + _exponent_at(plane, asked, cap, right).exp() * normal_tail(right)
     return Capped(outside + _up_to(2 * normal_tail(far)), inside + _up_to(rest))

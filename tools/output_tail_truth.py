@@ -1,0 +1,229 @@
+"""Whether a certificate of `output-tail` is true, and whether the rules of its witness show it: a second opinion.
+
+Reads the certificate as `certificate_truth` does, and compares with `random_prompts`, in doubles. Where
+simulated prompts exceed what is stated more often than is stated, the statement is false.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import random_prompts
+from certificate_truth import (
+    _NATURAL,
+    Judgement,
+    Table,
+    Truth,
+    Vector,
+    _Box,
+    _Gaussian,
+    _identity,
+    _Independent,
+    _is_semidefinite,
+    _Law,
+    _law,
+    _mapping,
+    _Mixture,
+    _number,
+    _Points,
+    _record,
+    _require,
+    _root,
+    _scale,
+    _table,
+    _times,
+    _vector,
+    _weights,
+)
+
+# How far what a rule gives in doubles has to be from what is stated to count.
+_MARGIN = 1e-6
+_TAIL_RULES = {
+    "cantelli": set(),
+    "moment": {"order"},
+    "chernoff": {"lambda"},
+    "truncated": {"lambda", "cap"},
+    "exact": set(),
+}
+
+
+def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """False where simulated prompts say so, proved where the rules of the witness give it."""
+    form = next((key for key in ("tilt", "U") if key in _mapping(given, "given")), "query")
+    forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
+    others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
+    _record(given, "given", {"law", "length"} | forms[form], others[form])
+    law = _law(given["law"], folder)
+    length = _count(given["length"])
+    if form == "tilt":
+        base, root = _vector(given["tilt"], folder), 1.0
+        _require(len(base) == law.dimension, "a tilt of another dimension")
+        _, V = _weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
+    else:
+        U, V = _weights(given, law.dimension, folder)
+        query = _vector(given["query"], folder)
+        _require(len(query) == len(U[0]), "a query of another dimension")
+        base, root = _times(U, query), float(_root(_scale(given)))
+    _record(asserts, "asserts", set(), {"directions", "norm"})
+    _require(asserts != {} and set(asserts) == set(_mapping(witness, "witness")), "a rule for everything asserted")
+    plain, tilt = _plain(law, 1.0), tuple(float(x) * root for x in base)
+
+    def tail(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
+        direction = _times([list(column) for column in zip(*V, strict=True)], u)
+        read = _tail_rule(rule, law, base, root > 0, direction, eps)
+        named = random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, length)
+        return named.bound(read)
+
+    differences = random_prompts.outputs(plain, tilt, tuple(tuple(map(float, row)) for row in V), length)
+    found = []
+    if "directions" in asserts:
+        items, rules = asserts["directions"], witness["directions"]
+        _require(isinstance(items, list) and isinstance(rules, list) and len(items) == len(rules) > 0, "directions")
+        for item, rule in zip(items, rules, strict=True):
+            _record(item, "a direction", {"direction", "exceeds", "probability"})
+            u, (eps, delta) = _vector(item["direction"], folder), _levels(item)
+            _require(len(u) == len(V), "a direction of another dimension")
+            exact = isinstance(rule, dict) and rule.get("rule") == "exact"
+            bound = tail(u, eps, rule)
+            happened = differences @ np.array([float(x) for x in u]) > eps
+            found.append(_tail_judgement(bound, delta, bound if exact else random_prompts.frequency(happened)))
+    if "norm" in asserts:
+        item, hint = asserts["norm"], witness["norm"]
+        _record(item, "a norm", {"norm", "exceeds", "probability"})
+        eps, delta = _levels(item)
+        _require(item["norm"] in ("l2", "linf"), "the norm")
+        frame, levels = _frame(item, hint, len(V), folder)
+        rules = hint["bounds"]
+        _require(isinstance(rules, list) and len(rules) == 2 * len(frame), "two rules for every vector of the frame")
+        signed = [(([x * sign for x in u]), level) for u, level in zip(frame, levels, strict=True) for sign in (1, -1)]
+        bounds = [tail(u, float(level), rule) for (u, level), rule in zip(signed, rules, strict=True)]
+        sizes = np.linalg.norm(differences, axis=1) if item["norm"] == "l2" else np.abs(differences).max(axis=1)
+        total = (sum(low for low, _ in bounds), sum(high for _, high in bounds))
+        found.append(_tail_judgement(total, delta, random_prompts.frequency(sizes > eps)))
+    order = (Truth.FALSE, Truth.OPEN, Truth.TRUE)
+    return min(found, key=lambda judgement: (order.index(judgement.truth), judgement.provable, judgement.slack))
+
+
+def _tail_judgement(bound: tuple[float, float], delta: float, probability: tuple[float, float]) -> Judgement:
+    low, high = bound
+    if high < probability[0] * (1 - _MARGIN):
+        raise AssertionError(f"a bound of {high} on a probability of at least {probability[0]}")
+    if probability[0] * (1 - _MARGIN) > delta:
+        return Judgement(Truth.FALSE, (delta - probability[0]) / delta, "simulation")
+    if high * (1 + _MARGIN) < delta:
+        return Judgement(Truth.TRUE, (delta - high) / delta, "the rules")
+    return Judgement(Truth.OPEN, 0.0, "the rules", provable=not low * (1 - _MARGIN) > delta)
+
+
+def _levels(item: Any) -> tuple[float, float]:
+    eps, delta = _number(item["exceeds"]), _number(item["probability"])
+    _require(eps > 0, "exceeds must be positive")
+    _require(0 < delta < 1, "a probability is between 0 and 1")
+    return float(eps), float(delta)
+
+
+def _frame(item: Any, hint: Any, size: int, folder: Path) -> tuple[Table, Vector]:
+    eps = _number(item["exceeds"])
+    if item["norm"] == "linf":
+        _record(hint, "the witness of the norm", {"bounds"})
+        return _identity(size), [eps] * size
+    _record(hint, "the witness of the norm", {"bounds", "frame", "levels"})
+    frame, levels = _table(hint["frame"], folder), _vector(hint["levels"], folder)
+    _require(len(frame[0]) == size and len(levels) == len(frame), "a frame of another shape")
+    columns = list(zip(*frame, strict=True))
+    gram = [
+        [sum(map(Fraction.__mul__, x, y), Fraction(-(i == j))) for j, y in enumerate(columns)]
+        for i, x in enumerate(columns)
+    ]
+    _require(_is_semidefinite(gram), "a frame that is too small")
+    _require(min(levels) >= 0 and sum(level**2 for level in levels) <= eps**2, "levels that are too large")
+    return frame, levels
+
+
+def _tail_rule(
+    node: Any, law: _Law, base: Vector, positive: bool, direction: Vector, eps: float
+) -> random_prompts.Rule:
+    """A rule that applies to a tail; by exact conditions on the law and the direction."""
+    name = _mapping(node, "a rule").get("rule")
+    _require(isinstance(name, str) and name in _TAIL_RULES, "the rule")
+    parts = _parts(law)
+    gaussian = all(isinstance(part, _Gaussian | _Points) for part in parts)
+    needed = {"rule", *_TAIL_RULES[name]} | ({"order"} if name == "chernoff" and not gaussian else set())
+    _record(node, "a rule", needed)
+    order = _count(node["order"]) if "order" in node else 0
+    _require("order" not in node or (order % 2 == 0 and 2 <= order <= 100), "an even order")
+    slope, cap = (_number(node[key]) if key in node else Fraction(1) for key in ("lambda", "cap"))
+    _require(slope > 0 and cap > 0, "lambda and cap must be positive")
+    _require(eps > 0 or name == "exact", "a level of 0")
+    if name == "truncated":
+        _require(gaussian, "Gaussians and atoms are truncated")
+    if name == "chernoff":
+        signed = base if positive else [-x for x in base]
+        for part in parts:
+            if isinstance(part, _Gaussian):
+                _require(not gaussian or _is_bounded_above(part, signed, direction), "unbounded summands")
+        _require(gaussian or not any(isinstance(part, _Gaussian) for part in parts), "unbounded summands")
+    if name == "exact":
+        equal = isinstance(law, _Gaussian) and not any(_times(law.covariance, base))
+        _require(equal or len({_constant(part, direction) for part in parts} | {None}) == 2, "nothing is constant")
+        _require(equal or all(_constant(part, direction) is not None for part in parts), "nothing is constant")
+    return name, float(slope), order, float(cap) if name == "truncated" else 0.0
+
+
+def _parts(law: _Law) -> list[_Law]:
+    return [inner for part in law.parts for inner in _parts(part)] if isinstance(law, _Mixture) else [law]
+
+
+def _plain(law: _Law, weight: float) -> random_prompts.Law:
+    """The law in doubles; signs as the points that they are."""
+
+    def doubles(table: Iterable[Iterable[Fraction]]) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(map(float, row)) for row in table)
+
+    if isinstance(law, _Mixture):
+        return tuple(x for w, part in zip(law.weights, law.parts, strict=True) for x in _plain(part, weight * float(w)))
+    if isinstance(law, _Gaussian):
+        return ((weight, random_prompts.Gaussian(tuple(map(float, law.mean)), doubles(law.covariance))),)
+    if isinstance(law, _Points):
+        return ((weight, random_prompts.Points(doubles(law.points), tuple(map(float, law.weights)))),)
+    assert isinstance(law, _Independent)
+    if isinstance(law, _Box):
+        return ((weight, random_prompts.Box(tuple(map(float, law.sizes)))),)
+    corners = list(product(*((-c, c) for c in law.sizes)))
+    return ((weight, random_prompts.Points(doubles(corners), (1 / len(corners),) * len(corners))),)
+
+
+def _is_bounded_above(law: _Gaussian, tilt: Vector, direction: Vector) -> bool:
+    """Perfectly anticorrelated with the score, or constant where the score is."""
+    along, across, spread = (
+        sum((x * y for x, y in zip(u, _times(law.covariance, v), strict=True)), Fraction(0))
+        for u, v in ((tilt, tilt), (tilt, direction), (direction, direction))
+    )
+    return along * spread == across**2 and (across < 0 or (along == 0 and spread == 0))
+
+
+def _constant(law: _Law, direction: Vector) -> Fraction | None:
+    """<v, x>, if it is the same for every token."""
+    if isinstance(law, _Gaussian):
+        return _dot(law.mean, direction) if not any(_times(law.covariance, direction)) else None
+    if isinstance(law, _Points):
+        found = {_dot(point, direction) for point in law.points}
+        return found.pop() if len(found) == 1 else None
+    assert isinstance(law, _Independent)
+    return Fraction(0) if not any(c * v for c, v in zip(law.sizes, direction, strict=True)) else None
+
+
+def _dot(left: Vector, right: Vector) -> Fraction:
+    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
+
+
+def _count(text: Any) -> int:
+    _require(isinstance(text, str) and re.fullmatch(_NATURAL, text, re.ASCII) is not None, "a count")
+    _require(int(text) > 0 and len(text) <= 18, "a count")
+    return int(text)

@@ -1,0 +1,274 @@
+"""Softmax outputs of random prompts by numpy and scipy in doubles: simulation, and every rule from its definition.
+
+Expectations over a token are sums over quadrature nodes of its law (all atoms and signs, Gauss-Legendre over a
+box, Gauss-Hermite in the plane of score and output of a Gaussian), truncated ones sums along the score with the
+noise of the output in closed form. Doubles prove nothing: whoever compares leaves a margin.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import factorial
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, logsumexp, ndtr
+
+Array = np.ndarray[Any, Any]
+# A rule with its numbers: name, lambda, order, cap; 0 for what it does not have.
+Rule = tuple[str, float, int, float]
+
+_PROMPTS = 20_000
+_MOST_TOKENS = 3_000_000
+_HERMITE, _LEGENDRE = 100, 48
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    mean: tuple[float, ...]
+    covariance: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Points:
+    points: tuple[tuple[float, ...], ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Box:
+    sizes: tuple[float, ...]
+
+
+# A law is a mixture of these: probabilities and parts.
+Part = Gaussian | Points | Box
+Law = tuple[tuple[float, Part], ...]
+Interval = tuple[float, float]
+
+
+# -- simulation
+
+
+@cache
+def outputs(law: Law, tilt: tuple[float, ...], values: tuple[tuple[float, ...], ...], length: int) -> Array:
+    """T_L - T of many random prompts; few of them, or none, where prompts are long."""
+    count = min(_PROMPTS, _MOST_TOKENS // length)
+    rng = np.random.default_rng(20260801)
+    tokens = _draw(law, count * length, rng).reshape(count, length, -1)
+    scores = tokens @ np.array(tilt)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
+    means = np.einsum("nl,nld->nd", weights, tokens) / weights.sum(axis=1)[:, None]
+    V = np.array(values)
+    return (means - tilted_mean(law, tilt)) @ V.T
+
+
+def _draw(law: Law, count: int, rng: np.random.Generator) -> Array:
+    chosen = rng.choice(len(law), size=count, p=np.array([weight for weight, _ in law]))
+    tokens = np.stack([_draw_part(part, count, rng) for _, part in law])
+    return tokens[chosen, np.arange(count)]
+
+
+def _draw_part(part: Part, count: int, rng: np.random.Generator) -> Array:
+    if isinstance(part, Gaussian):
+        return rng.multivariate_normal(np.array(part.mean), np.array(part.covariance), size=count, method="eigh")
+    if isinstance(part, Points):
+        return np.array(part.points)[rng.choice(len(part.points), size=count, p=np.array(part.weights))]
+    return rng.uniform(-1, 1, size=(count, len(part.sizes))) * np.array(part.sizes)
+
+
+def frequency(exceeds: Array) -> Interval:
+    """Six standard errors around how often something happened."""
+    count = len(exceeds)
+    if count < 100:
+        return 0.0, 1.0
+    found = float(exceeds.mean())
+    error = 6 * np.sqrt(found * (1 - found) / count) + 20 / count
+    return found - error, found + error
+
+
+# -- expectations over one token
+
+
+@cache
+def _nodes(part: Part) -> tuple[Array, Array]:
+    """Probabilities and tokens; of a Gaussian, the coordinates are those of its principal axes."""
+    if isinstance(part, Points):
+        return np.array(part.weights), np.array(part.points)
+    if isinstance(part, Box):
+        x, w = np.polynomial.legendre.leggauss(_LEGENDRE)
+        axes = [(x * size, w / 2) if size else (np.zeros(1), np.ones(1)) for size in part.sizes]
+    else:
+        x, w = np.polynomial.hermite_e.hermegauss(_HERMITE)
+        squares, frame = np.linalg.eigh(np.array(part.covariance))
+        wide = squares > 1e-12 * max(1.0, float(squares.max()))
+        axes = [
+            (x * np.sqrt(s), w / np.sqrt(2 * np.pi)) if ok else (np.zeros(1), np.ones(1))
+            for s, ok in zip(squares, wide, strict=True)
+        ]
+    grid = np.array(list(itertools.product(*(points for points, _ in axes))))
+    masses = np.array([np.prod(each) for each in itertools.product(*(shares for _, shares in axes))])
+    return masses, grid if isinstance(part, Box) else grid @ frame.T + np.array(part.mean)
+
+
+@cache
+def _all_nodes(law: Law) -> tuple[Array, Array]:
+    found = [(weight, *_nodes(part)) for weight, part in law]
+    return np.concatenate([weight * masses for weight, masses, _ in found]), np.concatenate([x for _, _, x in found])
+
+
+def log_mgf(law: Law, tilt: Sequence[float]) -> float:
+    masses, tokens = _all_nodes(law)
+    return float(logsumexp(tokens @ np.array(tilt), b=masses))
+
+
+def tilted_mean(law: Law, tilt: Sequence[float]) -> Array:
+    masses, tokens = _all_nodes(law)
+    return np.asarray((masses * np.exp(tokens @ np.array(tilt) - log_mgf(law, tilt))) @ tokens)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """P(<v, tau_L - tau> > eps)."""
+
+    law: Law
+    tilt: tuple[float, ...]
+    direction: tuple[float, ...]
+    eps: float
+    length: int
+
+    def weighted(self) -> tuple[Array, Array, Array]:
+        """Probabilities, weights w and outputs <v, x - tau> at the nodes."""
+        masses, tokens = _all_nodes(self.law)
+        weights = np.exp(tokens @ np.array(self.tilt) - log_mgf(self.law, self.tilt))
+        return masses, weights, (tokens - tilted_mean(self.law, self.tilt)) @ np.array(self.direction)
+
+    def bound(self, rule: Rule) -> Interval:
+        """What a rule gives, and as much more as the checker may make of it."""
+        name, slope, order, cap = rule
+        with np.errstate(all="ignore"):
+            if name in ("cantelli", "moment"):
+                found = self._cantelli() if name == "cantelli" else self._moment(order)
+                return found, found
+            if name == "exact":
+                found = self._exact()
+                return found, found
+            if name == "chernoff" and order:
+                return self._by_moments(slope, order, 1.0), self._by_moments(slope, order, 1.01)
+            pair = [self._capped(slope, cap or np.inf, half) for half in (False, True)]
+            return min(pair), max(pair)
+
+    def _centred(self, order: int) -> list[float]:
+        """E D^j, D = w (<v, x - tau> - eps) + eps."""
+        masses, weights, outputs = self.weighted()
+        D = weights * (outputs - self.eps) + self.eps
+        return [float(masses @ D**j) for j in range(order + 1)]
+
+    def _cantelli(self) -> float:
+        variance = self._centred(2)[2]
+        return variance / (variance + self.length * self.eps**2)
+
+    def _moment(self, order: int) -> float:
+        """E S_L^p from n c_n = sum_k (k (L + 1) - n) a_k c_{n-k} for the coefficients of a power series to the L."""
+        a = [moment / factorial(j) for j, moment in enumerate(self._centred(order))]
+        c = [1.0]
+        for n in range(1, order + 1):
+            c.append(sum((k * (self.length + 1) - n) * a[k] * c[n - k] for k in range(1, n + 1)) / n)
+        return float(c[order] * factorial(order) / (self.length * self.eps) ** order)
+
+    def _by_moments(self, slope: float, order: int, wider: float) -> float:
+        moments, largest = self._centred(order), self._largest() * wider
+        y = slope * largest
+        # (e^y - sum_{j<p} y^j/j!) / y^p by its series, which has no cancellation.
+        remainder = sum(y**j / factorial(j + order) for j in range(140))
+        head = sum(slope**j * moments[j] / factorial(j) for j in range(order))
+        total = head + slope**order * moments[order] * remainder
+        return float((np.exp(-slope * self.eps) * total) ** self.length)
+
+    def _largest(self) -> float:
+        """The largest D over a bounded support, on a grid of it."""
+        best, shift = self.eps, tilted_mean(self.law, self.tilt)
+        for _, part in self.law:
+            assert not isinstance(part, Gaussian)
+            if isinstance(part, Points):
+                grid = np.array(part.points)
+            else:
+                steps = 401 if len(part.sizes) <= 2 else 41
+                grid = np.array(list(itertools.product(*(np.linspace(-c, c, steps) for c in part.sizes))))
+            weights = np.exp(grid @ np.array(self.tilt) - log_mgf(self.law, self.tilt))
+            D = weights * ((grid - shift) @ np.array(self.direction) - self.eps) + self.eps
+            best = max(best, float(D.max()))
+        return best
+
+    def _exact(self) -> float:
+        """For equal weights: Gaussian outputs on average; 0 for constant ones."""
+        masses, _, outputs = self.weighted()
+        spread = float(masses @ outputs**2)
+        return float(ndtr(-self.eps * np.sqrt(self.length / spread))) if spread > 1e-20 else 0.0
+
+    def _capped(self, slope: float, cap: float, half_line: bool) -> float:
+        """1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L. With `half_line`, A reaches on from its first point."""
+        outside = inside = 0.0
+        for weight, part in self.law:
+            p, e = self._capped_part(part, slope, cap, half_line)
+            outside, inside = outside + weight * p, inside + weight * e
+        return float(-np.expm1(self.length * np.log1p(-outside)) + inside**self.length)
+
+    def _capped_part(self, part: Part, slope: float, cap: float, half_line: bool) -> Interval:
+        tilt, direction = np.array(self.tilt), np.array(self.direction)
+        start, shift = log_mgf(self.law, self.tilt), float(tilted_mean(self.law, self.tilt) @ direction)
+        if isinstance(part, Points):
+            points = np.array(part.points)
+            weights, outputs = np.exp(points @ tilt - start), points @ direction - shift
+            kept = weights * outputs <= cap
+            masses = np.array(part.weights)
+            return float(masses[~kept].sum()), float(
+                (masses * np.exp(slope * weights * (outputs - self.eps)))[kept].sum()
+            )
+        assert isinstance(part, Gaussian)
+        covariance, mean = np.array(part.covariance), np.array(part.mean)
+        alpha, mu = float(mean @ tilt) - start, float(mean @ direction) - shift
+        s2, cross, spread = (float(x @ covariance @ y) for x, y in ((tilt, tilt), (tilt, direction), (direction,) * 2))
+        s = np.sqrt(max(s2, 0.0))
+        c = cross / s if s2 > 1e-15 else 0.0
+        rest = spread - c * c
+        if rest > 1e-12 * max(spread, 1e-300):
+            return self._noisy(alpha, mu, s if s2 > 1e-15 else 0.0, c, np.sqrt(rest), slope, cap)
+        return self._tied(alpha, mu, s, c, slope, cap, half_line)
+
+    def _noisy(self, alpha: float, mu: float, s: float, c: float, sigma: float, slope: float, cap: float) -> Interval:
+        g = np.linspace(-13, 13, 6001)
+        mass = np.exp(-g * g / 2) / np.sqrt(2 * np.pi) * (g[1] - g[0])
+        w, m = np.exp(alpha + s * g), mu + c * g
+        end = (cap / w - m) / sigma
+        steep = slope * w * sigma
+        exponent = slope * w * (m - self.eps) + steep**2 / 2 + log_ndtr(end - steep)
+        return float(mass @ ndtr(-end)), float(mass @ np.exp(exponent))
+
+    def _tied(self, alpha: float, mu: float, s: float, c: float, slope: float, cap: float, half_line: bool) -> Interval:
+        """No noise of its own: [-G, G] is cut where w <v, x - tau> passes the cap."""
+
+        def over(g: Any) -> Any:
+            return np.exp(alpha + s * g) * (mu + c * g) - cap
+
+        grid = np.linspace(-14, 14, 20001)
+        signs = over(grid) > 0
+        turns = [brentq(over, grid[i], grid[i + 1]) for i in np.flatnonzero(signs[1:] != signs[:-1])]
+        if half_line and turns and not signs[0]:
+            turns = turns[:1]
+        ends = [-14.0, *turns, 14.0]
+        outside = inside = 0.0
+        beyond = bool(signs[0])
+        x, share = np.polynomial.legendre.leggauss(400)
+        for first, last in itertools.pairwise(ends):
+            if beyond:
+                outside += float(ndtr(last) - ndtr(first))
+            else:
+                g = first + (last - first) * (x + 1) / 2
+                mass = np.exp(-g * g / 2) / np.sqrt(2 * np.pi) * share * (last - first) / 2
+                inside += float(mass @ np.exp(slope * np.exp(alpha + s * g) * (mu + c * g - self.eps)))
+            beyond = not beyond
+        return outside, inside
