@@ -10,8 +10,10 @@ from typing import Any
 from flint import fmpq, fmpz
 
 from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
 
 Number = str | int | Fraction | Decimal | fmpq
 
@@ -65,3 +67,11 @@ def _key(key: Any, what: str) -> str:
 
 def _shown(value: object) -> str:
     return " ".join(repr(value).split())[:60]
+
+
+def exact_rational(value: Any, what: str) -> fmpq:
+    """The number that a text or an exact number means. Raises UsageError."""
+    try:
+        return parse_rational(exact_text(value, what).strip(), DEFAULT_LIMITS)
+    except NumberError as error:
+        raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}") from None

@@ -15,13 +15,12 @@ from certattn.kernel.arithmetic.operator import AffineMap
 from certattn.kernel.arithmetic.reals import describe, format_rational, square
 from certattn.kernel.claims.infinite_prompt_operator import CLAIM, Given
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import decimal_exponent, nearest
 
@@ -53,7 +52,7 @@ def generate(
     not prove a value within the radius.
     """
     require_place(out, [])
-    half_width = _positive(exact_text(radius, "radius"))
+    half_width = _positive(radius)
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
     with not_yet_written(out):
         truth = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
@@ -81,19 +80,12 @@ def _points(queries: Plain, dimension: int) -> list[list[fmpq]]:
         if len(query) != dimension:
             shown = ", ".join(map(str, query))
             raise UsageError(f"the query ({shown}) has {counted(len(query), 'number')}, expected {dimension}")
-        points.append([_number(exact_text(entry, "query"), "query") for entry in query])
+        points.append([exact_rational(entry, "query") for entry in query])
     return points
 
 
-def _number(text: str, what: str) -> fmpq:
-    try:
-        return parse_rational(text.strip(), DEFAULT_LIMITS)
-    except NumberError as error:
-        raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}") from None
-
-
-def _positive(radius: str) -> fmpq:
-    value = _number(radius, "radius")
+def _positive(radius: Number) -> fmpq:
+    value = exact_rational(radius, "radius")
     if value > 0:
         return value
     raise UsageError(f"radius is {describe(value)}, expected a positive number")

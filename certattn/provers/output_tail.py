@@ -1,0 +1,255 @@
+"""Find what a certificate of `output-tail` states: the height, the probability or the length of the prompt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.output_tail import CLAIM
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import round_up, upper_rational
+from certattn.provers.tail_goals import Goal, goals_of
+from certattn.provers.tail_search import MOST_TOKENS, smallest_eps, smallest_length
+
+_EPS_DIGITS, _DELTA_DIGITS = 4, 3
+# If what floats suggest is not proved, it is weakened by a part in 4000, then by twice that, and so on.
+_ATTEMPTS = 9
+_SLACK = fmpq(1, 4000)
+
+
+_BITS = (DEFAULT_LIMITS.start_bits, 2 * DEFAULT_LIMITS.start_bits, 4 * DEFAULT_LIMITS.start_bits)
+# A bound is known well enough to so many bits.
+_ACCURATE = 12
+# Stated where the probability is 0: a certificate's probability is positive.
+_LEAST = fmpq(1, 10**100)
+# Stands where a draft has to have a probability.
+_SOME = fmpq(1, 2)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The three numbers of a tail bound; at most one of them is None, to be found."""
+
+    eps: fmpq | None
+    delta: fmpq | None
+    length: int | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A bound with the numbers to state; delta None where it is still to be read off the proof."""
+
+    goal: Goal
+    eps: fmpq
+    delta: fmpq | None
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    directions: Sequence[Sequence[Number]] = (),
+    norm: str | None = None,
+    exceeds: Number | None = None,
+    probability: Number | None = None,
+    length: int | str | None = None,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `output-tail` to `out` and return it.
+
+    Of the height that is exceeded, the probability and the length, at least two are given; the third is
+    found as small as the rules allow: P(<u, T_L - T> > exceeds) <= probability in each direction u, and
+    P(|T_L - T| > exceeds) <= probability in a norm.
+
+    Parameters
+    ----------
+    given : the section as certificates write it, with or without `length`: `law`, `tilt` (or `query` with
+        `U`, or with `K` and `Q`, and `scale`), `V`, with exact numbers.
+    directions : directions u of outputs, each a list of exact numbers.
+    norm : "l2" or "linf".
+    exceeds, probability, length : two of the three numbers or all; the length may stand in `given`.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq. Raises
+    UsageError, MalformedError, and NotProvedError where no rule proves what is asked for.
+    """
+    require_place(out, [])
+    section = exact(given, "given")
+    if not isinstance(section, dict):
+        raise UsageError("given is no mapping; expected law, tilt, V as certificates write them")
+    wanted = _wanted(section, exceeds, probability, length)
+    line = exact_text(note, "note")
+    with not_yet_written(out):
+        prompt = CLAIM.read_given(loads(to_text(_certificate(_with_length(section, wanted.length or 1), {})), out))
+        goals = goals_of(prompt, exact(directions, "directions"), norm)
+        body = _stated(section, goals, wanted, out)
+    return write_certificate({**body, "provenance": provenance(line)}, CLAIM, out)
+
+
+# -- what is wanted
+
+
+def _wanted(section: dict[str, Plain], exceeds: Any, probability: Any, length: Any) -> Wanted:
+    """The three numbers, checked. Raises UsageError."""
+    if length is not None and "length" in section:
+        raise UsageError("the length is given twice: in the law's file and as an option")
+    eps = None if exceeds is None else exact_rational(exceeds, "exceeds")
+    delta = None if probability is None else exact_rational(probability, "probability")
+    count = section.get("length") if length is None else length
+    tokens = None if count is None else exact_rational(count, "length")
+    if [eps, delta, tokens].count(None) > 1:
+        raise UsageError("expected two of exceeds, probability and length; the third is found")
+    if eps is not None and not eps > 0:
+        raise UsageError(f"exceeds is {describe(eps)}, expected a positive number")
+    if delta is not None and not 0 < delta < 1:
+        raise UsageError(f"probability is {describe(delta)}, expected a number above 0 and below 1")
+    if tokens is not None and not (tokens.q == 1 and 1 <= tokens <= MOST_TOKENS):
+        raise UsageError(f"length is {describe(tokens)}, expected a whole number from 1 to {MOST_TOKENS:.0e}")
+    return Wanted(eps, delta, None if tokens is None else int(tokens.p))
+
+
+# -- the search
+
+
+def _stated(section: dict[str, Plain], goals: list[Goal], wanted: Wanted, out: Path) -> dict[str, Plain]:
+    """The certificate with what is found, once the kernel has proved it. Raises NotProvedError."""
+    if wanted.length is None:
+        assert wanted.eps is not None
+        solved = [_solve_length(goal, wanted) for goal in goals]
+        length = max(count for _, count in solved)
+        parts = [Found(goal, wanted.eps, wanted.delta) for goal, _ in solved]
+    else:
+        length = wanted.length
+        parts = [_solve_at(goal, wanted, length) for goal in goals]
+    slack = _SLACK
+    for _ in range(_ATTEMPTS):
+        bounds = _bounds(_compose(section, parts, length), out)
+        if wanted.delta is None:
+            return _compose(section, _read_off(parts, bounds), length)
+        missed = [bound > wanted.delta for bound in bounds]
+        if not any(missed):
+            return _compose(section, parts, length)
+        if wanted.eps is None:
+            parts = [_raised(part, slack) if over else part for part, over in zip(parts, missed, strict=True)]
+        elif wanted.length is None:
+            length = int((length * (1 + slack)).ceil())
+        else:
+            raise NotProvedError(_too_small(parts, bounds, wanted.delta))
+        slack *= 2
+    raise NotProvedError("what the search found could not be proved: the numbers are too extreme")
+
+
+def _solve_length(goal: Goal, wanted: Wanted) -> tuple[Goal, int]:
+    """The smallest length for a height and a probability."""
+    assert wanted.eps is not None
+    assert wanted.delta is not None
+    eps, log_delta = _float(wanted.eps), _log(wanted.delta)
+    length = smallest_length(lambda count: goal.target.log_bound(eps, count), log_delta)
+    tuned = goal.tuned(eps, float(length))
+    if tuned is goal:
+        return goal, length
+    shorter = smallest_length(lambda count: tuned.target.log_bound(eps, count), log_delta, float(length))
+    return min([(tuned, shorter), (goal, length)], key=lambda found: found[1])
+
+
+def _solve_at(goal: Goal, wanted: Wanted, length: int) -> Found:
+    """The smallest height for a probability at that length, or rules for a given height."""
+    if wanted.eps is not None:
+        return Found(goal.tuned(_float(wanted.eps), float(length)), wanted.eps, wanted.delta)
+    assert wanted.delta is not None
+    log_delta, unit = _log(wanted.delta), goal.target.deviation / math.sqrt(length)
+    if unit == 0:
+        raise UsageError(f"{goal.words} the output is the same for every prompt: it exceeds no height")
+    eps = smallest_eps(lambda height: goal.target.log_bound(height, float(length)), log_delta, 3 * unit)
+    tuned = goal.tuned(eps, float(length))
+    if tuned is not goal:
+        eps = smallest_eps(lambda height: tuned.target.log_bound(height, float(length)), log_delta, eps)
+    return Found(tuned, round_up(fmpq(*eps.as_integer_ratio()), _EPS_DIGITS), wanted.delta)
+
+
+def _raised(part: Found, slack: fmpq) -> Found:
+    return replace(part, eps=round_up(part.eps * (1 + slack), _EPS_DIGITS))
+
+
+def _read_off(parts: list[Found], bounds: list[fmpq]) -> list[Found]:
+    """Probabilities as proved, rounded up. Raises NotProvedError where they say nothing."""
+    found = []
+    for part, bound in zip(parts, bounds, strict=True):
+        delta = round_up(bound, _DELTA_DIGITS) if bound > 0 else _LEAST
+        if not delta < 1:
+            raise NotProvedError(
+                f"{part.goal.words} no rule proves a probability below 1 for exceeding {describe(part.eps)}: "
+                "expected a larger height, or a longer prompt"
+            )
+        found.append(replace(part, delta=delta))
+    return found
+
+
+def _too_small(parts: list[Found], bounds: list[fmpq], delta: fmpq) -> str:
+    part, bound = max(zip(parts, bounds, strict=True), key=lambda pair: pair[1])
+    shown = describe(round_up(bound, _DELTA_DIGITS))
+    return f"probability {describe(delta)} is not proved {part.goal.words}: {shown} is the best that the rules give"
+
+
+# -- drafts and proofs
+
+
+def _with_length(section: dict[str, Plain], length: int) -> dict[str, Plain]:
+    return {**section, "length": str(length)}
+
+
+def _certificate(given: dict[str, Plain], rest: dict[str, Plain]) -> dict[str, Plain]:
+    return {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given, "asserts": {}, **rest}
+
+
+def _compose(section: dict[str, Plain], parts: list[Found], length: int) -> dict[str, Plain]:
+    """The certificate that states these parts, without provenance."""
+    asserts: dict[str, Plain] = {}
+    witness: dict[str, Plain] = {}
+    along = [part for part in parts if part.goal.direction is not None]
+    if along:
+        asserts["directions"] = [part.goal.assertion(part.eps, part.delta or _SOME) for part in along]
+        witness["directions"] = [part.goal.witness(part.eps, length) for part in along]
+    for part in parts:
+        if part.goal.direction is None:
+            asserts["norm"] = part.goal.assertion(part.eps, part.delta or _SOME)
+            witness["norm"] = part.goal.witness(part.eps, length)
+    return _certificate(_with_length(section, length), {"asserts": asserts, "witness": witness})
+
+
+def _bounds(certificate: dict[str, Plain], out: Path) -> list[fmpq]:
+    """The probability that the kernel proves for each part, from above."""
+    problem = CLAIM.read(loads(to_text(certificate), out))
+    found = []
+    for name in CLAIM.names(problem):
+        bound = arb.nan()
+        for bits in _BITS:
+            with working_precision(bits):
+                (obligation,) = CLAIM.prove(problem, [name], bits)
+            assert isinstance(obligation.left, arb)
+            bound = obligation.left
+            if bound.is_finite() and bound.rel_accuracy_bits() >= _ACCURATE:
+                break
+        found.append(upper_rational(bound))
+    return found
+
+
+def _float(value: fmpq) -> float:
+    return float(value.p) / float(value.q)
+
+
+def _log(value: fmpq) -> float:
+    return math.log(float(value.p)) - math.log(float(value.q))

@@ -1,0 +1,147 @@
+"""Random prompts drawn with numpy: how far their softmax outputs are from the infinite prompt's, and quantiles.
+
+A simulation proves nothing; it shows how sharp a proved bound is. Memory is bounded: prompts are drawn in
+chunks. For Gaussian tokens only the scores are drawn: given the weights, the rest of the output is Gaussian.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.functions import BALLS
+from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Rademacher
+from certattn.kernel.claims.random_prompts import RandomPrompt
+from certattn.provers.tail_directions import parts_of
+
+Array = np.ndarray[Any, Any]
+
+# Tokens drawn at once.
+_CHUNK = 2**19
+_BITS = 128
+# The 95% interval of a normal, for ranks.
+_NORMAL = 1.959964
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A simulated quantile with the 95% confidence interval that order statistics give."""
+
+    value: float
+    low: float
+    high: float
+
+
+def quantile(sample: Array, delta: float) -> Quantile:
+    """The (1 - delta)-quantile of the law that a sample was drawn from; infinite where the sample does not reach."""
+    ordered, count = np.sort(sample), len(sample)
+    rank, spread = count * (1 - delta), _NORMAL * math.sqrt(count * delta * (1 - delta))
+
+    def at(position: float) -> float:
+        index = math.ceil(position) - 1
+        if index >= count:
+            return math.inf
+        return float(ordered[index]) if index >= 0 else -math.inf
+
+    return Quantile(
+        float(ordered[min(max(math.ceil(rank) - 1, 0), count - 1)]), at(rank - spread), at(rank + spread + 1)
+    )
+
+
+def errors(prompt: RandomPrompt, length: int, count: int, seed: int = 0) -> Array:
+    """T_L - T for so many prompts of that length, one per row."""
+    draw = np.random.default_rng(seed)
+    law = prompt.law.law
+    source = _gaussian_errors if isinstance(law, Gaussian) else _errors
+    found = source(prompt, length, count, draw)
+    return np.asarray(found @ floats(prompt.values()).T)
+
+
+def floats(matrix: ExactMatrix) -> Array:
+    return np.array([[float(entry.p) / float(entry.q) for entry in row] for row in matrix.to_rows()])
+
+
+def _vector(row: Any) -> Array:
+    return np.asarray(floats(ExactMatrix.row_vector(list(row)))[0])
+
+
+def _tilt_and_mean(prompt: RandomPrompt) -> tuple[Array, Array]:
+    """a and tau(a)."""
+    with working_precision(_BITS):
+        tilt = prompt.tilt()
+        mean = prompt.law.law.tilted_mean(tilt, BALLS)
+        return np.array([float(a) for a in tilt]), np.array([float(m) for m in mean])
+
+
+def _chunks(length: int, count: int) -> Iterator[int]:
+    size = max(1, _CHUNK // length)
+    for start in range(0, count, size):
+        yield min(size, count - start)
+
+
+def _gaussian_errors(prompt: RandomPrompt, length: int, count: int, draw: np.random.Generator) -> Array:
+    """tau_L - tau = c (E_p g - s) + (sum p_i^2)^{1/2} R zeta: the weights p depend on g alone."""
+    law = prompt.law.law
+    assert isinstance(law, Gaussian)
+    tilt, _ = _tilt_and_mean(prompt)
+    gamma = floats(ExactMatrix.rational(law.covariance))
+    image = gamma @ tilt
+    s = math.sqrt(max(float(tilt @ image), 0.0))
+    c = image / s if s > 0 else np.zeros(len(tilt))
+    variances, basis = np.linalg.eigh(gamma - np.outer(c, c))
+    root = basis * np.sqrt(np.maximum(variances, 0.0))
+    found = []
+    for size in _chunks(length, count):
+        g = draw.standard_normal((size, length), dtype=np.float32)
+        weights = np.exp(np.float32(s) * g - np.float32(s) * g.max(1, keepdims=True))
+        total = weights.sum(1, dtype=np.float64)
+        mean = np.einsum("ij,ij->i", weights, g) / total
+        spread = np.sqrt(np.einsum("ij,ij->i", weights, weights)) / total
+        rest = draw.standard_normal((size, len(tilt))) * spread[:, None]
+        found.append(np.outer(mean - s, c) + rest @ root.T)
+    return np.concatenate(found)
+
+
+def _errors(prompt: RandomPrompt, length: int, count: int, draw: np.random.Generator) -> Array:
+    """Tokens of any law, drawn one by one."""
+    tilt, mean = _tilt_and_mean(prompt)
+    found = []
+    for size in _chunks(length * prompt.dimension, count):
+        x = _tokens(prompt.law.law, size * length, draw).reshape(size, length, -1)
+        scores = x @ tilt
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        weights /= weights.sum(1, keepdims=True)
+        found.append(np.einsum("ij,ijk->ik", weights, x) - mean)
+    return np.concatenate(found)
+
+
+def _tokens(law: Law, count: int, draw: np.random.Generator) -> Array:
+    """So many independent tokens of a law, one per row."""
+    parts = list(parts_of(law))
+    shares = np.array([float(weight.p) / float(weight.q) for weight, _ in parts])
+    kinds = draw.choice(len(parts), size=count, p=shares / shares.sum())
+    tokens = np.empty((count, law.dimension))
+    for kind, (_, part) in enumerate(parts):
+        chosen = np.flatnonzero(kinds == kind)
+        tokens[chosen] = _plain_tokens(part, len(chosen), draw)
+    return tokens
+
+
+def _plain_tokens(law: Law, count: int, draw: np.random.Generator) -> Array:
+    if isinstance(law, Gaussian):
+        variances, basis = np.linalg.eigh(floats(ExactMatrix.rational(law.covariance)))
+        root = basis * np.sqrt(np.maximum(variances, 0.0))
+        return np.asarray(_vector(law.mean) + draw.standard_normal((count, law.dimension)) @ root.T)
+    if isinstance(law, Rademacher):
+        return np.asarray(_vector(law.sizes) * draw.choice([-1.0, 1.0], size=(count, law.dimension)))
+    if isinstance(law, Box):
+        return np.asarray(_vector(law.sizes) * draw.uniform(-1, 1, size=(count, law.dimension)))
+    assert isinstance(law, Atoms)
+    weights = _vector(law.weights)
+    return floats(ExactMatrix.rational(law.points))[draw.choice(len(weights), size=count, p=weights / weights.sum())]

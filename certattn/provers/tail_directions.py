@@ -1,0 +1,64 @@
+"""From a random prompt and a direction to the families of rules that apply there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flint import fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.gaussian_parts import Part, plane
+from certattn.kernel.arithmetic.laws import Law, Mixture
+from certattn.kernel.arithmetic.supports import is_bounded
+from certattn.kernel.claims.random_prompts import RandomPrompt
+from certattn.kernel.claims.tail_rules import Tail, is_constant
+from certattn.provers.gaussian_tails import Component, GaussianTail
+from certattn.provers.moment_rules import Moments, token_moments
+from certattn.provers.tail_rules import Bounded, Constant, Family, Several, Truncated, UnweightedMean
+
+BITS = 128
+_ONE, _ANY = fmpq(1), fmpq(1)
+
+
+def family_of(prompt: RandomPrompt, direction: ExactMatrix) -> Family:
+    """Every rule for P(<v, tau_L - tau> > eps), v a direction of tokens (1 x d)."""
+    law = prompt.law.law
+    if is_constant(law, direction):
+        return Constant()
+    tail = Tail(prompt, direction, _ANY)
+    parts = tail.parts
+    if parts is not None and len(parts) == 1 and parts[0].score_variance == 0:
+        return UnweightedMean(_float(parts[0].rest_variance) ** 0.5)
+    with working_precision(BITS):
+        moments = Moments(token_moments(tail.summand(), is_bounded(law) and parts is None))
+        if parts is None:
+            return moments
+        found = gaussian_tail(tail, parts)
+    if found.is_bounded:
+        return Several([Bounded(found, moments.deviation), moments])
+    return Several([Truncated(found, moments.deviation), moments])
+
+
+def gaussian_tail(tail: Tail, parts: list[Part]) -> GaussianTail:
+    """The parts of the law as floats, as this direction sees them."""
+    summand = tail.summand()
+    found = []
+    for part in parts:
+        seen = plane(part, summand.tilt, summand.direction, summand.log_mgf, summand.mean)
+        numbers = [float(ball) for ball in (seen.alpha, seen.s, seen.mu, seen.c, seen.sigma)]
+        found.append(Component(_float(part.weight), *numbers))
+    return GaussianTail(found)
+
+
+def parts_of(law: Law, weight: fmpq = _ONE) -> Iterator[tuple[fmpq, Law]]:
+    """The laws that a law is mixed from, with their probabilities; the law itself where it is no mixture."""
+    if isinstance(law, Mixture):
+        for share, part in zip(law.weights, law.components, strict=True):
+            yield from parts_of(part, weight * share)
+    else:
+        yield weight, law
+
+
+def _float(value: fmpq) -> float:
+    return float(value.p) / float(value.q)

@@ -1,0 +1,114 @@
+"""The parts of an `output-tail` certificate that are sought: one for each direction, one for a norm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from flint import fmpq
+
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.random_prompts import RandomPrompt
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import UsageError
+from certattn.provers.exact_inputs import exact_rational
+from certattn.provers.rounding import round_down
+from certattn.provers.tail_directions import family_of
+from certattn.provers.tail_frames import frame_of
+from certattn.provers.tail_rules import Family, Rule
+from certattn.provers.tail_targets import Target
+
+NORMS = ("l2", "linf")
+_LEVEL_DIGITS = 5
+# A direction in which the output hardly varies still gets this share of the height.
+_LEAST_SHARE = 1e-3
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound to be found: of a direction, or of a norm; the l2 norm comes with a frame."""
+
+    target: Target
+    direction: list[Plain] | None = None
+    norm: str | None = None
+    frame: ExactMatrix | None = None
+
+    @property
+    def words(self) -> str:
+        return (
+            f"in the direction ({', '.join(map(str, self.direction or ()))})"
+            if self.norm is None
+            else f"in {self.norm}"
+        )
+
+    def tuned(self, eps: float, length: float) -> Goal:
+        """With the levels of an l2 norm chosen well there."""
+        return replace(self, target=self.target.tuned(eps, length)) if self.frame is not None else self
+
+    def assertion(self, eps: fmpq, delta: fmpq) -> dict[str, Plain]:
+        stated: dict[str, Plain] = {"exceeds": format_rational(eps), "probability": format_rational(delta)}
+        if self.direction is not None:
+            return {"direction": self.direction, **stated}
+        return {"norm": self.norm or "", **stated}
+
+    def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
+        """The best rules at that height and length, as certificates write them."""
+        rules: list[Rule] = [found.rule for found in self.target.candidates(_float(eps), float(length))]
+        if self.direction is not None:
+            (rule,) = rules
+            return rule
+        if self.frame is None:
+            return {"bounds": list(rules)}
+        levels = [round_down(fmpq(*share.as_integer_ratio()) * eps, _LEVEL_DIGITS) for share in self.target.shares]
+        rows: list[Plain] = [[format_rational(entry) for entry in row] for row in self.frame.to_rows()]
+        return {"frame": rows, "levels": [format_rational(level) for level in levels], "bounds": list(rules)}
+
+
+def goals_of(prompt: RandomPrompt, directions: Plain, norm: str | None) -> list[Goal]:
+    """A goal for each direction and one for the norm. Raises UsageError."""
+    if not isinstance(directions, list):
+        raise UsageError(f"directions is {directions!r:.60}, expected a list of directions")
+    if norm is not None and norm not in NORMS:
+        raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
+    if not directions and norm is None:
+        raise UsageError("nothing to bound: expected directions, or a norm, or both")
+    goals = [_direction_goal(prompt, direction) for direction in directions]
+    if norm is not None:
+        goals.append(_l2_goal(prompt) if norm == "l2" else _linf_goal(prompt))
+    return goals
+
+
+def _direction_goal(prompt: RandomPrompt, direction: Plain) -> Goal:
+    size = prompt.output_dimension
+    if not isinstance(direction, list):
+        raise UsageError(f"the direction {direction!r:.60}: expected a list of {counted(size, 'number')}")
+    if len(direction) != size:
+        shown = ", ".join(map(str, direction))
+        raise UsageError(f"the direction ({shown}) has {counted(len(direction), 'number')}, expected {size}")
+    entries = [exact_rational(entry, "direction") for entry in direction]
+    family = family_of(prompt, ExactMatrix.row_vector(entries) @ prompt.values())
+    return Goal(Target([[family]], [1.0]), direction=[format_rational(entry) for entry in entries])
+
+
+def _linf_goal(prompt: RandomPrompt) -> Goal:
+    groups = _two_sided(prompt, ExactMatrix.identity(prompt.output_dimension))
+    return Goal(Target(groups, [1.0] * len(groups)), norm="linf")
+
+
+def _l2_goal(prompt: RandomPrompt) -> Goal:
+    frame, deviations = frame_of(prompt)
+    groups = _two_sided(prompt, frame)
+    shares = np.maximum(deviations, _LEAST_SHARE * max(float(deviations.max()), 1e-300))
+    shares /= np.linalg.norm(shares)
+    return Goal(Target(groups, [float(share) for share in shares]), norm="l2", frame=frame)
+
+
+def _two_sided(prompt: RandomPrompt, frame: ExactMatrix) -> list[list[Family]]:
+    rows = [ExactMatrix.row_vector(row) for row in (frame @ prompt.values()).to_rows()]
+    return [[family_of(prompt, row), family_of(prompt, -row)] for row in rows]
+
+
+def _float(value: fmpq) -> float:
+    return float(value.p) / float(value.q)

@@ -1,0 +1,102 @@
+"""A figure of a tail bound: the bound and the simulated quantile against the length of the prompt.
+
+matplotlib is imported here only, and only for a figure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certattn.kernel.errors import UsageError
+from certattn.provers.prompt_simulation import Quantile
+
+SUFFIXES = (".svg", ".png", ".pdf")
+
+_BOUND, _TRUTH, _STATED = "#1f4e79", "#c0562f", "#111111"
+_SETTINGS = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "certattn",
+    "mathtext.fontset": "cm",
+    "font.family": "serif",
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Heights against lengths: what the rules give, and the simulated quantiles where there are any."""
+
+    lengths: Sequence[float]
+    bounds: Sequence[float]
+    simulated: Sequence[tuple[int, Quantile]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a figure shows: a curve, what is stated (L, eps), and words."""
+
+    curve: Curve
+    stated: tuple[int, float]
+    deviation: str
+    delta: str
+    title: str
+
+
+def require_figure(path: Path) -> None:
+    """Raises UsageError where no figure can be drawn, before any work is done."""
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"{path}: a figure ends in {', '.join(SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent}: no such folder")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UsageError("a figure needs matplotlib: pip install 'certattn[plot]'") from None
+
+
+def draw(figure: Figure, path: Path) -> None:
+    """Draw the figure into a file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    with pyplot.rc_context(_SETTINGS):
+        canvas, axes = pyplot.subplots(figsize=(6.0, 4.0), layout="constrained")
+        _draw_curve(axes, figure)
+        metadata = {"Date": None} if path.suffix == ".svg" else None
+        canvas.savefig(path, dpi=160, metadata=metadata)
+        pyplot.close(canvas)
+
+
+def _draw_curve(axes: Any, figure: Figure) -> None:
+    curve, (length, eps) = figure.curve, figure.stated
+    axes.loglog(curve.lengths, curve.bounds, color=_BOUND, lw=1.8, label=rf"bound, $\delta = {figure.delta}$")
+    if curve.simulated:
+        x = [at for at, _ in curve.simulated]
+        y = np.array([[q.value, q.low, q.high] for _, q in curve.simulated])
+        errors = np.abs(y[:, 1:].T - y[:, 0])
+        style: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 3, "lw": 1.2, "color": _TRUTH}
+        axes.errorbar(x, y[:, 0], yerr=errors, label=r"simulated $(1-\delta)$-quantile, 95% interval", **style)
+    axes.plot([length], [eps], marker="D", ms=7, mfc="white", mec=_STATED, ls="", label="the certificate", zorder=5)
+    scale = _through(curve.lengths, curve.bounds)
+    axes.loglog(
+        curve.lengths, [scale(at) for at in curve.lengths], ls=":", lw=1, color="0.6", label=r"slope $L^{-1/2}$"
+    )
+    axes.set_xlabel("number of tokens $L$")
+    axes.set_ylabel(figure.deviation)
+    axes.set_title(figure.title, fontsize=10)
+    axes.grid(True, which="major", color="0.9", lw=0.6)
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _through(lengths: Sequence[float], bounds: Sequence[float]) -> Callable[[float], float]:
+    """The line of slope -1/2 through the last point, a little below."""
+    return lambda at: 0.5 * bounds[-1] * math.sqrt(lengths[-1] / at)
