@@ -22,6 +22,7 @@ from certattn.kernel.claims import (
     proposition_3_1,
     proposition_3_4,
     softmax_mean,
+    typical_prompt,
 )
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load
@@ -38,6 +39,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
+    "typical-prompt": typical_prompt.CLAIM,
 }
 
 ARITHMETICS = ("auto", "binary64", "arb")
