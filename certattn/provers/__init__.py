@@ -16,6 +16,7 @@ from certattn.provers import (
     proposition_3_1,
     proposition_3_4,
     softmax_mean,
+    typical_prompt,
 )
 
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
@@ -26,4 +27,5 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "proposition-3-1": proposition_3_1.generate,
     "proposition-3-4": proposition_3_4.generate,
     "softmax-mean": softmax_mean.generate,
+    "typical-prompt": typical_prompt.generate,
 }

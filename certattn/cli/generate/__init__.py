@@ -10,6 +10,7 @@ from certattn.cli.generate.output_deviation import output_deviation
 from certattn.cli.generate.proposition_3_1 import proposition_3_1
 from certattn.cli.generate.proposition_3_4 import proposition_3_4
 from certattn.cli.generate.softmax_mean import softmax_mean
+from certattn.cli.generate.typical_prompt import typical_prompt
 
 
 @click.group()
@@ -24,5 +25,6 @@ for command in (
     binary64_exponential,
     proposition_3_1,
     proposition_3_4,
+    typical_prompt,
 ):
     generate.add_command(command)
