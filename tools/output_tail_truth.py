@@ -62,21 +62,22 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     law = _law(given["law"], folder)
     length = _count(given["length"])
     if form == "tilt":
-        base, root = _vector(given["tilt"], folder), 1.0
+        base, root, square = _vector(given["tilt"], folder), 1.0, Fraction(1)
         _require(len(base) == law.dimension, "a tilt of another dimension")
         _, V = _weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
     else:
         U, V = _weights(given, law.dimension, folder)
         query = _vector(given["query"], folder)
         _require(len(query) == len(U[0]), "a query of another dimension")
-        base, root = _times(U, query), float(_root(_scale(given)))
+        scale = _scale(given)
+        base, root, square = _times(U, query), float(_root(scale)), scale.value if scale.is_root else scale.value**2
     _record(asserts, "asserts", set(), {"directions", "norm"})
     _require(asserts != {} and set(asserts) == set(_mapping(witness, "witness")), "a rule for everything asserted")
     plain, tilt = _plain(law, 1.0), tuple(float(x) * root for x in base)
 
     def tail(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
         direction = _times([list(column) for column in zip(*V, strict=True)], u)
-        read = _tail_rule(rule, law, base, root > 0, direction, eps)
+        read = _tail_rule(rule, law, base, root > 0, square, direction, eps)
         named = random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, length)
         return named.bound(read)
 
@@ -147,7 +148,7 @@ def _frame(item: Any, hint: Any, size: int, folder: Path) -> tuple[Table, Vector
 
 
 def _tail_rule(
-    node: Any, law: _Law, base: Vector, positive: bool, direction: Vector, eps: float
+    node: Any, law: _Law, base: Vector, positive: bool, square: Fraction, direction: Vector, eps: float
 ) -> random_prompts.Rule:
     """A rule that applies to a tail; by exact conditions on the law and the direction."""
     name = _mapping(node, "a rule").get("rule")
@@ -163,6 +164,10 @@ def _tail_rule(
     _require(eps > 0 or name == "exact", "a level of 0")
     if name == "truncated":
         _require(gaussian, "Gaussians and atoms are truncated")
+        _require(slope * cap <= 1000, "an exponential that is too large")
+    if gaussian and name in ("truncated", "chernoff"):
+        squares = [_form(part, base) for part in parts if isinstance(part, _Gaussian)]
+        _require(max(squares, default=Fraction(0)) * square <= 1000, "scores that vary too much")
     if name == "chernoff":
         signed = base if positive else [-x for x in base]
         for part in parts:
@@ -178,6 +183,11 @@ def _tail_rule(
 
 def _parts(law: _Law) -> list[_Law]:
     return [inner for part in law.parts for inner in _parts(part)] if isinstance(law, _Mixture) else [law]
+
+
+def _form(law: _Gaussian, tilt: Vector) -> Fraction:
+    """a'Gamma a."""
+    return _dot(tilt, _times(law.covariance, tilt))
 
 
 def _plain(law: _Law, weight: float) -> random_prompts.Law:

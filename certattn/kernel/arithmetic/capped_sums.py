@@ -126,7 +126,7 @@ def below_scaled(height: Ball, end: Ball, k: Ball) -> Ball:
 
 
 def scaled_erfc(z: Ball) -> Ball:
-    """erfcx(z) = e^{z^2} erfc(z) for Re z > 0: a product where the ball is narrow, else its factors would tear apart."""
+    """erfcx(z) = e^{z^2} erfc(z) for Re z > 0: a product where the ball is narrow, else its factors tear apart."""
     square = z * z
     if square.real.rad() < 1 and square.imag.rad() < 1:
         return square.exp() * z.erfc()
@@ -223,14 +223,15 @@ def _supremum(plane: Plane) -> arb:
 
 # -- tails
 
-# Beyond this many standard deviations e^height has swamped everything: the bound would be useless.
-_FARTHEST = 1 << 10
+# Above this exponent of an integrand's bound a certificate is useless, and its integrals are a long way off.
+MOST_HEIGHT = 1000
 
 
 def _far(height: arb, bits: int) -> arb | None:
-    """G with e^height Q(G) negligible: an integer, by Q(G) <= e^{-G^2/2}. None where it is out of reach."""
-    found = (2 * (height + tolerance_bits(bits) * arb(2).log())).nonnegative_part().sqrt().upper().ceil()
-    return found if found <= _FARTHEST else None
+    """G with e^height Q(G) negligible: an integer, by Q(G) <= e^{-G^2/2}. None where `height` is out of reach."""
+    if not height <= MOST_HEIGHT:
+        return None
+    return (2 * (height + tolerance_bits(bits) * arb(2).log())).nonnegative_part().sqrt().upper().ceil()
 
 
 def _up_to(bound: arb) -> arb:

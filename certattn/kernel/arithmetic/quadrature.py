@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from flint import acb, arb
 
-# Beyond so many evaluations an answer is no longer worth the wait: the enclosure stays wide.
-EVALUATIONS = 40_000
+# Evaluations times bits of precision, beyond which an answer is no longer worth the wait: the enclosure stays wide.
+_MOST_WORK = 40_000 * 64
 # The integrand is enclosed to about the working precision; asking for all of it would only cost time.
 _NUMERATOR, _DENOMINATOR = 5, 8
 
@@ -31,6 +31,11 @@ def integral(integrand: Integrand, first: arb, last: arb, bits: int) -> arb:
     """
     tolerance = arb(2) ** -tolerance_bits(bits)
     found = acb.integral(
-        lambda x, _analytic: integrand(x), first, last, rel_tol=tolerance, abs_tol=tolerance, eval_limit=EVALUATIONS
+        lambda x, _analytic: integrand(x),
+        first,
+        last,
+        rel_tol=tolerance,
+        abs_tol=tolerance,
+        eval_limit=_MOST_WORK // bits,
     )
     return found.real

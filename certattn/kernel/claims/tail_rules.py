@@ -18,11 +18,12 @@ from functools import cached_property
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import row_of_balls
-from certattn.kernel.arithmetic.capped_sums import Cap, Capped, capped, capped_bound, normal_tail
+from certattn.kernel.arithmetic.capped_sums import MOST_HEIGHT, Cap, Capped, capped, capped_bound, normal_tail
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.gaussian_parts import Part, exact_part, gaussian_parts, plane
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.supports import is_bounded
 from certattn.kernel.arithmetic.weighted_sums import (
     Summand,
@@ -57,6 +58,7 @@ RULES = Variant(
     },
 )
 MOST_ORDER = 100
+MOST_SCORE_VARIANCE = 1000
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ def _chernoff(values: Values, tail: Tail) -> Rule:
             "E e^(lambda Y) not known to be finite for this law and direction",
             "the rules truncated, moment and cantelli hold in every direction",
         )
+    _require_integrable(parts, values)
 
     def bound(bits: int) -> arb:
         found: arb = chernoff(_total(parts, tail, slope, None, bits).inside, tail.prompt.length)
@@ -168,12 +171,24 @@ def _truncated(values: Values, tail: Tail) -> Rule:
         raise values.at.malformed(
             "a law of Gaussians and atoms", "signs or a box among the tokens", "use chernoff, moment or cantelli"
         )
+    _require_integrable(parts, values)
+    if slope * cap > MOST_HEIGHT:
+        raise values.at.malformed(f"lambda * cap of at most {MOST_HEIGHT}", describe(slope * cap))
 
     def bound(bits: int) -> arb:
         found: arb = capped_bound(_total(parts, tail, slope, cap, bits), tail.prompt.length)
         return found
 
     return Rule("truncated", bound)
+
+
+def _require_integrable(parts: Sequence[Part], values: Values) -> None:
+    """Weights e^{s g} of a large s are not integrated in any reasonable time, and bounds with them are useless."""
+    largest = max(part.score_variance for part in parts)
+    if largest > MOST_SCORE_VARIANCE:
+        raise values.at.malformed(
+            f"scores <a, x> of a variance of at most {MOST_SCORE_VARIANCE} for this rule", describe(largest)
+        )
 
 
 def _total(parts: Sequence[Part], tail: Tail, slope: fmpq, cap: fmpq | None, bits: int) -> Capped:
