@@ -121,7 +121,18 @@ _FAMILIES = (
     ("l2", "linf", "l1"),
     ("empirical", "affine", "law"),
     ("gaussian", "rademacher", "box", "atoms", "mixture"),
-    ("infinite-prompt-operator", "output-deviation", "binary64-exponential", "output-tail", "softmax-mean"),
+    (
+        "infinite-prompt-operator",
+        "output-deviation",
+        "binary64-exponential",
+        "output-tail",
+        "proposition-3-1",
+        "proposition-3-4",
+        "softmax-mean",
+        "typical-prompt",
+    ),
+    ("fails", "holds"),
+    ("U", "V"),
     ("cantelli", "moment", "chernoff", "truncated", "exact"),
     ("values", "keys", "values-keys"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
@@ -145,6 +156,10 @@ _SIBLINGS = (
     ("tilt", "query", "U"),
     ("lambda", "cap", "order"),
     ("frame", "levels", "bounds"),
+    ("published", "repaired", "gradient"),
+    ("sigma", "length", "constants"),
+    ("steps", "t", "from", "theta"),
+    ("c1", "c2"),
 )
 _TINY = Fraction(1, 10**20)
 

@@ -169,10 +169,13 @@ REPAIRED_ACCEPTS = {
     "a smaller c2": ("c2: 0.6", "c2: 0.4"),
     "one step more": ("  - {from: 20", "  - {from: 5, theta: 0.3}\n  - {from: 20"),
     "a larger sigma": ("sigma: 1", "sigma: 7/2"),
+    "a smaller c1 for a larger sigma": (
+        "sigma: 1\nasserts: {repaired: {c1: C_ABOVE", "sigma: 2\nasserts: {repaired: {c1: 1",
+    ),
     "a smaller scale": ("sigma: 1", "sigma: 1\n  scale: 1/sqrt(2)"),
     "smaller queries": ("[0, 1/2]]}", "[0, 1/4]]}"),
     "tokens of lower rank": ("[[1/4, 1/8], [1/8, 1/2]]", "[[1/4, 1/8], [1/8, 1/16]]"),
-}
+}  # fmt: skip
 
 REPAIRED_REJECTS: dict[str, Change] = {
     "c1 below what the bound gives": ("c1: C_ABOVE", "c1: C_BELOW", REJECTED, "<= c1 for"),
