@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from certattn.theory import binary64_exponential, infinite_prompt_operator, output_deviation, softmax_mean
+from certattn.theory import (
+    binary64_exponential,
+    infinite_prompt_operator,
+    output_deviation,
+    proposition_3_1,
+    proposition_3_4,
+    softmax_mean,
+)
 from certattn.theory.derivation import Derivation
 
 DERIVATIONS: Mapping[str, Derivation] = {
     "binary64-exponential": binary64_exponential.DERIVATION,
     "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
     "output-deviation": output_deviation.DERIVATION,
+    "proposition-3-1": proposition_3_1.DERIVATION,
+    "proposition-3-4": proposition_3_4.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,
 }

@@ -72,10 +72,15 @@ class WeightedQueries:
 
 def weighted_queries(S: ExactMatrix, W: ExactMatrix, rate: fmpq) -> WeightedQueries | None:
     """N(0, S) weighted by e^{r z'Wz}, r = `rate` >= 0; None where the average of the weight is infinite."""
-    N = ExactMatrix.identity(S.rows) - (W @ S).scaled(2 * rate)
+    N = shrinking(S, W, rate)
     if has_positive_eigenvalues(N) is not True:
         return None
     return WeightedQueries(determinant(N), S @ inverse(N))
+
+
+def shrinking(S: ExactMatrix, W: ExactMatrix, rate: fmpq) -> ExactMatrix:
+    """N = I - 2 r W S."""
+    return ExactMatrix.identity(S.rows) - (W @ S).scaled(2 * rate)
 
 
 def has_positive_eigenvalues(matrix: ExactMatrix) -> bool:

@@ -11,12 +11,16 @@ value is replaced by (tr Gamma |V b|^2 + |V Gamma b|^2 / tr Gamma) / 2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flint import fmpq
 
 from certattn.kernel.arithmetic.covariance_error import CovarianceShape, covariance_square_bound
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.query_gaussians import QueryPolynomial, constant, quadratic, trace
 from certattn.kernel.claims.proposition_inputs import Error, Setting
+
+Mixed = Callable[[ExactMatrix, ExactMatrix, fmpq], ExactMatrix]
 
 
 def error_polynomial(setting: Setting, error: Error) -> QueryPolynomial:
@@ -26,12 +30,12 @@ def error_polynomial(setting: Setting, error: Error) -> QueryPolynomial:
         slope = V @ Gamma @ setting.U
         return constant(trace(V @ Gamma @ V.T)) + quadratic(slope.T @ slope, setting.squared_scale)
     size = quadratic(ExactMatrix.identity(setting.U.columns), setting.squared_scale)
-    bound: QueryPolynomial = covariance_square_bound(covariance_polynomials(setting, V))
+    bound: QueryPolynomial = covariance_square_bound(covariance_polynomials(setting, V, _size_of_mixed))
     return size * bound
 
 
-def covariance_polynomials(setting: Setting, V: ExactMatrix) -> CovarianceShape:
-    """The six numbers of `CovarianceShape` as functions of the query; the last one as a bound of its size."""
+def covariance_polynomials(setting: Setting, V: ExactMatrix, mixed: Mixed) -> CovarianceShape:
+    """The six numbers of `CovarianceShape` as functions of the query; the last one as `mixed` gives it."""
     Gamma, factor = setting.covariance, setting.squared_scale
     shift = Gamma @ setting.U
     value_shift = V @ shift
@@ -42,7 +46,7 @@ def covariance_polynomials(setting: Setting, V: ExactMatrix) -> CovarianceShape:
         trace=constant(trace(Gamma)),
         value_shift=quadratic(value_shift.T @ value_shift, factor),
         shift=quadratic(shift.T @ shift, factor),
-        mixed=quadratic(_size_of_mixed(value_shift, moved @ shift, trace(Gamma)), factor),
+        mixed=quadratic(mixed(value_shift, moved @ shift, trace(Gamma)), factor),
     )
 
 
@@ -52,4 +56,9 @@ def _size_of_mixed(left: ExactMatrix, right: ExactMatrix, total: fmpq) -> ExactM
     symmetric = (product + product.T).scaled(fmpq(1, 2))
     if symmetric.is_positive_semidefinite() or total == 0:
         return symmetric
+    return balanced(left, right, total)
+
+
+def balanced(left: ExactMatrix, right: ExactMatrix, total: fmpq) -> ExactMatrix:
+    """(total |left z|^2 + |right z|^2 / total) / 2 as a form."""
     return (left.T @ left).scaled(total / 2) + (right.T @ right).scaled(1 / (2 * total))

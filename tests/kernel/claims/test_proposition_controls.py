@@ -109,7 +109,9 @@ PROPOSITION_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "no determinant": (query_gaussians, "determinant", lambda matrix: fmpq(1)),
     "no peak": (every_length, "log_peak", lambda theta, fn: arb(0)),
     "the last length is the worst": (repaired_display.Repaired, "_worst", one_length),
-    "mixed terms are left out": (error_polynomials, "_size_of_mixed", lambda left, right, total: (left.T @ left).scaled(fmpq(0))),
+    "mixed terms are left out": (
+        error_polynomials, "_size_of_mixed", lambda left, right, total: (left.T @ left).scaled(fmpq(0)),
+    ),
     "any law is sub-Gaussian": (proposition_inputs, "is_sub_gaussian", lambda law, variance: True),
     "any law is centred": (proposition_inputs, "is_centred", lambda law: True),
     "any left side is exact": (published_display, "require_exact_left_side", lambda *_: None),
