@@ -18,7 +18,7 @@ from functools import cached_property
 from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.law_moments import is_centred, is_sub_gaussian, mean_and_covariance
+from certattn.kernel.arithmetic.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 from certattn.kernel.arithmetic.laws import Gaussian
 from certattn.kernel.arithmetic.query_gaussians import trace
 from certattn.kernel.arithmetic.reals import Real, describe, square

@@ -8,7 +8,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.law_moments import is_centred, is_sub_gaussian, mean_and_covariance
+from certattn.kernel.arithmetic.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 
 half, third = fmpq(1, 2), fmpq(1, 3)
