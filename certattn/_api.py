@@ -62,9 +62,10 @@ def generate(claim: str, out: str | Path, **inputs: Any) -> Certificate:
     """Make a certificate of `claim`, write it to the file `out` and return it.
 
     The inputs depend on the claim: see `certattn.provers.output_deviation.generate`,
-    `certattn.provers.infinite_prompt_operator.generate`, `certattn.provers.softmax_mean.generate` and
-    `certattn.provers.binary64_exponential.generate`. Raises UsageError for inputs that make no
-    sense, NotProvedError where what is to be stated is not true, MalformedError for bad files.
+    `certattn.provers.infinite_prompt_operator.generate`, `certattn.provers.output_tail.generate`,
+    `certattn.provers.softmax_mean.generate` and `certattn.provers.binary64_exponential.generate`.
+    Raises UsageError for inputs that make no sense, NotProvedError where what is to be stated is not
+    true, MalformedError for bad files.
 
     >>> import numpy as np, tempfile, pathlib
     >>> rng = np.random.default_rng(0)

@@ -26,6 +26,8 @@ def test_the_gallery_has_the_papers_examples() -> None:
     prompts = {"layer0-head6", "layer1-head9", "layer2-head6", "gaussian-prompt"}
     wanted = {f"infinite-prompt-operator/{n}" for n in operators} | {f"output-deviation/{n}" for n in prompts}
     wanted |= {f"binary64-exponential/{n}" for n in ("exponential", "exponential-with-tail")}
+    tails = ("gaussian-directions", "gaussian-norm", "gaussian-length", "gaussian-singular", "layer0-head6", "mixture")
+    wanted |= {f"output-tail/{n}" for n in (*tails, "rademacher", "box", "atoms")}
     wanted |= {f"softmax-mean/{n}" for n in ("three-tokens", "layer0-head6", "gaussian-prompt")}
     assert wanted <= names
 

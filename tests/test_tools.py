@@ -42,3 +42,16 @@ def test_bench_check_reads_the_phases_of_a_check(tool: Tool) -> None:
     spent = bench.phases(bench.SMALL)
     assert {"parsing", "arithmetic", "total"} <= set(spent)
     assert 0 < spent["parsing"] < spent["total"]
+
+
+def test_bench_concentration_compares_bounds_with_simulated_quantiles(
+    tool: Tool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = tool("bench_concentration")
+    found = bench.table(["1"], [50], ["0.1"], prompts=5000, numbers=10**6, least=1000)
+    assert [row.direction for row in found] == ["+", "-", "across"]
+    assert all(1 < row.ratio < 2 and row.eps > row.truth.high > row.truth.low > 0 for row in found)
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert "quantile" in head
+    assert len(lines) == 3
+    assert "bounds below the interval of the simulated quantile: 0 of 3" in bench.summary(found)

@@ -108,6 +108,11 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from typical_prompt_truth import judge_typical
 
         return judge_typical(certificate["given"], certificate["asserts"], witness, folder)
+    if claim in ("gradient-mean-square", "gradient-tail"):
+        import gradient_truth
+
+        judge_gradient = gradient_truth.judge_tail if claim == "gradient-tail" else gradient_truth.judge_mean_square
+        return judge_gradient(certificate["given"], certificate["asserts"], witness, folder)
     raise NotAStatement(f"the claim {claim!r}")
 
 

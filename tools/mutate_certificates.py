@@ -133,6 +133,8 @@ _FAMILIES = (
     ),
     ("fails", "holds"),
     ("U", "V"),
+    ("gradient-mean-square", "gradient-tail", "output-tail"),
+    ("exact", "logistic", "general"),
     ("cantelli", "moment", "chernoff", "truncated", "exact"),
     ("values", "keys", "values-keys"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
@@ -160,6 +162,8 @@ _SIBLINGS = (
     ("sigma", "length", "constants"),
     ("steps", "t", "from", "theta"),
     ("c1", "c2"),
+    ("tokens", "outputs", "entries"),
+    ("gradient", "mean_square"),
 )
 _TINY = Fraction(1, 10**20)
 

@@ -44,6 +44,8 @@ from certificate_truth import (
 
 # How far what a rule gives in doubles has to be from what is stated to count.
 _MARGIN = 1e-6
+# An exact probability is one formula, and its statement is refuted where it is false.
+_SMALL_MARGIN = 1e-12
 _TAIL_RULES = {
     "cantelli": set(),
     "moment": {"order"},
@@ -113,13 +115,14 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
 
 def _tail_judgement(bound: tuple[float, float], delta: float, probability: tuple[float, float]) -> Judgement:
     low, high = bound
-    if high < probability[0] * (1 - _MARGIN):
+    margin = _SMALL_MARGIN if bound == probability else _MARGIN
+    if high < probability[0] * (1 - margin):
         raise AssertionError(f"a bound of {high} on a probability of at least {probability[0]}")
-    if probability[0] * (1 - _MARGIN) > delta:
+    if probability[0] * (1 - margin) > delta:
         return Judgement(Truth.FALSE, (delta - probability[0]) / delta, "simulation")
-    if high * (1 + _MARGIN) < delta:
+    if high * (1 + margin) < delta:
         return Judgement(Truth.TRUE, (delta - high) / delta, "the rules")
-    return Judgement(Truth.OPEN, 0.0, "the rules", provable=not low * (1 - _MARGIN) > delta)
+    return Judgement(Truth.OPEN, 0.0, "the rules", provable=not low * (1 - margin) > delta)
 
 
 def _levels(item: Any) -> tuple[float, float]:

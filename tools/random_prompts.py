@@ -162,7 +162,8 @@ class Tail:
     def bound(self, rule: Rule) -> Interval:
         """What a rule gives, and as much more as the checker may make of it; anything where doubles are too short."""
         scores = _all_nodes(self.law)[1] @ np.array(self.tilt)
-        if max(self.eps, rule[1], float(np.abs(scores).max())) > _LARGE:
+        outputs = np.abs(np.array(self.direction)).max()
+        if rule[0] != "exact" and max(self.eps, rule[1], float(np.abs(scores).max()), outputs) > _LARGE:
             return 0.0, np.inf
         try:
             with np.errstate(all="ignore"):
@@ -174,8 +175,8 @@ class Tail:
         if name == "chernoff" and order:
             return self._by_moments(slope, order, 1.0), self._by_moments(slope, order, 1.01)
         if name in ("chernoff", "truncated"):
-            pair = [self._capped(slope, cap or np.inf, half) for half in (False, True)]
-            return min(pair), max(pair)
+            found = self._capped(slope, cap or np.inf)
+            return found, found
         found = {"cantelli": self._cantelli, "exact": self._exact}[name]() if name != "moment" else self._moment(order)
         return found, found
 
@@ -227,15 +228,15 @@ class Tail:
         spread = float(masses @ outputs**2)
         return float(ndtr(-self.eps * np.sqrt(self.length / spread))) if spread > 1e-20 else 0.0
 
-    def _capped(self, slope: float, cap: float, half_line: bool) -> float:
-        """1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L. With `half_line`, A reaches on from its first point."""
+    def _capped(self, slope: float, cap: float) -> float:
+        """1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L."""
         outside = inside = 0.0
         for weight, part in self.law:
-            p, e = self._capped_part(part, slope, cap, half_line)
+            p, e = self._capped_part(part, slope, cap)
             outside, inside = outside + weight * p, inside + weight * e
         return float(-np.expm1(self.length * np.log1p(-outside)) + inside**self.length)
 
-    def _capped_part(self, part: Part, slope: float, cap: float, half_line: bool) -> Interval:
+    def _capped_part(self, part: Part, slope: float, cap: float) -> Interval:
         tilt, direction = np.array(self.tilt), np.array(self.direction)
         start, shift = log_mgf(self.law, self.tilt), float(tilted_mean(self.law, self.tilt) @ direction)
         if isinstance(part, Points):
@@ -255,7 +256,7 @@ class Tail:
         rest = spread - c * c
         if rest > 1e-12 * max(spread, 1e-300):
             return self._noisy(alpha, mu, s if s2 > 1e-15 else 0.0, c, np.sqrt(rest), slope, cap)
-        return self._tied(alpha, mu, s, c, slope, cap, half_line)
+        return self._tied(alpha, mu, s, c, slope, cap)
 
     def _noisy(self, alpha: float, mu: float, s: float, c: float, sigma: float, slope: float, cap: float) -> Interval:
         g = np.linspace(-13, 13, 6001)
@@ -266,7 +267,7 @@ class Tail:
         exponent = slope * w * (m - self.eps) + steep**2 / 2 + log_ndtr(end - steep)
         return float(mass @ ndtr(-end)), float(mass @ np.exp(exponent))
 
-    def _tied(self, alpha: float, mu: float, s: float, c: float, slope: float, cap: float, half_line: bool) -> Interval:
+    def _tied(self, alpha: float, mu: float, s: float, c: float, slope: float, cap: float) -> Interval:
         """No noise of its own: [-G, G] is cut where w <v, x - tau> passes the cap."""
 
         def over(g: Any) -> Any:
@@ -275,8 +276,6 @@ class Tail:
         grid = np.linspace(-14, 14, 20001)
         signs = over(grid) > 0
         turns = [brentq(over, grid[i], grid[i + 1]) for i in np.flatnonzero(signs[1:] != signs[:-1])]
-        if half_line and turns and not signs[0]:
-            turns = turns[:1]
         ends = [-14.0, *turns, 14.0]
         outside = inside = 0.0
         beyond = bool(signs[0])

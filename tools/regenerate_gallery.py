@@ -18,6 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gallery_gradient_mean_square
+import gallery_gradient_tail
+import gallery_output_tail
 import numpy as np
 
 import certattn
@@ -252,8 +255,11 @@ def write_means(folder: Path) -> None:
 
 FAMILIES: dict[str, Callable[[Path], None]] = {
     "binary64-exponential": write_exponentials,
+    "gradient-mean-square": gallery_gradient_mean_square.write,
+    "gradient-tail": gallery_gradient_tail.write,
     "infinite-prompt-operator": write_operators,
     "output-deviation": write_deviations,
+    "output-tail": gallery_output_tail.write,
     "softmax-mean": write_means,
 }
 

@@ -16,8 +16,11 @@ from pathlib import Path
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims import (
     binary64_exponential,
+    gradient_mean_square,
+    gradient_tail,
     infinite_prompt_operator,
     output_deviation,
+    output_mean_square,
     output_tail,
     proposition_3_1,
     proposition_3_4,
@@ -33,8 +36,11 @@ from certattn.kernel.verdict import DOUBLE, Obligation, Outcome, Part, Report, V
 
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
+    "gradient-mean-square": gradient_mean_square.CLAIM,
+    "gradient-tail": gradient_tail.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "output-deviation": output_deviation.CLAIM,
+    "output-mean-square": output_mean_square.CLAIM,
     "output-tail": output_tail.CLAIM,
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,

@@ -10,8 +10,11 @@ from collections.abc import Callable, Mapping
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers import (
     binary64_exponential,
+    gradient_mean_square,
+    gradient_tail,
     infinite_prompt_operator,
     output_deviation,
+    output_mean_square,
     output_tail,
     proposition_3_1,
     proposition_3_4,
@@ -21,8 +24,11 @@ from certattn.provers import (
 
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "binary64-exponential": binary64_exponential.generate,
+    "gradient-mean-square": gradient_mean_square.generate,
+    "gradient-tail": gradient_tail.generate,
     "infinite-prompt-operator": infinite_prompt_operator.generate,
     "output-deviation": output_deviation.generate,
+    "output-mean-square": output_mean_square.generate,
     "output-tail": output_tail.generate,
     "proposition-3-1": proposition_3_1.generate,
     "proposition-3-4": proposition_3_4.generate,

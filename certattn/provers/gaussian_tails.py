@@ -19,10 +19,15 @@ import numpy as np
 
 from certattn.provers.normal_tails import Array, normal_cdf, scaled_erfc
 
-# Standard normals beyond are of probability 1e-44, and half of that is far below what is sought.
-_REACH = 14.0
-_PANELS, _ORDER = 48, 12
-_LARGEST = 600.0
+# Integrals over g end so many standard deviations below, and above at the least and at the most: rare tokens
+# of probability P(A) weigh most near g = (2 log 1/P(A))^{1/2}, and e^{lambda Y} moves that up a little.
+_BELOW, _ABOVE, _FARTHEST = 10.0, 11.0, 38.0
+# Where the integrand is smooth on the whole line a trapezoidal sum is exact enough, at this step or a finer one.
+_STEP, _SMOOTH_UP_TO = 0.125, 2.0
+# Where it is cut, Gauss and Legendre's rule on panels of about this width.
+_PANEL, _ORDER = 0.8, 10
+# Exponents are cut off where floats end; a lambda with a larger lambda B than this is beyond the kernel's reach too.
+_LARGEST, _STEEPEST = 600.0, 999.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,14 @@ class Component:
     @property
     def is_bounded(self) -> bool:
         """Whether w y is bounded above, so that no cap is needed."""
-        return self.sigma == 0 and (self.c < 0 or (self.c == 0 and (self.mu <= 0 or self.s == 0)))
+        return self.sigma == 0 and (self.c < 0 or self.s == 0)
+
+    @property
+    def top(self) -> float:
+        """The supremum of w y where it is bounded: for c < 0 it is attained at g = -mu/c - 1/s."""
+        if self.s == 0:
+            return math.exp(self.kappa) * self.mu
+        return math.exp(self.kappa - self.s * self.mu / self.c - 1) * -self.c / self.s
 
 
 @dataclass(frozen=True)
@@ -74,22 +86,26 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Capped:
-    """The tokens whose height w y is at most `cap`: their expectations, and the probability of the others."""
+    """The tokens whose height w y is at most `cap`: their expectations, and the probability of the others.
+
+    `top` is the largest w y that stays.
+    """
 
     cap: float
     exceeding: float
+    top: float
     parts: Sequence[Nodes]
 
     def log_moment(self, rates: Array, eps: float) -> Array:
-        """log E[e^{lambda Y}; w y <= B] for each lambda."""
+        """log E[e^{lambda Y}; w y <= B] for each lambda; infinite where lambda is too large to be of use."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            total = sum(part.total(rates, eps, self.cap) for part in self.parts)
-            return np.log(np.maximum(total, np.finfo(float).tiny))
+            total = np.sum([part.total(rates, eps, self.cap) for part in self.parts], axis=0)
+            return np.where(rates * self.top > _STEEPEST, np.inf, np.log(np.maximum(total, np.finfo(float).tiny)))
 
 
 @dataclass(frozen=True)
 class GaussianTail:
-    """A direction of a Gaussian law or of a mixture of Gaussians."""
+    """A direction of a law that is Gaussian, finite, or mixed from these."""
 
     components: Sequence[Component]
     _capped: dict[float, Capped] = field(default_factory=dict, compare=False)
@@ -101,82 +117,107 @@ class GaussianTail:
 
     def capped(self, cap: float) -> Capped:
         if cap not in self._capped:
-            found = [_below(part, cap) for part in self.components]
-            self._capped[cap] = Capped(cap, sum(p for p, _ in found), [nodes for _, kept in found for nodes in kept])
+            self._capped[cap] = self._leaving_out(cap)
         return self._capped[cap]
 
-    def second_moment(self) -> float:
-        """E (w y)^2, of the tokens that are not extremely rare."""
-        total = 0.0
-        for part in self.components:
-            g, share = _interval(-_REACH, _REACH + 2 * part.s)
-            w, mean = part.heights(g)
-            total += part.probability * float((w**2 * (mean**2 + part.sigma**2)) @ share)
-        return total
+    def _leaving_out(self, cap: float) -> Capped:
+        noisy = [_noisy(part, cap) for part in self.components if part.sigma > 0]
+        tied = [_tied(part, cap) for part in self.components if part.sigma == 0]
+        nodes = [nodes for _, nodes in noisy]
+        if tied:
+            # Heights that depend on g alone need no more than one long sum.
+            share, w, mean = (np.concatenate(arrays) for arrays in zip(*(found[1:] for found in tied), strict=True))
+            nodes.append(Nodes(share, w, mean, 0.0, None))
+        top = max(part.top for part in self.components) if cap == math.inf else cap
+        return Capped(cap, sum(found[0] for found in noisy + tied), top, nodes)
 
 
-def _interval(low: float, high: float) -> tuple[Array, Array]:
-    """Nodes and weights for E[f(g); low < g < high]."""
-    if low >= high:
+def _reach(probability: float) -> float:
+    """How far above 0 integrals go where so rare an event matters."""
+    if probability <= 0:
+        return _FARTHEST
+    return min(max(_ABOVE, 4 + 1.5 * math.sqrt(-2 * math.log(probability))), _FARTHEST)
+
+
+def _density(g: Array) -> Array:
+    return np.asarray(np.exp(-g * g / 2) / math.sqrt(2 * math.pi))
+
+
+def _line(s: float, reach: float) -> tuple[Array, Array]:
+    """Nodes and weights for E f(g); one node where nothing depends on g."""
+    if s == 0:
+        return np.zeros(1), np.ones(1)
+    step = _STEP * _SMOOTH_UP_TO / max(s, _SMOOTH_UP_TO)
+    g = np.arange(-_BELOW, reach + step, step)
+    return g, step * _density(g)
+
+
+def _between(first: float, last: float) -> tuple[Array, Array]:
+    """Nodes and weights for E[f(g); first <= g <= last]."""
+    if first >= last:
         return np.zeros(0), np.zeros(0)
     x, weights = np.polynomial.legendre.leggauss(_ORDER)
-    ends = np.linspace(low, high, _PANELS + 1)
+    ends = np.linspace(first, last, math.ceil((last - first) / _PANEL) + 1)
     half, middle = (ends[1:] - ends[:-1]) / 2, (ends[1:] + ends[:-1]) / 2
     g = (middle[:, None] + half[:, None] * x).ravel()
-    share = (half[:, None] * weights).ravel() * np.exp(-g * g / 2) / np.sqrt(2 * np.pi)
-    return g, share
+    return g, (half[:, None] * weights).ravel() * _density(g)
 
 
-def _below(part: Component, cap: float) -> tuple[float, list[Nodes]]:
-    """P(w y > B) of a component and a quadrature over the rest; the component's probability counted in."""
-    if part.sigma > 0:
-        g, share = _interval(-_REACH, _REACH)
+def _noisy(part: Component, cap: float) -> tuple[float, Nodes]:
+    """P(w y > B) of a component with sigma > 0 and a quadrature over the rest; its probability counted in."""
+
+    def seen(reach: float) -> tuple[float, Nodes]:
+        g, share = _line(part.s, reach)
         w, mean = part.heights(g)
         h = (cap / w - mean) / part.sigma
         share = part.probability * share
-        return float(normal_cdf(-h) @ share), [Nodes(share, w, mean, part.sigma, h)]
-    low, high = _exceeding(part, cap)
-    kept = []
-    for ends in ((-_REACH, min(low, _REACH)), (max(high, -_REACH), _REACH)):
-        g, share = _interval(*ends)
-        w, mean = part.heights(g)
-        kept.append(Nodes(part.probability * share, w, mean, 0.0, None))
-    return part.probability * max(_beyond(low) - _beyond(high), 0.0), kept
+        return float(normal_cdf(-h) @ share), Nodes(share, w, mean, part.sigma, h)
+
+    with np.errstate(under="ignore"):
+        probability, nodes = seen(_ABOVE)
+        reach = _reach(probability)
+        return seen(reach) if reach > _ABOVE else (probability, nodes)
 
 
-def _beyond(g: float) -> float:
-    """P(g' > g) of a standard normal."""
-    return math.erfc(g / math.sqrt(2)) / 2
+def _tied(part: Component, cap: float) -> tuple[float, Array, Array, Array]:
+    """The same with sigma = 0: the probability, weights of nodes, and w and y there."""
+    if part.s == 0:
+        w, mean = part.heights(np.zeros(1))
+        if float(w[0] * mean[0]) > cap:
+            return part.probability, np.zeros(0), np.zeros(0), np.zeros(0)
+        return 0.0, np.full(1, part.probability), w, mean
+    first, last = _gap(part, cap)
+    probability = (math.erfc(first / math.sqrt(2)) - math.erfc(last / math.sqrt(2))) / 2
+    reach = _reach(probability)
+    pieces = _between(-_BELOW, min(first, reach)), _between(max(last, -_BELOW), reach)
+    g, share = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
+    return part.probability * probability, part.probability * share, *part.heights(g)
 
 
-def _exceeding(part: Component, cap: float) -> tuple[float, float]:
-    """An interval of g with all w y > B > 0, where the height is a function of g alone; both ends inf if there is none.
+def _gap(part: Component, cap: float) -> tuple[float, float]:
+    """The ends of the interval of g where w (mu + c g) exceeds the cap, for s > 0 = sigma; inf for no end.
 
-    w (mu + c g) is increasing in g where it is positive for c >= 0. For c < 0 it has one maximum, and with
-    what exceeds the cap all larger g are left out, as the kernel does.
+    It increases where it is positive for c >= 0. For c < 0 it has one maximum.
     """
 
     def height(g: float) -> float:
-        return float(np.exp(min(part.kappa + part.s * g, _LARGEST))) * (part.mu + part.c * g)
+        return math.exp(min(part.kappa + part.s * g, _LARGEST)) * (part.mu + part.c * g)
 
-    nothing, far = (math.inf, math.inf), 1e3
-    if part.s == 0:
-        edge = (cap * np.exp(-part.kappa) - part.mu) / part.c if part.c else 0.0
-        if part.c == 0:
-            return (-math.inf, math.inf) if height(0.0) > cap else nothing
-        return (edge, math.inf) if part.c > 0 else (-math.inf, edge)
-    if part.c >= 0:
-        positive = -part.mu / part.c if part.c > 0 else -far
-        if part.c == 0 and part.mu <= 0:
-            return nothing
-        return _crossing(height, cap, max(positive, -far), far), math.inf
-    top = -part.mu / part.c - 1 / part.s
-    return (_crossing(height, cap, top - far, top), math.inf) if height(top) > cap else nothing
+    far = 1e3
+    if part.c == 0:
+        return ((math.log(cap / part.mu) - part.kappa) / part.s if part.mu > 0 else math.inf), math.inf
+    zero = -part.mu / part.c
+    if part.c > 0:
+        return _crossing(height, cap, max(zero, -far), far), math.inf
+    if part.top <= cap:
+        return math.inf, math.inf
+    top = zero - 1 / part.s
+    return _crossing(height, cap, top - far, top), _crossing(height, cap, zero, top)
 
 
 def _crossing(height: Callable[[float], float], cap: float, below: float, above: float) -> float:
-    """Where a height that is monotone between them passes the cap."""
-    for _ in range(80):
+    """Where a height passes the cap that it is below at one end and above at the other."""
+    for _ in range(60):
         middle = (below + above) / 2
         if height(middle) > cap:
             above = middle

@@ -18,6 +18,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.verdict import Outcome
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
@@ -90,7 +91,7 @@ def generate(
     section = exact(given, "given")
     if not isinstance(section, dict):
         raise UsageError("given is no mapping; expected law, tilt, V as certificates write them")
-    wanted = _wanted(section, exceeds, probability, length)
+    wanted = wanted_numbers(section, exceeds, probability, length)
     line = exact_text(note, "note")
     with not_yet_written(out):
         prompt = CLAIM.read_given(loads(to_text(_certificate(_with_length(section, wanted.length or 1), {})), out))
@@ -102,7 +103,7 @@ def generate(
 # -- what is wanted
 
 
-def _wanted(section: dict[str, Plain], exceeds: Any, probability: Any, length: Any) -> Wanted:
+def wanted_numbers(section: dict[str, Plain], exceeds: Any, probability: Any, length: Any) -> Wanted:
     """The three numbers, checked. Raises UsageError."""
     if length is not None and "length" in section:
         raise UsageError("the length is given twice: in the law's file and as an option")
@@ -136,7 +137,7 @@ def _stated(section: dict[str, Plain], goals: list[Goal], wanted: Wanted, out: P
         parts = [_solve_at(goal, wanted, length) for goal in goals]
     slack = _SLACK
     for _ in range(_ATTEMPTS):
-        bounds = _bounds(_compose(section, parts, length), out)
+        bounds = _bounds(_compose(section, parts, length), out, wanted.delta is not None)
         if wanted.delta is None:
             return _compose(section, _read_off(parts, bounds), length)
         missed = [bound > wanted.delta for bound in bounds]
@@ -230,8 +231,8 @@ def _compose(section: dict[str, Plain], parts: list[Found], length: int) -> dict
     return _certificate(_with_length(section, length), {"asserts": asserts, "witness": witness})
 
 
-def _bounds(certificate: dict[str, Plain], out: Path) -> list[fmpq]:
-    """The probability that the kernel proves for each part, from above."""
+def _bounds(certificate: dict[str, Plain], out: Path, settled: bool) -> list[fmpq]:
+    """The probability that the kernel proves for each part, from above; if `settled`, against what is stated."""
     problem = CLAIM.read(loads(to_text(certificate), out))
     found = []
     for name in CLAIM.names(problem):
@@ -241,7 +242,7 @@ def _bounds(certificate: dict[str, Plain], out: Path) -> list[fmpq]:
                 (obligation,) = CLAIM.prove(problem, [name], bits)
             assert isinstance(obligation.left, arb)
             bound = obligation.left
-            if bound.is_finite() and bound.rel_accuracy_bits() >= _ACCURATE:
+            if obligation.outcome is not Outcome.UNDECIDED and (settled or bound.rel_accuracy_bits() >= _ACCURATE):
                 break
         found.append(upper_rational(bound))
     return found

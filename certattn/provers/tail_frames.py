@@ -22,6 +22,8 @@ Array = np.ndarray[Any, Any]
 _BITS = 128
 _STEP_BITS = 40
 _DIGITS = 9
+# Floats that agree up to this are taken for equal.
+_EQUAL = 1e-7
 
 
 def error_covariance(prompt: RandomPrompt) -> Array:
@@ -48,12 +50,44 @@ def error_covariance(prompt: RandomPrompt) -> Array:
 def frame_of(prompt: RandomPrompt) -> tuple[ExactMatrix, Array]:
     """The frame, one vector per row, and the standard deviations of the error along it, up to a factor."""
     covariance = error_covariance(prompt)
-    variances, basis = np.linalg.eigh((covariance + covariance.T) / 2)
-    stretched, spare = basis.T, 0.5 * 10.0**-_DIGITS
+    variances, basis = eigenbasis((covariance + covariance.T) / 2)
+    stretched, spare = basis, 0.5 * 10.0**-_DIGITS
     while True:
         rows = [[fmpq(round(float(entry) * 10**_DIGITS), 10**_DIGITS) for entry in row] for row in stretched]
         frame = ExactMatrix.rational(rows)
         if (frame.T @ frame - ExactMatrix.identity(frame.columns)).is_positive_semidefinite():
             return frame, np.sqrt(np.maximum(variances, 0.0))
         spare *= 2
-        stretched = basis.T * (1 + spare)
+        stretched = basis * (1 + spare)
+
+
+def eigenbasis(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues of a symmetric matrix and orthonormal eigenvectors, one per row: the same on every machine.
+
+    Where eigenvalues agree, the basis is that of Gram and Schmidt from the projections of the coordinate
+    vectors, the longest first; signs make the first entry that is not about 0 positive.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    basis: list[Array] = []
+    first = 0
+    while first < len(values):
+        last = first + 1
+        while last < len(values) and values[last] - values[first] <= _EQUAL * max(abs(values[-1]), 1e-300):
+            last += 1
+        basis += _spanning(vectors[:, first:last] @ vectors[:, first:last].T, last - first)
+        first = last
+    return values, np.array(basis)
+
+
+def _spanning(projection: Array, size: int) -> list[Array]:
+    """An orthonormal basis of what a projection maps to."""
+    found: list[Array] = []
+    for _ in range(size):
+        lengths = np.linalg.norm(projection, axis=1)
+        row = projection[np.flatnonzero(lengths >= lengths.max() - _EQUAL)[0]]
+        row = row / np.linalg.norm(row)
+        lead = row[np.flatnonzero(np.abs(row) > _EQUAL)[0]]
+        found.append(row * np.sign(lead))
+        projection = projection - np.outer(row, row @ projection)
+        projection = projection - np.outer(projection @ row, row)
+    return found

@@ -37,11 +37,9 @@ class Goal:
 
     @property
     def words(self) -> str:
-        return (
-            f"in the direction ({', '.join(map(str, self.direction or ()))})"
-            if self.norm is None
-            else f"in {self.norm}"
-        )
+        if self.direction is None:
+            return f"in the norm {self.norm}"
+        return f"in the direction ({', '.join(map(str, self.direction))})"
 
     def tuned(self, eps: float, length: float) -> Goal:
         """With the levels of an l2 norm chosen well there."""

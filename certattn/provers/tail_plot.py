@@ -6,7 +6,7 @@ matplotlib is imported here only, and only for a figure.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,25 +78,27 @@ def draw(figure: Figure, path: Path) -> None:
 
 def _draw_curve(axes: Any, figure: Figure) -> None:
     curve, (length, eps) = figure.curve, figure.stated
-    axes.loglog(curve.lengths, curve.bounds, color=_BOUND, lw=1.8, label=rf"bound, $\delta = {figure.delta}$")
+    label = rf"bound by the rules, $\delta = {figure.delta}$"
+    handles = list(axes.loglog(curve.lengths, curve.bounds, color=_BOUND, lw=1.8, label=label))
+    handles += axes.plot(
+        [length], [eps], marker="D", ms=7, mfc="white", mec=_STATED, ls="", label="certified", zorder=5
+    )
     if curve.simulated:
         x = [at for at, _ in curve.simulated]
         y = np.array([[q.value, q.low, q.high] for _, q in curve.simulated])
-        errors = np.abs(y[:, 1:].T - y[:, 0])
+        spread = np.abs(y[:, 1:].T - y[:, 0])
         style: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 3, "lw": 1.2, "color": _TRUTH}
-        axes.errorbar(x, y[:, 0], yerr=errors, label=r"simulated $(1-\delta)$-quantile, 95% interval", **style)
-    axes.plot([length], [eps], marker="D", ms=7, mfc="white", mec=_STATED, ls="", label="the certificate", zorder=5)
-    scale = _through(curve.lengths, curve.bounds)
-    axes.loglog(
-        curve.lengths, [scale(at) for at in curve.lengths], ls=":", lw=1, color="0.6", label=r"slope $L^{-1/2}$"
-    )
+        label = r"simulated $(1 - \delta)$-quantile, 95% interval"
+        handles.append(axes.errorbar(x, y[:, 0], yerr=spread, label=label, **style))
+    line = _below_last(curve.lengths, curve.bounds)
+    handles += axes.loglog(curve.lengths, line, ls=":", lw=1, color="0.6", label=r"slope $L^{-1/2}$")
     axes.set_xlabel("number of tokens $L$")
     axes.set_ylabel(figure.deviation)
     axes.set_title(figure.title, fontsize=10)
     axes.grid(True, which="major", color="0.9", lw=0.6)
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend(handles=handles, frameon=False, fontsize=9)
 
 
-def _through(lengths: Sequence[float], bounds: Sequence[float]) -> Callable[[float], float]:
-    """The line of slope -1/2 through the last point, a little below."""
-    return lambda at: 0.5 * bounds[-1] * math.sqrt(lengths[-1] / at)
+def _below_last(lengths: Sequence[float], bounds: Sequence[float]) -> list[float]:
+    """A line of slope -1/2 that ends at half of the last bound."""
+    return [0.5 * bounds[-1] * math.sqrt(lengths[-1] / length) for length in lengths]

@@ -22,13 +22,15 @@ from certattn.provers.rounding import last_place, round_nearest
 
 Rule = dict[str, Plain]
 
-# Lambda is sought from e^-2 to e^7 times the rate of Cantelli's bound, in three rounds.
-_SPAN, _POINTS, _ROUNDS = (-2.0, 7.0), 19, 2
+# In log lambda: where the minimum is sought at first, around Cantelli's rate or a rate that is about right.
+_WIDE, _NEAR = np.linspace(-2.0, 7.0, 16), np.linspace(-1.0, 1.0, 6)
+_AROUND = np.linspace(-1.0, 1.0, 7)
+_ROUNDS, _MOVES = 2, 12
 # Caps are powers of 2^(1/8) times the standard deviation; every fourth is tried, then those beside the best.
 _FINE, _COARSE = 8, 4
 _LOWEST, _HIGHEST = -3 * _FINE, 60 * _FINE
-# Of L P(A): caps above need not be tried, for they are never passed.
-_RARE = 1e-18
+# Share of the bound that L P(A) may have so that a larger cap would not help.
+_RARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -57,16 +59,38 @@ def few_digits(value: float, digits: int = 3) -> str:
     return format_rational(round_nearest(exact, last_place(exact, digits)))
 
 
-def best_rate(log_moment: Callable[[Array], Array], start: float) -> tuple[float, float]:
-    """The lambda at which a convex function of it is smallest, and the value there."""
-    logs = np.linspace(*_SPAN, _POINTS) + math.log(start)
-    for _ in range(_ROUNDS + 1):
-        values = log_moment(np.exp(logs))
+def _steep(rate: float, top: float) -> str:
+    """Lambda with more digits where lambda B is large, for exponents change by as much as that does."""
+    return few_digits(rate, 3 + max(0, math.ceil(math.log10(max(rate * top, 1e-9) / 10))))
+
+
+def best_rate(log_moment: Callable[[Array], Array], start: float, near: bool = False) -> tuple[float, float]:
+    """The lambda at which a convex function of it is smallest, and the value there.
+
+    `start` is the rate of Cantelli's bound, or, if `near`, one that is about right.
+    """
+    centre, offsets = math.log(start), _NEAR if near else _WIDE
+    rounds = 0
+    for _ in range(_MOVES):
+        values = log_moment(np.exp(centre + offsets))
         values = np.where(np.isnan(values), np.inf, values)
         k = int(np.argmin(values))
-        best = float(logs[k]), float(values[k])
-        logs = np.linspace(logs[max(k - 1, 0)], logs[min(k + 1, len(logs) - 1)], 9)
-    return math.exp(best[0]), best[1]
+        inside = 0 < k < len(offsets) - 1
+        if inside and rounds == _ROUNDS:
+            break
+        centre += float(offsets[k])
+        if inside:
+            offsets, rounds = _AROUND * (offsets[1] - offsets[0]), rounds + 1
+    else:
+        return math.exp(centre), float(values[k])
+    # The vertex of the parabola through the three smallest.
+    below, least, above = (float(value) for value in values[k - 1 : k + 2])
+    bend = below - 2 * least + above
+    shift = (below - above) / (2 * bend) if 0 < bend < math.inf else 0.0
+    at = centre + float(offsets[k])
+    vertex = math.exp(at + shift * float(offsets[1] - offsets[0]))
+    lowest, rate = min((least, math.exp(at)), (float(log_moment(np.array([vertex]))[0]), vertex))
+    return rate, lowest
 
 
 def union(length: float, exceeding: float, log_moment: float) -> float:
@@ -84,34 +108,42 @@ class Truncated:
     deviation: float
 
     def best(self, eps: float, length: float) -> Candidate:
-        tried = {k: self._at(k, eps, length) for k in self._grid(length)}
+        tried = self._scan(eps, length)
         if not tried:
             return NOTHING
         for step in (_COARSE // 2, _COARSE // 4):
             k = min(tried, key=lambda k: tried[k][0])
             for j in (k - step, k + step):
                 if j not in tried:
-                    tried[j] = self._at(j, eps, length)
+                    tried[j] = self._at(j, eps, length, tried[k][1])
         log_bound, rate, cap = min(tried.values())
-        return Candidate(log_bound, {"rule": "truncated", "lambda": few_digits(rate), "cap": few_digits(cap, 4)})
+        return Candidate(log_bound, {"rule": "truncated", "lambda": _steep(rate, cap), "cap": few_digits(cap, 4)})
 
-    def _grid(self, length: float) -> list[int]:
-        """The caps that a prompt of that length passes sometimes, but not always."""
-        found = []
+    def _scan(self, eps: float, length: float) -> dict[int, tuple[float, float, float]]:
+        """The caps that a prompt of that length passes sometimes but not always, in steps.
+
+        With the cap E[e^{lambda Y}; not A] grows, so larger ones are no use where P(A) hardly counts any more.
+        """
+        tried: dict[int, tuple[float, float, float]] = {}
+        best, rate = 0.0, None
         for k in range(_LOWEST, _HIGHEST, _COARSE):
             exceeding = length * self.tail.capped(self._cap(k)).exceeding
-            if exceeding < 1:
-                found.append(k)
-            if exceeding < _RARE:
+            if exceeding >= 1:
+                continue
+            tried[k] = self._at(k, eps, length, rate)
+            best, rate = min(best, tried[k][0]), tried[k][1]
+            if exceeding < _RARE * math.exp(best):
                 break
-        return found
+        return tried
 
     def _cap(self, k: int) -> float:
         return float(f"{self.deviation * 2 ** (k / _FINE):.3e}")
 
-    def _at(self, k: int, eps: float, length: float) -> tuple[float, float, float]:
+    def _at(self, k: int, eps: float, length: float, near: float | None) -> tuple[float, float, float]:
+        """The logarithm of the bound for a cap, with lambda and the cap; `near` is a lambda that is about right."""
         capped = self.tail.capped(self._cap(k))
-        rate, log_moment = best_rate(lambda rates: capped.log_moment(rates, eps), eps / self.deviation**2)
+        start = eps / self.deviation**2 if near is None else near
+        rate, log_moment = best_rate(lambda rates: capped.log_moment(rates, eps), start, near is not None)
         return union(length, capped.exceeding, log_moment), rate, capped.cap
 
 
@@ -125,7 +157,7 @@ class Bounded:
     def best(self, eps: float, length: float) -> Candidate:
         whole = self._whole()
         rate, log_moment = best_rate(lambda rates: whole.log_moment(rates, eps), eps / self.deviation**2)
-        return Candidate(min(length * log_moment, 0.0), {"rule": "chernoff", "lambda": few_digits(rate)})
+        return Candidate(min(length * log_moment, 0.0), {"rule": "chernoff", "lambda": _steep(rate, whole.top)})
 
     def _whole(self) -> Capped:
         return self.tail.capped(math.inf)

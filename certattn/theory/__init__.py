@@ -10,8 +10,11 @@ from collections.abc import Mapping
 
 from certattn.theory import (
     binary64_exponential,
+    gradient_mean_square,
+    gradient_tail,
     infinite_prompt_operator,
     output_deviation,
+    output_tail,
     proposition_3_1,
     proposition_3_4,
     softmax_mean,
@@ -20,8 +23,11 @@ from certattn.theory.derivation import Derivation
 
 DERIVATIONS: Mapping[str, Derivation] = {
     "binary64-exponential": binary64_exponential.DERIVATION,
+    "gradient-mean-square": gradient_mean_square.DERIVATION,
+    "gradient-tail": gradient_tail.DERIVATION,
     "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
     "output-deviation": output_deviation.DERIVATION,
+    "output-tail": output_tail.DERIVATION,
     "proposition-3-1": proposition_3_1.DERIVATION,
     "proposition-3-4": proposition_3_4.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,

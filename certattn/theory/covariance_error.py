@@ -96,6 +96,12 @@ def _symmetric(name: str, size: int) -> sympy.Matrix:
     return sympy.Matrix(size, size, lambda i, j: real(f"{name}_{min(i, j)}{max(i, j)}"))
 
 
+def _banded(name: str, size: int) -> sympy.Matrix:
+    """Symmetric, with entries on the diagonal and beside it."""
+    full = _symmetric(name, size)
+    return sympy.Matrix(size, size, lambda i, j: full[i, j] if abs(i - j) < 2 else 0)
+
+
 def _conditional(N: sympy.Matrix, W: sympy.Matrix, coefficients: tuple[Expr, ...]) -> Expr:
     """tr(N E[D W D]) from the means of d^2, of |c|^2, of d times -P_2, of P_2^2 and of the entries."""
     dd, spread, d_two, square, entries = coefficients
@@ -125,7 +131,7 @@ def check_directions(kernel: Kernel) -> Iterator[Check]:
         average = sum((p[i] * rows[i] for i in range(length)), sympy.zeros(1, rank))
         D = sum((p[i] * rows[i].T * rows[i] for i in range(length)), sympy.zeros(rank, rank))
         D = D - average.T * average - sympy.eye(rank)
-        N, W = _symmetric("N", rank), _symmetric("W", rank)
+        N, W = _banded("N", rank), _banded("W", rank)
         found = _gaussian_mean((N * D * W * D).trace(), [x for row in eta for x in row])
         d, spread, two = (written_out(x, p, u) for x in (EXCESS, DEVIATIONS, TWO))
         coefficients = (d**2, spread, d * two, two**2, written_out(ENTRIES, p, u))

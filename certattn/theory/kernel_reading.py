@@ -146,6 +146,38 @@ class Kernel:
         return self._module(f"{_ROOT}.claims.proposition_inputs")
 
     @cached_property
+    def gradient_bounds(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.gradient_bounds")
+
+    @cached_property
+    def power_series(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.power_series")
+
+    @cached_property
+    def mgf_series(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.mgf_series")
+
+    @cached_property
+    def pair_series(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.pair_series")
+
+    @cached_property
+    def weighted_products(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.weighted_products")
+
+    @cached_property
+    def weighted_sums(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.weighted_sums")
+
+    @cached_property
+    def gaussian_parts(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.gaussian_parts")
+
+    @cached_property
+    def capped_sums(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.capped_sums")
+
+    @cached_property
     def attention_inputs(self) -> Any:
         return self._module(f"{_ROOT}.claims.attention_inputs")
 
@@ -201,7 +233,7 @@ class Kernel:
 
 def _symbolic_flint() -> ModuleType:
     module = ModuleType("flint")
-    numbers = dict.fromkeys(("arb", "fmpq", "fmpz"), SymbolicNumber)
+    numbers = dict.fromkeys(("arb", "acb", "fmpq", "fmpz"), SymbolicNumber)
     matrices = dict.fromkeys(("arb_mat", "fmpq_mat", "fmpz_mat"), SymbolicMatrix)
     # The working precision is not read: nothing is rounded here.
     module.__dict__.update(numbers, **matrices, ctx=None, __FLINT_VERSION__="symbolic")

@@ -14,9 +14,12 @@ import sympy
 
 from certattn.theory.exactness import Expr, vanishes
 
+# Tricomi's U(a, b, z), as a name.
+TRICOMI = sympy.Function("U")
+
 
 class SymbolicNumber:
-    """`arb`, `fmpq` and `fmpz` at once: an exact expression `expr`, possibly over a denominator.
+    """`arb`, `acb`, `fmpq` and `fmpz` at once: an exact expression `expr`, possibly over a denominator.
 
     A comparison that the symbols do not decide is an error (sympy's), never a guess.
     """
@@ -118,6 +121,36 @@ class SymbolicNumber:
 
     def sqrt(self) -> SymbolicNumber:
         return SymbolicNumber(sympy.sqrt(self.expr))
+
+    def rsqrt(self) -> SymbolicNumber:
+        return SymbolicNumber(1 / sympy.sqrt(self.expr))
+
+    def erfc(self) -> SymbolicNumber:
+        return SymbolicNumber(sympy.erfc(self.expr))
+
+    def hypgeom_u(self, a: Any, b: Any) -> SymbolicNumber:
+        return SymbolicNumber(TRICOMI(expression(a), expression(b), self.expr))
+
+    @staticmethod
+    def pi() -> SymbolicNumber:
+        return SymbolicNumber(sympy.pi)
+
+    @staticmethod
+    def nan() -> SymbolicNumber:
+        return SymbolicNumber(sympy.nan)
+
+    @property
+    def real(self) -> SymbolicNumber:
+        """Symbols stand for real numbers."""
+        return self
+
+    @property
+    def imag(self) -> SymbolicNumber:
+        return SymbolicNumber(0)
+
+    def rad(self) -> SymbolicNumber:
+        """The radius of a ball: nothing is rounded here."""
+        return SymbolicNumber(0)
 
     def max(self, other: Any) -> SymbolicNumber:
         return SymbolicNumber(sympy.Max(self.expr, expression(other)))

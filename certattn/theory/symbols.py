@@ -29,6 +29,9 @@ class SymbolicFunctions:
     def log(self, x: Expr) -> Expr:
         return sympy.log(x)
 
+    def sqrt(self, x: Expr) -> Expr:
+        return sympy.sqrt(x)
+
     def tanh(self, x: Expr) -> Expr:
         return sympy.tanh(x)
 

@@ -401,5 +401,6 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "binary64-exponential": "binary64-exponential",
         "infinite-prompt-operator": "infinite-prompt-operator",
         "output-deviation": "output-deviation",
+        "output-tail": "output-tail",
         "softmax-mean": "softmax-mean",
     }

@@ -34,6 +34,10 @@ LAWS, FUNCTIONS, OPERATORS = "arithmetic.laws", "arithmetic.functions", "arithme
 BOUND, VALUE = "arithmetic.binary64.exponential_bound", "arithmetic.binary64.exponential_value"
 SOFTMAX, EXACT, BALLS = "arithmetic.softmax", "arithmetic.exact_matrix", "arithmetic.balls"
 MOMENTS, SPECTRUM, ASSERTIONS = "arithmetic.softmax_moments", "arithmetic.spectrum", "claims.moment_assertions"
+SUMS, MGF, SERIES, SUPPORTS = (
+    "arithmetic.weighted_sums", "arithmetic.mgf_series", "arithmetic.power_series", "arithmetic.supports",
+)  # fmt: skip
+PARTS, CAPPED = "arithmetic.gaussian_parts", "arithmetic.capped_sums"
 MEAN_VALUE, UNIT_SETS, REGIONS = "arithmetic.mean_value", "arithmetic.unit_sets", "arithmetic.regions"
 
 WRONG = [
@@ -60,7 +64,8 @@ WRONG = [
     ("The functions", FUNCTIONS, "fn.ratio(3, 2), x * x / 4))", "fn.ratio(3, 2), x * x / 2))"),
     ("The functions", FUNCTIONS, "fn.coth(x) - 1 / x", "fn.coth(x) + 1 / x"),
     ("The functions", FUNCTIONS, "fn.coth(x) - 1 / x", "fn.tanh(x) - 1 / x"),
-    ("The functions", FUNCTIONS, "return x / 3 * (", "return x / 2 * ("),
+    ("The functions", FUNCTIONS, "return x * langevin_ratio(", "return x / 2 * langevin_ratio("),
+    ("The functions", FUNCTIONS, "z) / 3", "z) / 2"),
     ("The functions", FUNCTIONS, "fn.ratio(5, 2), z) /", "fn.ratio(7, 2), z) /"),
     ("Tokens uniform", LAWS, "[c * langevin(c * a, fn)", "[langevin(c * a, fn)"),
     ("Tokens uniform", LAWS, "log_sinhc(c * a, fn)", "log_sinhc(a, fn)"),
@@ -217,6 +222,56 @@ WRONG = [
     ("Cells cover", REGIONS, "_replaced(self.corners, j, middle)", "_replaced(self.corners, i, middle)"),
     ("Cells cover", REGIONS, "ExactMatrix.identity(self.centre.columns).scaled(self.radius)",
      "ExactMatrix.identity(self.centre.columns).scaled(self.radius / 2)"),
+    # -- tails of random prompts
+    ("Moments of one token", SUMS, "[k * a for a in self.tilt]", "self.tilt"),
+    ("Moments of one token", SUMS, "fn.exp(-k * self.log_mgf)", "fn.exp(-self.log_mgf)"),
+    ("Moments of one token", SUMS, "-(self.mean + self.eps), k", "-self.mean, k"),
+    ("Moments of one token", MGF, "for row in law.covariance]) / 2", "for row in law.covariance])"),
+    ("Moments of one token", MGF, "law.tilted_mean(tilt, fn))", "law.mean)"),
+    ("Moments of one token", MGF, "up + down if n % 2 == 0", "up + down if n % 2 == 1"),
+    ("Moments of one token", MGF, "(n + 1, 1) if n % 2 == 0", "(n + 1, 3) if n % 2 == 0"),
+    ("Moments of one token", MGF, "fn.ratio(first + 2, 2), x * x / 4)", "fn.ratio(first + 2, 2), x * x / 2)"),
+    ("Moments of one token", MGF, "average if n % 2 == 0 else x * average", "average"),
+    ("Moments of one token", MGF, "[slope**n for slope in slopes]", "[slope for slope in slopes]"),
+    ("Moments of one token", MGF, "dot(law.weights, column)", "sum(column)"),
+    ("Moments of one token", SERIES, "total = total + 2 * quadratic", "total = total + quadratic"),
+    ("Moments of one token", SERIES, "found[-1] * slope / n", "found[-1] * slope"),
+    ("Cantelli's", SUMS, "2 * self.power_mean(2) - self.eps * self.eps", "2 * self.power_mean(2)"),
+    ("Cantelli's", SUMS, "2 * self.power_mean(2) -", "self.power_mean(2) -"),
+    ("Cantelli's", SUMS, "variance / (variance + length", "variance / (length"),
+    ("Even moments of the sum", SUMS, "found * k / (length * eps)", "found / (length * eps)"),
+    ("Even moments of the sum", SUMS, "power(series, length)[order]", "power(series, length + 1)[order]"),
+    ("Even moments of the sum", SERIES, "range(1, n + 1):\n            total = total + left[k]",
+     "range(1, n):\n            total = total + left[k]"),
+    ("Even moments of the sum", SERIES, "square = product(square, square)", "square = product(square, series)"),
+    ("Exponentials by", SUMS, "exp_remainder(order, slope * largest, fn) * factorial(order)",
+     "exp_remainder(order, slope * largest, fn)"),
+    ("Exponentials by", SUMS, "for j in range(1, order):\n        total",
+     "for j in range(1, order + 1):\n        total"),
+    ("Exponentials by", FUNCTIONS, "fn.ratio(order + 1, 1), y)", "fn.ratio(order, 1), y)"),
+    ("Exponentials by", FUNCTIONS, "y) / math.factorial(order)", "y)"),
+    ("Exponentials by", SUMS, "+ self.eps) - 1 - self.log_mgf)", "+ self.eps) - self.log_mgf)"),
+    ("Exponentials by", SUMS, "- 1 - self.log_mgf) / slope", "- 1 - self.log_mgf)"),
+    ("Exponentials by", SUMS, "a + slope * v for a, v in zip(self.tilt", "a - slope * v for a, v in zip(self.tilt"),
+    ("Exponentials by", SUPPORTS, "dot(law.sizes, [fn.absolute(a) for a in tilt])", "sum(law.sizes)"),
+    ("Gaussian tokens from", PARTS, "across * across / along", "across / along"),
+    ("Gaussian tokens from", PARTS, "square(scale) * along", "along"),
+    ("Gaussian tokens from", PARTS, "spread - slope_squared", "spread"),
+    ("Capped summands", CAPPED, "1 - (1 - whole.outside) ** length +", "whole.outside +"),
+    ("Capped summands", CAPPED, "whole.inside**length", "whole.inside"),
+    ("Capped summands", CAPPED, "(x * arb(2).rsqrt()).erfc() / 2", "(x * arb(2).rsqrt()).erfc()"),
+    ("The noise", CAPPED, "(centre + spread * spread / 2).exp()", "(centre + spread * spread).exp()"),
+    ("The noise", CAPPED, "(height - end * end / 2).exp()", "height.exp()"),
+    ("The noise", CAPPED, "scaled_erfc(k * arb(2).rsqrt()) / 2", "scaled_erfc(k) / 2"),
+    ("The noise", CAPPED, "square.hypgeom_u(arb(1) / 2, arb(1) / 2) /", "square.hypgeom_u(arb(1) / 2, arb(1) / 2) *"),
+    ("The noise", CAPPED, "asked.slope * cap - lowered", "asked.slope * cap"),
+    ("The noise", CAPPED, "spread - end)", "spread + end)"),
+    ("The noise", CAPPED, "lowered = steep * asked.eps", "lowered = asked.eps"),
+    ("The noise", CAPPED, "normal_tail((cap / weight - plane.mu",
+     "normal_tail((cap - plane.mu"),
+    ("Outputs without", CAPPED, "-1 / plane.s - plane.mu / plane.c", "-1 / plane.s"),
+    ("Outputs without", CAPPED, "(plane.mu + plane.c * g - asked.eps)", "(plane.mu + plane.c * g)"),
+    ("Outputs without", CAPPED, "exp() * (plane.mu + plane.c * g)\n", "exp() * plane.mu\n"),
 ]  # fmt: skip
 
 
@@ -236,6 +291,8 @@ RIGHT = [
     ("The prompt's own", EXACT, "(centred.T @ right)", "(centred.T @ right.centred(right.mean_row()))"),
     ("mean: The sums", MOMENTS, "prompt.keys.centred(self.prompt.keys.mean_row())", "prompt.keys"),
     ("mean: Between", SPECTRUM, "scale * scale * square_trace / trace", "square_trace / trace * scale * scale"),
+    ("Cantelli's", SUMS, "variance / (variance + length * eps * eps)", "1 / (1 + length * eps * eps / variance)"),
+    ("Outputs without", CAPPED, "-1 / plane.s - plane.mu / plane.c", "-(1 / plane.s + plane.mu / plane.c)"),
 ]
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import click
 
 from certattn.cli.generate.binary64_exponential import binary64_exponential
+from certattn.cli.generate.gradient_mean_square import gradient_mean_square
+from certattn.cli.generate.gradient_tail import gradient_tail
 from certattn.cli.generate.infinite_prompt_operator import infinite_prompt_operator
 from certattn.cli.generate.output_deviation import output_deviation
+from certattn.cli.generate.output_mean_square import output_mean_square
+from certattn.cli.generate.output_tail import output_tail
 from certattn.cli.generate.proposition_3_1 import proposition_3_1
 from certattn.cli.generate.proposition_3_4 import proposition_3_4
 from certattn.cli.generate.softmax_mean import softmax_mean
@@ -19,12 +23,16 @@ def generate() -> None:
 
 
 for command in (
-    output_deviation,
-    infinite_prompt_operator,
-    softmax_mean,
     binary64_exponential,
+    gradient_mean_square,
+    gradient_tail,
+    infinite_prompt_operator,
+    output_deviation,
+    output_mean_square,
+    output_tail,
     proposition_3_1,
     proposition_3_4,
+    softmax_mean,
     typical_prompt,
 ):
     generate.add_command(command)

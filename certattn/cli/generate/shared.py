@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain, read_tree
 from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
@@ -23,7 +24,10 @@ out_option = click.option(
 note_option = click.option("--note", default="", help="A line about the certificate for its readers.")
 
 
-def make_certificate(claim: str, out: Path, **inputs: Any) -> None:
+def make_certificate(
+    claim: str, out: Path, *, finding: Callable[[Certificate], str] | None = None, **inputs: Any
+) -> Certificate:
+    """Generate, and say what was written; `finding` is a sentence about what was found, said first."""
     from certattn._api import generate as make
     from certattn.kernel.checker import claim_of
 
@@ -33,10 +37,13 @@ def make_certificate(claim: str, out: Path, **inputs: Any) -> None:
         click.echo("computing proven bounds ...", err=True)
     certificate = make(claim, out, **inputs)
     made = claim_of(certificate)
+    if finding is not None and (said := finding(certificate)):
+        click.echo(said)
     click.echo(f"wrote {on_one_line(str(out))}")
     click.echo("\n".join(paragraph(printable(made.statement(made.read(certificate)).words))))
     path = on_one_line(str(out))
     click.echo(f"now prove it: certattn check {shlex.quote(f'./{path}' if path.startswith('-') else path)}")
+    return certificate
 
 
 def read_mapping(path: Path, out: Path) -> dict[str, Plain]:

@@ -8,7 +8,8 @@ either some token is in A, or Markov's inequality holds for what is left. Here, 
 `gaussian_parts`, Y = w (mu - eps + c g + sigma h) and A is where w <v, x - tau> exceeds a cap B:
 
     sigma > 0:   A = { h > (B/w - mu - c g)/sigma };
-    sigma = 0:   A = { g > b }, or empty. Any b is allowed; it is chosen where w (mu + c g) about reaches B.
+    sigma = 0:   A = { first < g < last }, or empty. Any ends are allowed; they are chosen where
+                 w (mu + c g) is about B.
 
 Both numbers are integrals over g against the normal density. Their tails, cut off, are enclosed by what
 bounds the integrand there. For slope * Y bounded by `height` on not A they are at most e^height Q(G).
@@ -99,29 +100,49 @@ def exceeds_cap(plane: Plane, cap: arb, g: Ball) -> Ball:
     return normal_tail((cap / weight - plane.mu - plane.c * g) / plane.sigma)
 
 
-def exponential_below(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Ball:
-    """E_h[e^{slope Y}; not A] at g, in the form that is the sharper one there.
+@dataclass(frozen=True, slots=True)
+class Exponents:
+    """What e^{slope Y} at g is made of: slope Y = centre + spread h, and h = `end` where A begins.
 
-    Where k > 1 both factors of the first form are extreme, and a wide ball makes nothing of them.
+    `height` = slope (B - w eps) is slope Y at that end, and k = spread - end.
     """
+
+    centre: Ball
+    spread: Ball
+    end: Ball
+    height: Ball
+    k: Ball
+
+
+def exponents(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Exponents:
+    """Those of a part with noise of its own."""
     weight = (plane.alpha + plane.s * g).exp()
     mean = plane.mu + plane.c * g
     end = (cap / weight - mean) / plane.sigma
     steep = asked.slope * weight
     spread = steep * plane.sigma
-    k = spread - end
-    if k.real > 1:
-        return below_scaled(asked.slope * cap - steep * asked.eps, end, k)
-    return below_directly(steep * (mean - asked.eps), spread, k)
+    lowered = steep * asked.eps
+    return Exponents(steep * mean - lowered, spread, end, asked.slope * cap - lowered, spread - end)
+
+
+def exponential_below(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Ball:
+    """E_h[e^{slope Y}; not A] at g, in the form that is the sharper one there.
+
+    Where k > 1 both factors of the first form are extreme, and a wide ball makes nothing of them.
+    """
+    at = exponents(plane, asked, cap, g)
+    if at.k.real > 1:
+        return below_scaled(at.height, at.end, at.k)
+    return below_directly(at.centre, at.spread, at.k)
 
 
 def below_directly(centre: Ball, spread: Ball, k: Ball) -> Ball:
-    """e^{centre + spread^2/2} Q(k): centre = slope w (mu + c g - eps), spread = slope w sigma, k = spread - h."""
+    """e^{centre + spread^2/2} Q(k)."""
     return (centre + spread * spread / 2).exp() * normal_tail(k)
 
 
 def below_scaled(height: Ball, end: Ball, k: Ball) -> Ball:
-    """e^{height - h^2/2} erfcx(k / sqrt 2) / 2: the same, height = slope (B - w eps) and `end` = h, for Re k > 0."""
+    """e^{height - end^2/2} erfcx(k / sqrt 2) / 2, which is the same for Re k > 0."""
     return (height - end * end / 2).exp() * scaled_erfc(k * arb(2).rsqrt()) / 2
 
 
@@ -169,17 +190,23 @@ def _right_end(plane: Plane, asked: Cap, cap: arb, last: arb) -> arb:
 
 
 def _tied(plane: Plane, asked: Cap) -> Capped:
-    """s > 0 = sigma: w <v, x - tau> = f(g) = e^{alpha + s g} (mu + c g), cut at g = b or nowhere."""
-    end = None if asked.cap is None else cut(plane, asked.cap)
-    top = _supremum(plane) if end is None else tied_output(plane, end).max(arb(0))
-    height = asked.slope * top
+    """s > 0 = sigma: w <v, x - tau> = f(g) = e^{alpha + s g} (mu + c g), and A an interval of g, or empty."""
+    gap = None if asked.cap is None else cut(plane, asked.cap)
+    height = asked.slope * (_supremum(plane) if gap is None else _highest_outside(plane, gap))
     far = _far(height, asked.bits)
     if far is None:
         return _UNKNOWN
-    last = far if end is None else end.min(far).max(-far)
-    inside = integral(lambda g: tied_exponent(plane, asked, g).exp() * density(g), -far, last, asked.bits)
-    outside = arb(0) if end is None else normal_tail(end)
-    return Capped(outside, inside + _up_to(2 * height.exp() * normal_tail(far)))
+    if gap is None:
+        outside, kept = arb(0), [(-far, far)]
+    else:
+        outside, kept = normal_tail(gap.first), [(-far, gap.first)]
+        if gap.last is not None:
+            outside, kept = outside - normal_tail(gap.last), [*kept, (gap.last, far)]
+    inside = _up_to(2 * height.exp() * normal_tail(far))
+    for first, last in kept:
+        ends = first.min(far).max(-far), last.min(far).max(-far)
+        inside += integral(lambda g: tied_exponent(plane, asked, g).exp() * density(g), *ends, asked.bits)
+    return Capped(outside, inside)
 
 
 def tied_output(plane: Plane, g: Ball) -> Ball:
@@ -192,23 +219,43 @@ def tied_exponent(plane: Plane, asked: Cap, g: Ball) -> Ball:
     return asked.slope * (plane.alpha + plane.s * g).exp() * (plane.mu + plane.c * g - asked.eps)
 
 
-def cut(plane: Plane, cap: arb) -> arb | None:
-    """An exact b, about where f first reaches the cap, such that f <= max(0, f(b)) on all g <= b. None for no cut.
+@dataclass(frozen=True)
+class Gap:
+    """The interval of g that A is: exact numbers, or no end."""
 
-    For c > 0, f increases where it is positive. For c < 0, it increases up to its peak, which b must not exceed.
-    With r = s/c and y = mu + c g, f = B says r y e^{r y} = r B e^{r mu - alpha}: Lambert's function.
+    first: arb
+    last: arb | None
+
+
+def cut(plane: Plane, cap: arb) -> Gap | None:
+    """About where f exceeds the cap: f <= max(0, f(first)) before it and f <= max(0, f(last)) after it.
+
+    For c >= 0 it has no end: f increases where it is positive. For c < 0 it holds the peak of f, which
+    increases before and decreases after. None where f is proved to stay below the cap, or nearly so.
     """
     if plane.slope_sign == 0:
         upper = plane.mu.upper()
-        return ((cap / upper).log() - plane.alpha).mid() / plane.s.mid() if upper > 0 else None
+        return Gap((((cap / upper).log() - plane.alpha) / plane.s).mid(), None) if upper > 0 else None
+    # With r = s/c and y = mu + c g, f = B says r y e^{r y} = r B e^{r mu - alpha}: Lambert's function.
     ratio = plane.s / plane.c
     z = ratio * cap * (ratio * plane.mu - plane.alpha).exp()
     if plane.slope_sign > 0:
-        return ((z.lambertw() / ratio - plane.mu) / plane.c).mid()
+        return Gap(crossing(plane, z.lambertw()), None)
     if not z * arb.const_e() > -1:
         return None
-    end = ((z.lambertw(-1) / ratio - plane.mu) / plane.c).mid()
-    return end if end <= peak(plane) else None
+    first, last, top = crossing(plane, z.lambertw(-1)), crossing(plane, z.lambertw()), peak(plane)
+    return Gap(first, last) if first <= top and top <= last else None
+
+
+def crossing(plane: Plane, root: arb) -> arb:
+    """g where f(g) = B, about, from root = r y."""
+    return ((root * plane.c / plane.s - plane.mu) / plane.c).mid()
+
+
+def _highest_outside(plane: Plane, gap: Gap) -> arb:
+    """A bound of f outside A, at least 0."""
+    top: arb = tied_output(plane, gap.first).max(arb(0))
+    return top if gap.last is None else top.max(tied_output(plane, gap.last))
 
 
 def peak(plane: Plane) -> arb:

@@ -142,6 +142,10 @@ class ExactMatrix:
     def T(self) -> ExactMatrix:  # noqa: N802 - the mathematical name
         return ExactMatrix(self.numerators.transpose(), self.denominator)
 
+    def trace(self) -> fmpq:
+        """The sum of the diagonal."""
+        return sum((self.entry(i, i) for i in range(self.rows)), fmpq(0))
+
     def take_rows(self, indices: Sequence[int]) -> ExactMatrix:
         table = self.numerators.tolist()
         flat = [entry for index in indices for entry in table[index]]

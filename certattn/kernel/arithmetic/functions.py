@@ -22,6 +22,9 @@ class Functions(Protocol):
     def ratio(self, p: int, q: int) -> Number: ...
     def exp(self, x: Number) -> Number: ...
     def log(self, x: Number) -> Number: ...
+    def sqrt(self, x: Number) -> Number:
+        """The square root of what is known to be >= 0."""
+
     def tanh(self, x: Number) -> Number: ...
     def coth(self, x: Number) -> Number: ...
     def absolute(self, x: Number) -> Number: ...
@@ -57,8 +60,15 @@ def langevin(x: Number, fn: Functions) -> Number:
     """coth x - 1/x, and 0 at 0: the derivative of log_sinhc."""
     if fn.is_large(fn.absolute(x)):
         return fn.coth(x) - 1 / x
+    return x * langevin_ratio(x, fn)
+
+
+def langevin_ratio(x: Number, fn: Functions) -> Number:
+    """(coth x - 1/x) / x, and 1/3 at 0."""
+    if fn.is_large(fn.absolute(x)):
+        return langevin(x, fn) / x
     z = x * x / 4
-    return x / 3 * (fn.hypergeometric_0f1(fn.ratio(5, 2), z) / fn.hypergeometric_0f1(fn.ratio(3, 2), z))
+    return fn.hypergeometric_0f1(fn.ratio(5, 2), z) / fn.hypergeometric_0f1(fn.ratio(3, 2), z) / 3
 
 
 def exp_tail(t: Number, fn: Functions) -> Number:
@@ -92,6 +102,10 @@ class BallFunctions:
 
     def log(self, x: arb) -> arb:
         return x.log()
+
+    def sqrt(self, x: arb) -> arb:
+        # What a ball holds below 0 is cut off: the number itself is not there.
+        return x.nonnegative_part().sqrt()
 
     def tanh(self, x: arb) -> arb:
         return x.tanh()

@@ -8,7 +8,7 @@ With w = exp(<a, x> - Lambda(a)), E w = 1, y = x - tau, C the tilted covariance,
 For 0 < t < 1, where Z >= 1 - t nothing is left of Z but 1 - t; elsewhere everything is a mean of what one token
 contributes, and the other tokens alone make Z small, with a probability of at most
 
-    rho = e^{slope L (1-t)} (1 - slope + slope^2 R_2 / 2)^(L-1),    R_2 = E w^2,  slope > 0,
+    rho = e^{lambda L (1-t)} (1 - lambda + lambda^2 R_2 / 2)^(L-1),    R_2 = E w^2,  lambda > 0,
 
 by e^-x <= 1 - x + x^2/2 for x >= 0. The proofs stand in `docs/claims/gradient-mean-square.md`. Generic in the
 number type.
@@ -22,6 +22,7 @@ from functools import cached_property
 
 from certattn.kernel.arithmetic.functions import Functions, Number
 from certattn.kernel.arithmetic.laws import Law, Vector, dot
+from certattn.kernel.arithmetic.mean_square import quadratic
 from certattn.kernel.arithmetic.pair_series import weighted_moments
 
 Rows = Sequence[Vector]
@@ -68,7 +69,7 @@ class TiltedMoments:
         return _total([4 * self._pair(k, u, v, 2)[2][2] for u in left for v in right])
 
     @cached_property
-    def second_weight(self) -> Number:
+    def doubled(self) -> Number:
         """R_2 = E w^2 = e^{Lambda(2a) - 2 Lambda(a)}."""
         log_mgf = self.law.log_mgf
         return self.fn.exp(log_mgf([2 * a for a in self.tilt], self.fn) - 2 * log_mgf(self.tilt, self.fn))
@@ -77,37 +78,50 @@ class TiltedMoments:
         return weighted_moments(self.law, self.tilt, self.centre, k, u, v, order, self.fn)
 
 
-def small_normaliser(second_weight: Number, t: Number, slope: Number, length: int, fn: Functions) -> Number:
-    """rho, more than the probability that L-1 weights sum to less than L (1 - t)."""
-    one = 1 - slope + slope * slope * second_weight / 2
-    return fn.exp(slope * length * (1 - t) + (length - 1) * fn.log(one))
+def small_normaliser(doubled: Number, t: Number, rate: Number, length: int, fn: Functions) -> Number:
+    """rho, at least the probability that L - 1 weights sum to less than L (1 - t)."""
+    return fn.exp(rate * length * (1 - t) + (length - 1) * fn.log(quadratic(rate, doubled)))
 
 
-def mean_square(moments: TiltedMoments, t: Number, slope: Number, length: int) -> Number:
-    """E |tau_L - tau|^2 <= tr E w^2 y y' / (L (1-t)^2) + L E|y|^2 rho."""
-    rho = small_normaliser(moments.second_weight, t, slope, length, moments.fn)
-    spread = frobenius(moments.second(2), moments.unit)
-    return spread / (length * (1 - t) * (1 - t)) + length * frobenius(moments.second(0), moments.unit) * rho
+@dataclass(frozen=True)
+class SquareParts:
+    """What a bound is made of: with Z >= 1 - t the root mean square is at most
+    sqrt(first) / (1 - t) + sqrt(second) / (1 - t)^2, and elsewhere the mean square is at most rho times `unlikely`.
+    """
+
+    first: Number
+    second: Number
+    unlikely: Number
+    doubled: Number
+
+    def bound(self, t: Number, rate: Number, length: int, fn: Functions) -> Number:
+        likely = fn.sqrt(self.first) / (1 - t) + fn.sqrt(self.second) / ((1 - t) * (1 - t))
+        rho = small_normaliser(self.doubled, t, rate, length, fn)
+        return likely * likely + rho * self.unlikely
 
 
-def covariance_square(moments: TiltedMoments, t: Number, slope: Number, length: int) -> Number:
-    """E |V (C_L - C)|_F^2 <= (sqrt(A) / (1-t) + sqrt(B) / (1-t)^2)^2 + rho (|V C|_F + sqrt(L sqrt(D)))^2
+def mean_parts(moments: TiltedMoments, length: int) -> SquareParts:
+    """Of |tau_L - tau|^2: first E w^2 |y|^2 / L, second 0, unlikely L E|y|^2."""
+    return SquareParts(
+        first=frobenius(moments.second(2), moments.unit) / length,
+        second=0 * moments.doubled,
+        unlikely=length * frobenius(moments.second(0), moments.unit),
+        doubled=moments.doubled,
+    )
 
-    with A = E w^2 |V (y y' - C)|_F^2 / L, B = E |V N|^2 |N|^2, D = E |V y|^4 E |y|^4.
+
+def covariance_parts(moments: TiltedMoments, length: int) -> SquareParts:
+    """Of |V (C_L - C)|_F^2: first E w^2 |V (y y' - C)|_F^2 / L, second E |V N|^2 |N|^2 of the mean N = sum w_i y_i / L,
+
+    unlikely (|V C|_F + sqrt(L) (E|V y|^4 E|y|^4)^(1/4))^2.
     """
     fn, V, unit = moments.fn, moments.values, moments.unit
     covariance, spread = multiplied(V, moments.second(1)), moments.second(2)
     moved = multiplied(V, spread)
-    length_of = frobenius(covariance, covariance)
-    first = (
-        moments.fourth(2, V, unit)
-        - 2 * frobenius(moved, covariance)
-        + length_of * moments.second_weight
-    ) / length
+    square = frobenius(covariance, covariance)
+    first = moments.fourth(2, V, unit) - 2 * frobenius(moved, covariance) + square * moments.doubled
     pairs = frobenius(moved, V) * frobenius(spread, unit) + 2 * frobenius(moved, moved)
-    second = (moments.fourth(4, V, unit) + (length - 1) * pairs) / length**3
-    likely = fn.sqrt(first) / (1 - t) + fn.sqrt(second) / ((1 - t) * (1 - t))
-    largest = fn.sqrt(length * fn.sqrt(moments.fourth(0, V, V) * moments.fourth(0, unit, unit)))
-    unlikely = fn.sqrt(length_of) + largest
-    rho = small_normaliser(moments.second_weight, t, slope, length, fn)
-    return likely * likely + unlikely * unlikely * rho
+    second = moments.fourth(4, V, unit) + (length - 1) * pairs
+    fourths = moments.fourth(0, V, V) * moments.fourth(0, unit, unit)
+    unlikely = fn.sqrt(square) + fn.sqrt(length * fn.sqrt(fourths))
+    return SquareParts(first / length, second / length**3, unlikely * unlikely, moments.doubled)

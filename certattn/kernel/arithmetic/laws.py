@@ -115,16 +115,17 @@ class Atoms:
     def dimension(self) -> int:
         return len(self.points[0])
 
-    def _tilted(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def shares(self, tilt: Vector, fn: Functions) -> list[Number]:
+        """w_k e^{<a, y_k>}: the weights under the tilt, up to a factor."""
         return [w * fn.exp(dot(tilt, y)) for w, y in zip(self.weights, self.points, strict=True)]
 
     def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
         """log sum w_k e^{<a, y_k>}."""
-        return fn.log(sum(self._tilted(tilt, fn)))
+        return fn.log(sum(self.shares(tilt, fn)))
 
     def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
         """sum w_k e^{<a, y_k>} y_k / sum w_k e^{<a, y_k>}."""
-        return _average(self._tilted(tilt, fn), self.points)
+        return _average(self.shares(tilt, fn), self.points)
 
     def map(self, lift: Lift) -> Atoms:
         return Atoms([[lift(y) for y in point] for point in self.points], [lift(w) for w in self.weights])
@@ -147,13 +148,16 @@ class Mixture:
         return fn.log(sum(w * fn.exp(part) for w, part in zip(self.weights, parts, strict=True)))
 
     def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
-        """sum pi_r e^{Lambda_r(a)} tau_r(a) / sum pi_r e^{Lambda_r(a)}.
+        """sum pi_r e^{Lambda_r(a)} tau_r(a) / sum pi_r e^{Lambda_r(a)}."""
+        return _average(self.shares(tilt, fn), [law.tilted_mean(tilt, fn) for law in self.components])
 
-        Both sums are divided by e^{Lambda_1(a)}: the exponents stay small where components agree.
+    def shares(self, tilt: Vector, fn: Functions) -> list[Number]:
+        """pi_r e^{Lambda_r(a) - Lambda_1(a)}: the weights under the tilt, up to a factor.
+
+        Divided by e^{Lambda_1(a)}, the exponents stay small where components agree.
         """
         parts = [law.log_mgf(tilt, fn) for law in self.components]
-        shares = [w * fn.exp(part - parts[0]) for w, part in zip(self.weights, parts, strict=True)]
-        return _average(shares, [law.tilted_mean(tilt, fn) for law in self.components])
+        return [w * fn.exp(part - parts[0]) for w, part in zip(self.weights, parts, strict=True)]
 
     def map(self, lift: Lift) -> Mixture:
         return Mixture([law.map(lift) for law in self.components], [lift(w) for w in self.weights])

@@ -216,6 +216,14 @@ class Weights:
         shown = [f"{name} = {'I' if m is None else m.words()}" for name, m in named.items()]
         return ", ".join(shown)
 
+    def score_words(self) -> str:
+        """What of them enters the scores."""
+        if self.U is not None:
+            return f"U = {self.U.words()}"
+        named = {"K": self.K, "Q": self.Q}
+        shown = [f"{name} = {'I' if matrix is None else matrix.words()}" for name, matrix in named.items()]
+        return f"U = K'Q, {', '.join(shown)}"
+
 
 def _or_identity(matrix: MatrixInput | None, size: int) -> ExactMatrix:
     return matrix.load() if matrix is not None else ExactMatrix.identity(size)

@@ -99,13 +99,5 @@ def read_random_prompt(form: str, values: Values) -> RandomPrompt:
         query, scale = values[QUERY], read_scale(values)
         query.require_length(weights.query_dimension, "what U or Q acts on")
         base = query.load() @ weights.bilinear().T
-        words = f"with the score {describe(scale)} * <x, U z> for {_score_words(weights)} and z = {query.words()}"
+        words = f"with the score {describe(scale)} * <x, U z> for {weights.score_words()} and z = {query.words()}"
     return RandomPrompt(law, base, scale, weights, values[LENGTH], words)
-
-
-def _score_words(weights: Weights) -> str:
-    if weights.U is not None:
-        return f"U = {weights.U.words()}"
-    named = {"K": weights.K, "Q": weights.Q}
-    shown = [f"{name} = {'I' if matrix is None else matrix.words()}" for name, matrix in named.items()]
-    return f"U = K'Q, {', '.join(shown)}"

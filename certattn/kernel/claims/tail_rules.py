@@ -116,7 +116,7 @@ def _cantelli(values: Values, tail: Tail) -> Rule:
 
 
 def _moment(values: Values, tail: Tail) -> Rule:
-    order = _even(values, ORDER)
+    order = even_order(values, ORDER)
 
     def bound(bits: int) -> arb:
         summand = tail.summand()
@@ -154,7 +154,7 @@ def _chernoff_by_moments(values: Values, tail: Tail) -> Rule:
         )
     if OPTIONAL_ORDER not in values:
         raise values.at.malformed("an order, for this law", "no order")
-    order, slope = _even(values, OPTIONAL_ORDER), values[LAMBDA]
+    order, slope = even_order(values, OPTIONAL_ORDER), values[LAMBDA]
 
     def bound(bits: int) -> arb:
         summand = tail.summand()
@@ -249,7 +249,7 @@ def _agreed(values: Sequence[fmpq | None]) -> fmpq | None:
     return values[0] if all(value is not None and value == values[0] for value in values) else None
 
 
-def _even(values: Values, field: Field[int]) -> int:
+def even_order(values: Values, field: Field[int]) -> int:
     order = values[field]
     node: Node = values.node(field)
     if order % 2 != 0 or order > MOST_ORDER:

@@ -269,15 +269,17 @@ class Variant(Kind[tuple[str, Values]]):
 class ByKey(Kind[tuple[str, Values]]):
     """A mapping that takes one of several forms, told apart by a key that only that form has.
 
-    The last form is the one that is read when no distinguishing key is there.
+    The last form is the one that is read when no distinguishing key is there. A form may again be one
+    of several.
     """
 
-    forms: Mapping[str, Record]
+    forms: Mapping[str, Record | ByKey]
 
     def read(self, node: Node, reading: Reading) -> tuple[str, Values]:
         present = [key for key in self.forms if isinstance(node.value, dict) and key in node.value]
         key = present[0] if present else list(self.forms)[-1]
-        return key, self.forms[key].read(node, reading)
+        form = self.forms[key]
+        return form.read(node, reading) if isinstance(form, ByKey) else (key, form.read(node, reading))
 
     def schema(self) -> Schema:
         return {"oneOf": [form.schema() for form in self.forms.values()]}

@@ -1,0 +1,107 @@
+"""Second and fourth moments of a law of tokens, in the quadratic form of a matrix G = V'V.
+
+    spread(law, a, G)  = tr G C(a),  C(a) the covariance of the law tilted by a: E|V(x - tau(a))|^2 under the tilt
+    fourth(law, c, G)  = E ((x - c)'G(x - c))^2 under the law itself: E|V(x - c)|^4
+
+Written once, generic in the number type, like the laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from certattn.kernel.arithmetic.functions import Functions, Number, langevin, langevin_ratio
+from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
+
+Form = Sequence[Vector]
+
+
+def form(G: Form, x: Vector) -> Number:
+    """x'G x."""
+    return dot(x, apply(G, x))
+
+
+def apply(G: Form, x: Vector) -> list[Number]:
+    """G x."""
+    return [dot(row, x) for row in G]
+
+
+def minus(x: Vector, y: Vector) -> list[Number]:
+    return [a - b for a, b in zip(x, y, strict=True)]
+
+
+def product_trace(G: Form, C: Form) -> Number:
+    """tr G C for symmetric G and C: the sum of products of entries."""
+    return sum(dot(left, right) for left, right in zip(G, C, strict=True))
+
+
+def spread(law: Law, tilt: Vector, G: Form, fn: Functions) -> Number:
+    """tr G C(a)."""
+    if isinstance(law, Gaussian):
+        return product_trace(G, law.covariance)
+    if isinstance(law, Rademacher):
+        return _diagonal(G, [c * c * (1 - fn.tanh(c * a) ** 2) for c, a in zip(law.sizes, tilt, strict=True)])
+    if isinstance(law, Box):
+        return _diagonal(G, [c * c * box_variance(c * a, fn) for c, a in zip(law.sizes, tilt, strict=True)])
+    if isinstance(law, Atoms):
+        shares = law.shares(tilt, fn)
+        mean = law.tilted_mean(tilt, fn)
+        return dot(shares, [form(G, minus(y, mean)) for y in law.points]) / sum(shares)
+    if isinstance(law, Mixture):
+        shares = law.shares(tilt, fn)
+        mean = law.tilted_mean(tilt, fn)
+        # Total variance: within the components, and between them.
+        parts = [
+            spread(part, tilt, G, fn) + form(G, minus(part.tilted_mean(tilt, fn), mean)) for part in law.components
+        ]
+        return dot(shares, parts) / sum(shares)
+    raise TypeError(f"no second moment of {type(law).__name__}")
+
+
+def box_variance(x: Number, fn: Functions) -> Number:
+    """1/x^2 - 1/sinh^2 x, the variance of [-1, 1] tilted by x: the derivative of coth x - 1/x, 1/3 at 0."""
+    return 1 - langevin(x, fn) ** 2 - 2 * langevin_ratio(x, fn)
+
+
+def fourth(law: Law, centre: Vector, G: Form) -> Number:
+    """E ((x - c)'G(x - c))^2."""
+    if isinstance(law, Gaussian):
+        return _gaussian_fourth(law.covariance, minus(law.mean, centre), G)
+    if isinstance(law, Rademacher):
+        return _product_fourth([(c**2, c**4) for c in law.sizes], centre, G)
+    if isinstance(law, Box):
+        return _product_fourth([(c**2 / 3, c**4 / 5) for c in law.sizes], centre, G)
+    if isinstance(law, Atoms):
+        return dot(law.weights, [form(G, minus(y, centre)) ** 2 for y in law.points])
+    if isinstance(law, Mixture):
+        return dot(law.weights, [fourth(part, centre, G) for part in law.components])
+    raise TypeError(f"no fourth moment of {type(law).__name__}")
+
+
+def _gaussian_fourth(covariance: Form, d: Vector, G: Form) -> Number:
+    """(tr G Gamma + d'G d)^2 + 2 tr G Gamma G Gamma + 4 d'G Gamma G d for x - c ~ N(d, Gamma)."""
+    GC = [[dot(row, column) for column in zip(*covariance, strict=True)] for row in G]
+    CG = list(zip(*GC, strict=True))
+    size = product_trace(G, covariance) + form(G, d)
+    return size**2 + 2 * product_trace(GC, CG) + 4 * form(covariance, apply(G, d))
+
+
+def _product_fourth(moments: Sequence[tuple[Number, Number]], c: Vector, G: Form) -> Number:
+    """Independent symmetric coordinates of second and fourth moments (m_2, m_4): odd moments vanish.
+
+    E(x'G x)^2 = (sum G_jj m_2j)^2 + 2 sum G_ij^2 m_2i m_2j + sum G_jj^2 (m_4j - 3 m_2j^2), and
+    E(x'Gx - 2c'Gx + c'Gc)^2 = E(x'Gx)^2 + 4 E(c'Gx)^2 + (c'Gc)^2 + 2 c'Gc E x'Gx.
+    """
+    second = [m2 for m2, _ in moments]
+    trace = _diagonal(G, second)
+    pure = trace**2
+    for i, row in enumerate(G):
+        pure += row[i] ** 2 * (moments[i][1] - 3 * second[i] ** 2)
+        pure += 2 * sum(row[j] ** 2 * second[i] * second[j] for j in range(len(row)))
+    linear = sum(entry**2 * m2 for entry, m2 in zip(apply(G, c), second, strict=True))
+    constant = form(G, c)
+    return pure + 4 * linear + constant**2 + 2 * constant * trace
+
+
+def _diagonal(G: Form, variances: Vector) -> Number:
+    return sum(row[j] * variance for j, (row, variance) in enumerate(zip(G, variances, strict=True)))

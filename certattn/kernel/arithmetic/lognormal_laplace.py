@@ -1,0 +1,232 @@
+"""The Laplace transform of a lognormal law and its scaled derivatives, on a lattice.
+
+With w = e^Y, Y ~ N(-v/2, v), v > 0, so that E w = 1, and lambda = e^t,
+
+    Psi_k(t) = E[(lambda w)^k e^(-lambda w)] = E e_k(t + Y),     e_k(x) = e^(k x) exp(-e^x).
+
+Psi_0 = phi is the transform E e^(-lambda w), and Psi_k = (-lambda)^k phi^(k)(lambda). Trapezoid sums over
+the lattice of y = i d, weighted with the density rho of Y, read the same exponentials for all k. With
+R_k = E w^k = e^((k^2 - k) v / 2) and Q(z) <= e^(-z^2/2) / 2 the tail of N(0, 1), their errors are at most
+
+    step        2 e^(b^2/2v) min(lambda^k R_k, (k / (e cos b))^k) / (e^(2 pi b/d) - 1) for every b < pi/2:
+                in the strip, |rho(y + ib)| = e^(b^2/2v) rho(y) and |e_k(x + ib)| <= e^(kx) exp(-e^x cos b)
+    truncation  lambda^k R_k Q(z_k) and (k/e)^k Q(z_0) on either side, z_k the distance of the last node
+                from the mean -v/2 + kv in standard deviations: rho(y) e^(ky) is R_k times the density of
+                N(-v/2 + kv, v), which falls there; and to the right, where e_k falls beyond
+                x = t + y >= log k, also e_k(x) times the sum of d rho.
+
+Each is small beside lambda^k R_k: small lambda lose nothing. `docs/claims/output-mean-square.md` has the proofs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from flint import arb, arb_mat, fmpq, fmpz
+
+# Half the width of the strip of analyticity: any number below pi/2.
+STRIP = fmpq(3, 2)
+
+
+def strip_error(half_width: arb, step: arb | fmpq) -> arb:
+    """2 / (e^(2 pi b/h) - 1): what the trapezoid rule is off by where int |F(t + ic)| dt <= 1 for |c| <= b."""
+    return 2 / (2 * arb.pi() * half_width / step).expm1()
+
+
+def peak(k: int, shrink: arb | int = 1) -> arb:
+    """(k / (e c))^k, the largest value of e^(kx) exp(-c e^x); 1 for k = 0."""
+    return (k / (arb(1).exp() * shrink)) ** k if k > 0 else arb(1)
+
+
+def weight_moment(k: int, variance: fmpq) -> arb:
+    """R_k = E w^k = e^((k^2 - k) v / 2)."""
+    return arb(variance * (k * k - k) / 2).exp()
+
+
+def within(bound: arb) -> arb:
+    """The ball [-bound, bound]."""
+    return bound.union(-bound)
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """lambda = e^t at t = j h for j in `outer`, y = i d for i in `inner`, with h = 1/`steps`, d = h/`finer`.
+
+    `variance` is v > 0. Nodes x = t + y = (j m + i) d above `ceiling` d are left out, but for the lowest y.
+    Any choice of nodes is sound; a bad one costs width. Both steps share the nodes x.
+    """
+
+    variance: fmpq
+    steps: int
+    finer: int
+    outer: range
+    inner: range
+    ceiling: int
+
+    @property
+    def step(self) -> fmpq:
+        """h."""
+        return fmpq(1, self.steps)
+
+    @property
+    def fine_step(self) -> fmpq:
+        """d."""
+        return fmpq(1, self.steps * self.finer)
+
+    @property
+    def first(self) -> fmpq:
+        """The lowest t."""
+        return self.outer[0] * self.step
+
+    @property
+    def last(self) -> fmpq:
+        """The highest t."""
+        return self.outer[-1] * self.step
+
+    @property
+    def lowest(self) -> fmpq:
+        """The lowest y."""
+        return self.inner[0] * self.fine_step
+
+    @property
+    def _mean(self) -> fmpq:
+        return -self.variance / 2
+
+    @cached_property
+    def _deviation(self) -> arb:
+        return arb(self.variance).sqrt()
+
+    def _row(self, j: int) -> range:
+        """The nodes i that are summed for t = j h."""
+        highest = min(self.inner[-1], self.ceiling - j * self.finer)
+        return range(self.inner[0], max(self.inner[0], highest) + 1)
+
+    def transforms(self, degree: int) -> list[list[arb]]:
+        """For k = 0..degree the list of Psi_k(t) over the outer nodes."""
+        rows = [(j, self._row(j)) for j in self.outer]
+        powers = {n: arb(n * self.fine_step).exp() for n in {j * self.finer + i for j, row in rows for i in row}}
+        values = {n: (-x).exp() for n, x in powers.items()}
+        found = []
+        for k in range(degree + 1):
+            if k > 0:
+                values = {n: value * powers[n] for n, value in values.items()}
+            found.append([self._sum(j, row, values) + within(self._error(k, j)) for j, row in rows])
+        return found
+
+    def transform(self, j: int) -> arb:
+        """phi(e^t) at t = j h."""
+        row = self._row(j)
+        values = {n: (-arb(n * self.fine_step).exp()).exp() for n in (j * self.finer + i for i in row)}
+        return self._sum(j, row, values) + within(self._error(0, j))
+
+    def _sum(self, j: int, row: range, values: dict[int, arb]) -> arb:
+        shift = j * self.finer
+        density = arb_mat(len(row), 1, self._density[: len(row)])
+        return (arb_mat(1, len(row), [values[shift + i] for i in row]) * density)[0, 0]
+
+    @cached_property
+    def _density(self) -> list[arb]:
+        """d rho(y) at the inner nodes."""
+        factor = self.fine_step / ((2 * arb.pi()).sqrt() * self._deviation)
+        centred = [i * self.fine_step - self._mean for i in self.inner]
+        return [arb(-c * c / (2 * self.variance)).exp() * factor for c in centred]
+
+    # -- what a sum is off by
+
+    def _error(self, k: int, j: int) -> arb:
+        return self._step_error(k, j) + self._left_error(k, j) + self._right_error(k, j)
+
+    def _scale(self, k: int, j: int) -> arb:
+        """lambda^k R_k."""
+        return arb(k * j * self.step).exp() * weight_moment(k, self.variance)
+
+    def _step_error(self, k: int, j: int) -> arb:
+        size = self._scale(k, j).min(peak(k, self._half_width.cos()))
+        return size * self._strip
+
+    @cached_property
+    def _half_width(self) -> arb:
+        """b = min(3/2, 2 pi v/d), where e^(b^2/2v - 2 pi b/d) is smallest."""
+        return arb(STRIP).min(2 * arb.pi() * self.variance / self.fine_step)
+
+    @cached_property
+    def _strip(self) -> arb:
+        b = self._half_width
+        return (b * b / (2 * self.variance)).exp() * strip_error(b, self.fine_step)
+
+    def _left_error(self, k: int, j: int) -> arb:
+        return (self._scale(k, j) * self.left_tail(k)).min(peak(k) * self.left_tail(0))
+
+    def _right_error(self, k: int, j: int) -> arb:
+        last = self._row(j)[-1]
+        x = arb((j * self.finer + last) * self.fine_step).exp()
+        bound = (self._scale(k, j) * self._right_tail(k, last)).min(peak(k) * self._right_tail(0, last))
+        return bound.min(x**k * (-x).exp() * self._mass) if x >= k else bound
+
+    def left_tail(self, k: int) -> arb:
+        """Of the sum of d times the density of N(-v/2 + kv, v) over the nodes below the lowest."""
+        return self._tail(self._mean + k * self.variance - self.lowest)
+
+    def _right_tail(self, k: int, last: int) -> arb:
+        return self._tail(last * self.fine_step - self._mean - k * self.variance)
+
+    def _tail(self, distance: fmpq) -> arb:
+        """Of the sum of d times the density of N(0, v) over nodes beyond the distance: exp(-distance^2/2v) / 2."""
+        if distance < 0:
+            return self._mass
+        return arb(-distance * distance / (2 * self.variance)).exp() / 2
+
+    @cached_property
+    def _mass(self) -> arb:
+        """1 + d/sqrt(v), more than the sum of d rho: rho has one peak, below 1/sqrt(v)."""
+        return 1 + self.fine_step / self._deviation
+
+
+def lattice(length: int, variance: fmpq, degree: int, bits: int) -> Lattice:
+    """Nodes that give integrals of prod Psi_k phi^(L-b) over t, of that degree K, about `bits` bits.
+
+    phi is needed more accurately, for its power. All in integers; 7/10 stands for log 2, 9 for 2 pi 3/2.
+    """
+    size = fmpq(7, 10) * length.bit_length()
+    nats = fmpq(7, 10) * bits
+    steps = int(((nats + 3 * degree) / 9).ceil())
+    finer = int((_inner_steps(variance, nats + size) / steps).ceil())
+    fineness = steps * finer
+    reach = _root(2 * (nats + size) * variance * fineness**2)
+    # To the right nothing is relative: the integral is L^-K at least.
+    absolute = bits + degree * length.bit_length()
+    top = fmpq(7 * absolute.bit_length(), 10) + 2
+    low = -(nats / 2 + size + degree * variance / 2 + 2)
+    high = top + variance / 2 + reach / fmpq(fineness)
+    outer = range(int((low * steps).floor()), int((high * steps).ceil()) + 1)
+    first = int((-variance / 2 * fineness).floor()) - reach
+    last = int(((degree - fmpq(1, 2)) * variance * fineness).ceil()) + reach
+    grid = Lattice(variance, steps, finer, outer, range(first, last + 1), int((top * fineness).ceil()))
+    return _trimmed(grid, length - degree, absolute)
+
+
+def _trimmed(grid: Lattice, exponent: int, bits: int) -> Lattice:
+    """Without the nodes where phi^exponent is below 2^-bits: phi falls."""
+    below = arb(2) ** -bits
+    low, high = grid.outer[0], grid.outer[-1]
+    while high - low > 1 and exponent > 0:
+        middle = (low + high) // 2
+        if grid.transform(middle) ** exponent <= below:
+            high = middle
+        else:
+            low = middle
+    return replace(grid, outer=range(grid.outer[0], high + 1))
+
+
+def _inner_steps(variance: fmpq, nats: fmpq) -> fmpq:
+    """1/d with 2 pi b/d - b^2/2v >= nats: at b = 2 pi v/d where that stays in the strip, else at b = 3/2."""
+    wide = fmpq(_root(nats / (20 * variance)))
+    if 7 * wide * variance <= STRIP:
+        return wide
+    return (nats + STRIP * STRIP / (2 * variance)) / 9
+
+
+def _root(value: fmpq) -> int:
+    """An integer >= sqrt(value), by less than 2."""
+    return int(fmpz(value.floor()).isqrt()) + 1

@@ -1,0 +1,217 @@
+"""What is sought for a gradient's tail: levels and rules that bound the norm of its error.
+
+For the gradient in V that is the l2 norm of the softmax mean, sought as for `output-tail`. For the gradient in U
+a height x of |V (C_L - C)|_F is shared out: entries get e_ij = s_ij (1 - r) x with sum s_ij^2 = 1, and the two frames
+get levels a and b with |a| |b| = r x, so that the norm of the table e_ij + a_i b_j is at most x.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from flint import fmpq
+
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.gradient_inputs import GradientError
+from certattn.kernel.document.tree import Plain
+from certattn.provers.entry_tails import entry_families, output_families
+from certattn.provers.normal_tails import Array
+from certattn.provers.rounding import round_down
+from certattn.provers.tail_frames import frame_of
+from certattn.provers.tail_goals import Goal, goals_of
+from certattn.provers.tail_rules import Family
+
+_LEVEL_DIGITS = 5
+_LEAST_SHARE = 1e-3
+# Shares of the height that the product of the outputs' errors may take.
+_REMAINDERS = (0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6)
+# Levels for which a sum of powers of bounds is smallest grow like deviations to this power: p / (p + 2), p about 6.
+_GROWTH = 0.75
+# Rounding levels down leaves the stated height provable.
+_SAFE = 1 - 1e-9
+
+
+class Search(Protocol):
+    """A bound of the norm's tail as a function of the height and the length."""
+
+    @property
+    def deviation(self) -> float:
+        """The natural unit of heights, for one token."""
+
+    def log_bound(self, eps: float, length: float) -> float: ...
+    def tuned(self, eps: float, length: float) -> Search: ...
+    def witness(self, eps: fmpq, length: int) -> dict[str, Plain]: ...
+
+
+def search_of(error: GradientError) -> Search:
+    if error.gradient == "V":
+        (goal,) = goals_of(error.prompt_without_values, [], "l2")
+        return SearchInV(goal)
+    return search_in_u(error)
+
+
+@dataclass(frozen=True)
+class SearchInV:
+    """|tau_L - tau|, the l2 norm of the output for V = I."""
+
+    goal: Goal
+
+    @property
+    def deviation(self) -> float:
+        return self.goal.target.deviation
+
+    def log_bound(self, eps: float, length: float) -> float:
+        return self.goal.target.log_bound(eps, length)
+
+    def tuned(self, eps: float, length: float) -> SearchInV:
+        return SearchInV(self.goal.tuned(eps, length))
+
+    def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
+        return {"tokens": self.goal.witness(eps, length)}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame, the families for both signs of its rows, and shares of unit length."""
+
+    frame: ExactMatrix
+    families: Sequence[Sequence[Family]]
+    shares: Array
+
+
+@dataclass(frozen=True)
+class SearchInU:
+    """sqrt(`factor`) |V (C_L - C)|_F; `entries` by row and column, only i <= j where there are no `outputs`."""
+
+    factor: float
+    outputs: Frame | None
+    tokens: Frame
+    entries: Sequence[Sequence[Sequence[Family]]]
+    shares: Array
+    remainder: float
+
+    @property
+    def deviation(self) -> float:
+        largest = max(
+            families[0].deviation / share
+            for row, shares in zip(self.entries, self.shares, strict=True)
+            for families, share in zip(row, shares[len(shares) - len(row) :], strict=True)
+        )
+        return float(math.sqrt(self.factor) * largest / (1 - self.remainder))
+
+    def log_bound(self, eps: float, length: float) -> float:
+        levels = self._levels(eps / math.sqrt(self.factor))
+        return float(np.logaddexp.reduce([self._frames(levels, length), self._entries(levels[0], length)]))
+
+    def tuned(self, eps: float, length: float) -> SearchInU:
+        """With the best of some shares for the product of the outputs' errors."""
+        tried = [replace(self, remainder=remainder) for remainder in _REMAINDERS]
+        return min(tried, key=lambda search: search.log_bound(eps, length))
+
+    def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
+        entries, a, b = self._levels(float(eps.p) / float(eps.q) / math.sqrt(self.factor) * _SAFE)
+        found: dict[str, Plain] = {"tokens": _framed(self.tokens, b, length)}
+        if self.outputs is not None:
+            found["outputs"] = _framed(self.outputs, a, length)
+        rows = [[_level(level) for level in row] for row in entries]
+        rules: list[Plain] = []
+        for row, families in zip(entries, self.entries, strict=True):
+            for level, pair in zip(row[len(row) - len(families) :], families, strict=True):
+                rules += [family.best(float(level), length).rule for family in pair]
+        return {**found, "entries": {"levels": [list(row) for row in rows], "bounds": rules}}
+
+    def _levels(self, height: float) -> tuple[Array, Array, Array]:
+        """Of the entries, the outputs and the tokens."""
+        entries = self.shares * (1 - self.remainder) * height
+        reach = math.sqrt(self.remainder * height)
+        if self.outputs is None:
+            return entries, self.tokens.shares * reach, self.tokens.shares * reach
+        # Each frame is given what its deviations ask for.
+        ratio = math.sqrt(_size(self.outputs) / _size(self.tokens))
+        return entries, self.outputs.shares * reach * ratio, self.tokens.shares * reach / ratio
+
+    def _frames(self, levels: tuple[Array, Array, Array], length: float) -> float:
+        found = [_log_bound(self.tokens, levels[2], length)]
+        if self.outputs is not None:
+            found.append(_log_bound(self.outputs, levels[1], length))
+        return float(np.logaddexp.reduce(found))
+
+    def _entries(self, levels: Array, length: float) -> float:
+        logs = [
+            family.best(float(level), length).log_bound
+            for row, families in zip(levels, self.entries, strict=True)
+            for level, pair in zip(row[len(row) - len(families) :], families, strict=True)
+            for family in pair
+        ]
+        return float(np.logaddexp.reduce(logs))
+
+
+def search_in_u(error: GradientError) -> SearchInU:
+    """Frames, families and first shares for the gradient in U."""
+    prompt = error.prompt
+    tokens = _frame(error, ExactMatrix.identity(prompt.dimension))
+    symmetric = prompt.values() == ExactMatrix.identity(prompt.dimension)
+    outputs = None if symmetric else _frame(error, prompt.values())
+    left = tokens.frame if outputs is None else outputs.frame @ prompt.values()
+    entries = [
+        [
+            entry_families(prompt, left.take_rows([i]), tokens.frame.take_rows([j]))
+            for j in range(i if symmetric else 0, tokens.frame.rows)
+        ]
+        for i in range(left.rows)
+    ]
+    deviations = np.zeros((left.rows, tokens.frame.rows))
+    for i, row in enumerate(entries):
+        for j, pair in enumerate(row, start=tokens.frame.rows - len(row)):
+            deviations[i, j] = pair[0].deviation
+            if symmetric:
+                deviations[j, i] = deviations[i, j]
+    factor = float(error.factor.p) / float(error.factor.q)
+    return SearchInU(factor, outputs, tokens, entries, _shares(deviations), _REMAINDERS[4])
+
+
+def _frame(error: GradientError, map_: ExactMatrix) -> Frame:
+    """The frame that suits the errors of V x, or of x for the identity."""
+    with_values = map_ != ExactMatrix.identity(error.prompt.dimension)
+    prompt = error.prompt if with_values else error.prompt_without_values
+    frame, deviations = frame_of(prompt)
+    families = [output_families(prompt, ExactMatrix.row_vector(row)) for row in (frame @ map_).to_rows()]
+    return Frame(frame, families, _shares(deviations))
+
+
+def _shares(deviations: Array) -> Array:
+    """Shares of unit length that grow with the deviations."""
+    raised = np.maximum(deviations, _LEAST_SHARE * max(float(deviations.max()), 1e-300)) ** _GROWTH
+    return np.asarray(raised / np.linalg.norm(raised))
+
+
+def _size(frame: Frame) -> float:
+    return max(math.sqrt(sum(pair[0].deviation ** 2 for pair in frame.families)), 1e-300)
+
+
+def _log_bound(frame: Frame, levels: Array, length: float) -> float:
+    logs = [
+        family.best(float(level), length).log_bound
+        for level, pair in zip(levels, frame.families, strict=True)
+        for family in pair
+    ]
+    return float(np.logaddexp.reduce(logs))
+
+
+def _framed(frame: Frame, levels: Array, length: int) -> Plain:
+    rules: list[Plain] = [
+        family.best(float(level), length).rule
+        for level, pair in zip(levels, frame.families, strict=True)
+        for family in pair
+    ]
+    rows: list[Plain] = [[format_rational(entry) for entry in row] for row in frame.frame.to_rows()]
+    return {"frame": rows, "levels": [_level(level) for level in levels], "bounds": rules}
+
+
+def _level(level: float) -> Plain:
+    return format_rational(round_down(fmpq(*float(level).as_integer_ratio()), _LEVEL_DIGITS))

@@ -1,0 +1,149 @@
+"""Find bounds of the mean square of a gradient's error, and write them down."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from flint import fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.gradient_inputs import GradientError
+from certattn.kernel.claims.gradient_mean_square import CLAIM, Problem, mean_square_enclosure, square_parts
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.exact_inputs import exact, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
+
+METHODS = ("auto", "exact", "logistic", "general")
+_BITS = (64, 128, 256, 512)
+# Thresholds k / 200 are tried; a rate is written with so many digits, and is no smaller than this.
+_SHARES = 200
+_RATE_DIGITS = 3
+_LEAST_RATE = 1e-12
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    gradient: str = "U",
+    method: str = "auto",
+    digits: int = 6,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `gradient-mean-square` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: `law`, `length`, and `tilt`, or `query` with `U` or `K`, `Q`;
+        `V`, `scale`; with exact numbers.
+    gradient : "U" or "V".
+    method : "exact" states the mean square from both sides (Gaussian tokens), "logistic" and "general" from
+        above; "auto" takes the first that applies.
+    digits : significant digits to state.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where no number could be enclosed.
+    """
+    require_place(out, [])
+    if method not in METHODS:
+        raise UsageError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
+    if not 1 <= digits <= 100:
+        raise UsageError(f"digits is {digits}, expected 1 to 100")
+    certificate: dict[str, Plain] = {
+        "certattn": FORMAT_VERSION,
+        "claim": CLAIM.name,
+        "given": exact(given, "given"),
+        "asserts": {"gradient": gradient, "mean_square": {"at_most": "0"}},
+        "witness": {"method": "general", "t": "1/2", "lambda": "1"},
+    }
+    with not_yet_written(out):
+        error = CLAIM.read(loads(to_text(certificate), out)).error
+    tried = [method] if method != "auto" else _methods(error)
+    for name in tried:
+        found = _stated(error, name, digits)
+        if found is not None:
+            asserts, witness = found
+            certificate["asserts"] = {"gradient": gradient, "mean_square": asserts}
+            certificate["witness"] = witness
+            certificate["provenance"] = provenance(exact_text(note, "note"))
+            return write_certificate(certificate, CLAIM, out)
+    raise NotProvedError(
+        f"the mean square could not be enclosed by the method {' or '.join(tried)}: "
+        "the scores vary too much for this length of prompt"
+    )
+
+
+def _methods(error: GradientError) -> list[str]:
+    return ["exact", "logistic", "general"] if error.gaussian() is not None else ["general"]
+
+
+def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, Plain], dict[str, Plain]] | None:
+    """The bounds and the witness, or None where the method encloses nothing."""
+    if method != "general" and error.gaussian() is None:
+        raise UsageError(f"the method {method} is for Gaussian tokens; expected general")
+    witness: dict[str, Plain] = {"method": method}
+    problem = Problem(error, None, None, method, fmpq(0), fmpq(0))
+    if method == "general":
+        share, rate = best_parameters(error)
+        witness |= {"t": format_rational(share), "lambda": format_rational(rate)}
+        problem = replace(problem, share=share, rate=rate)
+    for bits in _BITS:
+        with working_precision(bits):
+            enclosure = mean_square_enclosure(problem, bits)
+        value, least = enclosure.upper, fmpq(0)
+        if value is None or value.is_finite() is not True:
+            continue
+        most = round_up(upper_rational(value), digits)
+        if problem.exact:
+            least = round_down(lower_rational(value.nonnegative_part()), digits)
+        if not problem.exact or most - least <= 2 * last_place(most, digits):
+            stated: dict[str, Plain] = {"at_least": format_rational(least)} if problem.exact else {}
+            return {**stated, "at_most": format_rational(most)}, witness
+    return None
+
+
+# -- the parameters of the method `general`
+
+
+def best_parameters(error: GradientError) -> tuple[fmpq, fmpq]:
+    """About the best share and rate, as short decimals."""
+    with working_precision(_BITS[0]):
+        parts = square_parts(error)
+    numbers = [float(part) for part in (parts.first, parts.second, parts.unlikely, parts.doubled)]
+    if not all(map(math.isfinite, numbers)):
+        raise NotProvedError("moments of the weights under the tilt are too large for the working precision")
+    length = error.prompt.length
+    best, rate = min(
+        ((k, _rate(numbers[3], k / _SHARES, length)) for k in range(1, _SHARES)),
+        key=lambda pair: _bound(numbers, pair[0] / _SHARES, pair[1], length),
+    )
+    exactly = fmpq(*map(int, rate.as_integer_ratio()))
+    return fmpq(best, _SHARES), round_nearest(exactly, last_place(exactly, _RATE_DIGITS))
+
+
+def _rate(doubled: float, t: float, length: int) -> float:
+    """Where e^{x L (1-t)} (1 - x + x^2 R/2)^(L-1) is smallest: a root of a quadratic.
+
+    From L (1-t) (1 - x + x^2 R/2) = (L-1)(1 - x R).
+    """
+    a = length * (1 - t) * doubled / 2
+    b = (length - 1) * doubled - length * (1 - t)
+    c = length * (1 - t) - (length - 1)
+    root = (-b + math.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a)
+    return max(root, _LEAST_RATE)
+
+
+def _bound(numbers: list[float], t: float, rate: float, length: int) -> float:
+    first, second, unlikely, doubled = numbers
+    one = 1 - rate + rate * rate * doubled / 2
+    exponent = rate * length * (1 - t) + (length - 1) * math.log(one)
+    likely = math.sqrt(max(first, 0)) / (1 - t) + math.sqrt(max(second, 0)) / (1 - t) ** 2
+    return likely**2 + (math.exp(exponent) * unlikely if exponent < 700 else math.inf)

@@ -1,0 +1,167 @@
+"""Find how rarely a gradient's error is large, how large it rarely is, or how long a prompt must be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.claims.gradient_tail import CLAIM
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.gradient_goals import Search, search_of
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.output_tail import Wanted, wanted_numbers
+from certattn.provers.rounding import round_up, upper_rational
+from certattn.provers.tail_search import smallest_eps, smallest_length
+
+_EPS_DIGITS, _DELTA_DIGITS = 4, 3
+# If what floats suggest is not proved, it is weakened by a part in 2000, then by twice that, and so on.
+_ATTEMPTS = 9
+_SLACK = fmpq(1, 2000)
+_BITS = 128
+_SOME = fmpq(1, 2)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The numbers to state, delta None where it is still to be read off the proof, and the search they come from."""
+
+    search: Search
+    eps: fmpq
+    delta: fmpq | None
+    length: int
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    gradient: str = "U",
+    exceeds: Number | None = None,
+    probability: Number | None = None,
+    length: int | str | None = None,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `gradient-tail` to `out` and return it.
+
+    Of the height that the norm of the gradient's error exceeds rarely, the probability and the length, at least
+    two are given; the third is found as small as the rules allow.
+
+    Parameters
+    ----------
+    given : the section as certificates write it, with or without `length`: `law`, `query` with `U`, or with `K`
+        and `Q`, `scale`, `V`; for the gradient in V also `tilt`; with exact numbers.
+    gradient : "U" (Hilbert-Schmidt norm) or "V" (operator norm).
+    exceeds, probability, length : two of the three numbers or all; the length may stand in `given`.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where no rule proves what is asked for.
+    """
+    require_place(out, [])
+    section = exact(given, "given")
+    if not isinstance(section, dict):
+        raise UsageError("given is no mapping; expected law, query, U, V as certificates write them")
+    wanted = wanted_numbers(section, exceeds, probability, length)
+    line = exact_text(note, "note")
+    with not_yet_written(out):
+        draft = _certificate(section, gradient, fmpq(1), _SOME, wanted.length or 1, {})
+        error = CLAIM.read_error(loads(to_text(draft), out))
+        if error.factor == 0:
+            raise UsageError("the query is 0, and the gradient in U with it: there is nothing to bound")
+        found = _proved(section, gradient, _solved(search_of(error), wanted), wanted, out)
+    return write_certificate({**found, "provenance": provenance(line)}, CLAIM, out)
+
+
+def _certificate(
+    section: dict[str, Plain], gradient: str, eps: fmpq, delta: fmpq, length: int, witness: dict[str, Plain]
+) -> dict[str, Plain]:
+    return {
+        "certattn": FORMAT_VERSION,
+        "claim": CLAIM.name,
+        "given": {**section, "length": str(length)},
+        "asserts": {"gradient": gradient, "exceeds": format_rational(eps), "probability": format_rational(delta)},
+        "witness": witness,
+    }
+
+
+def _solved(search: Search, wanted: Wanted) -> Found:
+    """The number that is left out, by floats."""
+    if wanted.length is None:
+        assert wanted.eps is not None
+        assert wanted.delta is not None
+        eps, log_delta = _float(wanted.eps), _log(wanted.delta)
+        count = smallest_length(lambda tokens: search.log_bound(eps, tokens), log_delta)
+        search = search.tuned(eps, float(count))
+        count = smallest_length(lambda tokens: search.log_bound(eps, tokens), log_delta, float(count))
+        return Found(search, wanted.eps, wanted.delta, count)
+    tokens = float(wanted.length)
+    if wanted.eps is not None:
+        return Found(search.tuned(_float(wanted.eps), tokens), wanted.eps, wanted.delta, wanted.length)
+    assert wanted.delta is not None
+    log_delta, height = _log(wanted.delta), 3 * search.deviation / math.sqrt(tokens)
+    if not height > 0:
+        raise UsageError("the gradient is the same for every prompt: its error exceeds no height")
+    for _ in range(2):
+        height = _smallest_height(search, tokens, log_delta, height)
+        search = search.tuned(height, tokens)
+    height = _smallest_height(search, tokens, log_delta, height)
+    return Found(search, round_up(fmpq(*height.as_integer_ratio()), _EPS_DIGITS), wanted.delta, wanted.length)
+
+
+def _smallest_height(search: Search, length: float, log_delta: float, unit: float) -> float:
+    return smallest_eps(lambda eps: search.log_bound(eps, length), log_delta, unit)
+
+
+def _proved(section: dict[str, Plain], gradient: str, found: Found, wanted: Wanted, out: Path) -> dict[str, Plain]:
+    """The certificate, once the kernel has proved it. Raises NotProvedError."""
+    slack = _SLACK
+    for _ in range(_ATTEMPTS):
+        witness = found.search.witness(found.eps, found.length)
+        body = _certificate(section, gradient, found.eps, found.delta or _SOME, found.length, witness)
+        bound = _bound(body, out)
+        stated = found.delta
+        if stated is None:
+            delta = round_up(bound, _DELTA_DIGITS)
+            if not 0 < delta < 1:
+                raise NotProvedError(
+                    f"no rule proves a probability below 1 for exceeding {describe(found.eps)}: "
+                    "expected a larger height, or a longer prompt"
+                )
+            return _certificate(section, gradient, found.eps, delta, found.length, witness)
+        if bound < stated:
+            return body
+        if wanted.eps is None:
+            found = replace(found, eps=round_up(found.eps * (1 + slack), _EPS_DIGITS))
+        elif wanted.length is None:
+            found = replace(found, length=int((found.length * (1 + slack)).ceil()))
+        else:
+            shown = describe(round_up(bound, _DELTA_DIGITS))
+            raise NotProvedError(f"probability {describe(stated)} is not proved: {shown} is the best that is found")
+        slack *= 2
+    raise NotProvedError("what the search found could not be proved: the numbers are too extreme")
+
+
+def _bound(certificate: dict[str, Plain], out: Path) -> fmpq:
+    """The probability that the kernel proves, from above."""
+    problem = CLAIM.read(loads(to_text(certificate), out))
+    with working_precision(_BITS):
+        (obligation,) = CLAIM.prove(problem, CLAIM.names(problem), _BITS)
+    assert isinstance(obligation.left, arb)
+    return upper_rational(obligation.left)
+
+
+def _float(value: fmpq) -> float:
+    return float(value.p) / float(value.q)
+
+
+def _log(value: fmpq) -> float:
+    return math.log(float(value.p)) - math.log(float(value.q))

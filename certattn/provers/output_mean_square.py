@@ -1,0 +1,218 @@
+"""Find bounds on the mean square of what a random prompt's attention misses, and write them down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.functions import BALLS
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.claims.averaged_prompts import AveragedPrompt
+from certattn.kernel.claims.mean_square_bounds import Bounds, Enclosure, general_bounds
+from certattn.kernel.claims.output_mean_square import CLAIM, Method, bounds_of, methods_for
+from certattn.kernel.claims.random_prompts import RandomPrompt
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import (
+    decimal_exponent,
+    lower_rational,
+    midpoint,
+    nearest,
+    round_down,
+    round_nearest,
+    round_up,
+    upper_rational,
+)
+
+AUTO = "auto"
+DIGITS = 9
+# Parameters of a witness are hints: a few digits lose next to nothing.
+_HINT_DIGITS = 4
+_GRID = 32
+_REFINEMENTS = 3
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    method: str = AUTO,
+    digits: int = DIGITS,
+    t: Number | None = None,
+    rate: Number | None = None,
+    theta: Number | None = None,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `output-mean-square` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it, with exact numbers.
+    method : `exact`, `logistic`, `general`, `integral` or `closed`; `auto` takes the sharpest that applies.
+    digits : significant digits of the stated bounds, which are rounded to the safe side.
+    t, rate : the parameters t and lambda of `general`; both are searched for if left out.
+    theta : the parameter of `closed`; searched for if left out.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where no bound is found.
+    """
+    require_place(out, [])
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    with not_yet_written(out):
+        prompt = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    stated = {"t": t, "lambda": rate, "theta": theta}
+    hints = {name: _number(exact_text(value, name), name) for name, value in stated.items() if value is not None}
+    with working_precision(_bits(digits)):
+        chosen = _method(prompt, method, hints, digits)
+        asserts = _asserts(bounds_of(prompt, chosen, QUANTITIES, _bits(digits)), digits)
+    if not asserts:
+        raise NotProvedError(f"the method {chosen.name} finds no bound here")
+    certificate["asserts"] = asserts
+    parameters: dict[str, Plain] = {name: format_rational(value) for name, value in chosen.parameters.items()}
+    certificate["witness"] = {"method": chosen.name, **parameters}
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+QUANTITIES = ("mean_square", "collision")
+
+
+def _bits(digits: int) -> int:
+    """Enough for so many digits, and what the checker comes to when it doubles its precision."""
+    bits = DEFAULT_LIMITS.start_bits
+    while bits < 6 * digits:
+        bits *= 2
+    return min(bits, DEFAULT_LIMITS.max_bits)
+
+
+def _number(text: str, what: str) -> fmpq:
+    try:
+        return parse_rational(text.strip(), DEFAULT_LIMITS)
+    except NumberError as error:
+        raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}") from None
+
+
+# -- methods and their parameters
+
+
+def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, fmpq], digits: int) -> Method:
+    fitting = methods_for(prompt)
+    if name != AUTO and name not in fitting:
+        raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
+    chosen = fitting[0] if name == AUTO else name
+    if name == AUTO and chosen == "exact" and not _is_sharp(prompt, digits):
+        chosen = "logistic"
+    if chosen == "general" and isinstance(prompt, RandomPrompt):
+        return Method(chosen, _general_parameters(prompt, hints))
+    if chosen == "closed" and isinstance(prompt, AveragedPrompt):
+        return Method(chosen, {"theta": hints["theta"] if "theta" in hints else _best_theta(prompt)})
+    if hints:
+        raise UsageError(f"the method {chosen} has no parameters, found {', '.join(hints)}")
+    return Method(chosen, {})
+
+
+def _is_sharp(prompt: RandomPrompt | AveragedPrompt, digits: int) -> bool:
+    """Whether quadrature encloses the numbers at all closely: it is not made for scores of huge variance."""
+    value = bounds_of(prompt, Method("exact", {}), QUANTITIES, _bits(digits)).ranges["collision"].upper
+    return value is not None and (value.rad() < value.mid() / 1000) is True
+
+
+def _general_parameters(prompt: RandomPrompt, hints: dict[str, fmpq]) -> dict[str, fmpq]:
+    """t and lambda that make the bound small: t on a grid, refined, and the best lambda for each."""
+    law, a = prompt.law.law.map(arb), prompt.tilt()
+    doubled = (law.log_mgf([2 * entry for entry in a], BALLS) - 2 * law.log_mgf(a, BALLS)).exp()
+
+    def rate(t: fmpq) -> fmpq:
+        return hints["lambda"] if "lambda" in hints else _best_rate(t, doubled)
+
+    def value(t: fmpq) -> arb:
+        upper = general_bounds(prompt, t, rate(t)).ranges["mean_square"].upper
+        return upper.upper() if upper is not None and upper.is_finite() else arb("inf")
+
+    t = hints["t"] if "t" in hints else _least(value)
+    return {"t": t, "lambda": rate(t)}
+
+
+def _least(value: Any) -> fmpq:
+    """A t in (0, 1) where the value is about smallest."""
+    centre, width = fmpq(1, 2), fmpq(1, 2)
+    for _ in range(_REFINEMENTS):
+        points = [centre + width * fmpq(i, _GRID) for i in range(1 - _GRID, _GRID)]
+        centre = min(points, key=lambda t: float(value(t)))
+        width /= 8
+        width = min(width, centre, 1 - centre)
+    return _hint(arb(centre), below=fmpq(1))
+
+
+def _best_rate(t: fmpq, doubled: arb) -> fmpq:
+    """The lambda at which lambda (1 - t) + log(1 - lambda + lambda^2 R / 2) is smallest.
+
+    Its derivative is 0 where (1-t) R/2 lambda^2 + (R - 1 + t) lambda - t = 0.
+    """
+    linear = doubled - 1 + t
+    root = (linear * linear + 2 * (1 - t) * t * doubled).sqrt()
+    # The root without cancellation.
+    return _hint(2 * t / (linear + root))
+
+
+def _best_theta(prompt: AveragedPrompt) -> fmpq:
+    """The theta on a grid of (0, 1] with the smallest closed bound."""
+    average = prompt.average()
+    grid = [fmpq(i, _GRID) for i in range(1, _GRID + 1)]
+    top = fmpq(1)
+    while not any(average.admits(top * theta) for theta in grid):
+        top /= 2
+    admitted = [top * theta for theta in grid if average.admits(top * theta)]
+    return min(admitted, key=lambda theta: float(average.closed(max(prompt.length, 2), theta)))
+
+
+def _hint(value: arb, below: fmpq | None = None) -> fmpq:
+    """A number of few digits near the ball, positive."""
+    middle = midpoint(value)
+    if middle <= 0:
+        raise NotProvedError("no parameters are found: the numbers are too extreme for the working precision")
+    found = round_nearest(middle, fmpq(10) ** (decimal_exponent(middle) - _HINT_DIGITS + 1))
+    return found if below is None or found < below else middle
+
+
+# -- what is stated
+
+
+def _asserts(bounds: Bounds, digits: int) -> dict[str, Plain]:
+    asserts: dict[str, Plain] = {}
+    for quantity, enclosure in bounds.ranges.items():
+        stated = _range(enclosure, digits)
+        if stated:
+            asserts[quantity] = stated
+    if bounds.mean is not None:
+        asserts["mean"] = _mean(bounds.mean, digits)
+    return asserts
+
+
+def _range(enclosure: Enclosure, digits: int) -> dict[str, Plain]:
+    found: dict[str, Plain] = {}
+    if enclosure.lower is not None:
+        lower = lower_rational(enclosure.lower)
+        if lower > 0:
+            found["at_least"] = format_rational(round_down(lower, digits))
+    if enclosure.upper is not None:
+        found["at_most"] = format_rational(round_up(max(upper_rational(enclosure.upper), fmpq(0)), digits))
+    return found
+
+
+def _mean(mean: list[arb], digits: int) -> Plain:
+    largest = max(abs(midpoint(entry)) for entry in mean)
+    places = max(0, digits - (decimal_exponent(largest) + 1 if largest != 0 else 0))
+    radius = fmpq(1) / fmpq(10) ** places
+    if any((2 * entry.rad() < radius) is not True for entry in mean):
+        raise NotProvedError(f"E(T_L - T) is not enclosed within {describe(radius)}; ask for fewer digits")
+    return {"value": [format_rational(nearest(entry, places)) for entry in mean], "radius": format_rational(radius)}

@@ -1,0 +1,94 @@
+"""The figure of a certificate of `output-tail`: its bound at other lengths, and simulated prompts beside it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from certattn.kernel.claims.output_tail import CLAIM, Problem
+from certattn.kernel.claims.random_prompts import RandomPrompt
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import NotProvedError
+from certattn.provers.prompt_simulation import Quantile, errors, floats, quantile
+from certattn.provers.tail_goals import Goal, goals_of
+from certattn.provers.tail_plot import Curve, Figure, draw
+from certattn.provers.tail_search import MOST_TOKENS, smallest_eps
+
+Array = np.ndarray[Any, Any]
+
+# The lengths that are shown: so many times shorter and longer than the certificate's, and how many of them.
+_SPREAD, _LENGTHS, _SIMULATED = 30, 11, 5
+# Prompts to draw, numbers to draw for one length at most, and tokens beyond the quantile that it takes.
+_PROMPTS, _MOST_NUMBERS, _LEAST_BEYOND = 20_000, 60_000_000, 20
+
+
+def draw_certificate(certificate: Certificate, path: Path) -> None:
+    """Draw the bound of a certificate's only direction, or else of its norm, against the length."""
+    problem = CLAIM.read(certificate)
+    draw(figure_of(problem), path)
+
+
+def figure_of(problem: Problem) -> Figure:
+    prompt, stated = problem.prompt, problem.directions[0] if problem.directions else problem.norm
+    assert stated is not None
+    length, delta = prompt.length, stated.delta
+    direction = floats(problem.directions[0].direction)[0] if problem.directions else None
+    norm = problem.norm.norm if problem.norm is not None and direction is None else None
+    named = [list(problem.directions[0].direction.row(0))] if direction is not None else []
+    (goal,) = goals_of(prompt, [[str(entry) for entry in row] for row in named], norm)
+    goal = goal.tuned(_float(stated.eps), float(length))
+    counts = _lengths(length)
+    bounds = _bounds(goal, counts, math.log(_float(delta)))
+    simulated = _simulated(prompt, counts, _float(delta), direction, norm)
+    return Figure(
+        Curve([at for at, _ in bounds], [eps for _, eps in bounds], simulated),
+        (length, _float(stated.eps)),
+        {None: r"$\langle u, T_L - T \rangle$", "l2": r"$|T_L - T|_2$", "linf": r"$|T_L - T|_\infty$"}[norm],
+        f"{_float(delta):g}",
+        f"{type(prompt.law.law).__name__} tokens, dimension {prompt.dimension}",
+    )
+
+
+def _lengths(length: int) -> list[int]:
+    low, high = max(length / _SPREAD, 10.0), min(max(length, 10.0) * _SPREAD, float(MOST_TOKENS))
+    return sorted({round(count) for count in np.geomspace(low, high, _LENGTHS)})
+
+
+def _bounds(goal: Goal, counts: list[int], log_delta: float) -> list[tuple[int, float]]:
+    """The smallest height that the rules give at each length."""
+    found = []
+    for count in counts:
+        try:
+            start = 3 * goal.target.deviation / math.sqrt(count)
+            found.append((count, smallest_eps(lambda eps, n=count: goal.target.log_bound(eps, n), log_delta, start)))  # type: ignore[misc]
+        except NotProvedError:
+            continue
+    return found
+
+
+def _simulated(
+    prompt: RandomPrompt, counts: list[int], delta: float, direction: Array | None, norm: str | None
+) -> list[tuple[int, Quantile]]:
+    """Quantiles at the lengths at which enough prompts can be drawn."""
+    found = []
+    for count in counts[:: max(1, len(counts) // _SIMULATED)]:
+        prompts = min(max(_PROMPTS, math.ceil(2 * _LEAST_BEYOND / delta)), _MOST_NUMBERS // count)
+        if prompts * delta >= _LEAST_BEYOND:
+            sample = deviations(errors(prompt, count, prompts), direction, norm)
+            found.append((count, quantile(sample, delta)))
+    return found
+
+
+def deviations(sample: Array, direction: Array | None, norm: str | None) -> Array:
+    """One number per prompt: the error along a direction, or its norm."""
+    if direction is not None:
+        return np.asarray(sample @ direction)
+    return np.asarray(np.linalg.norm(sample, axis=1) if norm == "l2" else np.abs(sample).max(axis=1))
+
+
+def _float(value: fmpq) -> float:
+    return float(value.p) / float(value.q)

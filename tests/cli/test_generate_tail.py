@@ -1,0 +1,129 @@
+"""`certattn generate output-tail`: from a law on the command line to a certificate that verifies, and a figure."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import certattn
+
+Run = Callable[..., Any]
+
+LAW = "law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}\nquery: [1, 1/2]\n"
+ASK = ["--direction", "1, 0", "--exceeds", "1/2", "--probability", "0.01"]
+
+
+@pytest.fixture
+def law(folder: Path) -> str:
+    (folder / "law.yaml").write_text(LAW)
+    return "law.yaml"
+
+
+def generate(run: Run, *arguments: str) -> Any:
+    return run("generate", "output-tail", *arguments, "-o", "tail.yaml")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (ASK, "smallest length found: 537 tokens"),
+        (["--direction", "1, 0", "--probability", "0.01", "--length", "1000"], "smallest height found: 0.3191"),
+        (["--direction", "1,0", "--direction", "-1, 0", "--exceeds", "1/2", "--length", "1000"],
+         "smallest probability found: 0.00219, 1.09e-9"),
+        (["--norm", "l2", "--exceeds", "1/2", "--length", "1000"], "smallest probability found: 0.0055"),
+        (["--norm", "linf", "--direction", "0, 1", "--probability", "0.1", "--length", "99", "--note", "for you"],
+         "smallest height found: 0."),
+    ],
+    ids=lambda item: " ".join(item) if isinstance(item, list) else "",
+)  # fmt: skip
+def test_what_is_left_out_is_found_and_said(certattn_run: Run, law: str, options: list[str], words: str) -> None:
+    done = generate(certattn_run, law, *options)
+    assert (done.status, done.err) == (0, "")
+    first, second, *_, last = done.out.splitlines()
+    assert first.startswith(words)
+    assert second == "wrote tail.yaml"
+    assert last == "now prove it: certattn check tail.yaml"
+    assert certattn_run("check", "tail.yaml").status == 0
+
+
+def test_nothing_is_found_where_all_is_stated(certattn_run: Run, folder: Path, law: str) -> None:
+    (folder / law).write_text(LAW + "length: 1000\n")
+    done = generate(certattn_run, law, *ASK)
+    assert done.out.splitlines()[0] == "wrote tail.yaml"
+    assert certattn_run("check", "tail.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        ([], 2, "expected two of exceeds, probability and length"),
+        (["--exceeds", "1", "--length", "9"], 2, "nothing to bound: expected directions, or a norm"),
+        (["--direction", "1", "--exceeds", "1", "--length", "9"], 2, "the direction (1) has 1 number, expected 2"),
+        (["--direction", "1, x", "--exceeds", "1", "--length", "9"], 2, "direction: 'x'"),
+        (["--norm", "l3", "--exceeds", "1", "--length", "9"], 2, "'l3' is not one of"),
+        (["--norm", "l2", "--probability", "2", "--length", "9"], 2, "probability is 2, expected a number above 0"),
+        (["--norm", "l2", "--exceeds", "-1", "--length", "9"], 2, "exceeds is -1, expected a positive number"),
+        (["--norm", "l2", "--exceeds", "1", "--length", "0"], 2, "length is 0, expected a whole number"),
+        ([*ASK, "--length", "10"], 1, "probability 0.01 is not proved in the direction (1, 0): 0."),
+        (["--direction", "1, 0", "--exceeds", "1e-8", "--probability", "0.01"], 1, "no length up to 1e+12"),
+        ([*ASK, "--plot", "tail.txt"], 2, "a figure ends in .svg, .png, .pdf"),
+        ([*ASK, "--plot", "no/tail.svg"], 2, "no: no such folder"),
+        ([*ASK, "--norm", "l2", "--plot", "tail.svg"], 2, "--plot shows one direction or one norm"),
+    ],
+)  # fmt: skip
+def test_bad_requests_are_errors_and_leave_nothing(
+    certattn_run: Run, folder: Path, law: str, options: list[str], status: int, words: str
+) -> None:
+    done = generate(certattn_run, law, *options)
+    assert (done.status, done.out) == (status, "")
+    assert words in " ".join(done.err.split())
+    assert [path.name for path in folder.iterdir() if path.name.startswith("tail")] == []
+
+
+def test_an_error_in_the_law_is_one_in_its_file(certattn_run: Run, folder: Path, law: str) -> None:
+    (folder / law).write_text(LAW.replace("[0, 1]]", "[0, -1]]"))
+    done = generate(certattn_run, law, *ASK)
+    assert done.status == 2
+    assert "law.yaml: law.covariance" in done.err
+    assert "semidefinite" in done.err
+
+
+@pytest.mark.parametrize("name", ["tail.svg", "tail.png"])
+def test_a_figure_of_the_bound_and_of_simulated_prompts(
+    certattn_run: Run, folder: Path, law: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from certattn.provers import tail_figures
+
+    monkeypatch.setattr(tail_figures, "_MOST_NUMBERS", 400_000)
+    monkeypatch.setattr(tail_figures, "_LENGTHS", 4)
+    what = ["--norm", "l2"] if name == "tail.png" else ["--direction", "1, 0"]
+    done = generate(certattn_run, law, *what, "--probability", "0.1", "--length", "60", "--plot", name)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.endswith(f"drew {name}\n")
+    assert (folder / name).read_bytes().startswith(b"\x89PNG" if name == "tail.png" else b"<?xml")
+
+
+def test_a_figures_curve_lies_above_the_simulated_intervals(certattn_run: Run, folder: Path, law: str) -> None:
+    from certattn.kernel.claims.output_tail import CLAIM
+    from certattn.provers import tail_figures
+
+    generate(certattn_run, law, "--direction", "1, 0", "--probability", "0.1", "--length", "60")
+    figure = tail_figures.figure_of(CLAIM.read(certattn.load(folder / "tail.yaml")))
+    bounds = dict(zip(figure.curve.lengths, figure.curve.bounds, strict=True))
+    assert len(figure.curve.simulated) >= 4
+    assert all(quantile.low < quantile.high < bounds[length] for length, quantile in figure.curve.simulated)
+    assert figure.stated[1] == pytest.approx(bounds.get(60, figure.stated[1]), rel=1e-2)
+
+
+def test_without_matplotlib_a_figure_is_refused_before_any_work(
+    certattn_run: Run, folder: Path, law: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = generate(certattn_run, law, *ASK, "--plot", "tail.svg")
+    assert (done.status, done.out) == (2, "")
+    assert "a figure needs matplotlib: pip install 'certattn[plot]'" in done.err
+    assert not (folder / "tail.yaml").exists()

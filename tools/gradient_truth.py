@@ -1,0 +1,447 @@
+"""Whether a certificate about gradients' errors is true, and whether its witness shows it: a second opinion.
+
+Reads the certificates of `gradient-mean-square` and `gradient-tail` as `certificate_truth` does, and computes
+in doubles: the mean square of Gaussian tokens from means of products of sums T(k, m) = sum p_i^k u_i^m, each an
+integral, without Stein's identity; bounds from their definitions, by sums over quadrature nodes; probabilities by
+simulated prompts. Doubles prove nothing: whoever compares leaves a margin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import output_tail_truth as tails
+import random_prompts
+from certificate_truth import (
+    Judgement,
+    Table,
+    Truth,
+    _Gaussian,
+    _identity,
+    _is_semidefinite,
+    _Law,
+    _law,
+    _mapping,
+    _number,
+    _Points,
+    _record,
+    _require,
+    _root,
+    _scale,
+    _table,
+    _times,
+    _vector,
+    _weights,
+)
+from random_prompts import Array
+from scipy.optimize import minimize_scalar
+
+# How far two numbers in doubles have to be apart to count.
+_MARGIN = 1e-11
+_LOOSE = {"exact": 1e-10, "logistic": 1e-10, "general": 1e-6}
+_PROMPTS = 6_000
+_MOST_TOKENS = 1_000_000
+# The grid of log lambda, and steps of the scores.
+_FIRST, _LAST, _STEP, _SCORE_STEP = -45.0, 9.0, 0.05, 0.04
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is given, exactly, and in doubles."""
+
+    law: _Law
+    base: list[Fraction]
+    square: Fraction
+    positive: bool
+    tilt: tuple[float, ...]
+    values: Table
+    norm_square: Fraction
+    length: int
+
+    @property
+    def factor(self) -> float:
+        """s^2 |z|^2."""
+        return float(self.norm_square)
+
+    @property
+    def plain(self) -> random_prompts.Law:
+        return tails._plain(self.law, 1.0)
+
+
+def _read(given: Any, gradient: Any, folder: Path) -> Prompt:
+    form = next((key for key in ("tilt", "U") if key in _mapping(given, "given")), "query")
+    forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
+    others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
+    _record(given, "given", {"law", "length"} | forms[form], others[form])
+    _require(gradient in ("U", "V"), "the gradient")
+    _require(gradient == "V" or form != "tilt", "a gradient in U needs a query")
+    law, length = _law(given["law"], folder), tails._count(given["length"])
+    if form == "tilt":
+        base, root, square = _vector(given["tilt"], folder), 1.0, Fraction(1)
+        _require(len(base) == law.dimension, "a tilt of another dimension")
+        _, V = _weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
+        norm_square = Fraction(1)
+    else:
+        U, V = _weights(given, law.dimension, folder)
+        query, scale = _vector(given["query"], folder), _scale(given)
+        _require(len(query) == len(U[0]), "a query of another dimension")
+        root, square = float(_root(scale)), scale.value if scale.is_root else scale.value**2
+        base, norm_square = _times(U, query), square * _inner(query, query)
+    if gradient == "V":
+        V, norm_square = _identity(law.dimension), Fraction(1)
+    return Prompt(law, base, square, root > 0, tuple(float(x) * root for x in base), V, norm_square, length)
+
+
+# -- mean squares
+
+
+def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    _record(asserts, "asserts", {"gradient", "mean_square"})
+    stated, method = asserts["mean_square"], _mapping(witness, "witness").get("method")
+    _record(stated, "mean_square", set(), {"at_least", "at_most"})
+    _require(len(stated) > 0, "nothing is stated")
+    _record(witness, "the witness", {"method"} | ({"t", "lambda"} if method == "general" else set()))
+    prompt = _read(given, asserts["gradient"], folder)
+    _require(method in ("exact", "logistic", "general"), "the method")
+    _require(method == "general" or isinstance(prompt.law, _Gaussian), "the method is for Gaussian tokens")
+    _require(method == "exact" or "at_least" not in stated or (method == "logistic" and asserts["gradient"] == "V"),
+             "the method has no lower bound")  # fmt: skip
+    bounds = {side: float(_number(stated[side])) for side in stated}
+    _require(all(bound >= 0 for bound in bounds.values()), "a negative bound")
+    low, high = _mean_square(prompt, asserts["gradient"])
+    shown = dict.fromkeys(("at_least", "at_most"), (low, high))
+    if method == "logistic":
+        shown = _logistic(prompt, asserts["gradient"])
+    if method == "general":
+        t, rate = _number(witness["t"]), _number(witness["lambda"])
+        _require(0 < t < 1 and rate > 0, "t and lambda")
+        bound = _general(prompt, asserts["gradient"], float(t), float(rate))
+        shown = {"at_most": (bound, bound)}
+    found = []
+    for side, bound in bounds.items():
+        sign = 1 if side == "at_most" else -1
+        worst, best = (low, high) if sign > 0 else (high, low)
+        size = max(x for x in (bound, low, high, 1e-300) if x < math.inf)
+        if sign * (bound - worst) < -_MARGIN * size:
+            found.append(Judgement(Truth.FALSE, 0.0, side))
+            continue
+        gap = sign * (bound - shown[side][1 if sign > 0 else 0]) / size
+        certain = method != "exact" or sign * (bound - best) > 0
+        if gap > _LOOSE[method] and certain:
+            found.append(Judgement(Truth.TRUE, gap, side))
+        else:
+            found.append(Judgement(Truth.OPEN, 0.0, side, provable=gap > -_LOOSE[method]))
+    order = (Truth.FALSE, Truth.OPEN, Truth.TRUE)
+    return min(found, key=lambda judgement: (order.index(judgement.truth), judgement.provable, judgement.slack))
+
+
+def _mean_square(prompt: Prompt, gradient: str) -> tuple[float, float]:
+    """Ends of an interval: a point for Gaussian tokens, six standard errors of simulated prompts for others."""
+    if isinstance(prompt.law, _Gaussian):
+        variance = float(prompt.square * tails._form(prompt.law, prompt.base))
+        if variance <= 25:
+            found = _gaussian(prompt, gradient, variance)
+            return found, found
+    squares = _simulated(prompt, gradient) ** 2
+    if len(squares) < 100:
+        return 0.0, math.inf
+    error = 6 * float(squares.std()) / math.sqrt(len(squares)) + 1e-9
+    # Heavy tails: what the sample has not met is above its mean, never below 0.
+    return max(float(squares.mean()) - error, 0.0), math.inf
+
+
+def _gaussian(prompt: Prompt, gradient: str, variance: float) -> float:
+    """From the law of the error in coordinates where the tilt is the first axis."""
+    assert isinstance(prompt.law, _Gaussian)
+    G = np.array([[float(x) for x in row] for row in prompt.law.covariance])
+    V = np.array([[float(x) for x in row] for row in prompt.values])
+    s, length = math.sqrt(variance), prompt.length
+    values, frame = np.linalg.eigh(G)
+    B = frame * np.sqrt(np.maximum(values, 0))
+    alpha = B.T @ np.array(prompt.tilt)
+    first = alpha / s if s > 1e-12 else np.eye(len(G))[0]
+    turn = np.linalg.qr(np.column_stack([first, np.eye(len(G))]))[0]
+    B = B @ turn
+
+    def mean(*factors: tuple[int, int]) -> float:
+        return _product_mean(tuple(sorted(factors)), length, s)
+
+    if gradient == "V":
+        # E (t - s)^2 along the tilt, E P_2 in each other direction.
+        along = mean((1, 1), (1, 1)) - 2 * s * mean((1, 1)) + variance
+        rest = mean((2, 0))
+        return float(along * (B[:, 0] @ B[:, 0]) + rest * np.sum(B[:, 1:] ** 2))
+    dd = mean((1, 2), (1, 2)) + mean(*[(1, 1)] * 4) + 1 - 2 * mean((1, 2), (1, 1), (1, 1))
+    dd += -2 * mean((1, 2)) + 2 * mean((1, 1), (1, 1))
+    spread = mean((2, 2)) - 2 * mean((1, 1), (2, 1)) + mean((1, 1), (1, 1), (2, 0))
+    d_two = mean((1, 2), (2, 0)) - mean((1, 1), (1, 1), (2, 0)) - mean((2, 0))
+    square = mean((2, 0), (2, 0))
+    entries = mean((2, 0)) - 2 * mean((3, 0)) + square
+    N, W = B.T @ V.T @ V @ B, B.T @ B
+    n, w, N1, W1 = N[0, 0], W[0, 0], N[1:, 1:], W[1:, 1:]
+    total = n * (w * dd + spread * np.trace(W1)) + 2 * N[0, 1:] @ W[1:, 0] * (spread - d_two)
+    total += spread * w * np.trace(N1) + (square + entries) * np.trace(N1 @ W1)
+    total += entries * np.trace(N1) * np.trace(W1)
+    return float(prompt.factor * total)
+
+
+@cache
+def _product_mean(factors: tuple[tuple[int, int], ...], length: int, s: float) -> float:
+    """E prod_j sum_i p_i^k_j u_i^m_j: indices agree in blocks, and Z^-K is an integral over lambda = e^t."""
+    K = sum(k for k, _ in factors)
+    t = np.arange(_FIRST, _LAST, _STEP)
+    total = np.zeros_like(t)
+    for blocks in _partitions(list(factors)):
+        if len(blocks) > length:
+            continue
+        term = np.full_like(t, float(math.perm(length, len(blocks))))
+        for block in blocks:
+            term = term * _transform(sum(k for k, _ in block), sum(m for _, m in block), s)
+        total += term * _transform(0, 0, s) ** (length - len(blocks))
+    return float(total.sum() * _STEP / math.factorial(K - 1))
+
+
+@cache
+def _transform(k: int, m: int, s: float) -> Array:
+    """E (lambda w)^k u^m e^{-lambda w} on the grid of t."""
+    u = np.arange(-12.0, 12.0 + 8 * s, _SCORE_STEP / max(1.0, s))
+    mass = np.exp(-u * u / 2) / math.sqrt(2 * math.pi) * (u[1] - u[0])
+    x = np.arange(_FIRST, _LAST, _STEP)[:, None] + s * u[None, :] - s * s / 2
+    return np.asarray((np.exp(k * x - np.exp(np.minimum(x, 50.0))) * (mass * u**m)).sum(axis=1))
+
+
+def _partitions(items: list[Any]) -> Iterator[list[list[Any]]]:
+    if not items:
+        yield []
+        return
+    for rest in _partitions(items[1:]):
+        yield [[items[0]], *rest]
+        for i in range(len(rest)):
+            yield [*rest[:i], [items[0], *rest[i]], *rest[i + 1 :]]
+
+
+def _logistic(prompt: Prompt, gradient: str) -> dict[str, tuple[float, float]]:
+    assert isinstance(prompt.law, _Gaussian)
+    G = np.array([[float(x) for x in row] for row in prompt.law.covariance])
+    V = np.array([[float(x) for x in row] for row in prompt.values])
+    a = np.array(prompt.tilt)
+    b, variance = G @ a, float(a @ G @ a)
+    q = 1 / (1 + (prompt.length - 1) * math.exp(-min(variance, 700)))
+    if gradient == "V":
+        upper = q * (np.trace(G) + b @ b)
+        lower = max(np.trace(G) - (b @ b) / 2, 0) / prompt.length
+        return {"at_most": (float(upper), float(upper)), "at_least": (float(lower), float(lower))}
+    Vb, VG, spread = V @ b, V @ G, np.trace(V @ G @ V.T)
+    bound = np.sum(VG**2) + spread * np.trace(G) + (Vb @ Vb) * np.trace(G) + (b @ b) * spread
+    bound += 2.5 * abs(Vb @ (VG @ b)) + 13 * (Vb @ Vb) * (b @ b)
+    found = float(prompt.factor * q * bound)
+    return {"at_most": (found, found)}
+
+
+def _token(prompt: Prompt) -> tuple[Array, Array, Array]:
+    """Probabilities, weights w and deviations y = x - tau at the nodes."""
+    masses, tokens = random_prompts._all_nodes(prompt.plain)
+    weights = np.exp(tokens @ np.array(prompt.tilt) - random_prompts.log_mgf(prompt.plain, prompt.tilt))
+    return masses, weights, tokens - random_prompts.tilted_mean(prompt.plain, prompt.tilt)
+
+
+def _general(prompt: Prompt, gradient: str, t: float, rate: float) -> float:
+    p, w, y = _token(prompt)
+    length, R = prompt.length, float(p @ w**2)
+    exponent = rate * length * (1 - t) + (length - 1) * math.log(1 - rate + rate**2 * R / 2)
+    rho = math.exp(exponent) if exponent < 700 else math.inf
+    size = (y**2).sum(axis=1)
+    if gradient == "V":
+        return float(p @ (w**2 * size) / (length * (1 - t) ** 2) + length * (p @ size) * rho)
+    V = np.array([[float(x) for x in row] for row in prompt.values])
+    C = np.einsum("n,ni,nj->ij", p * w, y, y)
+    Vy = y @ V.T
+    errors = np.einsum("no,ni->noi", Vy, y) - V @ C
+    first = p @ (w**2 * (errors**2).sum(axis=(1, 2))) / length
+    M = np.einsum("n,ni,nj->ij", p * w**2, y, y)
+    pairs = np.trace(V @ M @ V.T) * np.trace(M) + 2 * np.sum((V @ M) ** 2)
+    inner = (Vy**2).sum(axis=1)
+    second = (p @ (w**4 * inner * size) + (length - 1) * pairs) / length**3
+    likely = (math.sqrt(first) / (1 - t) + math.sqrt(second) / (1 - t) ** 2) ** 2
+    unlikely = np.linalg.norm(V @ C) + math.sqrt(length * math.sqrt((p @ inner**2) * (p @ size**2)))
+    return float(prompt.factor * (likely + rho * unlikely**2))
+
+
+def _simulated(prompt: Prompt, gradient: str) -> Array:
+    """The norm of the error over random prompts; none where prompts are long."""
+    values = tuple(tuple(map(float, row)) for row in prompt.values)
+    return math.sqrt(prompt.factor) * _errors(prompt.plain, prompt.tilt, values, prompt.length, gradient)
+
+
+@cache
+def _errors(
+    law: random_prompts.Law, tilt: tuple[float, ...], values: tuple[tuple[float, ...], ...], length: int, gradient: str
+) -> Array:
+    count = min(_PROMPTS, _MOST_TOKENS // length)
+    if count < 100:
+        return np.zeros(0)
+    tokens = random_prompts._draw(law, count * length, np.random.default_rng(20260802)).reshape(count, length, -1)
+    scores = tokens @ np.array(tilt)
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    y = tokens - random_prompts.tilted_mean(law, tilt)
+    mean = np.einsum("nl,nld->nd", p, y)
+    if gradient == "V":
+        return np.asarray(np.linalg.norm(mean, axis=1))
+    masses, nodes = random_prompts._all_nodes(law)
+    weights = masses * np.exp(nodes @ np.array(tilt) - random_prompts.log_mgf(law, tilt))
+    z = nodes - random_prompts.tilted_mean(law, tilt)
+    C = np.einsum("n,ni,nj->ij", weights, z, z)
+    errors = np.einsum("nld,nle->nde", p[:, :, None] * y, y) - mean[:, :, None] * mean[:, None, :] - C
+    return np.asarray(np.sqrt((np.einsum("oi,nij->noj", np.array(values), errors) ** 2).sum(axis=(1, 2))))
+
+
+# -- tails
+
+
+def judge_tail(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    _record(asserts, "asserts", {"gradient", "exceeds", "probability"})
+    gradient = asserts["gradient"]
+    prompt = _read(given, gradient, folder)
+    eps, delta = _number(asserts["exceeds"]), _number(asserts["probability"])
+    _require(eps > 0 and 0 < delta < 1, "exceeds and probability")
+    size = prompt.law.dimension
+    if gradient == "V":
+        _record(witness, "the witness", {"tokens"})
+        _, levels, bounds = _framed(witness["tokens"], _identity(size), prompt, folder)
+        _require(sum(x * x for x in levels) <= eps**2, "levels that are too large")
+    else:
+        bounds = _entries(witness, prompt, Fraction(eps), folder)
+    total = (sum(low for low, _ in bounds), sum(high for _, high in bounds))
+    happened = random_prompts.frequency(_simulated(prompt, gradient) > float(eps))
+    return tails._tail_judgement(total, float(delta), happened)
+
+
+def _framed(hint: Any, map_: Table, prompt: Prompt, folder: Path) -> tuple[Table, list[Fraction], list[Any]]:
+    _record(hint, "a frame", {"frame", "levels", "bounds"})
+    frame, levels, rules = _table(hint["frame"], folder), _vector(hint["levels"], folder), hint["bounds"]
+    _require(len(frame[0]) == len(map_) and len(levels) == len(frame) and min(levels) >= 0, "a frame")
+    columns = list(zip(*frame, strict=True))
+    gram = [[_inner(x, y) - (i == j) for j, y in enumerate(columns)] for i, x in enumerate(columns)]
+    _require(_is_semidefinite(gram), "a frame that is too small")
+    _require(isinstance(rules, list) and len(rules) == 2 * len(frame), "two rules for every vector of the frame")
+    bounds = []
+    for index, (row, level) in enumerate(zip(frame, levels, strict=True)):
+        for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
+            v = [sign * _inner(row, column) for column in zip(*map_, strict=True)]
+            read = tails._tail_rule(rule, prompt.law, prompt.base, prompt.positive, prompt.square, v, float(level))
+            named = random_prompts.Tail(prompt.plain, prompt.tilt, tuple(map(float, v)), float(level), prompt.length)
+            bounds.append(named.bound(read))
+    return frame, levels, bounds
+
+
+def _inner(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
+    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
+
+
+def _entries(witness: Any, prompt: Prompt, eps: Fraction, folder: Path) -> list[Any]:
+    size = prompt.law.dimension
+    plain = prompt.values == _identity(size)
+    _record(witness, "the witness", {"tokens", "entries"} | (set() if plain else {"outputs"}),
+            {"outputs"} if plain else set())  # fmt: skip
+    tokens, b, bounds = _framed(witness["tokens"], _identity(size), prompt, folder)
+    outputs, a, symmetric = tokens, b, "outputs" not in witness
+    if not symmetric:
+        outputs, a, more = _framed(witness["outputs"], prompt.values, prompt, folder)
+        bounds = bounds + more
+    entries = witness["entries"]
+    _record(entries, "entries", {"levels", "bounds"})
+    levels, rules = _table(entries["levels"], folder), entries["bounds"]
+    _require((len(levels), len(levels[0])) == (len(outputs), len(tokens)), "levels of another shape")
+    _require(min(min(row) for row in levels) >= 0, "a negative level")
+    _require(not symmetric or levels == [list(row) for row in zip(*levels, strict=True)], "levels not symmetric")
+    total = sum((e + x * y) ** 2 for row, x in zip(levels, a, strict=True) for e, y in zip(row, b, strict=True))
+    _require(total * prompt.norm_square <= eps**2, "levels that are too large")
+    pairs = [(i, j) for i in range(len(outputs)) for j in range(i if symmetric else 0, len(tokens))]
+    _require(isinstance(rules, list) and len(rules) == 2 * len(pairs), "two rules for every entry")
+    for index, (i, j) in enumerate(pairs):
+        u = [_inner(outputs[i], column) for column in zip(*prompt.values, strict=True)]
+        for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
+            bounds.append(_entry(rule, prompt, u, tokens[j], sign, levels[i][j]))
+    return bounds
+
+
+def _entry(rule: Any, prompt: Prompt, u: list[Fraction], v: list[Fraction], sign: int, level: Fraction) -> Any:
+    """Ends of what a rule gives for an entry, and of what the checker may make of it."""
+    name = _mapping(rule, "a rule").get("rule")
+    atoms = isinstance(prompt.law, _Points)
+    needed = {"cantelli": set(), "moment": {"order"}, "exact": set(),
+              "chernoff": {"lambda"} if atoms else {"lambda", "order"}}  # fmt: skip
+    _require(isinstance(name, str) and name in needed, "the rule")
+    _record(rule, "a rule", {"rule"} | needed[name])
+    _require(level > 0 or name == "exact", "a level of 0")
+    order = tails._count(rule["order"]) if "order" in rule else 2
+    _require(order % 2 == 0 and 2 <= order <= 100, "an even order")
+    slope = _number(rule["lambda"]) if "lambda" in rule else Fraction(1)
+    _require(slope > 0, "lambda must be positive")
+    parts = tails._parts(prompt.law)
+    constant = any(all(tails._constant(part, x) is not None for part in parts)
+                   and len({tails._constant(part, x) for part in parts}) == 1 for x in (u, v))  # fmt: skip
+    _require(name != "exact" or constant, "nothing is constant")
+    _require(name != "chernoff" or not any(isinstance(part, _Gaussian) for part in parts), "unbounded products")
+    if name == "exact":
+        return 0.0, 0.0
+    p, w, y = _token(prompt)
+    left, right = y @ np.array([float(x) for x in u]), y @ np.array([float(x) for x in v])
+    h, eps, length = sign * left * right, float(level), prompt.length
+    Y = w * (h - float(p @ (w * h)) - eps)
+    D = Y + eps
+    if max(eps, float(slope), float(w.max())) > random_prompts._LARGE or w.min() == 0:
+        return 0.0, math.inf
+    if name == "cantelli":
+        found = float(p @ D**2)
+        return (found / (found + length * eps**2),) * 2
+    if name == "moment":
+        return (_moment([float(p @ D**j) for j in range(order + 1)], eps, length),) * 2
+    if atoms:
+        found = float(p @ np.exp(np.minimum(float(slope) * Y, 600)))
+        return (_power(found, length),) * 2
+    low = _by_moments(p, D, eps, float(slope), order, float(D.max()), length)
+    return low, _by_moments(p, D, eps, float(slope), order, 1.05 * _reach(prompt, left, right, sign, eps), length)
+
+
+def _moment(moments: list[float], eps: float, length: int) -> float:
+    a = [moment / math.factorial(j) / (length * eps) ** j for j, moment in enumerate(moments)]
+    c = [1.0]
+    for n in range(1, len(a)):
+        c.append(sum((k * (length + 1) - n) * a[k] * c[n - k] for k in range(1, n + 1)) / n)
+    return c[-1] * math.factorial(len(a) - 1)
+
+
+def _power(base: float, length: int) -> float:
+    exponent = length * math.log(base) if base > 0 else -math.inf
+    return math.exp(exponent) if exponent < 700 else math.inf
+
+
+def _by_moments(p: Array, D: Array, eps: float, slope: float, order: int, largest: float, length: int) -> float:
+    y = slope * largest
+    if y > 200:
+        return math.inf
+    remainder = sum(y**j / math.factorial(j + order) for j in range(160))
+    head = sum(slope**j * float(p @ D**j) / math.factorial(j) for j in range(order))
+    return _power(math.exp(-slope * eps) * (head + slope**order * float(p @ D**order) * remainder), length)
+
+
+def _reach(prompt: Prompt, left: Array, right: Array, sign: int, eps: float) -> float:
+    """The kernel's bound of D, from the nodes: corners of a box are not among them, so it is widened."""
+    _, w, _ = _token(prompt)
+    c, kappa = np.abs(left + sign * right), float(_token(prompt)[0] @ (w * sign * left * right))
+
+    def bound(log_slope: float) -> float:
+        slope = math.exp(log_slope)
+        return float((w * np.exp(np.minimum(slope * c * 1.01 - 2, 600))).max()) / slope**2
+
+    rest = max(0.0, -(kappa + eps)) * float(w.max())
+    return 1.05 * float(minimize_scalar(bound, bounds=(-8, 8), method="bounded").fun) + rest * 1.05 + eps
