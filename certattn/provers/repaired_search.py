@@ -18,7 +18,7 @@ from certattn.kernel.arithmetic.every_length import log_peak
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.laws import Box, Gaussian
-from certattn.kernel.arithmetic.query_gaussians import has_positive_eigenvalues, trace
+from certattn.kernel.arithmetic.query_gaussians import has_positive_eigenvalues
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.claims.proposition_inputs import Error, Setting
 from certattn.kernel.claims.repaired_display import BoxRepaired, weighted_average
@@ -115,7 +115,7 @@ def _largest_theta(setting: Setting) -> fmpq:
     M = (setting.U.T @ setting.covariance @ setting.U @ setting.query_covariance).scaled(2 * setting.squared_scale)
     low, high = fmpq(0), fmpq(1)
     one = ExactMatrix.identity(M.rows)
-    if trace(M) == 0 or has_positive_eigenvalues(one - M):
+    if M.trace() == 0 or has_positive_eigenvalues(one - M):
         return high
     for _ in range(20):
         middle = (low + high) / 2

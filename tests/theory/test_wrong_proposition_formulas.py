@@ -28,7 +28,7 @@ WRONG = [
     ("Instances", INPUTS, "if length == 1 else fmpq(0)", "if length == 2 else fmpq(0)"),
     ("Instances", INPUTS, "fmpq(length - 1, length**2)", "fmpq(length, length**2)"),
     ("Instances", INPUTS, "square_norm / length**2 + several", "square_norm / length + several"),
-    ("Instances", INPUTS, "(square_norm + spread * trace(C))", "(spread * trace(C))"),
+    ("Instances", INPUTS, "(square_norm + spread * C.trace())", "(spread * C.trace())"),
     ("Averages", QUERIES, ".scaled(2 * rate)", ".scaled(rate)"),
     ("Averages", QUERIES, "total * fmpq(2 ** len(parts))", "total * fmpq(2 ** (len(parts) + 1))"),
     ("Averages", QUERIES, "(W @ S)", "(S @ W)"),
@@ -64,10 +64,15 @@ def test_a_wrong_formula_is_noticed(step: str, module: str, old: str, new: str) 
 
 
 AVERAGED = [
-    (POLYNOMIALS, "trace(V @ Gamma @ V.T)) + quadratic", "trace(V @ V.T)) + quadratic", "f(z)"),
+    (POLYNOMIALS, "(V @ Gamma @ V.T).trace()) + quadratic", "(V @ V.T).trace()) + quadratic", "f(z)"),
     (POLYNOMIALS, "quadratic(slope.T @ slope, setting.squared_scale)", "quadratic(slope.T @ slope)", "f(z)"),
     (POLYNOMIALS, "shift=quadratic(shift.T @ shift, factor)", "shift=quadratic(shift.T @ shift)", "the six numbers"),
-    (POLYNOMIALS, "cross=constant(trace(moved @ moved.T))", "cross=constant(trace(moved @ V.T))", "the six numbers"),
+    (
+        POLYNOMIALS,
+        "cross=constant((moved @ moved.T).trace())",
+        "cross=constant((moved @ V.T).trace())",
+        "the six numbers",
+    ),
     (POLYNOMIALS, ".scaled(total / 2)", ".scaled(total)", "the kernel's matrix"),
 ]
 

@@ -104,10 +104,6 @@ def inverse(matrix: ExactMatrix) -> ExactMatrix:
     return ExactMatrix.rational(found.tolist())
 
 
-def trace(matrix: ExactMatrix) -> fmpq:
-    return sum((matrix.entry(i, i) for i in range(matrix.rows)), fmpq(0))
-
-
 def product_mean(forms: Sequence[ExactMatrix], covariance: ExactMatrix) -> fmpq:
     """E prod y'A_i y for y ~ N(0, covariance): a sum over the blocks in which the first form may stand."""
     if not forms:
@@ -129,5 +125,5 @@ def joint_cumulant(first: ExactMatrix, others: Sequence[ExactMatrix], covariance
         product = start
         for part in order:
             product = product @ part
-        total += trace(product)
+        total += product.trace()
     return total * fmpq(2 ** len(parts))

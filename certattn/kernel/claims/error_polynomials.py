@@ -17,7 +17,7 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.covariance_error import CovarianceShape, covariance_square_bound
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.query_gaussians import QueryPolynomial, constant, quadratic, trace
+from certattn.kernel.arithmetic.query_gaussians import QueryPolynomial, constant, quadratic
 from certattn.kernel.claims.proposition_inputs import Error, Setting
 
 Mixed = Callable[[ExactMatrix, ExactMatrix, fmpq], ExactMatrix]
@@ -28,7 +28,7 @@ def error_polynomial(setting: Setting, error: Error) -> QueryPolynomial:
     V, Gamma = setting.read_out(error), setting.covariance
     if error is not Error.GRADIENT_U:
         slope = V @ Gamma @ setting.U
-        return constant(trace(V @ Gamma @ V.T)) + quadratic(slope.T @ slope, setting.squared_scale)
+        return constant((V @ Gamma @ V.T).trace()) + quadratic(slope.T @ slope, setting.squared_scale)
     size = quadratic(ExactMatrix.identity(setting.U.columns), setting.squared_scale)
     bound: QueryPolynomial = covariance_square_bound(covariance_polynomials(setting, V, _size_of_mixed))
     return size * bound
@@ -41,12 +41,12 @@ def covariance_polynomials(setting: Setting, V: ExactMatrix, mixed: Mixed) -> Co
     value_shift = V @ shift
     moved = V @ Gamma
     return CovarianceShape(
-        cross=constant(trace(moved @ moved.T)),
-        value_trace=constant(trace(moved @ V.T)),
-        trace=constant(trace(Gamma)),
+        cross=constant((moved @ moved.T).trace()),
+        value_trace=constant((moved @ V.T).trace()),
+        trace=constant(Gamma.trace()),
         value_shift=quadratic(value_shift.T @ value_shift, factor),
         shift=quadratic(shift.T @ shift, factor),
-        mixed=quadratic(mixed(value_shift, moved @ shift, trace(Gamma)), factor),
+        mixed=quadratic(mixed(value_shift, moved @ shift, Gamma.trace()), factor),
     )
 
 

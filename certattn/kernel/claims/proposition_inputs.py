@@ -18,10 +18,9 @@ from functools import cached_property
 from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 from certattn.kernel.arithmetic.laws import Gaussian
-from certattn.kernel.arithmetic.query_gaussians import trace
 from certattn.kernel.arithmetic.reals import Real, describe, square
+from certattn.kernel.arithmetic.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 from certattn.kernel.claims.attention_inputs import (
     BILINEAR,
     KEY_WEIGHTS,
@@ -153,14 +152,14 @@ def left_side(setting: Setting, error: Error, length: int) -> fmpq:
     One token has tau_hat = x and C_hat = 0, so E |V (tau_hat - tau)|^2 = tr(V C V') + s^2 E |V C U z|^2.
     """
     V, C = setting.read_out(error), setting.covariance
-    spread = trace(V @ C @ V.T)
+    spread = (V @ C @ V.T).trace()
     if error is Error.GRADIENT_U:
-        size = setting.squared_scale * trace(setting.query_covariance)
-        square_norm = trace(V @ C @ C @ V.T)
-        several = (square_norm + spread * trace(C)) * fmpq(length - 1, length**2)
+        size = setting.squared_scale * setting.query_covariance.trace()
+        square_norm = (V @ C @ C @ V.T).trace()
+        several = (square_norm + spread * C.trace()) * fmpq(length - 1, length**2)
         return size * (square_norm / length**2 + several)
     shift = V @ C @ setting.U
-    apart = trace(shift @ setting.query_covariance @ shift.T) * setting.squared_scale if length == 1 else fmpq(0)
+    apart = (shift @ setting.query_covariance @ shift.T).trace() * setting.squared_scale if length == 1 else fmpq(0)
     return spread / length + apart
 
 

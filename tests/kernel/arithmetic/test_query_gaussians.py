@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import fmpq
+from flint import arb, fmpq
 
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.every_length import logistic_bound
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.functions import BALLS
+from certattn.kernel.arithmetic.query_averages import QueryAverage
 from certattn.kernel.arithmetic.query_gaussians import (
     QueryPolynomial,
     constant,
@@ -117,3 +121,19 @@ def test_polynomials_of_the_query_multiply_out() -> None:
     wanted = 2 * product_mean([B], S) + 4 + product_mean([A, B], S) + 2 * product_mean([A], S)
     assert sum((c * product_mean(forms, S) for c, forms in product.terms), fmpq(0)) == wanted
     assert isinstance(fmpq(5, 2) * abs(product), QueryPolynomial)
+
+
+def test_the_average_is_that_of_the_claim_about_mean_squares() -> None:
+    """`query_averages` has the same closed form by complex linear algebra in balls."""
+    for rank in (0, 1, 2):
+        S, N, B = (exact(semidefinite(2, 2 if k else rank, 1 / 64)) for k in range(3))
+        theirs = QueryAverage(ExactMatrix.zero(1, 2), S, fmpq(3), B, N)
+        theta = fmpq(3, 10)
+        found = weighted_queries(S, N, theta)
+        assert found is not None
+        assert theirs.admits(theta)
+        with working_precision(128):
+            mean = arb(found.mean(constant(fmpq(3)) + quadratic(B)))
+            ours = logistic_bound(arb(7), arb(theta), arb(found.determinant), mean, BALLS)
+            assert ours.overlaps(theirs.closed(7, theta))
+            assert ours.rel_accuracy_bits() > 100

@@ -74,12 +74,12 @@ def of_small_rates(S: Any, W: Any, rate: fmpq) -> WeightedQueries | None:
 def product_of_means(forms: Any, covariance: Any) -> fmpq:
     total = fmpq(1)
     for form in forms:
-        total *= query_gaussians.trace(form @ covariance)
+        total *= (form @ covariance).trace()
     return total
 
 
 def without_queries(setting: Any, error: Any) -> Any:
-    return constant(query_gaussians.trace(setting.read_out(error) @ setting.covariance @ setting.read_out(error).T))
+    return constant((setting.read_out(error) @ setting.covariance @ setting.read_out(error).T).trace())
 
 
 def one_length(self: Any, bound: Any, lengths: Any) -> arb:
