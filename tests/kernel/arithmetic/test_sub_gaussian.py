@@ -8,8 +8,8 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.arithmetic.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 
 half, third = fmpq(1, 2), fmpq(1, 3)
 SIGNS, BOX = Rademacher([fmpq(1), fmpq(2)]), Box([fmpq(3), half])
