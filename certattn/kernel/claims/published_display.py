@@ -60,7 +60,7 @@ class Published:
             c1, c2 = self.setting.constants
             constants = f"with c1 = {describe(c1)} and c2 = {describe(c2)}"
         else:
-            constants = "for " + ("all" if self.fails else "some (and all)") + " c1, c2 > 0"
+            constants = "for all c1, c2 > 0" if self.fails else "for some c1, c2 > 0 (and then for all, as ln 1 = 0)"
         sigma = "" if self.setting.sigma is not None else " and every sigma"
         return (
             f"The published display of {proposition} of Boursier and Boyer 2026, which bounds the mean square, over "
