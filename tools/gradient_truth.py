@@ -429,7 +429,7 @@ def _by_moments(p: Array, D: Array, eps: float, slope: float, order: int, larges
     y = slope * largest
     if y > 200:
         return math.inf
-    remainder = sum(y**j / math.factorial(j + order) for j in range(160))
+    remainder = sum(math.exp(j * math.log(y) - math.lgamma(j + order + 1)) for j in range(200))
     head = sum(slope**j * float(p @ D**j) / math.factorial(j) for j in range(order))
     return _power(math.exp(-slope * eps) * (head + slope**order * float(p @ D**order) * remainder), length)
 

@@ -21,9 +21,9 @@ from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.laws import Atoms
 from certattn.kernel.arithmetic.pair_series import weighted_moments
-from certattn.kernel.arithmetic.supports import is_bounded
+from certattn.kernel.arithmetic.supports import bounded_parts
 from certattn.kernel.arithmetic.weighted_products import ProductMoments, product_summand
-from certattn.kernel.arithmetic.weighted_sums import least_largest
+from certattn.kernel.arithmetic.weighted_sums import bound_of_summands
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.claims.tail_rules import is_constant
 from certattn.provers.normal_tails import Array
@@ -141,11 +141,11 @@ def entry_families(prompt: RandomPrompt, u: ExactMatrix, v: ExactMatrix) -> list
     with working_precision(_BITS):
         moments = ProductMoments(law.map(arb), prompt.tilt(), row_of_balls(u.row(0)), row_of_balls(v.row(0)), BALLS)
         rows = [[float(entry) for entry in moments.powers(k)] for k in range(max(ORDERS) + 1)]
-        table = MomentTable(rows)
+        table, parts = MomentTable(rows), bounded_parts(moments.law)
         if isinstance(law, Atoms):
             table = MomentTable(rows, atoms=_atoms(prompt, u, v))
-        elif is_bounded(law):
-            ends = [float(least_largest(product_summand(moments, sign, arb(0)))) for sign in (1, -1)]
+        elif parts is not None:
+            ends = [float(bound_of_summands(product_summand(moments, sign, arb(0)), parts)) for sign in (1, -1)]
             table = MomentTable(rows, (ends[0], ends[1]))
     return [Signed(table, 1), Signed(table, -1)]
 

@@ -16,7 +16,8 @@ from flint import arb
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.mgf_series import mgf_series
 from certattn.kernel.arithmetic.power_series import Series, linear_exponential, product
-from certattn.kernel.arithmetic.weighted_sums import Summand, bounded_exponential, least_largest
+from certattn.kernel.arithmetic.supports import bounded_parts
+from certattn.kernel.arithmetic.weighted_sums import Summand, bound_of_summands, bounded_exponential
 from certattn.provers.normal_tails import Array
 from certattn.provers.tail_rules import NOTHING, Candidate, best_rate, few_digits
 
@@ -91,7 +92,7 @@ def _moments(series: Series, eps: float, length: float) -> list[Candidate]:
 
 def _chernoff(summand: Summand, series: Series, eps: float, length: float) -> list[Candidate]:
     """(E e^{lambda Y})^L with the exponential series cut off after so many moments."""
-    largest, found = least_largest(summand), []
+    largest, found = bound_of_summands(summand, bounded_parts(summand.law) or []), []
     for order in _ORDERS:
 
         def log_moment(rates: Array, order: int = order) -> Array:

@@ -10,7 +10,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.gaussian_parts import Part, plane
 from certattn.kernel.arithmetic.laws import Law, Mixture
-from certattn.kernel.arithmetic.supports import is_bounded
+from certattn.kernel.arithmetic.supports import bounded_parts
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.claims.tail_rules import Tail, is_constant
 from certattn.provers.gaussian_tails import Component, GaussianTail
@@ -31,7 +31,7 @@ def family_of(prompt: RandomPrompt, direction: ExactMatrix) -> Family:
     if parts is not None and len(parts) == 1 and parts[0].score_variance == 0:
         return UnweightedMean(_float(parts[0].rest_variance) ** 0.5)
     with working_precision(BITS):
-        moments = Moments(token_moments(tail.summand(), is_bounded(law) and parts is None))
+        moments = Moments(token_moments(tail.summand(), parts is None and bounded_parts(law) is not None))
         if parts is None:
             return moments
         found = gaussian_tail(tail, parts)

@@ -120,16 +120,22 @@ def check_largest(kernel: Kernel) -> Iterator[Check]:
     yield equal("which increases", sympy.diff(gap, z, 2), sympy.exp(z - 1))
     yield equal("its square, z = s x / 2", (sympy.exp(s * z / 2 - 1)) ** 2 * 4 / s**2, 4 * sympy.exp(s * z - 2) / s**2)
     products, laws = kernel.weighted_products, kernel.laws
-    law = laws.Atoms([[real("y1")]], [sympy.Integer(1)])
     a, u, v, eps = vector("a", 1), vector("u", 1), vector("v", 1), positive_symbol("eps")
     for sign in (1, -1):
+        # Signs of size 0, which lie at the tilted mean.
+        signs = laws.Rademacher([sympy.Integer(0)])
         known = {0: [sympy.Integer(1)], 1: [sympy.Integer(1), real("k")]}
-        moments = products.ProductMoments(law, a, u, v, PLAIN, known)
-        summand = products.product_summand(moments, sign, eps)
-        # One atom: its support function is linear, and it lies at the tilted mean.
-        found = summand.largest(s)
+        summand = products.product_summand(products.ProductMoments(signs, a, u, v, PLAIN, known), sign, eps)
         wanted = sympy.exp(-2) / s**2 + sympy.Max(-(sign * real("k") + eps), 0) + eps
-        yield equal(f"the largest D of one atom, sign {sign}", sympy.simplify(found - wanted), sympy.Integer(0))
+        yield equal(f"the largest D at one point, sign {sign}", summand.largest(signs, s) - wanted, sympy.Integer(0))
+        # A size c: the reach is c |a + s (u + v)|, less Lambda(a) and s times the mean.
+        signs, c = laws.Rademacher([positive_symbol("c")]), positive_symbol("c")
+        summand = products.product_summand(products.ProductMoments(signs, a, u, v, PLAIN, known), sign, eps)
+        joint, mean, log_mgf = u[0] + sign * v[0], signs.tilted_mean(a, PLAIN)[0], signs.log_mgf(a, PLAIN)
+        ends = [sympy.exp(c * sympy.Abs(a[0] + e * s * joint) - log_mgf - e * s * joint * mean - 2) for e in (1, -1)]
+        rest = sympy.Max(-(sign * real("k") + eps), 0) * sympy.exp(c * sympy.Abs(a[0]) - log_mgf)
+        wanted = sympy.Max(*ends) / s**2 + rest + eps
+        yield Check(f"the largest D of a sign, sign {sign}", sympy.simplify(summand.largest(signs, s) - wanted) == 0)
     two, k = laws.Atoms([[sympy.Integer(0)], [sympy.Integer(1)]], positive_vector("p", 2)), real("k")
     known = {0: [sympy.Integer(1)], 1: [sympy.Integer(1), k]}
     summand = products.product_summand(products.ProductMoments(two, a, u, v, PLAIN, known), 1, eps)

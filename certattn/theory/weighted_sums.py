@@ -230,7 +230,11 @@ def _check_largest(kernel: Kernel) -> Iterator[Check]:
         excess = _dot(v, c) - _dot(v, law.tilted_mean(a, PLAIN)) - eps
         weight = sympy.exp(_dot(a, c) - law.log_mgf(a, PLAIN))
         wanted = weight * sympy.exp(theta * excess - 1) / theta + eps
-        yield equal(f"the largest D of signs in dimension {dimension}", summand.largest(theta), wanted)
+        yield equal(f"the largest D of signs in dimension {dimension}", summand.largest(law, theta), wanted)
+        point = vector("x", dimension)
+        weight = sympy.exp(_dot(a, point) - law.log_mgf(a, PLAIN))
+        excess = _dot(v, point) - _dot(v, law.tilted_mean(a, PLAIN)) - eps
+        yield equal(f"D at a token in dimension {dimension}", summand.at(point), weight * excess + eps)
 
 
 def check_norm(kernel: Kernel) -> Iterator[Check]:

@@ -252,6 +252,7 @@ WRONG = [
     ("Exponentials by", FUNCTIONS, "y) / math.factorial(order)", "y)"),
     ("Exponentials by", SUMS, "+ self.eps) - 1 - self.log_mgf)", "+ self.eps) - self.log_mgf)"),
     ("Exponentials by", SUMS, "- 1 - self.log_mgf) / slope", "- 1 - self.log_mgf)"),
+    ("Exponentials by", SUMS, "- self.mean - self.eps) + self.eps", "- self.mean - self.eps)"),
     ("Exponentials by", SUMS, "a + slope * v for a, v in zip(self.tilt", "a - slope * v for a, v in zip(self.tilt"),
     ("Exponentials by", SUPPORTS, "dot(law.sizes, [fn.absolute(a) for a in tilt])", "sum(law.sizes)"),
     ("Gaussian tokens from", PARTS, "across * across / along", "across / along"),

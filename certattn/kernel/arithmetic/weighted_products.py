@@ -11,10 +11,11 @@ So the rules of `weighted_sums` apply to this Y as well. Generic in the number t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import factorial
 
 from certattn.kernel.arithmetic.functions import Functions, Number
-from certattn.kernel.arithmetic.laws import Atoms, Law, Vector, dot
+from certattn.kernel.arithmetic.laws import Atoms, Box, Law, Rademacher, Vector, dot
 from certattn.kernel.arithmetic.pair_series import weighted_moments
 from certattn.kernel.arithmetic.power_series import linear_exponential, product
 from certattn.kernel.arithmetic.supports import support_function
@@ -63,24 +64,35 @@ class ProductSummand(Summand):
         powers = [self.sign**j * value / factorial(j) for j, value in enumerate(self.moments.powers(k))]
         return product(powers, linear_exponential(-(self.covariance + self.eps), k, self.fn))[k]
 
-    def largest(self, slope: Number) -> Number:
-        """A bound of D = Y + eps on a bounded support, for any slope > 0.
+    def at(self, token: Vector) -> Number:
+        """D for the token x."""
+        weight = self.fn.exp(dot(self.tilt, token) - self.log_mgf)
+        y = [x - c for x, c in zip(token, self.centre, strict=True)]
+        output = self.sign * dot(self.moments.u, y) * dot(self.moments.v, y)
+        return weight * (output - self.covariance - self.eps) + self.eps
+
+    def largest(self, part: Rademacher | Box, slope: Number) -> Number:
+        """A bound of D = Y + eps on signs or a box, for any slope > 0.
 
         With c = u + v (u - v for the sign -1) the product is at most <c, y>^2 / 4, and x^2 <= 4 e^{slope |x| - 2} /
         slope^2; what is subtracted from it, where it is negative, has at most the largest weight.
         """
         fn = self.fn
         joint = [x + self.sign * y for x, y in zip(self.moments.u, self.moments.v, strict=True)]
-        centre = dot(joint, self.law.tilted_mean(self.tilt, fn))
-        up, down = (fn.exp(self._reach([s * slope * x for x in joint]) - s * slope * centre - 2) for s in (1, -1))
-        rest = fn.maximum(-(self.covariance + self.eps), 0 * self.eps) * fn.exp(self._reach([0 * x for x in joint]))
+        centre = dot(joint, self.centre)
+        up, down = (fn.exp(self._reach(part, [s * slope * x for x in joint]) - s * slope * centre - 2) for s in (1, -1))
+        heaviest = fn.exp(self._reach(part, [0 * x for x in joint]))
+        rest = fn.maximum(-(self.covariance + self.eps), 0 * self.eps) * heaviest
         return fn.maximum(up, down) / (slope * slope) + rest + self.eps
 
-    def _reach(self, shift: Vector) -> Number:
-        """max <a + shift, x> - Lambda(a)."""
-        return (
-            support_function(self.law, [a + s for a, s in zip(self.tilt, shift, strict=True)], self.fn) - self.log_mgf
-        )
+    @cached_property
+    def centre(self) -> list[Number]:
+        """tau(a)."""
+        return self.law.tilted_mean(self.tilt, self.fn)
+
+    def _reach(self, part: Rademacher | Box, shift: Vector) -> Number:
+        """max <a + shift, x> - Lambda(a) over the part."""
+        return support_function(part, [a + s for a, s in zip(self.tilt, shift, strict=True)], self.fn) - self.log_mgf
 
 
 def product_summand(moments: ProductMoments, sign: int, eps: Number) -> ProductSummand:
@@ -89,14 +101,12 @@ def product_summand(moments: ProductMoments, sign: int, eps: Number) -> ProductS
 
 def atoms_exponential(summand: ProductSummand, slope: Number) -> Number:
     """E e^{slope Y} of atoms, a finite sum."""
-    law, fn, moments = summand.law, summand.fn, summand.moments
+    law, fn = summand.law, summand.fn
     if not isinstance(law, Atoms):
         raise TypeError(f"{type(law).__name__} has no atoms")
-    centre = law.tilted_mean(summand.tilt, fn)
-    terms = []
-    for weight, point in zip(law.weights, law.points, strict=True):
-        y = [x - c for x, c in zip(point, centre, strict=True)]
-        excess = summand.sign * dot(moments.u, y) * dot(moments.v, y) - summand.covariance - summand.eps
-        terms.append(weight * fn.exp(slope * fn.exp(dot(summand.tilt, point) - summand.log_mgf) * excess))
+    terms = [
+        weight * fn.exp(slope * (summand.at(point) - summand.eps))
+        for weight, point in zip(law.weights, law.points, strict=True)
+    ]
     first, *rest = terms
     return sum(rest, first)

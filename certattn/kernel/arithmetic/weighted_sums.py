@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from math import factorial
 
 from certattn.kernel.arithmetic.functions import Functions, Number, exp_remainder
-from certattn.kernel.arithmetic.laws import Law, Vector, dot
+from certattn.kernel.arithmetic.laws import Atoms, Box, Law, Rademacher, Vector, dot
 from certattn.kernel.arithmetic.mgf_series import mgf_series
 from certattn.kernel.arithmetic.power_series import Series, linear_exponential, power, product
-from certattn.kernel.arithmetic.supports import support_function
+from certattn.kernel.arithmetic.supports import BoundedPart, support_function
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,18 @@ class Summand:
         """v = E D^2 = E Y^2 - eps^2."""
         return 2 * self.power_mean(2) - self.eps * self.eps
 
-    def largest(self, slope: Number) -> Number:
-        """A bound of D on a bounded support, by y <= e^{slope y - 1} / slope for any slope > 0.
+    def at(self, token: Vector) -> Number:
+        """D = w (<v, x - tau> - eps) + eps for the token x."""
+        weight = self.fn.exp(dot(self.tilt, token) - self.log_mgf)
+        return weight * (dot(self.direction, token) - self.mean - self.eps) + self.eps
+
+    def largest(self, part: Rademacher | Box, slope: Number) -> Number:
+        """A bound of D on signs or a box, by y <= e^{slope y - 1} / slope for any slope > 0.
 
         D = w y + eps with y = <v, x - tau> - eps, and <a, x> + slope <v, x> <= h(a + slope v).
         """
         fn = self.fn
-        reach = support_function(self.law, [a + slope * v for a, v in zip(self.tilt, self.direction, strict=True)], fn)
+        reach = support_function(part, [a + slope * v for a, v in zip(self.tilt, self.direction, strict=True)], fn)
         return fn.exp(reach - slope * (self.mean + self.eps) - 1 - self.log_mgf) / slope + self.eps
 
 
@@ -105,16 +110,27 @@ _FACTORS = ((1 << 8, 1), (1 << 4, 1), (4, 1), (2, 1), (3, 2), (5, 4), (9, 8), (1
 _STEPS = 12
 
 
-def least_largest(summand: Summand) -> Number:
+def bound_of_summands(summand: Summand, parts: Sequence[BoundedPart]) -> Number:
+    """D <= this for every token of these parts: exactly for atoms, else about the best of the bounds `largest`."""
+    found = [
+        reduce(summand.fn.maximum, [summand.at(point) for point in part.points])
+        if isinstance(part, Atoms)
+        else least_largest(summand, part)
+        for part in parts
+    ]
+    return reduce(summand.fn.maximum, found)
+
+
+def least_largest(summand: Summand, part: Rademacher | Box) -> Number:
     """The bound `largest` at about its best slope; any slope gives a bound. The logarithm has one minimum."""
     fn = summand.fn
     slope = fn.ratio(1, 1)
-    best = summand.largest(slope)
+    best = summand.largest(part, slope)
     for p, q in _FACTORS:
         for numerator, denominator in ((p, q), (q, p)):
             for _ in range(_STEPS):
                 candidate = slope * numerator / denominator
-                found = summand.largest(candidate)
+                found = summand.largest(part, candidate)
                 if not found < best:
                     break
                 slope, best = candidate, found

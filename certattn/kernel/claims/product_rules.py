@@ -21,7 +21,7 @@ from certattn.kernel.arithmetic.balls import row_of_balls
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.laws import Atoms
-from certattn.kernel.arithmetic.supports import is_bounded
+from certattn.kernel.arithmetic.supports import bounded_parts
 from certattn.kernel.arithmetic.weighted_products import (
     ProductMoments,
     ProductSummand,
@@ -29,10 +29,10 @@ from certattn.kernel.arithmetic.weighted_products import (
     product_summand,
 )
 from certattn.kernel.arithmetic.weighted_sums import (
+    bound_of_summands,
     bounded_exponential,
     cantelli,
     chernoff,
-    least_largest,
     moment_bound,
 )
 from certattn.kernel.claims.random_prompts import RandomPrompt
@@ -116,7 +116,7 @@ def _moment(values: Values, tail: ProductTail) -> Rule:
 
 def _chernoff(values: Values, tail: ProductTail) -> Rule:
     law, slope = tail.pair.prompt.law.law, values[LAMBDA]
-    if not is_bounded(law):
+    if bounded_parts(law) is None:
         raise values.at.malformed(
             "a law of bounded support", "products of Gaussian coordinates", "use moment or cantelli"
         )
@@ -135,7 +135,10 @@ def _chernoff(values: Values, tail: ProductTail) -> Rule:
 
     def bound(bits: int) -> arb:
         summand = tail.summand(bits)
-        exponential = bounded_exponential(summand.centred_series(order), arb(slope), least_largest(summand), BALLS)
+        parts = bounded_parts(summand.law)
+        assert parts is not None
+        largest = bound_of_summands(summand, parts)
+        exponential = bounded_exponential(summand.centred_series(order), arb(slope), largest, BALLS)
         found: arb = chernoff((-slope * summand.eps).exp() * exponential, tail.length)
         return found
 

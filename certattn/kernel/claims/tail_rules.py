@@ -24,13 +24,13 @@ from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.gaussian_parts import Part, exact_part, gaussian_parts, plane
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.arithmetic.supports import is_bounded
+from certattn.kernel.arithmetic.supports import bounded_parts
 from certattn.kernel.arithmetic.weighted_sums import (
     Summand,
+    bound_of_summands,
     bounded_exponential,
     cantelli,
     chernoff,
-    least_largest,
     moment_bound,
 )
 from certattn.kernel.claims.random_prompts import RandomPrompt
@@ -148,7 +148,7 @@ def _chernoff(values: Values, tail: Tail) -> Rule:
 
 
 def _chernoff_by_moments(values: Values, tail: Tail) -> Rule:
-    if not is_bounded(tail.prompt.law.law):
+    if bounded_parts(tail.prompt.law.law) is None:
         raise values.at.malformed(
             "a law of bounded support", "a mixture with a Gaussian in it and more than atoms", "use moment or cantelli"
         )
@@ -158,7 +158,11 @@ def _chernoff_by_moments(values: Values, tail: Tail) -> Rule:
 
     def bound(bits: int) -> arb:
         summand = tail.summand()
-        exponential = bounded_exponential(summand.centred_series(order), arb(slope), least_largest(summand), BALLS)
+        parts = bounded_parts(summand.law)
+        assert parts is not None
+        exponential = bounded_exponential(
+            summand.centred_series(order), arb(slope), bound_of_summands(summand, parts), BALLS
+        )
         found: arb = chernoff((-slope * summand.eps).exp() * exponential, tail.prompt.length)
         return found
 

@@ -366,7 +366,7 @@ TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "Chernoff for one token": (tail_rules, "chernoff", lambda exponential, length: exponential),
     "no remainder": (weighted_sums, "exp_remainder", lambda order, y, fn: arb(0)),
     "the first term of the remainder": (weighted_sums, "exp_remainder", lambda p, y, fn: arb(1) / math.factorial(p)),
-    "an output of any size in a box": (weighted_sums, "support_function", lambda law, tilt, fn: arb(0)),
+    "an output of any size in a box": (weighted_sums, "support_function", lambda part, tilt, fn: arb(0)),
     "boxes have the moments of signs": (mgf_series, "uniform_coefficient", mgf_series.sign_coefficient),
     "signs have the moments of boxes": (mgf_series, "sign_coefficient", mgf_series.uniform_coefficient),
     "caps are never exceeded": (capped_sums, "exceeds_cap", no_more_than_the_cap),

@@ -106,7 +106,9 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "Cantelli for nothing": (product_rules, "cantelli", lambda variance, eps, length: arb(0)),
     "every product is constant": (product_rules, "is_constant", lambda law, direction: True),
     "no product is constant": (product_rules, "is_constant", lambda law, direction: False),
-    "every law is bounded": (product_rules, "is_bounded", lambda law: True),
+    "every law is bounded": (product_rules, "bounded_parts", lambda law: []),
+    "an entry of any size": (product_rules, "bound_of_summands", lambda summand, parts: summand.eps),
+    "frames of tokens are ignored": (gradient_tail, "read_frame", lambda hint, field, *others: hint[field].load()),
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "any levels": (gradient_tail, "_require_levels", lambda *others: None),
 }
