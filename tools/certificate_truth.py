@@ -94,6 +94,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         return _exponential(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "softmax-mean":
         return _both(_mean_comparisons(certificate["given"], certificate["asserts"], witness, folder))
+    if claim == "output-mean-square":
+        from mean_square_truth import judge_mean_square
+
+        return judge_mean_square(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "output-tail":
         # It reads laws as this module does.
         from output_tail_truth import judge_tails

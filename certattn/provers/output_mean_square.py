@@ -39,6 +39,8 @@ DIGITS = 9
 _HINT_DIGITS = 4
 _GRID = 32
 _REFINEMENTS = 3
+# What `auto` falls back to.
+_SECOND = {"exact": "logistic", "integral": "closed"}
 
 
 def generate(
@@ -109,8 +111,8 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
     if name != AUTO and name not in fitting:
         raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
     chosen = fitting[0] if name == AUTO else name
-    if name == AUTO and chosen == "exact" and not _is_sharp(prompt, digits):
-        chosen = "logistic"
+    if name == AUTO and chosen in _SECOND and not _is_sharp(prompt, chosen, digits):
+        chosen = _SECOND[chosen]
     if chosen == "general" and isinstance(prompt, RandomPrompt):
         return Method(chosen, _general_parameters(prompt, hints))
     if chosen == "closed" and isinstance(prompt, AveragedPrompt):
@@ -120,10 +122,11 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
     return Method(chosen, {})
 
 
-def _is_sharp(prompt: RandomPrompt | AveragedPrompt, digits: int) -> bool:
+def _is_sharp(prompt: RandomPrompt | AveragedPrompt, method: str, digits: int) -> bool:
     """Whether quadrature encloses the numbers at all closely: it is not made for scores of huge variance."""
-    value = bounds_of(prompt, Method("exact", {}), QUANTITIES, _bits(digits)).ranges["collision"].upper
-    return value is not None and (value.rad() < value.mid() / 1000) is True
+    ranges = bounds_of(prompt, Method(method, {}), ("collision",), _bits(digits)).ranges.values()
+    uppers = [found.upper for found in ranges if found.upper is not None]
+    return all(upper.is_finite() and (upper.rad() < upper.mid() / 1000) is True for upper in uppers)
 
 
 def _general_parameters(prompt: RandomPrompt, hints: dict[str, fmpq]) -> dict[str, fmpq]:

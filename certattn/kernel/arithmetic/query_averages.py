@@ -30,6 +30,8 @@ from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 
 # The strip around the contour ends at this share of its distance from the poles.
 _SHARE = fmpq(7, 8)
+# Scores that vary hugely leave a narrow strip and need a fine step: beyond this, no answer.
+_MOST_NODES = 50_000
 
 
 def triangular_factor(covariance: ExactMatrix) -> tuple[ExactMatrix, list[fmpq]] | None:
@@ -110,6 +112,8 @@ class QueryAverage:
         if self._factor is not None:
             steps = max(steps, _ceiling(self._turning(theta) / 3))
         last = int((steps * nats / 3).ceil())
+        if last > _MOST_NODES:
+            return arb.nan()
         total = self._sum(length, theta, steps, last)
         if total.is_finite() is not True:
             return arb.nan()

@@ -36,7 +36,7 @@ from certattn.kernel.arithmetic.lognormal_laplace import (
 )
 
 # Beyond this variance of the scores the lattice grows too large; the bounds for every law are left.
-MOST_VARIANCE = 100
+MOST_VARIANCE = 64
 
 
 def block_sums(exponents: Sequence[int]) -> Counter[tuple[int, ...]]:

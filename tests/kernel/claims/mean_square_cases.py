@@ -94,6 +94,7 @@ EXACT = family(
             REFUTED,
             "|E(T_L - T) - value|_linf",
         ),
+        "the second entry of the mean moved": ("-0.0453687]", "-0.0453680]", REFUTED, "|E(T_L - T) - value|_linf"),
         "no mean error": ("[-0.0226843, -0.0453687]", "[0, 0]", REFUTED, "|E(T_L - T) - value|_linf"),
         "one token fewer": ("length: 50", "length: 49", REFUTED, ""),
         "one token more": ("length: 50", "length: 51", REFUTED, ""),
