@@ -24,11 +24,13 @@ from certattn.kernel.claims.proposition_inputs import Error, Setting
 from certattn.kernel.claims.repaired_display import BoxRepaired, weighted_average
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.rounding import round_down
 
 _BITS = 64
 # Exponents that are tried, as parts of the largest one; and what of the largest one is stated by default.
 _GRID = 50
 _SHARE = fmpq(1, 2)
+_DIGITS = 3
 _LONGEST = 20000
 # What rounding may add to the logarithm of a ratio.
 _ROUNDING = 1e-9
@@ -57,8 +59,8 @@ def find_steps(setting: Setting, error: Error, rho: fmpq) -> dict[str, Plain]:
     last = [exponent.theta >= rho for exponent in exponents]
     if not any(last):
         raise NotProvedError(
-            f"c2 = rho sigma^2 with rho = {format_rational(rho)} is too large for these laws; expected rho below "
-            f"{format_rational(_largest_theta(setting))}"
+            f"c2/sigma^2 = {format_rational(rho)} is too large for these laws; expected at most "
+            f"{format_rational(round_down(_largest_theta(setting), _DIGITS))}"
         )
     lengths = np.arange(2, _LONGEST)
     theta = np.array([_double(exponent.theta) for exponent in exponents])
