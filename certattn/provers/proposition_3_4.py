@@ -21,7 +21,9 @@ def generate(
     Parameters
     ----------
     gradient : `V` or `U`, what attention is differentiated with respect to.
-    given, c2, note : as for `proposition-3-1`.
+    given : as for `proposition-3-1`.
+    c2 : as there.
+    note : as there.
     """
     if gradient not in (Error.GRADIENT_V.value, Error.GRADIENT_U.value):
         raise UsageError(f"gradient is {gradient!r}, expected 'V' or 'U'")

@@ -48,9 +48,10 @@ def generate(
     law : the law that the tokens are compared with, as certificates write it.
     scale : factor of the scores, an exact number.
     query : which of the queries, counted from 0.
-    directions : directions u of outputs, each a list of exact numbers; norm : "l2" or "linf", which is "l2"
-        where there are no directions.
-    exceeds, probability : one of them or both; the other is found as small as the rules allow.
+    directions : directions u of outputs, each a list of exact numbers.
+    norm : "l2" or "linf"; "l2" where there are no directions.
+    exceeds : the height that is exceeded rarely; left out, it is found as small as the rules allow.
+    probability : how rarely; left out, it is found. One of the two is given, or both.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
 
