@@ -178,9 +178,11 @@ def _tail_rule(
                 _require(not gaussian or _is_bounded_above(part, signed, direction), "unbounded summands")
         _require(gaussian or not any(isinstance(part, _Gaussian) for part in parts), "unbounded summands")
     if name == "exact":
+        values = {_constant(part, direction) for part in parts}
+        if len(values) == 1 and None not in values:
+            return "constant", 1.0, 0, 0.0
         equal = isinstance(law, _Gaussian) and not any(_times(law.covariance, base))
-        _require(equal or len({_constant(part, direction) for part in parts} | {None}) == 2, "nothing is constant")
-        _require(equal or all(_constant(part, direction) is not None for part in parts), "nothing is constant")
+        _require(equal, "weights and outputs that vary")
     return name, float(slope), order, float(cap) if name == "truncated" else 0.0
 
 

@@ -19,7 +19,8 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr, logsumexp, ndtr
 
 Array = np.ndarray[Any, Any]
-# A rule with its numbers: name, lambda, order, cap; 0 for what it does not have.
+# A rule with its numbers: name, lambda, order, cap; 0 for what it does not have. The rule exact is called
+# constant where nothing varies.
 Rule = tuple[str, float, int, float]
 
 _PROMPTS = 4_000
@@ -163,7 +164,10 @@ class Tail:
         """What a rule gives, and as much more as the checker may make of it; anything where doubles are too short."""
         scores = _all_nodes(self.law)[1] @ np.array(self.tilt)
         outputs = np.abs(np.array(self.direction)).max()
-        if rule[0] != "exact" and max(self.eps, rule[1], float(np.abs(scores).max()), outputs) > _LARGE:
+        if (
+            rule[0] not in ("exact", "constant")
+            and max(self.eps, rule[1], float(np.abs(scores).max()), outputs) > _LARGE
+        ):
             return 0.0, np.inf
         try:
             with np.errstate(all="ignore"):
@@ -177,6 +181,8 @@ class Tail:
         if name in ("chernoff", "truncated"):
             found = self._capped(slope, cap or np.inf)
             return found, found
+        if name == "constant":
+            return 0.0, 0.0
         found = {"cantelli": self._cantelli, "exact": self._exact}[name]() if name != "moment" else self._moment(order)
         return found, found
 
@@ -223,10 +229,11 @@ class Tail:
         return best
 
     def _exact(self) -> float:
-        """For equal weights: Gaussian outputs on average; 0 for constant ones."""
-        masses, _, outputs = self.weighted()
-        spread = float(masses @ outputs**2)
-        return float(ndtr(-self.eps * np.sqrt(self.length / spread))) if spread > 1e-20 else 0.0
+        """For Gaussian tokens of equal weights: their average is Gaussian."""
+        ((_, part),) = self.law
+        assert isinstance(part, Gaussian)
+        spread = np.array(self.direction) @ np.array(part.covariance) @ np.array(self.direction)
+        return float(ndtr(-self.eps * np.sqrt(self.length / spread)))
 
     def _capped(self, slope: float, cap: float) -> float:
         """1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L."""

@@ -7,6 +7,7 @@ once, with the kernel's series, and the moments of D = w (y - eps) + eps follow 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import factorial
 
@@ -16,7 +17,7 @@ from flint import arb
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.mgf_series import mgf_series
 from certattn.kernel.arithmetic.power_series import Series, linear_exponential, product
-from certattn.kernel.arithmetic.supports import bounded_parts
+from certattn.kernel.arithmetic.supports import BoundedPart
 from certattn.kernel.arithmetic.weighted_sums import Summand, bound_of_summands, bounded_exponential
 from certattn.provers.normal_tails import Array
 from certattn.provers.tail_rules import NOTHING, Candidate, best_rate, few_digits
@@ -29,11 +30,11 @@ _ORDERS = (4, 8, 16)
 
 @dataclass(frozen=True)
 class TokenMoments:
-    """E[w^k y^j] / j! for j <= k <= 16, and the summand they belong to; `bounded` where its support is."""
+    """E[w^k y^j] / j! for j <= k <= 16, and the summand they belong to; the bounded `parts` of its law, if it is so."""
 
     summand: Summand
     table: list[Series]
-    bounded: bool
+    parts: Sequence[BoundedPart] | None
 
     def at(self, eps: float) -> tuple[Summand, Series]:
         """The summand D of a height, and E D^j / j!."""
@@ -43,14 +44,14 @@ class TokenMoments:
         return summand, product(powers, linear_exponential(summand.eps, _MOST, summand.fn))
 
 
-def token_moments(summand: Summand, bounded: bool) -> TokenMoments:
+def token_moments(summand: Summand, parts: Sequence[BoundedPart] | None) -> TokenMoments:
     fn, table = summand.fn, []
     for k in range(_MOST + 1):
         moments = mgf_series(summand.law, [k * a for a in summand.tilt], summand.direction, k, fn)
         centred = product(moments, linear_exponential(-summand.mean, k, fn))
         size = fn.exp(-k * summand.log_mgf)
         table.append([size * entry for entry in centred])
-    return TokenMoments(summand, table, bounded)
+    return TokenMoments(summand, table, parts)
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,9 @@ class Moments:
         with working_precision(_BITS):
             summand, series = self.moments.at(eps)
             found = [_cantelli(series, eps, length), *_moments(series, eps, length)]
-            if self.moments.bounded:
-                found += _chernoff(summand, series, eps, length)
+            if self.moments.parts is not None:
+                largest = bound_of_summands(summand, self.moments.parts)
+                found += _chernoff(summand, series, largest, eps, length)
         return min(found, key=lambda candidate: candidate.log_bound)
 
 
@@ -90,9 +92,9 @@ def _moments(series: Series, eps: float, length: float) -> list[Candidate]:
     return found
 
 
-def _chernoff(summand: Summand, series: Series, eps: float, length: float) -> list[Candidate]:
+def _chernoff(summand: Summand, series: Series, largest: arb, eps: float, length: float) -> list[Candidate]:
     """(E e^{lambda Y})^L with the exponential series cut off after so many moments."""
-    largest, found = bound_of_summands(summand, bounded_parts(summand.law) or []), []
+    found = []
     for order in _ORDERS:
 
         def log_moment(rates: Array, order: int = order) -> Array:

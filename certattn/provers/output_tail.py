@@ -21,7 +21,7 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.verdict import Outcome
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.rounding import round_up, upper_rational
+from certattn.provers.rounding import as_float, round_up, upper_rational
 from certattn.provers.tail_goals import Goal, goals_of
 from certattn.provers.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 
@@ -34,7 +34,7 @@ _SLACK = fmpq(1, 4000)
 _BITS = (DEFAULT_LIMITS.start_bits, 2 * DEFAULT_LIMITS.start_bits, 4 * DEFAULT_LIMITS.start_bits)
 # A bound is known well enough to so many bits.
 _ACCURATE = 12
-# Stated where the probability is 0: a certificate's probability is positive.
+# The smallest height that is sought; and stated where the probability is 0, for a certificate's is positive.
 _LEAST = fmpq(1, 10**100)
 # Stands where a draft has to have a probability.
 _SOME = fmpq(1, 2)
@@ -71,9 +71,9 @@ def generate(
 ) -> Certificate:
     """Write a certificate of `output-tail` to `out` and return it.
 
-    Of the height that is exceeded, the probability and the length, at least two are given; the third is
-    found as small as the rules allow: P(<u, T_L - T> > exceeds) <= probability in each direction u, and
-    P(|T_L - T| > exceeds) <= probability in a norm.
+    It states `P(<u, T_L - T> > exceeds) <= probability` in each direction u, and
+    `P(|T_L - T| > exceeds) <= probability` in a norm. Of the height that is exceeded, the probability and
+    the length, at least two are given; the third is found as small as the rules allow.
 
     Parameters
     ----------
@@ -81,7 +81,9 @@ def generate(
         `U`, or with `K` and `Q`, and `scale`), `V`, with exact numbers.
     directions : directions u of outputs, each a list of exact numbers.
     norm : "l2" or "linf".
-    exceeds, probability, length : two of the three numbers or all; the length may stand in `given`.
+    exceeds : the height eps that is exceeded rarely.
+    probability : how rarely, above 0 and below 1.
+    length : the number of tokens, unless it stands in `given`.
     note : a line about the certificate for its readers, kept under `provenance`.
 
     An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq. Raises
@@ -113,8 +115,8 @@ def wanted_numbers(section: dict[str, Plain], exceeds: Any, probability: Any, le
     tokens = None if count is None else exact_rational(count, "length")
     if [eps, delta, tokens].count(None) > 1:
         raise UsageError("expected two of exceeds, probability and length; the third is found")
-    if eps is not None and not eps > 0:
-        raise UsageError(f"exceeds is {describe(eps)}, expected a positive number")
+    if eps is not None and not _LEAST <= eps <= 1 / _LEAST:
+        raise UsageError(f"exceeds is {describe(eps)}, expected a positive number from 1e-100 to 1e100")
     if delta is not None and not 0 < delta < 1:
         raise UsageError(f"probability is {describe(delta)}, expected a number above 0 and below 1")
     if tokens is not None and not (tokens.q == 1 and 1 <= tokens <= MOST_TOKENS):
@@ -157,7 +159,7 @@ def _solve_length(goal: Goal, wanted: Wanted) -> tuple[Goal, int]:
     """The smallest length for a height and a probability."""
     assert wanted.eps is not None
     assert wanted.delta is not None
-    eps, log_delta = _float(wanted.eps), _log(wanted.delta)
+    eps, log_delta = as_float(wanted.eps), _log(wanted.delta)
     length = smallest_length(lambda count: goal.target.log_bound(eps, count), log_delta)
     tuned = goal.tuned(eps, float(length))
     if tuned is goal:
@@ -169,7 +171,7 @@ def _solve_length(goal: Goal, wanted: Wanted) -> tuple[Goal, int]:
 def _solve_at(goal: Goal, wanted: Wanted, length: int) -> Found:
     """The smallest height for a probability at that length, or rules for a given height."""
     if wanted.eps is not None:
-        return Found(goal.tuned(_float(wanted.eps), float(length)), wanted.eps, wanted.delta)
+        return Found(goal.tuned(as_float(wanted.eps), float(length)), wanted.eps, wanted.delta)
     assert wanted.delta is not None
     log_delta, unit = _log(wanted.delta), goal.target.deviation / math.sqrt(length)
     if unit == 0:
@@ -248,9 +250,5 @@ def _bounds(certificate: dict[str, Plain], out: Path, settled: bool) -> list[fmp
     return found
 
 
-def _float(value: fmpq) -> float:
-    return float(value.p) / float(value.q)
-
-
 def _log(value: fmpq) -> float:
-    return math.log(float(value.p)) - math.log(float(value.q))
+    return float(arb(value).log())

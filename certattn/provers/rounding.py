@@ -75,3 +75,8 @@ def decimal_exponent(value: fmpq) -> int:
     while fmpq(10) ** (exponent + 1) <= value:
         exponent += 1
     return exponent
+
+
+def as_float(value: fmpq) -> float:
+    """The double next to an exact number, or about so; 0 or inf beyond their range."""
+    return float(arb(value))

@@ -12,9 +12,11 @@ from certattn.kernel.arithmetic.gaussian_parts import Part, plane
 from certattn.kernel.arithmetic.laws import Law, Mixture
 from certattn.kernel.arithmetic.supports import bounded_parts
 from certattn.kernel.claims.random_prompts import RandomPrompt
-from certattn.kernel.claims.tail_rules import Tail, is_constant
+from certattn.kernel.claims.tail_rules import MOST_SCORE_VARIANCE, Tail, is_constant
+from certattn.kernel.errors import UsageError
 from certattn.provers.gaussian_tails import Component, GaussianTail
 from certattn.provers.moment_rules import Moments, token_moments
+from certattn.provers.rounding import as_float
 from certattn.provers.tail_rules import Bounded, Constant, Family, Several, Truncated, UnweightedMean
 
 BITS = 128
@@ -28,10 +30,13 @@ def family_of(prompt: RandomPrompt, direction: ExactMatrix) -> Family:
         return Constant()
     tail = Tail(prompt, direction, _ANY)
     parts = tail.parts
+    if parts is not None and max(part.score_variance for part in parts) > MOST_SCORE_VARIANCE:
+        raise UsageError(f"the scores have a variance above {MOST_SCORE_VARIANCE}: no prompt is long enough")
     if parts is not None and len(parts) == 1 and parts[0].score_variance == 0:
-        return UnweightedMean(_float(parts[0].rest_variance) ** 0.5)
+        return UnweightedMean(as_float(parts[0].rest_variance) ** 0.5)
     with working_precision(BITS):
-        moments = Moments(token_moments(tail.summand(), parts is None and bounded_parts(law) is not None))
+        summand = tail.summand()
+        moments = Moments(token_moments(summand, bounded_parts(summand.law) if parts is None else None))
         if parts is None:
             return moments
         found = gaussian_tail(tail, parts)
@@ -47,7 +52,7 @@ def gaussian_tail(tail: Tail, parts: list[Part]) -> GaussianTail:
     for part in parts:
         seen = plane(part, summand.tilt, summand.direction, summand.log_mgf, summand.mean)
         numbers = [float(ball) for ball in (seen.alpha, seen.s, seen.mu, seen.c, seen.sigma)]
-        found.append(Component(_float(part.weight), *numbers))
+        found.append(Component(as_float(part.weight), *numbers))
     return GaussianTail(found)
 
 
@@ -58,7 +63,3 @@ def parts_of(law: Law, weight: fmpq = _ONE) -> Iterator[tuple[fmpq, Law]]:
             yield from parts_of(part, weight * share)
     else:
         yield weight, law
-
-
-def _float(value: fmpq) -> float:
-    return float(value.p) / float(value.q)

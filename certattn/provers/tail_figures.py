@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flint import fmpq
 
 from certattn.kernel.claims.output_tail import CLAIM, Problem
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError
 from certattn.provers.prompt_simulation import Quantile, errors, floats, quantile
+from certattn.provers.rounding import as_float
 from certattn.provers.tail_goals import Goal, goals_of
 from certattn.provers.tail_plot import Curve, Figure, draw
 from certattn.provers.tail_search import MOST_TOKENS, smallest_eps
@@ -40,15 +40,15 @@ def figure_of(problem: Problem) -> Figure:
     norm = problem.norm.norm if problem.norm is not None and direction is None else None
     named = [list(problem.directions[0].direction.row(0))] if direction is not None else []
     (goal,) = goals_of(prompt, [[str(entry) for entry in row] for row in named], norm)
-    goal = goal.tuned(_float(stated.eps), float(length))
+    goal = goal.tuned(as_float(stated.eps), float(length))
     counts = _lengths(length)
-    bounds = _bounds(goal, counts, math.log(_float(delta)))
-    simulated = _simulated(prompt, counts, _float(delta), direction, norm)
+    bounds = _bounds(goal, counts, math.log(as_float(delta)))
+    simulated = _simulated(prompt, counts, as_float(delta), direction, norm)
     return Figure(
         Curve([at for at, _ in bounds], [eps for _, eps in bounds], simulated),
-        (length, _float(stated.eps)),
+        (length, as_float(stated.eps)),
         {None: r"$\langle u, T_L - T \rangle$", "l2": r"$|T_L - T|_2$", "linf": r"$|T_L - T|_\infty$"}[norm],
-        f"{_float(delta):g}",
+        f"{as_float(delta):g}",
         f"{type(prompt.law.law).__name__} tokens, dimension {prompt.dimension}",
     )
 
@@ -88,7 +88,3 @@ def deviations(sample: Array, direction: Array | None, norm: str | None) -> Arra
     if direction is not None:
         return np.asarray(sample @ direction)
     return np.asarray(np.linalg.norm(sample, axis=1) if norm == "l2" else np.abs(sample).max(axis=1))
-
-
-def _float(value: fmpq) -> float:
-    return float(value.p) / float(value.q)

@@ -14,7 +14,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.provers.exact_inputs import exact_rational
-from certattn.provers.rounding import round_down
+from certattn.provers.rounding import as_float, round_down
 from certattn.provers.tail_directions import family_of
 from certattn.provers.tail_frames import frame_of
 from certattn.provers.tail_rules import Family, Rule
@@ -53,7 +53,7 @@ class Goal:
 
     def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
         """The best rules at that height and length, as certificates write them."""
-        rules: list[Rule] = [found.rule for found in self.target.candidates(_float(eps), float(length))]
+        rules: list[Rule] = [found.rule for found in self.target.candidates(as_float(eps), float(length))]
         if self.direction is not None:
             (rule,) = rules
             return rule
@@ -98,7 +98,8 @@ def _linf_goal(prompt: RandomPrompt) -> Goal:
 def _l2_goal(prompt: RandomPrompt) -> Goal:
     frame, deviations = frame_of(prompt)
     groups = _two_sided(prompt, frame)
-    shares = np.maximum(deviations, _LEAST_SHARE * max(float(deviations.max()), 1e-300))
+    largest = float(deviations.max())
+    shares = np.maximum(deviations / largest, _LEAST_SHARE) if largest > 0 else np.ones(len(deviations))
     shares /= np.linalg.norm(shares)
     return Goal(Target(groups, [float(share) for share in shares]), norm="l2", frame=frame)
 
@@ -106,7 +107,3 @@ def _l2_goal(prompt: RandomPrompt) -> Goal:
 def _two_sided(prompt: RandomPrompt, frame: ExactMatrix) -> list[list[Family]]:
     rows = [ExactMatrix.row_vector(row) for row in (frame @ prompt.values()).to_rows()]
     return [[family_of(prompt, row), family_of(prompt, -row)] for row in rows]
-
-
-def _float(value: fmpq) -> float:
-    return float(value.p) / float(value.q)

@@ -102,6 +102,18 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.binary64.exponential_value")
 
     @cached_property
+    def law_moments(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.law_moments")
+
+    @cached_property
+    def mean_square(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.mean_square")
+
+    @cached_property
+    def softmax_powers(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.softmax_powers")
+
+    @cached_property
     def softmax_moments(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.softmax_moments")
 

@@ -25,6 +25,8 @@ _DEEPEST = 24
 def is_nonnegative(polynomial: Expr, variables: Sequence[Expr], deepest: int = _DEEPEST) -> bool:
     """Whether a polynomial with rational coefficients is proved to be >= 0 where every variable lies in [0, 1]."""
     poly = sympy.Poly(sympy.expand(polynomial), *variables)
+    if poly.is_zero:
+        return True
     degrees = [poly.degree(variable) for variable in variables]
     powers = {exponents: Fraction(int(c.p), int(c.q)) for exponents, c in poly.terms()}
     return _nonnegative(_bernstein(powers, degrees), degrees, deepest, 0)

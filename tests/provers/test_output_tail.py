@@ -123,6 +123,16 @@ def test_an_output_that_is_one_number_exceeds_nothing(tmp_path: Path) -> None:
         generate(tmp_path / "a.yaml", **ask, probability="0.01")
 
 
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_values_that_are_zero(tmp_path: Path, norm: str) -> None:
+    given = {"law": GAUSSIAN, "tilt": TILT, "V": [["0", "0"], ["0", "0"]]}
+    generate(tmp_path / "a.yaml", given=given, norm=norm, exceeds="1/1000", length=10)
+    assert certattn.check(tmp_path / "a.yaml").verdict is Verdict.VERIFIED
+    assert (
+        generate(tmp_path / "a.yaml", given=given, norm=norm, exceeds="1", probability="0.1")["given"]["length"] == "1"
+    )
+
+
 @pytest.mark.parametrize("size", ["1/2", "4"])
 @pytest.mark.parametrize("direction", [["1", "0"], ["-1", "0"], ["0", "1"]], ids=",".join)
 @pytest.mark.parametrize("length", [1, 10**10])
@@ -147,6 +157,13 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({**ALONG}, UsageError, "expected two of exceeds, probability and length"),
     ({**ALONG, "exceeds": "0", "length": "9"}, UsageError, "exceeds is 0, expected a positive number"),
     ({**ALONG, "exceeds": "-1", "length": "9"}, UsageError, "exceeds is -1, expected a positive number"),
+    ({**ALONG, "exceeds": "1e-400", "length": "9"}, UsageError, "expected a positive number from 1e-100 to 1e100"),
+    ({**ALONG, "exceeds": "1e400", "length": "9"}, UsageError, "expected a positive number from 1e-100 to 1e100"),
+    ({**ALONG, "probability": "1e-400", "length": "9"}, NotProvedError, "no rule gives that probability|too extreme"),
+    (
+        {"given": {**BASE, "tilt": ["0", "50"]}, "directions": [["1", "0"]], "exceeds": "1", "length": "9"},
+        UsageError, "the scores have a variance above 1000: no prompt is long enough",
+    ),
     ({**ALONG, "exceeds": "small", "length": "9"}, UsageError, "exceeds: 'small'"),
     ({**ALONG, "exceeds": 0.5, "length": "9"}, UsageError, "exceeds is the float 0.5"),
     ({**ALONG, "probability": "0", "length": "9"}, UsageError, "probability is 0, expected a number above 0 and below"),

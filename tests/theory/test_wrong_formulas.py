@@ -38,9 +38,34 @@ SUMS, MGF, SERIES, SUPPORTS = (
     "arithmetic.weighted_sums", "arithmetic.mgf_series", "arithmetic.power_series", "arithmetic.supports",
 )  # fmt: skip
 PARTS, CAPPED = "arithmetic.gaussian_parts", "arithmetic.capped_sums"
+MEAN_SQUARE, LAW_MOMENTS, POWERS = "arithmetic.mean_square", "arithmetic.law_moments", "arithmetic.softmax_powers"
 MEAN_VALUE, UNIT_SETS, REGIONS = "arithmetic.mean_value", "arithmetic.unit_sets", "arithmetic.regions"
 
 WRONG = [
+    # -- the mean square over random prompts
+    ("Gaussian tokens: Stein", MEAN_SQUARE, "- 6 * kappa * shift", "- 5 * kappa * shift"),
+    ("Gaussian tokens: Stein", MEAN_SQUARE, "- 6 * kappa * shift", "+ 6 * kappa * shift"),
+    ("Gaussian tokens: Stein", MEAN_SQUARE, "q * (spread + shift)", "q * spread"),
+    ("Gaussian tokens: Stein", MEAN_SQUARE, "return -q", "return q"),
+    ("Moments of the weights", POWERS, "sums[index] + last", "sums[index]"),
+    ("Moments of the weights", POWERS, "yield [*sums, last]", "yield sums"),
+    ("Moments of the weights", POWERS, "math.perm(length, blocks)", "math.comb(length, blocks)"),
+    ("Moments of the weights", POWERS, "math.perm(length, blocks)", "length**blocks"),
+    ("Closed bounds of", MEAN_SQUARE, "(length - 1) * fn.exp(-variance)", "length * fn.exp(-variance)"),
+    ("Closed bounds of", MEAN_SQUARE, "(length - 1) * fn.exp(-variance)", "(length - 1) * fn.exp(-2 * variance)"),
+    ("Closed bounds of", MEAN_SQUARE, "spread - shift / 2", "spread - shift / 4"),
+    ("Weights tilt", MEAN_SQUARE, "doubled * (spread + shift)", "doubled * spread"),
+    ("Weights tilt", MEAN_SQUARE, "doubled * (spread + shift)", "spread + shift"),
+    ("Second and fourth", LAW_MOMENTS, "1 - fn.tanh(c * a) ** 2", "1 - fn.tanh(c * a)"),
+    ("Second and fourth", LAW_MOMENTS, "- 2 * langevin_ratio(x, fn)", "- langevin_ratio(x, fn)"),
+    ("Second and fourth", LAW_MOMENTS, "c**4 / 5", "c**4 / 9"),
+    ("Second and fourth", LAW_MOMENTS, "+ 2 * product_trace(GC, CG)", "+ product_trace(GC, CG)"),
+    ("Second and fourth", LAW_MOMENTS, "+ 4 * form(covariance", "+ 2 * form(covariance"),
+    ("Second and fourth", LAW_MOMENTS, "pure + 4 * linear", "pure + linear"),
+    ("Second and fourth", LAW_MOMENTS, "- 3 * second[i] ** 2", "- second[i] ** 2"),
+    ("The normaliser is", MEAN_SQUARE, "rate * rate * doubled / 2", "rate * rate * doubled"),
+    ("The normaliser is", MEAN_SQUARE, "rate * (1 - t) + fn.log", "rate * t + fn.log"),
+    ("The normaliser is", MEAN_SQUARE, "(1 - t) ** 2) + rest", "(1 - t)) + rest"),
     # -- Gaussian
     ("Gaussian tokens: comp", LAWS, "for row in self.covariance]) / 2", "for row in self.covariance])"),
     ("Gaussian tokens: comp", LAWS, "dot(tilt, self.mean) + dot(", "dot(tilt, self.mean) - dot("),

@@ -23,6 +23,8 @@ A law file holds what certificates write under given, with or without the length
   query: [1, 1/2]
 """
 
+_WORDS = {"exceeds": "height", "probability": "probability", "length": "length"}
+
 
 @click.command("gradient-tail", epilog=_EPILOG)
 @click.argument("law", metavar="LAW", type=click.Path(path_type=Path))
@@ -52,7 +54,7 @@ def gradient_tail(law: Path, out: Path, **options: Any) -> None:
         def finding(certificate: Certificate) -> str:
             plain: Any = certificate.plain
             return "; ".join(
-                f"smallest {name} found: {({**plain['asserts'], **plain['given']})[name]}" for name in missing
+                f"smallest {_WORDS[name]} found: {({**plain['asserts'], **plain['given']})[name]}" for name in missing
             )
 
         make_certificate("gradient-tail", out, given=given, finding=finding, **options)

@@ -76,7 +76,7 @@ def covariance_shape(covariance: ExactMatrix, values: ExactMatrix, base: ExactMa
     return CovarianceShape(
         cross=_inner(moved, moved),
         value_trace=_inner(moved, values),
-        trace=_inner(covariance, ExactMatrix.identity(covariance.rows)),
+        trace=covariance.trace(),
         value_shift=factor * _inner(value_shift, value_shift),
         shift=factor * _inner(shift, shift),
         mixed=factor * _inner(value_shift, shift @ moved.T),

@@ -24,6 +24,7 @@ from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.frames import read_frame, read_levels, sum_of_squares
 from certattn.kernel.claims.random_prompts import RandomPrompt, random_prompt_forms, read_random_prompt
 from certattn.kernel.claims.tail_rules import RULES, Rule, Tail, read_rule
 from certattn.kernel.document.certificate import Certificate
@@ -214,21 +215,9 @@ def _frame(hint: Values, prompt: RandomPrompt, eps: fmpq) -> tuple[ExactMatrix, 
     """l2: rows u_c with sum u_c u_c' - I positive semidefinite, and levels with sum e_c^2 <= eps^2; both exactly."""
     if FRAME not in hint or LEVELS not in hint:
         raise hint.at.malformed("a frame and levels for the norm l2")
-    size = prompt.output_dimension
-    hint[FRAME].require_shape(None, size, "for outputs of that dimension")
-    frame = hint[FRAME].load()
-    if (frame.T @ frame - ExactMatrix.identity(size)).is_positive_semidefinite() is not True:
-        raise hint.node(FRAME).malformed(
-            "rows u_c with sum u_c u_c' - I positive semidefinite",
-            "a frame that is too small in some direction",
-            "a rounded orthonormal basis serves when it is multiplied by a little more than 1",
-        )
-    hint[LEVELS].require_length(frame.rows, "the rows of the frame")
-    levels = hint[LEVELS].load().row(0)
-    for index, level in enumerate(levels):
-        if (level >= 0) is not True:
-            raise hint.node(LEVELS).malformed("levels >= 0", f"{describe(level)} at index {index}")
-    total = sum((level * level for level in levels), fmpq(0))
+    frame = read_frame(hint, FRAME, prompt.output_dimension, "outputs")
+    levels = read_levels(hint, LEVELS, frame)
+    total = sum_of_squares(levels)
     if (total <= eps * eps) is not True:
         raise hint.node(LEVELS).malformed(
             f"squares of levels that sum to at most exceeds^2 = {describe(eps * eps)}", f"a sum of {describe(total)}"

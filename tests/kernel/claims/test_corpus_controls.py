@@ -375,7 +375,7 @@ TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "one token exceeds the cap": (tail_rules, "capped_bound", lambda w, length: w.outside + w.inside**length),
     "no noise of its own": (capped_sums, "exponential_below", lambda plane, asked, cap, g: arb(1) / 2),
     "a tied output is its mean": (capped_sums, "tied_exponent", at_the_mean),
-    "cut at 0": (capped_sums, "cut", lambda plane, cap: arb(0)),
+    "cut at 0": (capped_sums, "cut", lambda plane, cap: capped_sums.Gap(arb(0), None)),
     "never cut": (capped_sums, "cut", lambda plane, cap: None),
     "mixtures are their first part": (tail_rules, "_total", of_the_first_part),
     "every part is bounded above": (gaussian_parts.Part, "is_bounded_above", property(lambda self: True)),

@@ -107,7 +107,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "every product is constant": (product_rules, "is_constant", lambda law, direction: True),
     "no product is constant": (product_rules, "is_constant", lambda law, direction: False),
     "every law is bounded": (product_rules, "bounded_parts", lambda law: []),
-    "an entry of any size": (product_rules, "bound_of_summands", lambda summand, parts: summand.eps),
+    "entries far too large": (product_rules, "bound_of_summands", lambda summand, parts: arb(1000)),
     "frames of tokens are ignored": (gradient_tail, "read_frame", lambda hint, field, *others: hint[field].load()),
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "any levels": (gradient_tail, "_require_levels", lambda *others: None),
