@@ -244,12 +244,21 @@ def cut(plane: Plane, cap: arb) -> Gap | None:
     if not z * arb.const_e() > -1:
         return None
     first, last, top = crossing(plane, z.lambertw(-1)), crossing(plane, z.lambertw()), peak(plane)
-    return Gap(first, last) if first <= top and top <= last else None
+    if not first <= top:
+        return None
+    if not last < _FARTHEST_END:
+        return Gap(first, None)
+    return Gap(first, last) if top <= last else None
+
+
+# Ends of A farther out are taken in: no probability is lost, and f is hard to evaluate where mu + c g is about 0.
+_FARTHEST_END = 64
 
 
 def crossing(plane: Plane, root: arb) -> arb:
-    """g where f(g) = B, about, from root = r y."""
-    return ((root * plane.c / plane.s - plane.mu) / plane.c).mid()
+    """g where f(g) = B, about, from root = r y; not beyond the farthest end."""
+    found: arb = ((root * plane.c / plane.s - plane.mu) / plane.c).mid().min(arb(_FARTHEST_END))
+    return found
 
 
 def _highest_outside(plane: Plane, gap: Gap) -> arb:

@@ -178,11 +178,11 @@ def _read_directions(asserts: Values, witness: Values, prompt: RandomPrompt) -> 
     if items is None or rules is None:
         return []
     _require_count(rules, len(items), witness, DIRECTION_RULES, "one per stated direction")
-    found = []
+    found, values = [], prompt.values()
     for item, rule in zip(items, rules, strict=True):
         item[DIRECTION].require_length(prompt.output_dimension, "an output")
         direction = item[DIRECTION].load()
-        tail = Tail(prompt, direction @ prompt.values(), item[EXCEEDS])
+        tail = Tail(prompt, direction @ values, item[EXCEEDS])
         found.append(StatedDirection(direction, tail.eps, _probability(item), read_rule(rule, tail)))
     return found
 
