@@ -19,6 +19,7 @@ from certattn.theory import (
     proposition_3_1,
     proposition_3_4,
     softmax_mean,
+    typical_prompt,
 )
 from certattn.theory.derivation import Derivation
 
@@ -33,4 +34,5 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "proposition-3-1": proposition_3_1.DERIVATION,
     "proposition-3-4": proposition_3_4.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,
+    "typical-prompt": typical_prompt.DERIVATION,
 }

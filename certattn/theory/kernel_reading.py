@@ -190,6 +190,10 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.capped_sums")
 
     @cached_property
+    def typical_prompt(self) -> Any:
+        return self._module(f"{_ROOT}.claims.typical_prompt")
+
+    @cached_property
     def attention_inputs(self) -> Any:
         return self._module(f"{_ROOT}.claims.attention_inputs")
 

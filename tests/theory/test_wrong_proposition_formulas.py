@@ -1,4 +1,4 @@
-"""The derivations of the propositions notice a kernel that runs another formula than the derived one.
+"""The derivations of the propositions and of typical prompts notice a kernel that runs another formula.
 
 As in `test_wrong_formulas`: each case edits the source of one kernel module in one place and re-proves one step.
 """
@@ -11,7 +11,8 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-STEPS = {step.title: step for name in ("proposition-3-1", "proposition-3-4") for step in DERIVATIONS[name].steps}
+NAMES = ("proposition-3-1", "proposition-3-4", "typical-prompt")
+STEPS = {step.title: step for name in NAMES for step in DERIVATIONS[name].steps}
 
 
 def _step(start: str) -> Step:
@@ -21,7 +22,8 @@ def _step(start: str) -> Step:
 
 INPUTS, POLYNOMIALS = "claims.proposition_inputs", "claims.error_polynomials"
 QUERIES, LENGTHS, BOXES = "arithmetic.query_gaussians", "arithmetic.every_length", "arithmetic.box_bounds"
-BOX_BOUND, COVARIANCE = "The bound for every query", "The softmax covariance of tokens on a box"
+TYPICAL, DEVIATION = "claims.typical_prompt", "claims.output_deviation"
+COVARIANCE = "The softmax covariance of tokens on a box"
 
 WRONG = [
     ("Instances", INPUTS, "return spread / length + apart", "return spread + apart"),
@@ -51,6 +53,11 @@ WRONG = [
     (COVARIANCE, BOXES, "largest = 2 * (", "largest = ("),
     (COVARIANCE, BOXES, "** 2 / 9 for row", "** 2 / 81 for row"),
     (COVARIANCE, BOXES, "return BoxBounds(R, factor * moment", "return BoxBounds(R, moment"),
+    ("One tilt", TYPICAL, "stated_queries @ self.prompt.score_map.T", "stated_queries @ self.prompt.query_map.T"),
+    ("One tilt", TYPICAL, "self.prompt.scale, weights, self.prompt.length", "fmpq(1), weights, self.prompt.length"),
+    ("One tilt", TYPICAL, "weights, self.prompt.length", "weights, self.prompt.count"),
+    ("One tilt", DEVIATION, "exact.outputs_from_mean(stated @ prompt.query_map.T)", "exact.outputs_from_mean(stated)"),
+    ("One tilt", DEVIATION, "[[x - y for x, y in zip(*pair", "[[x + y for x, y in zip(*pair"),
 ]
 
 
