@@ -103,6 +103,15 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from output_tail_truth import judge_tails
 
         return judge_tails(certificate["given"], certificate["asserts"], witness, folder)
+    if claim in ("proposition-3-1", "proposition-3-4"):
+        from proposition_truth import judge_proposition
+
+        first = claim == "proposition-3-1"
+        return judge_proposition(first, certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "typical-prompt":
+        from typical_prompt_truth import judge_typical
+
+        return judge_typical(certificate["given"], certificate["asserts"], witness, folder)
     if claim in ("gradient-mean-square", "gradient-tail"):
         import gradient_truth
 

@@ -22,6 +22,9 @@ import gallery_gradient_mean_square
 import gallery_gradient_tail
 import gallery_output_mean_square
 import gallery_output_tail
+import gallery_proposition_3_1
+import gallery_proposition_3_4
+import gallery_typical_prompt
 import numpy as np
 
 import certattn
@@ -262,7 +265,10 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "output-deviation": write_deviations,
     "output-mean-square": gallery_output_mean_square.write,
     "output-tail": gallery_output_tail.write,
+    "proposition-3-1": gallery_proposition_3_1.write,
+    "proposition-3-4": gallery_proposition_3_4.write,
     "softmax-mean": write_means,
+    "typical-prompt": gallery_typical_prompt.write,
 }
 
 

@@ -22,7 +22,10 @@ from certattn.kernel.claims import (
     output_deviation,
     output_mean_square,
     output_tail,
+    proposition_3_1,
+    proposition_3_4,
     softmax_mean,
+    typical_prompt,
 )
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
@@ -39,7 +42,10 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "output-deviation": output_deviation.CLAIM,
     "output-mean-square": output_mean_square.CLAIM,
     "output-tail": output_tail.CLAIM,
+    "proposition-3-1": proposition_3_1.CLAIM,
+    "proposition-3-4": proposition_3_4.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
+    "typical-prompt": typical_prompt.CLAIM,
 }
 
 ARITHMETICS = ("auto", "binary64", "arb")

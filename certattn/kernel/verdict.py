@@ -26,6 +26,13 @@ class Outcome(enum.Enum):
     UNDECIDED = "undecided"
 
 
+_OPPOSITE = {
+    Outcome.PROVED: Outcome.REFUTED,
+    Outcome.REFUTED: Outcome.PROVED,
+    Outcome.UNDECIDED: Outcome.UNDECIDED,
+}
+
+
 class Verdict(enum.Enum):
     """What a check says of a certificate."""
 
@@ -61,7 +68,7 @@ class Obligation:
     """One decided or undecided inequality: `left relation right`, in words `sentence`.
 
     `bits` is the precision, and `arithmetic` what the enclosures rest on; None and "" for exact
-    numbers. Made by `at_most`, `at_least`, `identical` and `unproved` only.
+    numbers. Made by `at_most`, `at_least`, `below`, `identical` and `unproved` only.
     """
 
     name: str
@@ -158,6 +165,12 @@ def at_least(
     """value >= bound. Where `value` only bounds what the statement is about, `part` is the witness's."""
     outcome = _decide(-value, -bound)
     return Obligation(name, sentence, value, ">=", bound, outcome, bits, part, arithmetic)
+
+
+def below(name: str, sentence: str, value: arb, bound: fmpq, bits: int, arithmetic: str = ARB) -> Obligation:
+    """value < bound, of numbers that the statement is about: the opposite of `at_least`."""
+    outcome = _OPPOSITE[_decide(-value, -bound)]
+    return Obligation(name, sentence, value, "<", bound, outcome, bits, Part.STATEMENT, arithmetic)
 
 
 def identical(name: str, sentence: str, left: ExactMatrix, right: ExactMatrix) -> Obligation:

@@ -16,7 +16,10 @@ from certattn.provers import (
     output_deviation,
     output_mean_square,
     output_tail,
+    proposition_3_1,
+    proposition_3_4,
     softmax_mean,
+    typical_prompt,
 )
 
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
@@ -27,5 +30,8 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "output-deviation": output_deviation.generate,
     "output-mean-square": output_mean_square.generate,
     "output-tail": output_tail.generate,
+    "proposition-3-1": proposition_3_1.generate,
+    "proposition-3-4": proposition_3_4.generate,
     "softmax-mean": softmax_mean.generate,
+    "typical-prompt": typical_prompt.generate,
 }

@@ -16,7 +16,10 @@ from certattn.theory import (
     output_deviation,
     output_mean_square,
     output_tail,
+    proposition_3_1,
+    proposition_3_4,
     softmax_mean,
+    typical_prompt,
 )
 from certattn.theory.derivation import Derivation
 
@@ -28,5 +31,8 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "output-deviation": output_deviation.DERIVATION,
     "output-mean-square": output_mean_square.DERIVATION,
     "output-tail": output_tail.DERIVATION,
+    "proposition-3-1": proposition_3_1.DERIVATION,
+    "proposition-3-4": proposition_3_4.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,
+    "typical-prompt": typical_prompt.DERIVATION,
 }

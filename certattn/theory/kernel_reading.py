@@ -138,6 +138,26 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.covariance_error")
 
     @cached_property
+    def query_gaussians(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.query_gaussians")
+
+    @cached_property
+    def every_length(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.every_length")
+
+    @cached_property
+    def box_bounds(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.box_bounds")
+
+    @cached_property
+    def error_polynomials(self) -> Any:
+        return self._module(f"{_ROOT}.claims.error_polynomials")
+
+    @cached_property
+    def proposition_inputs(self) -> Any:
+        return self._module(f"{_ROOT}.claims.proposition_inputs")
+
+    @cached_property
     def gradient_bounds(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.gradient_bounds")
 
@@ -168,6 +188,10 @@ class Kernel:
     @cached_property
     def capped_sums(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.capped_sums")
+
+    @cached_property
+    def typical_prompt(self) -> Any:
+        return self._module(f"{_ROOT}.claims.typical_prompt")
 
     @cached_property
     def attention_inputs(self) -> Any:
@@ -226,7 +250,7 @@ class Kernel:
 def _symbolic_flint() -> ModuleType:
     module = ModuleType("flint")
     numbers = dict.fromkeys(("arb", "acb", "fmpq", "fmpz"), SymbolicNumber)
-    matrices = dict.fromkeys(("arb_mat", "fmpz_mat"), SymbolicMatrix)
+    matrices = dict.fromkeys(("arb_mat", "fmpq_mat", "fmpz_mat"), SymbolicMatrix)
     # The working precision is not read: nothing is rounded here.
     module.__dict__.update(numbers, **matrices, ctx=None, __FLINT_VERSION__="symbolic")
     return module

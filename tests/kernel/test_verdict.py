@@ -19,6 +19,7 @@ from certattn.kernel.verdict import (
     Verdict,
     at_least,
     at_most,
+    below,
     exit_status,
     identical,
     show,
@@ -276,3 +277,20 @@ def test_a_report_survives_json() -> None:
 def test_a_report_of_an_unknown_verdict_is_refused() -> None:
     with pytest.raises(ValueError):
         Report.from_dict({**report(V).to_dict(), "verdict": "fine"})
+
+
+@pytest.mark.parametrize(
+    ("ball", "bound", "outcome"),
+    [
+        (arb(1), 2, Outcome.PROVED), (arb(1), 1, Outcome.REFUTED), (arb(2), 1, Outcome.REFUTED),
+        (arb(0), 0, Outcome.REFUTED), (arb(1, 0.25), 2, Outcome.PROVED), (arb(1, 0.25), 1, Outcome.UNDECIDED),
+        (arb(1.5, 0.25), 1, Outcome.REFUTED), (arb(0.75, 0.5), 1, Outcome.UNDECIDED),
+        (arb("nan"), 1, Outcome.UNDECIDED), (arb("inf"), 1, Outcome.UNDECIDED), (arb(0, "inf"), 1, Outcome.UNDECIDED),
+    ],
+)  # fmt: skip
+def test_below_is_the_opposite_of_at_least(ball: arb, bound: int, outcome: Outcome) -> None:
+    strict = below("a", "b", ball, fmpq(bound), 53)
+    assert strict.outcome is outcome
+    assert strict.relation == "<"
+    opposite = {Outcome.PROVED: Outcome.REFUTED, Outcome.REFUTED: Outcome.PROVED}
+    assert at_least("a", "b", ball, fmpq(bound), 53).outcome is opposite.get(outcome, outcome)

@@ -11,7 +11,10 @@ from certattn.cli.generate.infinite_prompt_operator import infinite_prompt_opera
 from certattn.cli.generate.output_deviation import output_deviation
 from certattn.cli.generate.output_mean_square import output_mean_square
 from certattn.cli.generate.output_tail import output_tail
+from certattn.cli.generate.proposition_3_1 import proposition_3_1
+from certattn.cli.generate.proposition_3_4 import proposition_3_4
 from certattn.cli.generate.softmax_mean import softmax_mean
+from certattn.cli.generate.typical_prompt import typical_prompt
 
 
 @click.group()
@@ -27,6 +30,9 @@ for command in (
     output_deviation,
     output_mean_square,
     output_tail,
+    proposition_3_1,
+    proposition_3_4,
     softmax_mean,
+    typical_prompt,
 ):
     generate.add_command(command)

@@ -16,6 +16,8 @@ from certattn.kernel.arithmetic.binary64.ball_algebra import NORMS, difference
 from certattn.kernel.arithmetic.binary64.conversions import arb_balls, enclose
 from certattn.kernel.arithmetic.binary64.enclosures import Ball
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.operator import AffineMap, Operator
+from certattn.kernel.claims.prompt_inputs import StatedPrompt
 from certattn.kernel.claims.stored_prompts import naming_what_is_not_finite, stored_prompt
 from certattn.kernel.errors import RefusedError
 
@@ -28,18 +30,22 @@ _ARB_BITS = 96
 
 def deviations(problem: Problem, rows: Sequence[int], *, tight: bool = False) -> list[arb]:
     """|T(q) - T_inf(q)| for these queries. Raises Binary64Error where binary64 has no answer."""
-    with naming_what_is_not_finite(problem.prompt):
-        return arb_balls(NORMS[problem.bounds.norm](_off_limit(problem, rows, tight=tight)))
-
-
-def _off_limit(problem: Problem, rows: Sequence[int], *, tight: bool) -> Ball:
-    """T(q) - T_inf(q), a row for each query."""
-    stored = stored_prompt(problem.prompt)
     stated = problem.prompt.stated_queries.take_rows(rows)
     if problem.limit_kind == "empirical":
         if tight:
             raise RefusedError("covariances have no tight tier")
-        return stored.off_surrogate(stated)
+        with naming_what_is_not_finite(problem.prompt):
+            off = stored_prompt(problem.prompt).off_surrogate(stated)
+    else:
+        off = off_limit(problem.prompt, problem.limit, stated, tight=tight)
+    return arb_balls(NORMS[problem.bounds.norm](off))
+
+
+def off_limit(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix, *, tight: bool = False) -> Ball:
+    """T(q) - T_inf(q) for every row q of `stated`. Raises Binary64Error where binary64 has no answer."""
+    stored = stored_prompt(prompt)
     with working_precision(_ARB_BITS):
-        limit = enclose(problem.limit.from_point(ExactMatrix.zero(1, problem.prompt.output_dimension), stated))
-    return difference(stored.tight_moments(stated).means if tight else stored.means(stated), limit)
+        far = enclose(limit.from_point(ExactMatrix.zero(1, prompt.output_dimension), stated))
+    with naming_what_is_not_finite(prompt):
+        near = stored.tight_moments(stated).means if tight else stored.means(stated)
+    return difference(near, far)

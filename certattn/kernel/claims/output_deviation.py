@@ -111,12 +111,8 @@ class Problem:
         return self._deviations(self.prompt.exact, stated)
 
     def _deviations(self, exact: Prompt, stated: ExactMatrix) -> list[arb]:
-        """Both sides are taken relative to the mean value, so what agrees exactly cancels exactly."""
-        finite = exact.outputs_from_mean(stated @ self.prompt.query_map.T)
-        infinite = self.limit.from_point(exact.values.mean_row(), stated)
         norm = NORMS[self.bounds.norm]
-        pairs = zip(finite, infinite, strict=True)
-        return [norm([x - y for x, y in zip(left, right, strict=True)]) for left, right in pairs]
+        return [norm(difference) for difference in differences(self.prompt, exact, self.limit, stated)]
 
     @cached_property
     def over_region(self) -> RegionBounds:
@@ -125,6 +121,18 @@ class Problem:
         assert isinstance(self.limit, AffineMap)
         bounds, deviation = self.bounds, Deviation(self.prompt.seen_by_queries(), self.limit)
         return RegionBounds(self.region, deviation, self.deviations_at, bounds)
+
+
+def differences(
+    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
+) -> list[list[arb]]:
+    """T(q) - T_inf(q) for every row q of `stated`, at the working precision.
+
+    Both sides are taken relative to the mean value, so what agrees exactly cancels exactly.
+    """
+    finite = exact.outputs_from_mean(stated @ prompt.query_map.T)
+    infinite = limit.from_point(exact.values.mean_row(), stated)
+    return [[x - y for x, y in zip(*pair, strict=True)] for pair in zip(finite, infinite, strict=True)]
 
 
 class OutputDeviation(Claim[Problem]):

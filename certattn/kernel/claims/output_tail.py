@@ -106,7 +106,10 @@ class OutputTail(Claim[Problem]):
     witness = Record(DIRECTION_RULES, NORM_WITNESS)
 
     def read(self, certificate: Certificate) -> Problem:
-        prompt = self.read_given(certificate)
+        return self.read_asserted(certificate, self.read_given(certificate))
+
+    def read_asserted(self, certificate: Certificate, prompt: RandomPrompt) -> Problem:
+        """What is asserted of a random prompt, with its rules. Raises MalformedError."""
         asserts = self.asserts.read(certificate.asserts, certificate.reading)
         if DIRECTIONS not in asserts and NORM not in asserts:
             raise asserts.at.malformed("directions or norm", "nothing that is asserted")
@@ -125,7 +128,7 @@ class OutputTail(Claim[Problem]):
     def statement(self, problem: Problem) -> Statement:
         words = (
             f"For a prompt of {problem.prompt.words()}, let T_L be the softmax-weighted average of the values and T "
-            f"its limit for infinite prompts: {'; '.join(_stated_words(problem))}."
+            f"its limit for infinite prompts: {'; '.join(stated_words(problem))}."
         )
         latex = []
         if problem.directions:
@@ -160,7 +163,8 @@ class OutputTail(Claim[Problem]):
         return [f"{o.name}: probability at most {show(o.left)}, stated {show(o.right)}" for o in obligations]
 
 
-def _stated_words(problem: Problem) -> list[str]:
+def stated_words(problem: Problem) -> list[str]:
+    """What is asserted, a clause each."""
     words = [stated.words() for stated in problem.directions]
     return words + ([problem.norm.words()] if problem.norm is not None else [])
 

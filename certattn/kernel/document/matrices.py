@@ -98,7 +98,8 @@ class _RowRange(Kind[tuple[int, int]]):
         return int(match[1]), int(match[2])
 
     def schema(self) -> Schema:
-        return {"type": "string", "pattern": "^[0-9]+:[0-9]+$"}
+        # To YAML 1.1, which some editors read, 5:6 is a number of base sixty.
+        return {"type": ["string", "integer"], "pattern": "^[0-9]+:[0-9]+$"}
 
 
 FILE = Field("file", Text(), "path of the array file, relative to the certificate")

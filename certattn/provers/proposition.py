@@ -1,0 +1,113 @@
+"""Propositions 3.1 and 3.4: decide the published display at an instance, or find constants for a repaired form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flint import fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.laws import Box
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.proposition import Proposition
+from certattn.kernel.claims.proposition_inputs import LENGTH, Error, Setting
+from certattn.kernel.claims.published_display import read_published
+from certattn.kernel.claims.repaired_display import REPAIRED, Repaired
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.verdict import Outcome
+from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.repaired_search import best_exponent, find_box_witness, find_steps
+from certattn.provers.rounding import round_up, upper_rational
+
+_BITS = 128
+_DIGITS = 6
+
+
+def generate(
+    claim: Proposition, out: Path, given: dict[str, Any], asserts: dict[str, Plain], c2: Number | None, note: str
+) -> Certificate:
+    """Write the certificate of the claim; `asserts` holds what it says besides its form."""
+    require_place(out, [])
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": claim.name, "given": exact(given, "given")}
+    with not_yet_written(out):
+        setting = claim.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    if LENGTH in setting.values:
+        if c2 is not None:
+            raise UsageError("c2 is for a repaired form, and 'length' in the input for the published one; expected one")
+        return _published(claim, out, certificate, setting, asserts, note)
+    return _repaired(claim, out, certificate, setting, asserts, c2, note)
+
+
+def _published(
+    claim: Proposition,
+    out: Path,
+    certificate: dict[str, Plain],
+    setting: Setting,
+    asserts: dict[str, Plain],
+    note: str,
+) -> Certificate:
+    """The display at the instance: fails or holds, whichever is proved."""
+    with not_yet_written(out):
+        form = read_published(setting, _error(asserts), fails=True)
+    with working_precision(_BITS):
+        (obligation,) = form.prove(_BITS)
+    if obligation.outcome is Outcome.UNDECIDED:
+        raise NotProvedError(f"both sides of the display agree to {_BITS} bits; expected other constants")
+    word = "fails" if obligation.outcome is Outcome.PROVED else "holds"
+    made = {**certificate, "asserts": {**asserts, "published": word}, "provenance": provenance(note)}
+    return write_certificate(made, claim, out)
+
+
+def _repaired(
+    claim: Proposition,
+    out: Path,
+    certificate: dict[str, Plain],
+    setting: Setting,
+    asserts: dict[str, Plain],
+    c2: Number | None,
+    note: str,
+) -> Certificate:
+    """The smallest c1 that the search finds, rounded up."""
+    if setting.sigma is None:
+        raise UsageError("no 'sigma' and no 'length' in the input; expected sigma for a repaired form, or a length")
+    error, variance = _error(asserts), setting.sigma * setting.sigma
+    rho = best_exponent(setting) if c2 is None else _positive(exact_text(c2, "c2")) / variance
+    stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
+    boxes = isinstance(setting.law.law, Box) and isinstance(setting.queries.law, Box)
+    witness = find_box_witness(setting, error, rho) if boxes else find_steps(setting, error, rho)
+    made: dict[str, Plain] = {**certificate, "asserts": {**asserts, "repaired": stated}, "witness": witness}
+    with not_yet_written(out):
+        form = claim.read(loads(to_text(made), out)).form
+    assert isinstance(form, Repaired)
+    made["asserts"] = {**asserts, REPAIRED.name: {**stated, "c1": format_rational(_least_c1(form))}}
+    made["provenance"] = provenance(note)
+    return write_certificate(made, claim, out)
+
+
+def _least_c1(form: Repaired) -> fmpq:
+    """The smallest c1 of few digits with which the obligations are proved."""
+    with working_precision(_BITS):
+        ratios = [o.left for o in form.prove(_BITS) if o.name != "monotone"]
+        largest = max(upper_rational(ratio) for ratio in ratios if not isinstance(ratio, str | fmpq))
+    return round_up(largest, _DIGITS) if largest > 0 else fmpq(1)
+
+
+def _error(asserts: dict[str, Plain]) -> Error:
+    return Error(asserts.get("gradient", Error.OUTPUT.value))
+
+
+def _positive(text: str) -> fmpq:
+    try:
+        value = parse_rational(text.strip(), DEFAULT_LIMITS)
+    except NumberError as error:
+        raise UsageError(f"c2: {error}, expected {RATIONAL_FORMS}") from None
+    if value > 0:
+        return value
+    raise UsageError(f"c2 is {text}, expected a positive number")

@@ -1,0 +1,30 @@
+"""Proposition 3.4: decide the published display at an instance, or find constants for every length."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from certattn.kernel.claims.proposition_3_4 import CLAIM, GRADIENT
+from certattn.kernel.claims.proposition_inputs import Error
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import UsageError
+from certattn.provers import proposition
+from certattn.provers.exact_inputs import Number
+
+
+def generate(
+    out: Path, *, given: dict[str, Any], gradient: str = "V", c2: Number | None = None, note: str = ""
+) -> Certificate:
+    """Write a certificate of `proposition-3-4` to `out` and return it.
+
+    Parameters
+    ----------
+    gradient : `V` or `U`, what attention is differentiated with respect to.
+    given : as for `proposition-3-1`.
+    c2 : as there.
+    note : as there.
+    """
+    if gradient not in (Error.GRADIENT_V.value, Error.GRADIENT_U.value):
+        raise UsageError(f"gradient is {gradient!r}, expected 'V' or 'U'")
+    return proposition.generate(CLAIM, out, given, {GRADIENT.name: gradient}, c2, note)

@@ -1,0 +1,121 @@
+"""Find what a random prompt of a law rarely exceeds, and state it of a concrete prompt too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import format_rational, format_real
+from certattn.kernel.claims.typical_prompt import CLAIM, Compared
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import UsageError
+from certattn.provers import output_tail
+from certattn.provers.array_inputs import placed
+from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.prompt_sources import prompt_sources
+
+
+def generate(
+    out: Path,
+    *,
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    law: dict[str, Any],
+    scale: Number = "1",
+    query: int = 0,
+    directions: Sequence[Sequence[Number]] = (),
+    norm: str | None = None,
+    exceeds: Number | None = None,
+    probability: Number | None = None,
+    data: str = "auto",
+    note: str = "",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `typical-prompt` to `out` and return it.
+
+    Parameters
+    ----------
+    source : .npz or .safetensors file holding `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`,
+        or `U` and `V`. A .npy file holds the tokens.
+    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
+    names : names in the file that differ, as {"tokens": "x"}, or .npy files, as {"tokens": "x.npy"}.
+    law : the law that the tokens are compared with, as certificates write it.
+    scale : factor of the scores, an exact number.
+    query : which of the queries, counted from 0.
+    directions : directions u of outputs, each a list of exact numbers.
+    norm : "l2" or "linf"; "l2" where there are no directions.
+    exceeds : the height that is exceeded rarely; left out, it is found as small as the rules allow.
+    probability : how rarely; left out, it is found. One of the two is given, or both.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Where this prompt exceeds what is found the certificate is written all the same: it will be refuted, and
+    the report says of how rare a prompt. Raises UsageError, MalformedError, and NotProvedError where no rule
+    proves what is asked for.
+    """
+    require_place(out, [Path(source)] if source is not None else [])
+    stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "law": exact(law, "law")}
+    sources = prompt_sources(source, names or {}, arrays)
+    if "tokens" not in sources:
+        raise UsageError("keys and values; expected tokens, which a law can be a law of")
+    if norm is None and not directions:
+        norm = "l2"
+    with not_yet_written(out), placed(out, sources, data) as references:
+        references["queries"]["rows"] = _row(references["queries"], query)
+        certificate: dict[str, Plain] = {
+            "certattn": FORMAT_VERSION,
+            "claim": CLAIM.name,
+            "given": {**references, **stated},
+        }
+        compared = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        tail = _tail(compared, stated["law"], directions, norm, exceeds, probability)
+        certificate |= {"asserts": tail.plain["asserts"], "witness": tail.plain["witness"]}
+        certificate["provenance"] = provenance(exact_text(note, "note"))
+        return write_certificate(certificate, CLAIM, out)
+
+
+def _row(queries: dict[str, Any], query: int) -> Plain:
+    """One row of the array of queries. Raises UsageError where there is none."""
+    count = int(queries["shape"][0])
+    if 0 <= query < count:
+        return f"{query}:{query + 1}"
+    raise UsageError(f"query is {query}, expected one of the {count} queries, counted from 0")
+
+
+def _tail(
+    compared: Compared,
+    law: Plain,
+    directions: Sequence[Sequence[Number]],
+    norm: str | None,
+    exceeds: Number | None,
+    probability: Number | None,
+) -> Certificate:
+    """The tail of a random prompt of that length, as a certificate of `output-tail` for the same tilt and values."""
+    prompt = compared.random()
+    given = {
+        "law": law,
+        "U": _rows(ExactMatrix.identity(prompt.dimension)),
+        "query": _rows(prompt.base)[0],
+        "scale": format_real(prompt.scale),
+        "V": _rows(prompt.values()),
+        "length": str(prompt.length),
+    }
+    with TemporaryDirectory() as folder:
+        return output_tail.generate(
+            Path(folder) / "tail.yaml",
+            given=given,
+            directions=directions,
+            norm=norm,
+            exceeds=exceeds,
+            probability=probability,
+        )
+
+
+def _rows(matrix: ExactMatrix) -> list[Plain]:
+    return [[format_rational(entry) for entry in row] for row in matrix.to_rows()]

@@ -1,0 +1,95 @@
+"""The derivations of the propositions and of typical prompts notice a kernel that runs another formula.
+
+As in `test_wrong_formulas`: each case edits the source of one kernel module in one place and re-proves one step.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+NAMES = ("proposition-3-1", "proposition-3-4", "typical-prompt")
+STEPS = {step.title: step for name in NAMES for step in DERIVATIONS[name].steps}
+
+
+def _step(start: str) -> Step:
+    (found,) = [step for title, step in STEPS.items() if title.startswith(start)]
+    return found
+
+
+INPUTS, POLYNOMIALS = "claims.proposition_inputs", "claims.error_polynomials"
+QUERIES, LENGTHS, BOXES = "arithmetic.query_gaussians", "arithmetic.every_length", "arithmetic.box_bounds"
+TYPICAL, DEVIATION = "claims.typical_prompt", "claims.output_deviation"
+COVARIANCE = "The softmax covariance of tokens on a box"
+
+WRONG = [
+    ("Instances", INPUTS, "return spread / length + apart", "return spread + apart"),
+    ("Instances", INPUTS, "if length == 1 else fmpq(0)", "if length == 2 else fmpq(0)"),
+    ("Instances", INPUTS, "fmpq(length - 1, length**2)", "fmpq(length, length**2)"),
+    ("Instances", INPUTS, "square_norm / length**2 + several", "square_norm / length + several"),
+    ("Instances", INPUTS, "(square_norm + spread * C.trace())", "(spread * C.trace())"),
+    ("Averages", QUERIES, ".scaled(2 * rate)", ".scaled(rate)"),
+    ("Averages", QUERIES, "total * fmpq(2 ** len(parts))", "total * fmpq(2 ** (len(parts) + 1))"),
+    ("Averages", QUERIES, "(W @ S)", "(S @ W)"),
+    ("Averages", QUERIES, "for order in permutations(parts)", "for order in [parts]"),
+    ("From the logistic", LENGTHS, "for part in (theta, 1 - theta)", "for part in (theta, theta)"),
+    ("From the logistic", LENGTHS, "fn.log(determinant) / 2", "fn.log(determinant)"),
+    ("From the logistic", LENGTHS, "fn.log(length - 1)", "fn.log(length)"),
+    ("The first length", LENGTHS, "sigma**6", "sigma**5"),
+    ("The first length", LENGTHS, "fn.exp(-rho * log_length)", "fn.exp(rho * log_length)"),
+    ("The bound for", BOXES, "return t * t / (2 * self.second_weight)", "return t * t / self.second_weight"),
+    ("The bound for", BOXES, "(length * (1 - t) ** 2)", "(length * (1 - t))"),
+    ("The bound for", BOXES, "found = found * (1 + y * mean)", "found = found * (1 + mean)"),
+    ("The bound for", BOXES, "sum(part**2 / 3 - drift**2", "sum(part**2 / 4 - drift**2"),
+    ("The bound for", BOXES, "found = found + sum(drifts) ** 2", "found = found + 0 * sum(drifts)"),
+    ("The bound for", BOXES, "self.fn.ratio(1, 4)", "self.fn.ratio(1, 5)"),
+    ("The bound for", BOXES, "[c * (1 + mean)", "[c * (1 - mean)"),
+    ("The bound for", BOXES, "return (x + y - fn.absolute(x - y)) / 2", "return (x + y + fn.absolute(x - y)) / 2"),
+    (COVARIANCE, BOXES, "6 * reach", "5 * reach"),
+    (COVARIANCE, BOXES, "4 * product", "3 * product"),
+    (COVARIANCE, BOXES, "largest = 2 * (", "largest = ("),
+    (COVARIANCE, BOXES, "** 2 / 9 for row", "** 2 / 81 for row"),
+    (COVARIANCE, BOXES, "return BoxBounds(R, factor * moment", "return BoxBounds(R, moment"),
+    ("One tilt", TYPICAL, "stated_queries @ self.prompt.score_map.T", "stated_queries @ self.prompt.query_map.T"),
+    ("One tilt", TYPICAL, "self.prompt.scale, weights, self.prompt.length", "fmpq(1), weights, self.prompt.length"),
+    ("One tilt", TYPICAL, "weights, self.prompt.length", "weights, self.prompt.count"),
+    ("One tilt", DEVIATION, "exact.outputs_from_mean(stated @ prompt.query_map.T)", "exact.outputs_from_mean(stated)"),
+    ("One tilt", DEVIATION, "[[x - y for x, y in zip(*pair", "[[x + y for x, y in zip(*pair"),
+]
+
+
+@pytest.mark.parametrize(("step", "module", "old", "new"), WRONG, ids=[f"{m}: {n}" for _, m, _, n in WRONG])
+def test_a_wrong_formula_is_noticed(step: str, module: str, old: str, new: str) -> None:
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
+    outcome = prove(_step(step), Kernel({module: source.replace(old, new)}), fail_fast=True)
+    assert outcome.failed != ()
+    assert "Error" not in outcome.failed[0]
+
+
+AVERAGED = [
+    (POLYNOMIALS, "(V @ Gamma @ V.T).trace()) + quadratic", "(V @ V.T).trace()) + quadratic", "f(z)"),
+    (POLYNOMIALS, "quadratic(slope.T @ slope, setting.squared_scale)", "quadratic(slope.T @ slope)", "f(z)"),
+    (POLYNOMIALS, "shift=quadratic(shift.T @ shift, factor)", "shift=quadratic(shift.T @ shift)", "the six numbers"),
+    (
+        POLYNOMIALS,
+        "cross=constant((moved @ moved.T).trace())",
+        "cross=constant((moved @ V.T).trace())",
+        "the six numbers",
+    ),
+    (POLYNOMIALS, ".scaled(total / 2)", ".scaled(total)", "the kernel's matrix"),
+]
+
+
+@pytest.mark.parametrize(("module", "old", "new", "what"), AVERAGED, ids=[new for _, _, new, _ in AVERAGED])
+def test_another_function_of_the_query_is_noticed(module: str, old: str, new: str, what: str) -> None:
+    """Both propositions have a step of this title."""
+    source = source_of(module)
+    assert source.count(old) == 1
+    name = "proposition-3-1" if what == "f(z)" else "proposition-3-4"
+    (step,) = [step for step in DERIVATIONS[name].steps if step.title == "What is averaged"]
+    outcome = prove(step, Kernel({module: source.replace(old, new)}), fail_fast=True)
+    assert outcome.failed[0].startswith(what)

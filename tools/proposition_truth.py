@@ -1,0 +1,434 @@
+"""Whether a certificate of `proposition-3-1` or `proposition-3-4` is true: a second opinion.
+
+The published display is decided by fractions. Of a repaired form the bound that the witness names is computed by
+other means than the kernel's (principal axes and monomials in mpmath, every length in doubles), which shows
+it to be true or not to be shown; simulated prompts that exceed the display show it to be false.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from certificate_truth import (
+    Judgement,
+    NotAStatement,
+    Table,
+    Truth,
+    _Box,
+    _Gaussian,
+    _identity,
+    _is_semidefinite,
+    _Law,
+    _law,
+    _Mixture,
+    _number,
+    _Points,
+    _real,
+    _record,
+    _require,
+    _root,
+    _scale,
+    _Signs,
+    _weights,
+)
+from mpmath import mp, mpf
+from output_tail_truth import _count
+
+Array = np.ndarray[Any, Any]
+# How far a bound has to be from what is stated to count; doubles hold more.
+_MARGIN = 1e-9
+_MOST_LENGTHS = 100000
+_PROMPTS = 3000
+
+
+@dataclass(frozen=True)
+class _Setting:
+    law: _Law
+    queries: _Law
+    U: Table
+    V: Table
+    factor: Fraction
+    root: float
+    error: str
+    sigma: Fraction | None
+
+    @property
+    def C(self) -> Table:  # noqa: N802
+        return _covariance(self.law)
+
+    @property
+    def S(self) -> Table:  # noqa: N802
+        return _covariance(self.queries)
+
+
+def judge_proposition(first: bool, given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """`first`: proposition 3.1, and 3.4 otherwise."""
+    named = {"U"} if isinstance(given, dict) and "U" in given else {"K", "Q"}
+    optional = (named - {"U"}) | {"V", "scale", "sigma", "length", "constants"}
+    _record(given, "given", {"law", "queries"} | (named & {"U"}), optional)
+    _record(asserts, "asserts", set() if first else {"gradient"}, {"published", "repaired"})
+    _require(("published" in asserts) != ("repaired" in asserts), "one form")
+    error = "output" if first else asserts["gradient"]
+    _require(error in ("output", "V", "U"), "the gradient")
+    law, queries = _law(given["law"], folder), _law(given["queries"], folder)
+    U, V = _weights(given, law.dimension, folder)
+    _require(queries.dimension == len(U[0]), "queries of another dimension")
+    for one in (law, queries):
+        _require(not any(_mean(one)), "a law that is not centred")
+    sigma = _number(given["sigma"]) if "sigma" in given else None
+    if sigma is not None:
+        _require(sigma > 0, "sigma")
+        _require(all(_is_sub_gaussian(one, sigma * sigma) for one in (law, queries)), "not sub-Gaussian")
+    V = _identity(law.dimension) if error == "V" else V
+    scale = _scale(given)
+    with mp.workdps(40):
+        root = float(_root(scale))
+    factor = _exact_square(scale)
+    setting = _Setting(law, queries, U, V, factor, root, error, sigma)
+    if "published" in asserts:
+        return _published(setting, given, asserts["published"], witness)
+    return _repaired(setting, given, asserts["repaired"], witness)
+
+
+# -- the published display
+
+
+def _published(setting: _Setting, given: Any, said: Any, witness: Any) -> Judgement:
+    _require(said in ("fails", "holds"), "fails or holds")
+    _require(witness == {}, "a witness")
+    _require("length" in given, "no length")
+    length = _count(given["length"])
+    constants = None
+    if "constants" in given:
+        _record(given["constants"], "constants", {"c1", "c2"})
+        constants = [_number(given["constants"][name]) for name in ("c1", "c2")]
+        _require(min(constants) > 0 and setting.sigma is not None, "constants")
+    _require(length == 1 or constants is not None, "no constants")
+    unscored = not any(any(row) for row in setting.U)
+    gaussian = isinstance(setting.law, _Gaussian)
+    _require(unscored or (length == 1 and gaussian), "no exact left side")
+    _require(setting.error != "U" or length == 1 or gaussian, "no exact left side")
+    left = _left(setting, length)
+    with mp.workdps(60):
+        right = mpf(0)
+        if length > 1:
+            assert constants is not None
+            assert setting.sigma is not None
+            c1, c2 = map(_real, constants)
+            sigma = _real(setting.sigma)
+            right = c1 * sigma**6 * mp.log(length) / mpf(length) ** (c2 / sigma**2)
+        size = max(_real(left), right)
+        if size == 0:
+            return Judgement(Truth.TRUE if said == "holds" else Truth.FALSE, 1.0, "0 = 0")
+        gap = (right - _real(left)) / size
+        if abs(gap) < mpf(10) ** -50:
+            return Judgement(Truth.EQUAL, 0.0, "published")
+        return Judgement(Truth.TRUE if (gap > 0) == (said == "holds") else Truth.FALSE, float(abs(gap)), "published")
+
+
+def _left(setting: _Setting, length: int) -> Fraction:
+    """Entry by entry, from the moments of a mean and of a sample covariance."""
+    C, S, U, V = setting.C, setting.S, setting.U, setting.V
+    VC = _product(V, C)
+    spread = sum(_dot(a, b) for a, b in zip(VC, V, strict=True))
+    if setting.error == "U":
+        size = setting.factor * sum(S[i][i] for i in range(len(S)))
+        total = sum(C[i][i] for i in range(len(C)))
+        square = sum(_dot(row, row) for row in VC)
+        return size * (square + (length - 1) * (square + spread * total)) / length**2
+    moved = _product(VC, U)
+    apart = sum(_dot(_product([row], S)[0], row) for row in moved) if length == 1 else Fraction(0)
+    return spread / length + setting.factor * apart
+
+
+# -- the repaired form
+
+
+def _repaired(setting: _Setting, given: Any, stated: Any, witness: Any) -> Judgement:
+    _record(stated, "repaired", {"c1", "c2"})
+    c1, c2 = _number(stated["c1"]), _number(stated["c2"])
+    _require(c1 > 0 and c2 > 0, "constants")
+    _require("length" not in given and "constants" not in given, "an instance")
+    _require(setting.sigma is not None and setting.sigma >= 1, "sigma")
+    assert setting.sigma is not None
+    rho = c2 / setting.sigma**2
+    if isinstance(setting.law, _Gaussian) and isinstance(setting.queries, _Gaussian):
+        worst = _gaussian_worst(setting, witness, rho)
+    elif isinstance(setting.law, _Box) and isinstance(setting.queries, _Box):
+        worst = _box_worst(setting, witness, rho)
+    else:
+        raise NotAStatement("other laws")
+    with np.errstate(over="ignore"):
+        ratio = worst / (float(c1) * float(setting.sigma) ** 6)
+    if ratio < 1 - _MARGIN:
+        return Judgement(Truth.TRUE, 1 - ratio, "the bound")
+    if _exceeds(setting, float(c1), float(rho)):
+        return Judgement(Truth.FALSE, 0.0, "simulation", provable=not ratio > 1 + _MARGIN)
+    return Judgement(Truth.OPEN, 0.0, "the bound", provable=not ratio > 1 + _MARGIN)
+
+
+def _gaussian_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
+    """The largest bound * L^rho / ln L over all lengths; infinite where there is no proof."""
+    _record(witness, "witness", {"steps"})
+    _require(isinstance(witness["steps"], list) and witness["steps"] != [], "steps")
+    steps = []
+    for item in witness["steps"]:
+        _record(item, "a step", {"from", "theta"})
+        steps.append((_count(item["from"]), _number(item["theta"])))
+        _require(0 <= steps[-1][1] <= 1, "theta")
+    starts = [start for start, _ in steps]
+    _require(starts[0] == 2 and starts == sorted(set(starts)) and starts[-1] <= _MOST_LENGTHS, "steps")
+    if steps[-1][1] < rho:
+        return np.inf
+    worst = 0.0
+    for i, (start, theta) in enumerate(steps):
+        with mp.workdps(50):
+            log_bound = _log_bound(setting, theta)
+        if log_bound == -np.inf:
+            continue
+        if log_bound == np.inf:
+            return np.inf
+        lengths = np.arange(start, steps[i + 1][0] if i + 1 < len(steps) else start + 1, dtype=float)
+        logs = log_bound - float(theta) * np.log(lengths - 1) + float(rho) * np.log(lengths) - np.log(np.log(lengths))
+        worst = max(worst, float(np.exp(logs.max())))
+    return worst
+
+
+def _log_bound(setting: _Setting, theta: Fraction) -> float:
+    """ln of theta^theta (1-theta)^(1-theta) E_z e^{theta s2(z)} f(z), in the principal axes of s2."""
+    R = _root_of(setting.S)
+    W = _congruent(setting.U, setting.C, setting.factor)
+    values, frame = mp.eigsy(R.T * W * R)
+    R = R * frame
+    stretch = [1 - 2 * _real(theta) * value for value in values]
+    if min(stretch) <= mpf(10) ** -40:
+        return np.inf
+    mean = mp.fsum(
+        coefficient * _monomials([R.T * form * R for form in forms], [1 / s for s in stretch])
+        for coefficient, forms in _terms(setting)
+    )
+    if mean <= 0:
+        return -np.inf
+    peak = mp.fsum(x * mp.log(x) for x in (_real(theta), 1 - _real(theta)) if x > 0)
+    return float(peak + mp.log(mean) - mp.log(mp.fprod(stretch)) / 2)
+
+
+def _terms(setting: _Setting) -> list[tuple[mpf, list[Any]]]:
+    """f(z) as sums of products of forms."""
+    V, C, U = (mp.matrix([[_real(x) for x in row] for row in table]) for table in (setting.V, setting.C, setting.U))
+    factor, VC = _real(setting.factor), V * C
+    shift = C * U
+    value_shift = V * shift
+    spread, total = _trace(VC * V.T), _trace(C)
+    if setting.error != "U":
+        return [(spread, []), (factor, [value_shift.T * value_shift])]
+    size = mp.eye(U.cols) * factor
+    far, near = value_shift.T * value_shift * factor, shift.T * shift * factor
+    across = value_shift.T * VC * shift * factor
+    mixed = (across + across.T) / 2
+    if not _is_semidefinite(_exact_mixed(setting)) and total > 0:
+        moved = VC * shift
+        mixed = (far * total + moved.T * moved * factor / total) / 2
+    return [
+        (_trace(VC * VC.T) + spread * total, [size]),
+        (total, [size, far]),
+        (spread, [size, near]),
+        (mpf(5) / 2, [size, mixed]),
+        (mpf(13), [size, far, near]),
+    ]
+
+
+def _exact_mixed(setting: _Setting) -> Table:
+    VC = _product(setting.V, setting.C)
+    value_shift = _product(VC, setting.U)
+    moved = _product(VC, _product(setting.C, setting.U))
+    across = _product(_transposed(value_shift), moved)
+    return [[across[i][j] + across[j][i] for j in range(len(across))] for i in range(len(across))]
+
+
+def _monomials(forms: Sequence[Any], variances: Sequence[mpf]) -> mpf:
+    """E of the product of forms, monomial by monomial."""
+    size, total = len(variances), mpf(0)
+    pairs = [list(itertools.product(range(size), repeat=2))] * len(forms)
+    for chosen in itertools.product(*pairs):
+        powers = [sum(pair.count(i) for pair in chosen) for i in range(size)]
+        if all(power % 2 == 0 for power in powers):
+            moments = (mp.fac2(k - 1) * v ** (k // 2) for k, v in zip(powers, variances, strict=True) if k)
+            total += mp.fprod(form[i, j] for form, (i, j) in zip(forms, chosen, strict=True)) * mp.fprod(moments)
+    return total
+
+
+def _box_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
+    _record(witness, "witness", {"t", "from"})
+    share, start = _number(witness["t"]), _count(witness["from"])
+    _require(0 < share < 1 and 2 <= start <= _MOST_LENGTHS, "t and from")
+    assert isinstance(setting.law, _Box)
+    assert isinstance(setting.queries, _Box)
+    c, r = (np.array([float(x) for x in law.sizes]) for law in (setting.law, setting.queries))
+    U, V = (np.abs(_floats(table)) for table in (setting.U, setting.V))
+    y = c * abs(setting.root) * (U @ r)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        langevin = np.where(y > 1e-6, 1 / np.tanh(y) - 1 / y, y / 3)
+    R = float(np.prod(1 + y * langevin))
+    drift = np.minimum(y / 3, 0.25)
+    moment = 0.0
+    for row in V * c:
+        joint = np.outer(row * drift, row * drift)
+        moment += float((row**2).sum() / 3 + joint.sum() - np.trace(joint))
+    far = c * (1 + langevin)
+    weight, largest = R * moment, float(((V @ far) ** 2).sum())
+    if setting.error == "U":
+        product = float(((V * c**2 / 3) ** 2).sum())
+        size = float(setting.factor) * float((r**2).sum())
+        weight = size * R * (6 * float((far**2).sum()) * moment + 4 * product)
+        largest = size * 2 * (float(((V @ c) ** 2).sum()) * float((c**2).sum()) + product)
+    t = float(share)
+    rate = t * t / (2 * R)
+    if rho > 1 or start * rate < float(rho) * (1 - 1e-12):
+        return np.inf
+
+    def ratio(lengths: Array, capped: bool) -> float:
+        bound = weight / (lengths * (1 - t) ** 2) + largest * np.exp(-rate * lengths)
+        bound = np.minimum(bound, largest) if capped else bound
+        return float((bound * lengths ** float(rho) / np.log(lengths)).max())
+
+    before = ratio(np.arange(2.0, start), True) if start > 2 else 0.0
+    return max(before, ratio(np.array([float(start)]), False))
+
+
+# -- simulation
+
+
+def _exceeds(setting: _Setting, c1: float, rho: float) -> bool:
+    """Whether simulated prompts show the display to be too small at a length of 2 or 6."""
+    assert setting.sigma is not None
+    with np.errstate(all="ignore"):
+        for length in (2, 6):
+            squares = _squares(setting, length)
+            display = c1 * float(setting.sigma) ** 6 * np.log(length) * np.exp(-rho * np.log(length))
+            if squares.mean() - 8 * squares.std() / np.sqrt(len(squares)) > display:
+                return True
+    return False
+
+
+def _squares(setting: _Setting, length: int) -> Array:
+    rng = np.random.default_rng(length)
+    C, S, U, V = map(_floats, (setting.C, setting.S, setting.U, setting.V))
+    x, z = _draw(setting.law, C, (_PROMPTS, length), rng), _draw(setting.queries, S, (_PROMPTS,), rng)
+    a = setting.root * z @ U.T
+    if isinstance(setting.law, _Gaussian):
+        tau, at = a @ C, np.broadcast_to(C, (_PROMPTS, *C.shape))
+    else:
+        c = np.array([float(s) for s in setting.law.sizes])  # type: ignore[attr-defined]
+        y = np.where(np.abs(a * c) < 1e-4, 1e-4, a * c)
+        tau = c * (1 / np.tanh(y) - 1 / y)
+        at = (c**2 * (1 / y**2 - 1 / np.sinh(y) ** 2))[:, :, None] * np.eye(len(c))
+    scores = np.einsum("nld,nd->nl", x, a)
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    mean = np.einsum("nl,nld->nd", p, x)
+    if setting.error != "U":
+        return (((mean - tau) @ V.T) ** 2).sum(axis=1)
+    second = np.einsum("nl,nli,nlj->nij", p, x, x) - np.einsum("ni,nj->nij", mean, mean)
+    return float(setting.factor) * ((V @ (second - at)) ** 2).sum(axis=(1, 2)) * (z**2).sum(axis=1)
+
+
+def _draw(law: _Law, covariance: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    if isinstance(law, _Gaussian):
+        return rng.multivariate_normal(np.zeros(len(covariance)), covariance, shape, method="eigh")
+    return rng.uniform(-1, 1, (*shape, len(covariance))) * np.sqrt(3 * np.diag(covariance))
+
+
+# -- laws
+
+
+def _moments(law: _Law) -> tuple[list[Fraction], Table]:
+    """E x and E x x'."""
+    if isinstance(law, _Gaussian):
+        pairs = zip(law.covariance, law.mean, strict=True)
+        return list(law.mean), [[c + a * b for c, b in zip(row, law.mean, strict=True)] for row, a in pairs]
+    if isinstance(law, _Points):
+        return _mixed(list(law.weights), [(list(x), [[a * b for b in x] for a in x]) for x in law.points])
+    if isinstance(law, _Mixture):
+        return _mixed(list(law.weights), [_moments(part) for part in law.parts])
+    assert isinstance(law, _Signs | _Box)
+    square = [c * c / (3 if isinstance(law, _Box) else 1) for c in law.sizes]
+    size = len(square)
+    return [Fraction(0)] * size, [[square[i] if i == j else Fraction(0) for j in range(size)] for i in range(size)]
+
+
+def _mixed(weights: Sequence[Fraction], parts: Sequence[tuple[list[Fraction], Table]]) -> tuple[list[Fraction], Table]:
+    size = len(parts[0][0])
+    mean = [sum((w * m[i] for w, (m, _) in zip(weights, parts, strict=True)), Fraction(0)) for i in range(size)]
+    second = [
+        [sum((w * s[i][j] for w, (_, s) in zip(weights, parts, strict=True)), Fraction(0)) for j in range(size)]
+        for i in range(size)
+    ]
+    return mean, second
+
+
+def _mean(law: _Law) -> list[Fraction]:
+    return _moments(law)[0]
+
+
+def _covariance(law: _Law) -> Table:
+    mean, second = _moments(law)
+    return [[s - a * b for s, b in zip(row, mean, strict=True)] for row, a in zip(second, mean, strict=True)]
+
+
+def _is_sub_gaussian(law: _Law, variance: Fraction) -> bool:
+    if isinstance(law, _Gaussian):
+        rest = [[variance * (i == j) - c for j, c in enumerate(row)] for i, row in enumerate(law.covariance)]
+        return _is_semidefinite(rest)
+    if isinstance(law, _Points):
+        return all(sum(x * x for x in point) <= variance for point in law.points)
+    if isinstance(law, _Mixture):
+        return all(not any(_mean(part)) and _is_sub_gaussian(part, variance) for part in law.parts)
+    assert isinstance(law, _Signs | _Box)
+    return max(c * c for c in law.sizes) <= variance * (3 if isinstance(law, _Box) else 1)
+
+
+# -- matrices
+
+
+def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
+    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
+
+
+def _transposed(table: Table) -> Table:
+    return [list(column) for column in zip(*table, strict=True)]
+
+
+def _product(left: Table, right: Table) -> Table:
+    return [[_dot(row, column) for column in zip(*right, strict=True)] for row in left]
+
+
+def _floats(table: Table) -> Array:
+    return np.array([[float(x) for x in row] for row in table])
+
+
+def _trace(matrix: Any) -> mpf:
+    return mp.fsum(matrix[i, i] for i in range(matrix.rows))
+
+
+def _root_of(S: Table) -> Any:
+    """R with R R' = S."""
+    values, frame = mp.eigsy(mp.matrix([[_real(x) for x in row] for row in S]))
+    return frame * mp.diag([mp.sqrt(max(value, mpf(0))) for value in values])
+
+
+def _congruent(U: Table, C: Table, factor: Fraction) -> Any:
+    """factor * U' C U."""
+    found = _product(_product(_transposed(U), C), U)
+    return mp.matrix([[_real(factor * x) for x in row] for row in found])
+
+
+def _exact_square(scale: Any) -> Fraction:
+    """s^2."""
+    return scale.value if scale.is_root else scale.value**2
