@@ -14,7 +14,19 @@ from certattn.cli.derive import derive
 from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check
 
-NAMES = ("binary64-exponential", "infinite-prompt-operator", "output-deviation", "output-mean-square", "softmax-mean")
+NAMES = (
+    "binary64-exponential",
+    "gradient-mean-square",
+    "gradient-tail",
+    "infinite-prompt-operator",
+    "output-deviation",
+    "output-mean-square",
+    "output-tail",
+    "proposition-3-1",
+    "proposition-3-4",
+    "softmax-mean",
+    "typical-prompt",
+)
 
 
 def _run(*arguments: str) -> tuple[int, str]:
