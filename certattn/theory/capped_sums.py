@@ -54,6 +54,20 @@ def check_plane(kernel: Kernel) -> Iterator[Check]:
             yield equal(
                 f"sigma = 0 where one normal variable is behind both, {what}", expression(part.rest_variance), 0
             )
+    yield from _check_centre(kernel)
+
+
+def _check_centre(kernel: Kernel) -> Iterator[Check]:
+    """At the mean of a part, where g = h = 0: w = e^{alpha} and Y = w mu."""
+    parts = kernel.gaussian_parts
+    a, v, m = ([real(f"{name}_{i}") for i in range(2)] for name in "avm")
+    log_mgf, mean, eps = real("Lambda"), real("t"), positive_symbol("epsilon")
+    part = parts.Part(_number(1), list(map(_number, m)), *map(_number, (1, 1)), 1, _number(1))
+    level = _number(mean + eps)
+    plane = parts.plane(part, list(map(_number, a)), list(map(_number, v)), _number(log_mgf), level)
+    score, output = (sum(x * y for x, y in zip(row, m, strict=True)) for row in (a, v))
+    yield equal("alpha = log w at the mean", expression(plane.alpha), score - log_mgf)
+    yield equal("mu = <v, m - tau> - eps", expression(plane.mu), output - mean - eps)
 
 
 def check_noise(kernel: Kernel) -> Iterator[Check]:

@@ -257,6 +257,8 @@ WRONG = [
     ("Gaussian tokens from", PARTS, "across * across / along", "across / along"),
     ("Gaussian tokens from", PARTS, "square(scale) * along", "along"),
     ("Gaussian tokens from", PARTS, "spread - slope_squared", "spread"),
+    ("Gaussian tokens from", PARTS, "dot(direction, centre) - level", "dot(direction, centre) + level"),
+    ("Gaussian tokens from", PARTS, "dot(tilt, centre) - log_mgf", "dot(tilt, centre)"),
     ("Capped summands", CAPPED, "1 - (1 - whole.outside) ** length +", "whole.outside +"),
     ("Capped summands", CAPPED, "whole.inside**length", "whole.inside"),
     ("Capped summands", CAPPED, "(x * arb(2).rsqrt()).erfc() / 2", "(x * arb(2).rsqrt()).erfc()"),
