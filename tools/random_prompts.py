@@ -236,7 +236,7 @@ class Tail:
         return float(ndtr(-self.eps * np.sqrt(self.length / spread)))
 
     def _capped(self, slope: float, cap: float) -> float:
-        """1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L."""
+        """1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L, where A is Y > cap."""
         outside = inside = 0.0
         for weight, part in self.law:
             p, e = self._capped_part(part, slope, cap)
@@ -248,15 +248,13 @@ class Tail:
         start, shift = log_mgf(self.law, self.tilt), float(tilted_mean(self.law, self.tilt) @ direction)
         if isinstance(part, Points):
             points = np.array(part.points)
-            weights, outputs = np.exp(points @ tilt - start), points @ direction - shift
-            kept = weights * outputs <= cap
+            summands = np.exp(points @ tilt - start) * (points @ direction - shift - self.eps)
+            kept = summands <= cap
             masses = np.array(part.weights)
-            return float(masses[~kept].sum()), float(
-                (masses * np.exp(slope * weights * (outputs - self.eps)))[kept].sum()
-            )
+            return float(masses[~kept].sum()), float((masses * np.exp(slope * summands))[kept].sum())
         assert isinstance(part, Gaussian)
         covariance, mean = np.array(part.covariance), np.array(part.mean)
-        alpha, mu = float(mean @ tilt) - start, float(mean @ direction) - shift
+        alpha, mu = float(mean @ tilt) - start, float(mean @ direction) - shift - self.eps
         s2, cross, spread = (float(x @ covariance @ y) for x, y in ((tilt, tilt), (tilt, direction), (direction,) * 2))
         s = np.sqrt(max(s2, 0.0))
         c = cross / s if s2 > 1e-15 else 0.0
@@ -271,11 +269,11 @@ class Tail:
         w, m = np.exp(alpha + s * g), mu + c * g
         end = (cap / w - m) / sigma
         steep = slope * w * sigma
-        exponent = slope * w * (m - self.eps) + steep**2 / 2 + log_ndtr(end - steep)
+        exponent = slope * w * m + steep**2 / 2 + log_ndtr(end - steep)
         return float(mass @ ndtr(-end)), float(mass @ np.exp(exponent))
 
     def _tied(self, alpha: float, mu: float, s: float, c: float, slope: float, cap: float) -> Interval:
-        """No noise of its own: [-G, G] is cut where w <v, x - tau> passes the cap."""
+        """No noise of its own: [-G, G] is cut where Y passes the cap."""
 
         def over(g: Any) -> Any:
             return np.exp(alpha + s * g) * (mu + c * g) - cap
@@ -293,6 +291,6 @@ class Tail:
             else:
                 g = first + (last - first) * (x + 1) / 2
                 mass = np.exp(-g * g / 2) / np.sqrt(2 * np.pi) * share * (last - first) / 2
-                inside += float(mass @ np.exp(slope * np.exp(alpha + s * g) * (mu + c * g - self.eps)))
+                inside += float(mass @ np.exp(slope * np.exp(alpha + s * g) * (mu + c * g)))
             beyond = not beyond
         return outside, inside

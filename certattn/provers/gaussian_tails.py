@@ -2,18 +2,18 @@
 
 In a direction u a token of a component N(m, Gamma), with the tilt a and s^2 = a'Gamma a, is
 
-    Y = w (y - eps),    w = e^{kappa + s g},    y = mu + c g + sigma h,    g, h independent N(0, 1),
+    Y = w y,    w = e^{kappa + s g},    y = mu + c g + sigma h,    g, h independent N(0, 1),
 
-kappa = <a, m> - Lambda(a), mu = <u, m - tau>, c = u'Gamma a / s and c^2 + sigma^2 = u'Gamma u. A cap B
-leaves out the tokens with w y > B; `Capped` holds what is known for one B, so that a search over lambda
-costs little.
+kappa = <a, m> - Lambda(a), mu = <u, m - tau> - eps, c = u'Gamma a / s and c^2 + sigma^2 = u'Gamma u. A cap B
+leaves out the tokens with Y > B; `Capped` holds what is known for one eps and one B, so that a search over
+lambda costs little.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,15 +24,16 @@ from certattn.provers.normal_tails import Array, normal_cdf, scaled_erfc
 _BELOW, _ABOVE, _FARTHEST = 10.0, 11.0, 38.0
 # Where the integrand is smooth on the whole line a trapezoidal sum is exact enough, at this step or a finer one.
 _STEP, _SMOOTH_UP_TO = 0.125, 2.0
-# Where it is cut, Gauss and Legendre's rule on panels of about this width.
-_PANEL, _ORDER = 0.8, 10
+# Where it is cut, Gauss and Legendre's rule on panels of about this width; towards the cut, where e^{lambda Y} may
+# rise steeply, so many times half as wide.
+_PANEL, _ORDER, _HALVINGS = 0.8, 10, 14
 # Exponents are cut off where floats end; a lambda with a larger lambda B than this is beyond the kernel's reach too.
 _LARGEST, _STEEPEST = 600.0, 999.0
 
 
 @dataclass(frozen=True)
 class Component:
-    """A Gaussian part of the law of one token's weight and height, with its probability."""
+    """A Gaussian part of the law of (w, y), with its probability."""
 
     probability: float
     kappa: float
@@ -47,12 +48,12 @@ class Component:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether w y is bounded above, so that no cap is needed."""
+        """Whether Y is bounded above, so that no cap is needed."""
         return self.sigma == 0 and (self.c < 0 or self.s == 0)
 
     @property
     def top(self) -> float:
-        """The supremum of w y where it is bounded: for c < 0 it is attained at g = -mu/c - 1/s."""
+        """The supremum of Y where it is bounded: for c < 0 it is attained at g = -mu/c - 1/s."""
         if self.s == 0:
             return math.exp(self.kappa) * self.mu
         return math.exp(self.kappa - self.s * self.mu / self.c - 1) * -self.c / self.s
@@ -60,9 +61,9 @@ class Component:
 
 @dataclass(frozen=True)
 class Nodes:
-    """A quadrature rule for one component over the tokens that stay: of weight `share` each, below height `h`.
+    """A quadrature rule for one component over the tokens that stay: of weight `share` each, with noise below `h`.
 
-    `h` is None where a token's height is a function of g alone.
+    `h` is None where Y is a function of g alone.
     """
 
     share: Array
@@ -71,24 +72,24 @@ class Nodes:
     sigma: float
     h: Array | None
 
-    def total(self, rates: Array, eps: float, cap: float) -> Array:
-        """E[e^{lambda Y}; w y <= B] for a column of lambdas."""
+    def total(self, rates: Array, cap: float) -> Array:
+        """E[e^{lambda Y}; Y <= B] for each lambda."""
         slope = rates[:, None] * self.w
         if self.h is None:
-            return np.asarray(np.exp(np.minimum(slope * (self.mean - eps), _LARGEST)) @ self.share)
+            return np.asarray(np.exp(np.minimum(slope * self.mean, _LARGEST)) @ self.share)
         shift = slope * self.sigma - self.h
         tail = scaled_erfc(np.abs(shift) / np.sqrt(2)) / 2
         # For a shift > 0 the exponents are combined; below, the complement is of the size of the whole.
-        edge = np.exp(np.minimum(rates[:, None] * (cap - self.w * eps) - self.h**2 / 2, _LARGEST)) * tail
-        inside = np.exp(np.minimum(slope * (self.mean - eps) + (slope * self.sigma) ** 2 / 2, _LARGEST))
+        edge = np.exp(np.minimum(rates[:, None] * cap - self.h**2 / 2, _LARGEST)) * tail
+        inside = np.exp(np.minimum(slope * self.mean + (slope * self.sigma) ** 2 / 2, _LARGEST))
         return np.asarray(np.where(shift > 0, edge, inside - edge) @ self.share)
 
 
 @dataclass(frozen=True)
 class Capped:
-    """The tokens whose height w y is at most `cap`: their expectations, and the probability of the others.
+    """The tokens with Y at most `cap`: their expectations, and the probability of the others.
 
-    `top` is the largest w y that stays.
+    `top` is the largest Y that stays.
     """
 
     cap: float
@@ -96,40 +97,41 @@ class Capped:
     top: float
     parts: Sequence[Nodes]
 
-    def log_moment(self, rates: Array, eps: float) -> Array:
-        """log E[e^{lambda Y}; w y <= B] for each lambda; infinite where lambda is too large to be of use."""
+    def log_moment(self, rates: Array) -> Array:
+        """log E[e^{lambda Y}; Y <= B] for each lambda; infinite where lambda is too large to be of use."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            total = np.sum([part.total(rates, eps, self.cap) for part in self.parts], axis=0)
+            total = np.sum([part.total(rates, self.cap) for part in self.parts], axis=0)
             return np.where(rates * self.top > _STEEPEST, np.inf, np.log(np.maximum(total, np.finfo(float).tiny)))
 
 
 @dataclass(frozen=True)
 class GaussianTail:
-    """A direction of a law that is Gaussian, finite, or mixed from these."""
+    """A direction of a law that is Gaussian, finite, or mixed from these; its components are those for eps = 0."""
 
     components: Sequence[Component]
-    _capped: dict[float, Capped] = field(default_factory=dict, compare=False)
+    _capped: dict[tuple[float, float], Capped] = field(default_factory=dict, compare=False)
 
     @property
     def is_bounded(self) -> bool:
         """Whether Chernoff's bound holds without a cap."""
         return all(part.is_bounded for part in self.components)
 
-    def capped(self, cap: float) -> Capped:
-        if cap not in self._capped:
-            self._capped[cap] = self._leaving_out(cap)
-        return self._capped[cap]
+    def capped(self, cap: float, eps: float) -> Capped:
+        if (cap, eps) not in self._capped:
+            self._capped[cap, eps] = _leaving_out([replace(part, mu=part.mu - eps) for part in self.components], cap)
+        return self._capped[cap, eps]
 
-    def _leaving_out(self, cap: float) -> Capped:
-        noisy = [_noisy(part, cap) for part in self.components if part.sigma > 0]
-        tied = [_tied(part, cap) for part in self.components if part.sigma == 0]
-        nodes = [nodes for _, nodes in noisy]
-        if tied:
-            # Heights that depend on g alone need no more than one long sum.
-            share, w, mean = (np.concatenate(arrays) for arrays in zip(*(found[1:] for found in tied), strict=True))
-            nodes.append(Nodes(share, w, mean, 0.0, None))
-        top = max(part.top for part in self.components) if cap == math.inf else cap
-        return Capped(cap, sum(found[0] for found in noisy + tied), top, nodes)
+
+def _leaving_out(components: Sequence[Component], cap: float) -> Capped:
+    noisy = [_noisy(part, cap) for part in components if part.sigma > 0]
+    tied = [_tied(part, cap) for part in components if part.sigma == 0]
+    nodes = [nodes for _, nodes in noisy]
+    if tied:
+        # Summands that depend on g alone need no more than one long sum.
+        share, w, mean = (np.concatenate(arrays) for arrays in zip(*(found[1:] for found in tied), strict=True))
+        nodes.append(Nodes(share, w, mean, 0.0, None))
+    top = max(part.top for part in components) if cap == math.inf else cap
+    return Capped(cap, sum(found[0] for found in noisy + tied), top, nodes)
 
 
 def _reach(probability: float) -> float:
@@ -152,19 +154,19 @@ def _line(s: float, reach: float) -> tuple[Array, Array]:
     return g, step * _density(g)
 
 
-def _between(first: float, last: float) -> tuple[Array, Array]:
-    """Nodes and weights for E[f(g); first <= g <= last]."""
-    if first >= last:
-        return np.zeros(0), np.zeros(0)
+def _between(cut: float, end: float) -> tuple[Array, Array]:
+    """Nodes and weights for E[f(g); g between the cut and the end]."""
     x, weights = np.polynomial.legendre.leggauss(_ORDER)
-    ends = np.linspace(first, last, math.ceil((last - first) / _PANEL) + 1)
+    even = np.linspace(cut, end, math.ceil(abs(end - cut) / _PANEL) + 2)
+    near = cut + (even[1] - cut) * 0.5 ** np.arange(_HALVINGS, 0, -1)
+    ends = np.sort(np.concatenate([even, near]))
     half, middle = (ends[1:] - ends[:-1]) / 2, (ends[1:] + ends[:-1]) / 2
     g = (middle[:, None] + half[:, None] * x).ravel()
     return g, (half[:, None] * weights).ravel() * _density(g)
 
 
 def _noisy(part: Component, cap: float) -> tuple[float, Nodes]:
-    """P(w y > B) of a component with sigma > 0 and a quadrature over the rest; its probability counted in."""
+    """P(Y > B) of a component with sigma > 0 and a quadrature over the rest; its probability counted in."""
 
     def seen(reach: float) -> tuple[float, Nodes]:
         g, share = _line(part.s, reach)
@@ -189,13 +191,14 @@ def _tied(part: Component, cap: float) -> tuple[float, Array, Array, Array]:
     first, last = _gap(part, cap)
     probability = (math.erfc(first / math.sqrt(2)) - math.erfc(last / math.sqrt(2))) / 2
     reach = _reach(probability)
-    pieces = _between(-_BELOW, min(first, reach)), _between(max(last, -_BELOW), reach)
+    below, above = (min(max(cut, -_BELOW), reach) for cut in (first, last))
+    pieces = _between(below, -_BELOW), _between(above, reach)
     g, share = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
     return part.probability * probability, part.probability * share, *part.heights(g)
 
 
 def _gap(part: Component, cap: float) -> tuple[float, float]:
-    """The ends of the interval of g where w (mu + c g) exceeds the cap, for s > 0 = sigma; inf for no end.
+    """The ends of the interval of g where Y = w (mu + c g) exceeds the cap, for s > 0 = sigma; inf for no end.
 
     It increases where it is positive for c >= 0. For c < 0 it has one maximum.
     """

@@ -46,7 +46,7 @@ def family_of(prompt: RandomPrompt, direction: ExactMatrix) -> Family:
 
 
 def gaussian_tail(tail: Tail, parts: list[Part]) -> GaussianTail:
-    """The parts of the law as floats, as this direction sees them."""
+    """The parts of the law as floats, as this direction sees them for eps = 0."""
     summand = tail.summand()
     found = []
     for part in parts:

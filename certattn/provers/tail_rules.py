@@ -7,6 +7,7 @@ rule, as certificates write it. Everything is in floats; the kernel proves what 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,7 +17,7 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.document.tree import Plain
-from certattn.provers.gaussian_tails import Capped, GaussianTail
+from certattn.provers.gaussian_tails import GaussianTail
 from certattn.provers.normal_tails import Array, scaled_erfc
 from certattn.provers.rounding import last_place, round_nearest
 
@@ -28,7 +29,7 @@ _AROUND = np.linspace(-1.0, 1.0, 7)
 _ROUNDS, _MOVES = 2, 12
 # Caps are powers of 2^(1/8) times the standard deviation; every fourth is tried, then those beside the best.
 _FINE, _COARSE = 8, 4
-_LOWEST, _HIGHEST = -3 * _FINE, 60 * _FINE
+_LOWEST, _HIGHEST = -8 * _FINE, 60 * _FINE
 # Share of the bound that L P(A) may have so that a larger cap would not help.
 _RARE = 1e-3
 
@@ -42,7 +43,7 @@ class Candidate:
 
 
 class Family(Protocol):
-    """Rules of one kind for one direction; `deviation` is (E (w y)^2)^{1/2}, the natural unit of heights."""
+    """Rules of one kind for one direction; `deviation` is (E Y^2)^{1/2} for eps = 0, the natural unit of heights."""
 
     @property
     def deviation(self) -> float: ...
@@ -102,7 +103,7 @@ def union(length: float, exceeding: float, log_moment: float) -> float:
 
 @dataclass(frozen=True)
 class Truncated:
-    """{rule: truncated}: tokens of height above a cap are left out, the rest is bounded as Chernoff does."""
+    """{rule: truncated}: tokens with Y above a cap are left out, the rest is bounded as Chernoff does."""
 
     tail: GaussianTail
     deviation: float
@@ -126,41 +127,41 @@ class Truncated:
         """
         tried: dict[int, tuple[float, float, float]] = {}
         best, rate = 0.0, None
-        for k in range(_LOWEST, _HIGHEST, _COARSE):
-            exceeding = length * self.tail.capped(self._cap(k)).exceeding
-            if exceeding >= 1:
-                continue
+        caps = range(_LOWEST, _HIGHEST, _COARSE)
+        first = bisect_left(caps, True, key=lambda k: self._exceeding(k, eps, length) < 1)
+        for k in caps[first:]:
             tried[k] = self._at(k, eps, length, rate)
             best, rate = min(best, tried[k][0]), tried[k][1]
-            if exceeding < _RARE * math.exp(best):
+            if self._exceeding(k, eps, length) < _RARE * math.exp(best):
                 break
         return tried
+
+    def _exceeding(self, k: int, eps: float, length: float) -> float:
+        """L P(A), which falls as the cap grows."""
+        return length * self.tail.capped(self._cap(k), eps).exceeding
 
     def _cap(self, k: int) -> float:
         return float(f"{self.deviation * 2 ** (k / _FINE):.3e}")
 
     def _at(self, k: int, eps: float, length: float, near: float | None) -> tuple[float, float, float]:
         """The logarithm of the bound for a cap, with lambda and the cap; `near` is a lambda that is about right."""
-        capped = self.tail.capped(self._cap(k))
+        capped = self.tail.capped(self._cap(k), eps)
         start = eps / self.deviation**2 if near is None else near
-        rate, log_moment = best_rate(lambda rates: capped.log_moment(rates, eps), start, near is not None)
+        rate, log_moment = best_rate(capped.log_moment, start, near is not None)
         return union(length, capped.exceeding, log_moment), rate, capped.cap
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """{rule: chernoff} where w y is a bounded function of one Gaussian: no cap."""
+    """{rule: chernoff} where Y is a bounded function of one Gaussian: no cap."""
 
     tail: GaussianTail
     deviation: float
 
     def best(self, eps: float, length: float) -> Candidate:
-        whole = self._whole()
-        rate, log_moment = best_rate(lambda rates: whole.log_moment(rates, eps), eps / self.deviation**2)
+        whole = self.tail.capped(math.inf, eps)
+        rate, log_moment = best_rate(whole.log_moment, eps / self.deviation**2)
         return Candidate(min(length * log_moment, 0.0), {"rule": "chernoff", "lambda": _steep(rate, whole.top)})
-
-    def _whole(self) -> Capped:
-        return self.tail.capped(math.inf)
 
 
 @dataclass(frozen=True)

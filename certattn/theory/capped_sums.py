@@ -54,6 +54,20 @@ def check_plane(kernel: Kernel) -> Iterator[Check]:
             yield equal(
                 f"sigma = 0 where one normal variable is behind both, {what}", expression(part.rest_variance), 0
             )
+    yield from _check_centre(kernel)
+
+
+def _check_centre(kernel: Kernel) -> Iterator[Check]:
+    """At the mean of a part, where g = h = 0: w = e^{alpha} and Y = w mu."""
+    parts = kernel.gaussian_parts
+    a, v, m = ([real(f"{name}_{i}") for i in range(2)] for name in "avm")
+    log_mgf, mean, eps = real("Lambda"), real("t"), positive_symbol("epsilon")
+    part = parts.Part(_number(1), list(map(_number, m)), *map(_number, (1, 1)), 1, _number(1))
+    level = _number(mean + eps)
+    plane = parts.plane(part, list(map(_number, a)), list(map(_number, v)), _number(log_mgf), level)
+    score, output = (sum(x * y for x, y in zip(row, m, strict=True)) for row in (a, v))
+    yield equal("alpha = log w at the mean", expression(plane.alpha), score - log_mgf)
+    yield equal("mu = <v, m - tau> - eps", expression(plane.mu), output - mean - eps)
 
 
 def check_noise(kernel: Kernel) -> Iterator[Check]:
@@ -69,13 +83,10 @@ def check_noise(kernel: Kernel) -> Iterator[Check]:
     wanted = sympy.exp(centre + t**2 / 2) * shifted
     difference = sympy.simplify((direct - wanted).rewrite(sympy.erf))
     yield Check("E[e^(x + t h); h <= e] by integration", vanishes(difference))
-    # With x = slope w (m - eps) and t = slope w sigma, slope (B - w eps) is x + t e, as w (m + sigma e) = B.
-    w, m, sigma, eps, slope, cap = (
-        *(positive_symbol(name) for name in ("w", "m", "sigma", "epsilon", "lambda", "B")),
-    )  # fmt: skip
+    # With x = slope w m and t = slope w sigma, slope B is x + t e, as w (m + sigma e) = B.
+    w, m, sigma, slope, cap = (positive_symbol(name) for name in ("w", "m", "sigma", "lambda", "B"))
     end = (cap / w - m) / sigma
-    height = slope * (cap - w * eps)
-    yield equal("the exponent at the end of A", slope * w * (m - eps) + slope * w * sigma * end, height)
+    yield equal("the exponent at the end of A", slope * w * m + slope * w * sigma * end, slope * cap)
     scaled = expression(sums.below_scaled(_number(centre + t * e), _number(e), _number(t - e)))
     yield Check("both forms agree", vanishes(_joined(scaled) - _joined(direct)))
     yield from _check_tricomi(kernel)
@@ -108,34 +119,29 @@ def _check_tricomi(kernel: Kernel) -> Iterator[Check]:
 def _check_assembled(kernel: Kernel) -> Iterator[Check]:
     """The end of A and the exponents at g, in the kernel's own terms."""
     sums, g = kernel.capped_sums, real("g")
-    sigma, cap, eps, slope = (positive_symbol(name) for name in ("sigma", "B", "epsilon", "lambda"))
+    sigma, cap, slope = (positive_symbol(name) for name in ("sigma", "B", "lambda"))
     plane, n = _plane(kernel, sigma, 1)
     weight, mean = sympy.exp(n["alpha"] + n["s"] * g), n["mu"] + n["c"] * g
     end = (cap / weight - mean) / sigma
     found = expression(sums.exceeds_cap(plane, _number(cap), _number(g)))
     wanted = expression(sums.normal_tail(_number(end)))
     yield Check("P(A) at g: h beyond where w (m + sigma h) = B", vanishes(found - wanted))
-    yield equal("the output at the end of A is the cap", weight * (mean + sigma * end), cap)
-    at = sums.exponents(plane, sums.Cap(_number(eps), _number(slope), _number(cap), 64), _number(cap), _number(g))
-    yield equal("slope Y = centre + spread h: centre", expression(at.centre), slope * weight * (mean - eps))
+    yield equal("Y at the end of A is the cap", weight * (mean + sigma * end), cap)
+    at = sums.exponents(plane, sums.Cap(_number(slope), _number(cap), 64), _number(cap), _number(g))
+    yield equal("slope Y = centre + spread h: centre", expression(at.centre), slope * weight * mean)
     yield equal("spread", expression(at.spread), slope * weight * sigma)
     yield equal("end", expression(at.end), end)
-    yield equal("height, the exponent at the end", expression(at.height), slope * (cap - weight * eps))
     yield equal("k", expression(at.k), slope * weight * sigma - end)
 
 
 def check_tied(kernel: Kernel) -> Iterator[Check]:
-    """f(g) = e^{alpha + s g} (mu + c g): its slope, its peak, and where it is B."""
+    """Y = f(g) = e^{alpha + s g} (mu + c g): its slope, its peak, and where it is B."""
     sums, g = kernel.capped_sums, real("g")
-    eps, slope = positive_symbol("epsilon"), positive_symbol("lambda")
-    asked = sums.Cap(_number(eps), _number(slope), None, 64)
     for sign in (1, -1):
         plane, n = _plane(kernel, sympy.Integer(0), sign)
         weight = sympy.exp(n["alpha"] + n["s"] * g)
-        f = expression(sums.tied_output(plane, _number(g)))
+        f = expression(sums.tied_summand(plane, _number(g)))
         yield equal(f"f, c of sign {sign}", f, weight * (n["mu"] + n["c"] * g))
-        found = expression(sums.tied_exponent(plane, asked, _number(g)))
-        yield equal(f"slope Y = slope (f - w eps), c of sign {sign}", found, slope * (f - weight * eps))
         rise = n["s"] * (n["mu"] + n["c"] * g) + n["c"]
         yield equal(f"f' = w (s (mu + c g) + c), c of sign {sign}", sympy.diff(f, g), weight * rise)
         if sign < 0:

@@ -121,29 +121,29 @@ _CAPPED = (
         "that has the same derivative.",
         (
             "E[e^(x + t h); h ≤ e] = e^(x + t²/2) Q(k) = e^(x + t e - e²/2) erfcx(k/√2) / 2,   k = t - e",
-            "w (μ + c g + σ e) = B,   x = λ w (μ + c g - ε),   t = λ w σ,   x + t e = λ (B - w ε)",
+            "w (μ + c g + σ e) = B,   x = λ w (μ + c g),   t = λ w σ,   x + t e = λ B",
             "erfcx(z) = e^(z²) erfc(z) = U(1/2, 1/2, z²) / √π",
         ),
         (
             r"\mathbb E[e^{x + t h}; h \le e] &= e^{x + t^2/2} Q(k) = \tfrac{1}{2} e^{x + t e - e^2/2} "
             r"\operatorname{erfcx}(k / \sqrt 2), \qquad k = t - e",
-            r"w (\mu + c g + \sigma e) &= B, \quad x = \lambda w (\mu + c g - \varepsilon), \quad t = \lambda w "
-            r"\sigma, \quad x + t e = \lambda (B - w \varepsilon)",
+            r"w (\mu + c g + \sigma e) &= B, \quad x = \lambda w (\mu + c g), \quad t = \lambda w "
+            r"\sigma, \quad x + t e = \lambda B",
             r"\operatorname{erfcx}(z) &= e^{z^2} \operatorname{erfc}(z) = U(\tfrac12, \tfrac12, z^2) / \sqrt \pi",
         ),
         capped_sums.check_noise,
     ),
     Step(
         "Outputs without noise of their own",
-        "For `sigma = 0` the weighted output is a function of the score. Its derivative has one sign where `c >= 0` "
+        "For `sigma = 0` the summand is a function of the score. Its derivative has one sign where `c >= 0` "
         "and the function positive, and changes once, at the peak, where `c < 0`; the cap is met where Lambert's "
         "function says.",
         (
-            "f(g) = e^(α + s g) (μ + c g),   f' = e^(α + s g) (s (μ + c g) + c)",
+            "Y = f(g) = e^(α + s g) (μ + c g),   f' = e^(α + s g) (s (μ + c g) + c)",
             "f(g) = B  where  r y e^(r y) = r B e^(r μ - α),   r = s/c,   y = μ + c g",
         ),
         (
-            r"f(g) &= e^{\alpha + s g} (\mu + c g), \qquad f' = e^{\alpha + s g} (s (\mu + c g) + c)",
+            r"Y &= f(g) = e^{\alpha + s g} (\mu + c g), \qquad f' = e^{\alpha + s g} (s (\mu + c g) + c)",
             r"f(g) &= B \quad \text{where} \quad r y e^{r y} = r B e^{r \mu - \alpha}, \quad r = s/c, \quad "
             r"y = \mu + c g",
         ),

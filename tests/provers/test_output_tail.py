@@ -143,6 +143,14 @@ def test_very_short_and_very_long_prompts(tmp_path: Path, size: str, direction: 
     assert certattn.check(tmp_path / "a.yaml").verdict is Verdict.VERIFIED
 
 
+def test_a_prompt_of_one_token_is_bounded_almost_exactly(tmp_path: Path) -> None:
+    """Its output is the token: N(0, 1) exceeds 1/2 + 0.7815516 with probability 0.1. The caps are low."""
+    given = {"law": {"kind": "gaussian", "mean": ["0"], "covariance": [["1"]]}, "tilt": ["1/2"], "length": "1"}
+    certificate = generate(tmp_path / "a.yaml", given=given, directions=[["1"]], probability="0.1")
+    assert certattn.check(tmp_path / "a.yaml").verdict is Verdict.VERIFIED
+    assert Fraction("0.7815") < value(certificate["asserts"]["directions"][0]["exceeds"]) < Fraction("0.79")
+
+
 def test_a_tiny_probability(tmp_path: Path) -> None:
     given = {"law": NARROW, "tilt": TILT, "length": "100000"}
     generate(tmp_path / "a.yaml", given=given, directions=[["1", "0"]], probability="1e-40")

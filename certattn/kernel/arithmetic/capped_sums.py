@@ -5,11 +5,11 @@ For any event A about one token (and the part of the mixture that it comes from)
     P(sum Y_i > 0) <= 1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L :
 
 either some token is in A, or Markov's inequality holds for what is left. Here, for a part as in
-`gaussian_parts`, Y = w (mu - eps + c g + sigma h) and A is where w <v, x - tau> exceeds a cap B:
+`gaussian_parts`, Y = w (mu + c g + sigma h) and A is where Y exceeds a cap B:
 
     sigma > 0:   A = { h > (B/w - mu - c g)/sigma };
     sigma = 0:   A = { first < g < last }, or empty. Any ends are allowed; they are chosen where
-                 w (mu + c g) is about B.
+                 Y is about B.
 
 Both numbers are integrals over g against the normal density. Their tails, cut off, are enclosed by what
 bounds the integrand there. For slope * Y bounded by `height` on not A they are at most e^height Q(G).
@@ -31,9 +31,8 @@ Ball = Any
 
 @dataclass(frozen=True)
 class Cap:
-    """What is asked of one part: eps, Chernoff's slope, the cap B (None for none), the precision."""
+    """What is asked of one part: Chernoff's slope, the cap B (None for none), the precision."""
 
-    eps: arb
     slope: arb
     cap: arb | None
     bits: int
@@ -83,7 +82,7 @@ def _atom(plane: Plane, asked: Cap) -> Capped:
     weight = plane.alpha.exp()
     if asked.cap is not None and weight * plane.mu > asked.cap:
         return Capped(arb(1), arb(0))
-    return Capped(arb(0), (asked.slope * weight * (plane.mu - asked.eps)).exp())
+    return Capped(arb(0), (asked.slope * weight * plane.mu).exp())
 
 
 def _flat(plane: Plane, asked: Cap, cap: arb) -> Capped:
@@ -102,15 +101,11 @@ def exceeds_cap(plane: Plane, cap: arb, g: Ball) -> Ball:
 
 @dataclass(frozen=True, slots=True)
 class Exponents:
-    """What e^{slope Y} at g is made of: slope Y = centre + spread h, and h = `end` where A begins.
-
-    `height` = slope (B - w eps) is slope Y at that end, and k = spread - end.
-    """
+    """What e^{slope Y} at g is made of: slope Y = centre + spread h, h = `end` where A begins, k = spread - end."""
 
     centre: Ball
     spread: Ball
     end: Ball
-    height: Ball
     k: Ball
 
 
@@ -121,8 +116,7 @@ def exponents(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Exponents:
     end = (cap / weight - mean) / plane.sigma
     steep = asked.slope * weight
     spread = steep * plane.sigma
-    lowered = steep * asked.eps
-    return Exponents(steep * mean - lowered, spread, end, asked.slope * cap - lowered, spread - end)
+    return Exponents(steep * mean, spread, end, spread - end)
 
 
 def exponential_below(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Ball:
@@ -132,7 +126,7 @@ def exponential_below(plane: Plane, asked: Cap, cap: arb, g: Ball) -> Ball:
     """
     at = exponents(plane, asked, cap, g)
     if at.k.real > 1:
-        return below_scaled(at.height, at.end, at.k)
+        return below_scaled(asked.slope * cap, at.end, at.k)
     return below_directly(at.centre, at.spread, at.k)
 
 
@@ -141,8 +135,8 @@ def below_directly(centre: Ball, spread: Ball, k: Ball) -> Ball:
     return (centre + spread * spread / 2).exp() * normal_tail(k)
 
 
-def below_scaled(height: Ball, end: Ball, k: Ball) -> Ball:
-    """e^{height - end^2/2} erfcx(k / sqrt 2) / 2, which is the same for Re k > 0."""
+def below_scaled(height: arb, end: Ball, k: Ball) -> Ball:
+    """e^{height - end^2/2} erfcx(k / sqrt 2) / 2, which is the same for height = slope B and Re k > 0."""
     return (height - end * end / 2).exp() * scaled_erfc(k * arb(2).rsqrt()) / 2
 
 
@@ -160,37 +154,22 @@ def scaled_erfc_by_u(square: Ball) -> Ball:
 
 
 def _noisy(plane: Plane, asked: Cap, cap: arb) -> Capped:
-    """s > 0, sigma > 0: slope Y <= slope (B - w eps) <= slope B on not A."""
+    """s > 0, sigma > 0: slope Y <= slope B on not A."""
     height = asked.slope * cap
     far = _far(height, asked.bits)
     if far is None:
         return _UNKNOWN
-    right = _right_end(plane, asked, cap, far)
     outside = integral(lambda g: exceeds_cap(plane, cap, g) * density(g), -far, far, asked.bits)
-    inside = integral(lambda g: exponential_below(plane, asked, cap, g) * density(g), -far, right, asked.bits)
-    rest = height.exp() * normal_tail(far) + _exponent_at(plane, asked, cap, right).exp() * normal_tail(right)
-    return Capped(outside + _up_to(2 * normal_tail(far)), inside + _up_to(rest))
-
-
-def _exponent_at(plane: Plane, asked: Cap, cap: arb, g: arb) -> arb:
-    """slope (B - w eps), which bounds slope Y on not A and decreases with g."""
-    return asked.slope * (cap - (plane.alpha + plane.s * g).exp() * asked.eps)
-
-
-def _right_end(plane: Plane, asked: Cap, cap: arb, last: arb) -> arb:
-    """A point from which on the integrand is negligible: heavy tokens that are not in A pull Y far down."""
-    needed = -tolerance_bits(asked.bits) * arb(2).log()
-    g = arb(0)
-    while g < last and (_exponent_at(plane, asked, cap, g) - g * g / 2 < needed) is not True:
-        g += arb(1) / 4
-    return g
+    inside = integral(lambda g: exponential_below(plane, asked, cap, g) * density(g), -far, far, asked.bits)
+    rest = 2 * normal_tail(far)
+    return Capped(outside + _up_to(rest), inside + _up_to(height.exp() * rest))
 
 
 # -- no noise of its own
 
 
 def _tied(plane: Plane, asked: Cap) -> Capped:
-    """s > 0 = sigma: w <v, x - tau> = f(g) = e^{alpha + s g} (mu + c g), and A an interval of g, or empty."""
+    """s > 0 = sigma: Y = f(g) = e^{alpha + s g} (mu + c g), and A an interval of g, or empty."""
     gap = None if asked.cap is None else cut(plane, asked.cap)
     height = asked.slope * (_supremum(plane) if gap is None else _highest_outside(plane, gap))
     far = _far(height, asked.bits)
@@ -205,18 +184,13 @@ def _tied(plane: Plane, asked: Cap) -> Capped:
     inside = _up_to(2 * height.exp() * normal_tail(far))
     for first, last in kept:
         ends = first.min(far).max(-far), last.min(far).max(-far)
-        inside += integral(lambda g: tied_exponent(plane, asked, g).exp() * density(g), *ends, asked.bits)
+        inside += integral(lambda g: (asked.slope * tied_summand(plane, g)).exp() * density(g), *ends, asked.bits)
     return Capped(outside, inside)
 
 
-def tied_output(plane: Plane, g: Ball) -> Ball:
-    """f(g) = w <v, x - tau>."""
+def tied_summand(plane: Plane, g: Ball) -> Ball:
+    """f(g), which is Y."""
     return (plane.alpha + plane.s * g).exp() * (plane.mu + plane.c * g)
-
-
-def tied_exponent(plane: Plane, asked: Cap, g: Ball) -> Ball:
-    """slope Y at g."""
-    return asked.slope * (plane.alpha + plane.s * g).exp() * (plane.mu + plane.c * g - asked.eps)
 
 
 @dataclass(frozen=True)
@@ -263,8 +237,8 @@ def crossing(plane: Plane, root: arb) -> arb:
 
 def _highest_outside(plane: Plane, gap: Gap) -> arb:
     """A bound of f outside A, at least 0."""
-    top: arb = tied_output(plane, gap.first).max(arb(0))
-    return top if gap.last is None else top.max(tied_output(plane, gap.last))
+    top: arb = tied_summand(plane, gap.first).max(arb(0))
+    return top if gap.last is None else top.max(tied_summand(plane, gap.last))
 
 
 def peak(plane: Plane) -> arb:
@@ -274,7 +248,7 @@ def peak(plane: Plane) -> arb:
 
 def _supremum(plane: Plane) -> arb:
     """sup f where nothing is cut: its peak for c < 0, and 0 for c = 0, where mu <= 0 was proved."""
-    return tied_output(plane, peak(plane)) if plane.slope_sign < 0 else arb(0)
+    return tied_summand(plane, peak(plane)) if plane.slope_sign < 0 else arb(0)
 
 
 # -- tails

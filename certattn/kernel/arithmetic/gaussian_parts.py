@@ -3,8 +3,8 @@
 Under a part N(m, Gamma) of the law, with a tilt a, a direction v, weights w = exp(<a, x> - Lambda) and
 the tilted mean tau of the whole law,
 
-    w = e^{alpha + s g},   <v, x - tau> = mu + c g + sigma h,   g and h independent standard normals,
-    alpha = <a, m> - Lambda,   mu = <v, m> - <v, tau>,
+    w = e^{alpha + s g},   <v, x - tau> - eps = mu + c g + sigma h,   g and h independent standard normals,
+    alpha = <a, m> - Lambda,   mu = <v, m> - (<v, tau> + eps),
     s^2 = a'Gamma a,   c = v'Gamma a / s,   sigma^2 = v'Gamma v - c^2,   c = 0 where s = 0.
 
 s^2, c^2 and sigma^2 are rational, so whether they vanish is decided exactly. An atom is a Gaussian of
@@ -36,7 +36,7 @@ class Part:
 
     @property
     def is_bounded_above(self) -> bool:
-        """Whether w <v, x - tau> is bounded above by exact conditions: no noise of its own, and c < 0 or s = 0."""
+        """Whether Y is bounded above by exact conditions: no noise of its own, and c < 0 or s = 0."""
         return self.rest_variance == 0 and (self.slope_sign < 0 or self.score_variance == 0)
 
 
@@ -88,12 +88,12 @@ def _sign(value: fmpq) -> int:
     return int(value > 0) - int(value < 0)
 
 
-def plane(part: Part, tilt: Vector, direction: Vector, log_mgf: arb, mean: arb) -> Plane:
-    """A part as balls; `log_mgf` is Lambda(a) and `mean` <v, tau> of the whole law."""
+def plane(part: Part, tilt: Vector, direction: Vector, log_mgf: arb, level: arb) -> Plane:
+    """A part as balls; `log_mgf` is Lambda(a) of the whole law, and `level` its <v, tau> + eps."""
     centre = [arb(m) for m in part.mean]
     return Plane(
         dot(tilt, centre) - log_mgf,
-        dot(direction, centre) - mean,
+        dot(direction, centre) - level,
         arb(part.score_variance).sqrt(),
         part.slope_sign * arb(part.slope_squared).sqrt(),
         arb(part.rest_variance).sqrt(),

@@ -45,7 +45,7 @@ OPTIONAL_ORDER = Field(
     required=False,
 )
 LAMBDA = Field("lambda", Rational(above=0), "lambda in E e^(lambda Y)")
-CAP = Field("cap", Rational(above=0), "the cap B of w <u, x - tau>")
+CAP = Field("cap", Rational(above=0), "the cap B of Y")
 
 RULES = Variant(
     "rule",
@@ -198,10 +198,11 @@ def _require_integrable(parts: Sequence[Part], values: Values) -> None:
 def _total(parts: Sequence[Part], tail: Tail, slope: fmpq, cap: fmpq | None, bits: int) -> Capped:
     """P(A) and E[e^{lambda Y}; not A] of the whole law."""
     summand = tail.summand()
-    asked = Cap(summand.eps, arb(slope), None if cap is None else arb(cap), bits)
+    asked = Cap(arb(slope), None if cap is None else arb(cap), bits)
+    level = summand.mean + summand.eps
     outside, inside = arb(0), arb(0)
     for part in parts:
-        found = capped(plane(part, summand.tilt, summand.direction, summand.log_mgf, summand.mean), asked)
+        found = capped(plane(part, summand.tilt, summand.direction, summand.log_mgf, level), asked)
         outside += part.weight * found.outside
         inside += part.weight * found.inside
     return Capped(outside, inside)

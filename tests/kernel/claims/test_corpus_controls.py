@@ -351,11 +351,11 @@ def of_the_first_part(parts: Any, tail: Any, slope: Any, cap: Any, bits: int) ->
     return TOTAL(parts[:1], tail, slope, cap, bits)
 
 
-def at_the_mean(plane: Any, asked: Any, g: Any) -> Any:
-    return TIED(plane, asked, arb(0))
+def at_the_mean(plane: Any, g: Any) -> Any:
+    return TIED(plane, arb(0))
 
 
-TOTAL, TIED = tail_rules._total, capped_sums.tied_exponent
+TOTAL, TIED = tail_rules._total, capped_sums.tied_summand
 
 # Of the claim `output-tail`, on whose cases they are tried.
 TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
@@ -374,7 +374,7 @@ TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "nothing below the cap": (tail_rules, "capped_bound", lambda whole, length: 1 - (1 - whole.outside) ** length),
     "one token exceeds the cap": (tail_rules, "capped_bound", lambda w, length: w.outside + w.inside**length),
     "no noise of its own": (capped_sums, "exponential_below", lambda plane, asked, cap, g: arb(1) / 2),
-    "a tied output is its mean": (capped_sums, "tied_exponent", at_the_mean),
+    "a tied summand is its mean": (capped_sums, "tied_summand", at_the_mean),
     "cut at 0": (capped_sums, "cut", lambda plane, cap: capped_sums.Gap(arb(0), None)),
     "never cut": (capped_sums, "cut", lambda plane, cap: None),
     "mixtures are their first part": (tail_rules, "_total", of_the_first_part),
