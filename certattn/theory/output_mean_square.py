@@ -75,7 +75,7 @@ _STEPS = (
         "Second and fourth moments of the laws",
         "Of every kind of law, by integration and summation, in dimension 2.",
         ("tr G C(a),   E((x - c)'G(x - c))²,   G = V'V",),
-        (r"\operatorname{tr} G\, C(a), \qquad \mathbb E((x - c)^\top G (x - c))^2, \qquad G = V^\top V",),
+        (r"\operatorname{tr} G\, C(a), & \qquad \mathbb E((x - c)^\top G (x - c))^2, \qquad G = V^\top V",),
         mean_squares.check_moments,
     ),
     Step(

@@ -52,8 +52,8 @@ INSTANCES = Step(
 )
 LENGTHS = Step(
     "The first length is the worst",
-    "Over the display, (L - 1)^-theta decreases from L = 2 on if theta >= rho; so does 1/L if rho <= 1, and "
-    "e^(-kappa L) where kappa L >= rho. The logarithmic derivatives are sums of negative terms.",
+    "Over the display, `(L - 1)^{-theta}` decreases from L = 2 on if `theta >= rho`; so does 1/L if `rho <= 1`, and "
+    "`e^{-kappa L}` where `kappa L >= rho`. The logarithmic derivatives are sums of negative terms.",
     (
         "d/dL ln[(L-1)^-θ L^ρ / ln L] = ρ/L - θ/(L-1) - 1/(L ln L) < 0",
         "d/dL ln[e^(-κL) L^ρ / ln L]  = ρ/L - κ - 1/(L ln L) < 0",
@@ -84,9 +84,9 @@ AVERAGES = Step(
 )
 BOXES = Step(
     "A token on a box under a tilt",
-    "For one coordinate of half-width 1 and score y > 0, from the MGF sinh(y)/y. The drift is below y/3 and below 1/4: "
-    "the series of 6x - (6 - x^2) sinh x and of 4x - (4 - x) sinh x have one sign, the second after its even terms "
-    "are shared between their neighbours.",
+    "For one coordinate of half-width 1 and score `y > 0`, from the MGF sinh(y)/y. The drift is below y/3 and below "
+    "1/4: the series of `6x - (6 - x^2) sinh x` and of `4x - (4 - x) sinh x` have one sign, the second after its even "
+    "terms are shared between their neighbours.",
     (
         "R_2 = y coth y,   L(2y) - L(y) = 1/(2y) - 1/sinh(2y) =: δ,   E_2a (x - τ)² = δ / y",
         "δ <= y/3,   δ <= 1/4",
@@ -108,8 +108,8 @@ DERIVATION = Derivation(
         Step(
             "The mean square error of Gaussian tokens",
             "The weights depend on the scores alone, so the error splits into the part along the scores and the "
-            "others. Stein's identity gives the mean square of the first; with kappa = E[P_3 - P_2^2] >= 0 it is at "
-            "most q (1 + s^2).",
+            "others. Stein's identity gives the mean square of the first; with `kappa = E[P_3 - P_2^2] >= 0` it is "
+            "at most `q (1 + s^2)`.",
             (
                 "E (Σ p_i u_i - s)² = q (1 + s²) - 6 s² κ",
                 "E |V(τ_L - τ)|²    <= q (tr(VΓV') + |VΓa|²)",
@@ -122,16 +122,16 @@ DERIVATION = Derivation(
         ),
         Step(
             "The collision probability is below a logistic function",
-            "In v = s^2 it grows by at most q - q^2, by Stein's identity, P_2^2 <= P_3 and E P_2^2 >= q^2. It begins "
-            "at 1/L, so it stays below the logistic function that does.",
+            "In `v = s^2` it grows by at most `q - q^2`, by Stein's identity, `P_2^2 <= P_3` and `E P_2^2 >= q^2`. It "
+            "begins at 1/L, so it stays below the logistic function that does.",
             ("dq/dv = E[P_2 - 4P_3 + 3P_2²] <= q - q²,   q <= e^v / (e^v + L - 1)",),
             (r"\frac{dq}{dv} &= \mathbb E[P_2 - 4 P_3 + 3 P_2^2] \le q - q^2, \qquad q \le \frac{e^v}{e^v + L - 1}",),
             collision_probability.check_logistic_growth,
         ),
         Step(
             "From the logistic function to a power",
-            "x/(1+x) over x^theta is largest at x = theta/(1 - theta). With x = e^(s^2)/(L - 1) the length comes out "
-            "of the average over queries.",
+            "`x/(1+x)` over `x^theta` is largest at `x = theta/(1 - theta)`. With `x = e^{s^2}/(L - 1)` the length comes "
+            "out of the average over queries.",
             ("x/(1+x) <= θ^θ (1-θ)^(1-θ) x^θ",),
             (r"\frac{x}{1+x} &\le \theta^\theta (1 - \theta)^{1 - \theta} x^\theta",),
             gaussian_queries.check_logistic,
@@ -148,8 +148,8 @@ DERIVATION = Derivation(
         BOXES,
         Step(
             "The bound for every query of a box",
-            "The normaliser is rarely small, as e^-x <= 1 - x + x^2/2 for x >= 0. The kernel adds up the coordinates, "
-            "each at its largest score.",
+            "The normaliser is rarely small, as `e^{-x} <= 1 - x + x^2/2` for `x >= 0`. The kernel adds up the "
+            "coordinates, each at its largest score.",
             (
                 "(e^(λ(1-t)) (1 - λ + λ² R_2/2))^L <= e^(-L t²/(2 R_2)) at λ = t/R_2",
                 "E |V(τ_L - τ)|² <= R_2 m / (L (1-t)²) + reach² e^(-L t²/(2 R_2))",

@@ -31,7 +31,7 @@ DERIVATION = Derivation(
     source="Boursier and Boyer 2026, arXiv 2512.11784, proposition 3.4",
     steps=(
         Step(
-            "The norms of the gradients' differences",
+            "How the gradients' differences are measured",
             "The gradient in V takes H to H tau, the one in U takes H to s V C H z. The operator norm of the first "
             "difference is the length of a vector; the Hilbert-Schmidt norm of the second a product.",
             ("|H -> s V E H z|_HS = s |V E|_F |z|",),
@@ -44,8 +44,8 @@ DERIVATION = Derivation(
             "Its mean square error is a combination of means of power sums of the weights, by Stein's identity; every "
             "one is bounded by q times a constant.",
             (
-                "E |V(C_L - Γ)|_F² <= q (|VΓ|_F² + tr(VΓV') tr Γ + |Vb|² tr Γ + |b|² tr(VΓV')"
-                " + 5/2 |<Vb, VΓb>| + 13 |Vb|² |b|²)",
+                "E |V(C_L - Γ)|_F² <= q (|VΓ|_F² + tr(VΓV') tr Γ + |Vb|² tr Γ + |b|² tr(VΓV')",
+                "                        + 5/2 |<Vb, VΓb>| + 13 |Vb|² |b|²)",
             ),
             (
                 r"\mathbb E |V(\hat C - \Gamma)|_F^2 &\le q\, \Big( |V\Gamma|_F^2 + \operatorname{tr} V \Gamma V^\top "

@@ -10,8 +10,10 @@ from certattn.theory.derivation import Derivation
 
 WIDTH = 100
 _INLINE = re.compile(r"`([^`]*)`")
-_GREEK = re.compile(r"\b(Gamma|Lambda|tau|delta|phi|gamma)\b")
-_FUNCTIONS = re.compile(r"\b(log|cosh|tanh)\b")
+_GREEK = re.compile(r"\b(Gamma|Lambda|tau|delta|phi|gamma|kappa|lambda|theta|sigma|rho|mu|nu)\b")
+_FUNCTIONS = re.compile(r"\b(log|ln|exp|cosh|sinh|tanh|sin|cos|det)\b")
+_COMPARISONS = re.compile("<=|>=")
+_LATEX_COMPARISONS = {"<=": r"\le", ">=": r"\ge"}
 _NAMES = re.compile(r"\bCov\b")
 _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"}
 
@@ -59,4 +61,6 @@ def _inline(formula: str) -> str:
     formula = re.sub(r"<([^<>]*, [^<>]*)>", r"\\langle \1 \\rangle", formula)
     formula = _FUNCTIONS.sub(r"\\\1", _GREEK.sub(r"\\\1", formula))
     formula = _NAMES.sub(r"\\operatorname{Cov}", formula)
-    return f"${formula}$".replace("'", r"^\top")
+    formula = _COMPARISONS.sub(lambda match: _LATEX_COMPARISONS[match[0]], formula)
+    # A letter that follows would become part of the macro.
+    return "$" + re.sub(r"'(?=[A-Za-z])", r"^\\top ", formula).replace("'", r"^\top") + "$"

@@ -18,7 +18,8 @@ MACROS = set(
         \section \subsection \begin \end \frac \tfrac \mathbb \mathcal \operatorname \text \left \right \Big
         \Lambda \Gamma \tau \mu \rho \pi \delta \nabla \partial \infty \sum \top \bar \langle \rangle \sim \max \cdot
         \log \ln \cosh \sinh \tanh \coth \qquad \quad \sqrt \le \ge \cdots \big \lambda
-        \phi \gamma \theta \int \alpha \sigma \varepsilon
+        \phi \gamma \theta \int \alpha \sigma \varepsilon \kappa \eta \Psi \beta \varphi \prod \sin \det \hat \mid \mapsto
+        \dots \exp \textstyle \mathrm \binom \iff \bigl \bigr \Bigl \Bigr
         """,
     )
 )
@@ -82,6 +83,10 @@ def test_words_are_plain(derivation: Derivation) -> None:
         assert step.words.isascii()
         assert step.words.count("`") % 2 == 0
         assert step.words.endswith(".")
+
+
+def test_a_transpose_before_a_letter_stays_a_macro() -> None:
+    assert latex_words("`K'F`, `<a, B'x> <= 1`") == r"$K^\top F$, $\langle a, B^\top x \rangle \le 1$"
 
 
 def test_words_are_escaped_and_inline_formulas_are_not() -> None:

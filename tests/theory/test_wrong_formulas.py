@@ -156,9 +156,9 @@ WRONG = [
      "AffineMap(slope, exact.values.take_rows([0]), self.prompt.scale)"),
     ("Tokens with weight", "claims.output_deviation", " @ self.prompt.query_map\n", "\n"),
     ("Tokens with weight", "claims.prompt_inputs", "Prompt(first @ K.T if K is not None else first,", "Prompt(first,"),
-    ("The deviation", "claims.output_deviation", "norm([x - y for", "norm([x + y for"),
-    ("The deviation", "claims.output_deviation", "self.limit.from_point(exact.values.mean_row(), stated)",
-     "self.limit.from_point(exact.values.take_rows([0]), stated)"),
+    ("The deviation", "claims.output_deviation", "[[x - y for", "[[x + y for"),
+    ("The deviation", "claims.output_deviation", "= limit.from_point(exact.values.mean_row(), stated)",
+     "= limit.from_point(exact.values.take_rows([0]), stated)"),
     ("The norms", BALLS, "total += entry * entry", "total += entry"),
     ("The norms", BALLS, "largest.max(abs(entry))", "largest.max(entry)"),
     # -- the exponential in binary64

@@ -386,7 +386,7 @@ TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "no frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: False),
     "any probability": (output_tail, "_probability", lambda values: values[output_tail.PROBABILITY]),
-    "odd orders": (tail_rules, "_even", lambda values, field: values[field]),
+    "odd orders": (tail_rules, "even_order", lambda values, field: values[field]),
 }
 
 
