@@ -130,8 +130,8 @@ DERIVATION = Derivation(
         ),
         Step(
             "From the logistic function to a power",
-            "`x/(1+x)` over `x^theta` is largest at `x = theta/(1 - theta)`. With `x = e^{s^2}/(L - 1)` the length comes "
-            "out of the average over queries.",
+            "`x/(1+x)` over `x^theta` is largest at `x = theta/(1 - theta)`. With `x = e^{s^2}/(L - 1)` the length "
+            "comes out of the average over queries.",
             ("x/(1+x) <= θ^θ (1-θ)^(1-θ) x^θ",),
             (r"\frac{x}{1+x} &\le \theta^\theta (1 - \theta)^{1 - \theta} x^\theta",),
             gaussian_queries.check_logistic,

@@ -18,8 +18,8 @@ MACROS = set(
         \section \subsection \begin \end \frac \tfrac \mathbb \mathcal \operatorname \text \left \right \Big
         \Lambda \Gamma \tau \mu \rho \pi \delta \nabla \partial \infty \sum \top \bar \langle \rangle \sim \max \cdot
         \log \ln \cosh \sinh \tanh \coth \qquad \quad \sqrt \le \ge \cdots \big \lambda
-        \phi \gamma \theta \int \alpha \sigma \varepsilon \kappa \eta \Psi \beta \varphi \prod \sin \det \hat \mid \mapsto
-        \dots \exp \textstyle \mathrm \binom \iff \bigl \bigr \Bigl \Bigr
+        \phi \gamma \theta \int \alpha \sigma \varepsilon \kappa \eta \Psi \beta \varphi \prod \sin \det \hat \mid
+        \mapsto \dots \exp \textstyle \mathrm \binom \iff \bigl \bigr \Bigl \Bigr
         """,
     )
 )
