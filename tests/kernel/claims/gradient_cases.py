@@ -226,7 +226,7 @@ witness:
     },
     {
         **_PROBABILITIES,
-        "probability too small": ("probability: 0.08", "probability: 0.0711", REJECTED, "one-sided bounds"),
+        "probability too small": ("probability: 0.08", "probability: 0.0636", REJECTED, "one-sided bounds"),
         "less exceeded than the levels": ("exceeds: 1/2", "exceeds: 0.4999", MALFORMED, "exceeds^2"),
         "a smaller level": ("levels: [0.4, 0.3]", "levels: [0.4, 0.2]", REJECTED, "one-sided bounds"),
         "a larger level": ("levels: [0.4, 0.3]", "levels: [0.41, 0.3]", MALFORMED, "exceeds^2"),

@@ -43,7 +43,7 @@ witness:
             "norm: {norm: linf, exceeds: 2, probability: 0.5}\nwitness:\n  directions: [{rule: cantelli}]\n"
             "  norm: {bounds:",
         ),
-        "another rule": ("directions: [{rule: cantelli}]", "directions: [{rule: truncated, lambda: 1, cap: 9}]"),
+        "another rule": ("directions: [{rule: cantelli}]", "directions: [{rule: truncated, lambda: 1, cap: 4}]"),
         "provenance": ("asserts:", "provenance: {when: long ago}\nasserts:"),
     },
     {
