@@ -56,10 +56,11 @@ class MomentTable:
         powers = np.zeros(order + 1)
         for k, row in enumerate(self.moments):
             shift = -(sign * self.moments[1][1] + eps)
-            terms = (
+            terms = [
                 sign**j * row[j] * shift ** (k - j) / (math.factorial(j) * math.factorial(k - j)) for j in range(k + 1)
-            )
-            powers[k] = math.fsum(terms)
+            ]
+            # Moments beyond the range of floats are of no use.
+            powers[k] = math.fsum(terms) if all(map(math.isfinite, terms)) else math.inf
         return np.asarray(np.convolve(powers, [eps**j / math.factorial(j) for j in range(order + 1)])[: order + 1])
 
 
@@ -74,6 +75,7 @@ class Signed:
     def deviation(self) -> float:
         return math.sqrt(self.table.variance)
 
+    @np.errstate(all="ignore")
     def best(self, eps: float, length: float) -> Candidate:
         series = self.table.centred(eps, self.sign)
         ratio = 2 * series[2] / (length * eps * eps)
@@ -122,6 +124,8 @@ def _exponential(series: Array, eps: float, largest: float, rates: Array) -> Arr
 def _log_moment(series: Array, eps: float, length: float) -> float:
     """log E (sum D)^p / (L eps)^p: the series of a power n f_n = sum ((L + 1) k - n) c_k f_{n-k}, in units of L eps."""
     order = len(series) - 1
+    if not np.isfinite(series).all():
+        return math.inf
     scaled = series / (length * eps) ** np.arange(order + 1)
     powers = [1.0]
     for n in range(1, order + 1):

@@ -187,7 +187,8 @@ def _frame(error: GradientError, map_: ExactMatrix) -> Frame:
 def _shares(deviations: Array) -> Array:
     """Shares of unit length that grow with the deviations."""
     raised = np.maximum(deviations, _LEAST_SHARE * max(float(deviations.max()), 1e-300)) ** _GROWTH
-    return np.asarray(raised / np.linalg.norm(raised))
+    length = np.linalg.norm(raised)
+    return np.asarray(raised / length) if length > 0 else raised
 
 
 def _size(frame: Frame) -> float:

@@ -18,14 +18,17 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.gradient_goals import Search, search_of
+from certattn.provers.heavy_scores import require_light_scores
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.output_tail import Wanted, wanted_numbers
+from certattn.provers.output_tail import MOST_HEAVINESS, Wanted, wanted_numbers
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.tail_search import smallest_eps, smallest_length
 
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 2000, then by twice that, and so on.
 _ATTEMPTS = 9
+# The largest log E w^2 that the search is for; entries take higher moments.
+_MOST_HEAVINESS = {"V": MOST_HEAVINESS, "U": 100}
 _SLACK = fmpq(1, 2000)
 _BITS = 128
 _SOME = fmpq(1, 2)
@@ -79,6 +82,7 @@ def generate(
         error = CLAIM.read_error(loads(to_text(draft), out))
         if error.factor == 0:
             raise UsageError("the query is 0, and the gradient in U with it: there is nothing to bound")
+        require_light_scores(error.prompt, _MOST_HEAVINESS[error.gradient])
         found = _proved(section, gradient, _solved(search_of(error), wanted), wanted, out)
     return write_certificate({**found, "provenance": provenance(line)}, CLAIM, out)
 

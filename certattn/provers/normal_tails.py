@@ -44,6 +44,7 @@ def _taylor() -> Array:
 _TAYLOR = _taylor()
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def scaled_erfc(x: Array) -> Array:
     """e^{x^2} erfc(x) for x >= 0, to about 14 digits."""
     t = (1 - 2 * _MIDDLE / (x + _MIDDLE) + 1) * (_CELLS / 2)
@@ -56,6 +57,7 @@ def scaled_erfc(x: Array) -> Array:
     return np.asarray(value / (1 + 2 * x))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def normal_cdf(x: Array) -> Array:
     """The distribution function of N(0, 1), both tails to full relative accuracy."""
     tail = np.exp(-x * x / 2) * scaled_erfc(np.abs(x) / np.sqrt(2)) / 2

@@ -20,6 +20,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.verdict import Outcome
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.heavy_scores import require_light_scores
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import as_float, round_up, upper_rational
 from certattn.provers.tail_goals import Goal, goals_of
@@ -28,6 +29,8 @@ from certattn.provers.tail_search import MOST_TOKENS, smallest_eps, smallest_len
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 4000, then by twice that, and so on.
 _ATTEMPTS = 9
+# The largest log E w^2 that the search in floats is for.
+MOST_HEAVINESS = 600
 _SLACK = fmpq(1, 4000)
 
 
@@ -97,6 +100,7 @@ def generate(
     line = exact_text(note, "note")
     with not_yet_written(out):
         prompt = CLAIM.read_given(loads(to_text(_certificate(_with_length(section, wanted.length or 1), {})), out))
+        require_light_scores(prompt, MOST_HEAVINESS)
         goals = goals_of(prompt, exact(directions, "directions"), norm)
         body = _stated(section, goals, wanted, out)
     return write_certificate({**body, "provenance": provenance(line)}, CLAIM, out)

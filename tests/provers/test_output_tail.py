@@ -209,3 +209,20 @@ def test_bad_input_is_refused_and_nothing_is_left(
     with pytest.raises(error, match=words):
         generate(tmp_path / "a.yaml", **inputs)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("tilt", ["30", "1000"])
+@pytest.mark.parametrize("claim", ["output-tail", "gradient-tail"])
+def test_scores_that_vary_hugely_are_refused(claim: str, tilt: str, tmp_path: Path) -> None:
+    given = {"law": {"kind": "gaussian", "mean": ["0"], "covariance": [["1"]]}, "query": [tilt], "length": "100"}
+    more: Plain = {"directions": [["1"]]} if claim == "output-tail" else {}
+    with pytest.raises(NotProvedError, match="the scores vary too much for a useful bound"):
+        certattn.generate(claim, tmp_path / "a.yaml", given=given, probability="0.01", **more)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_moments_beyond_floats_are_left_out(tmp_path: Path) -> None:
+    law = {"kind": "gaussian", "mean": ["0", "0"], "covariance": [["1", "0"], ["0", "1"]]}
+    given = {"law": law, "query": ["5", "1/2"], "length": "100"}
+    with pytest.raises(NotProvedError, match="no rule gives that probability"):
+        certattn.generate("gradient-tail", tmp_path / "a.yaml", given=given, probability="0.01")

@@ -42,6 +42,18 @@ class Functions(Protocol):
         """Whether size >= 1 is proved: it picks a formula. Both hold for any size but 0, the small one there too."""
 
 
+def natural_power(x: Number, exponent: int) -> Number:
+    """x^n for n >= 0, by multiplication: `**` takes logarithms of a ball whose midpoint is 0, and finds none."""
+    result: Number = 1
+    while exponent > 0:
+        if exponent % 2 == 1:
+            result = result * x
+        exponent //= 2
+        if exponent > 0:
+            x = x * x
+    return result
+
+
 def log_cosh(x: Number, fn: Functions) -> Number:
     """log cosh x = |x| + log((1 + e^{-2|x|}) / 2): no overflow for large |x|."""
     size = fn.absolute(x)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.arithmetic.functions import Functions, Number, langevin, langevin_ratio
+from certattn.kernel.arithmetic.functions import Functions, Number, langevin, langevin_ratio, natural_power
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
 
 Form = Sequence[Vector]
@@ -40,7 +40,9 @@ def spread(law: Law, tilt: Vector, G: Form, fn: Functions) -> Number:
     if isinstance(law, Gaussian):
         return product_trace(G, law.covariance)
     if isinstance(law, Rademacher):
-        return _diagonal(G, [c * c * (1 - fn.tanh(c * a) ** 2) for c, a in zip(law.sizes, tilt, strict=True)])
+        return _diagonal(
+            G, [c * c * (1 - natural_power(fn.tanh(c * a), 2)) for c, a in zip(law.sizes, tilt, strict=True)]
+        )
     if isinstance(law, Box):
         return _diagonal(G, [c * c * box_variance(c * a, fn) for c, a in zip(law.sizes, tilt, strict=True)])
     if isinstance(law, Atoms):
@@ -60,7 +62,7 @@ def spread(law: Law, tilt: Vector, G: Form, fn: Functions) -> Number:
 
 def box_variance(x: Number, fn: Functions) -> Number:
     """1/x^2 - 1/sinh^2 x, the variance of [-1, 1] tilted by x: the derivative of coth x - 1/x, 1/3 at 0."""
-    return 1 - langevin(x, fn) ** 2 - 2 * langevin_ratio(x, fn)
+    return 1 - natural_power(langevin(x, fn), 2) - 2 * langevin_ratio(x, fn)
 
 
 def fourth(law: Law, centre: Vector, G: Form) -> Number:
@@ -72,7 +74,7 @@ def fourth(law: Law, centre: Vector, G: Form) -> Number:
     if isinstance(law, Box):
         return _product_fourth([(c**2 / 3, c**4 / 5) for c in law.sizes], centre, G)
     if isinstance(law, Atoms):
-        return dot(law.weights, [form(G, minus(y, centre)) ** 2 for y in law.points])
+        return dot(law.weights, [natural_power(form(G, minus(y, centre)), 2) for y in law.points])
     if isinstance(law, Mixture):
         return dot(law.weights, [fourth(part, centre, G) for part in law.components])
     raise TypeError(f"no fourth moment of {type(law).__name__}")
@@ -83,7 +85,7 @@ def _gaussian_fourth(covariance: Form, d: Vector, G: Form) -> Number:
     GC = [[dot(row, column) for column in zip(*covariance, strict=True)] for row in G]
     CG = list(zip(*GC, strict=True))
     size = product_trace(G, covariance) + form(G, d)
-    return size**2 + 2 * product_trace(GC, CG) + 4 * form(covariance, apply(G, d))
+    return natural_power(size, 2) + 2 * product_trace(GC, CG) + 4 * form(covariance, apply(G, d))
 
 
 def _product_fourth(moments: Sequence[tuple[Number, Number]], c: Vector, G: Form) -> Number:
@@ -94,13 +96,13 @@ def _product_fourth(moments: Sequence[tuple[Number, Number]], c: Vector, G: Form
     """
     second = [m2 for m2, _ in moments]
     trace = _diagonal(G, second)
-    pure = trace**2
+    pure = natural_power(trace, 2)
     for i, row in enumerate(G):
-        pure += row[i] ** 2 * (moments[i][1] - 3 * second[i] ** 2)
-        pure += 2 * sum(row[j] ** 2 * second[i] * second[j] for j in range(len(row)))
-    linear = sum(entry**2 * m2 for entry, m2 in zip(apply(G, c), second, strict=True))
+        pure += natural_power(row[i], 2) * (moments[i][1] - 3 * natural_power(second[i], 2))
+        pure += 2 * sum(natural_power(row[j], 2) * second[i] * second[j] for j in range(len(row)))
+    linear = sum(natural_power(entry, 2) * m2 for entry, m2 in zip(apply(G, c), second, strict=True))
     constant = form(G, c)
-    return pure + 4 * linear + constant**2 + 2 * constant * trace
+    return pure + 4 * linear + natural_power(constant, 2) + 2 * constant * trace
 
 
 def _diagonal(G: Form, variances: Vector) -> Number:

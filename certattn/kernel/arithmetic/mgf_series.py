@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from certattn.kernel.arithmetic.functions import Functions, Number
+from certattn.kernel.arithmetic.functions import Functions, Number, natural_power
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
 from certattn.kernel.arithmetic.power_series import Series, exp_of_quadratic, product
 
@@ -54,7 +54,7 @@ def _independent(
 def sign_coefficient(x: Number, h: Number, n: int, fn: Functions) -> Number:
     """Of t^n in cosh(x + t h): h^n/n! times cosh x for even n, sinh x for odd n."""
     up, down = fn.exp(x), fn.exp(-x)
-    return h**n * (up + down if n % 2 == 0 else up - down) / (2 * math.factorial(n))
+    return natural_power(h, n) * (up + down if n % 2 == 0 else up - down) / (2 * math.factorial(n))
 
 
 def uniform_coefficient(x: Number, h: Number, n: int, fn: Functions) -> Number:
@@ -65,11 +65,11 @@ def uniform_coefficient(x: Number, h: Number, n: int, fn: Functions) -> Number:
     """
     first, half = (n + 1, 1) if n % 2 == 0 else (n + 2, 3)
     average = fn.hypergeometric_1f2(fn.ratio(first, 2), fn.ratio(half, 2), fn.ratio(first + 2, 2), x * x / 4) / first
-    return h**n * (average if n % 2 == 0 else x * average) / math.factorial(n)
+    return natural_power(h, n) * (average if n % 2 == 0 else x * average) / math.factorial(n)
 
 
 def _atoms(law: Atoms, tilt: Vector, direction: Vector, order: int, fn: Functions) -> Series:
     """sum_k w_k e^{<a, y_k>} e^{t <v, y_k>}."""
     shares = [w * fn.exp(dot(tilt, y)) for w, y in zip(law.weights, law.points, strict=True)]
     slopes = [dot(direction, y) for y in law.points]
-    return [dot(shares, [slope**n for slope in slopes]) / math.factorial(n) for n in range(order + 1)]
+    return [dot(shares, [natural_power(slope, n) for slope in slopes]) / math.factorial(n) for n in range(order + 1)]

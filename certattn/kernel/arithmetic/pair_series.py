@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 
-from certattn.kernel.arithmetic.functions import Functions, Number
+from certattn.kernel.arithmetic.functions import Functions, Number, natural_power
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
 from certattn.kernel.arithmetic.mgf_series import sign_coefficient, uniform_coefficient
 from certattn.kernel.arithmetic.power_series import linear_exponential
@@ -81,7 +81,13 @@ def _independent(
     for c, a, x, y in zip(sizes, tilt, u, v, strict=True):
         line = [coefficient(c * a, c, n, fn) for n in range(2 * order + 1)]
         factors.append(
-            [[math.comb(i + j, i) * x**i * y**j * line[i + j] for j in range(order + 1)] for i in range(order + 1)]
+            [
+                [
+                    math.comb(i + j, i) * natural_power(x, i) * natural_power(y, j) * line[i + j]
+                    for j in range(order + 1)
+                ]
+                for i in range(order + 1)
+            ]
         )
     return reduce(pair_product, factors)
 

@@ -274,3 +274,13 @@ def test_scores_that_vary_hugely_leave_the_integral_open(monkeypatch: pytest.Mon
     monkeypatch.setattr(query_averages, "_MOST_NODES", 0)
     assert QueryAverage(average.mean, average.covariance, fmpq(1), average.B.scaled(fmpq(0)),
                         average.N.scaled(fmpq(0))).integral(10, 64).is_finite() is not True  # fmt: skip
+
+
+def test_one_atom_has_a_general_bound(arrays: Path) -> None:
+    """Its deviation is a ball around 0, whose powers are to be found all the same."""
+    text = (
+        "certattn: 1\nclaim: output-mean-square\n"
+        "given: {law: {kind: atoms, points: [[-2]], weights: [1]}, tilt: [1], length: 2}\n"
+        "asserts: {mean_square: {at_most: 1e-9}}\nwitness: {method: general, t: 1/2, lambda: 1}\n"
+    )
+    assert check(text, arrays).verdict is Verdict.VERIFIED

@@ -248,3 +248,15 @@ def test_no_bound_is_below_what_is_simulated(kind: str, arrays: Path, tool: Tool
                 sharp += bool(found < 1)
     assert tried >= 70
     assert sharp >= 25
+
+
+@pytest.mark.parametrize("rule", ["cantelli", "moment, order: 4"])
+def test_an_output_that_cancels_is_bounded(rule: str, arrays: Path) -> None:
+    """<v, y> = 1/3 - 1/3 is a ball around 0, whose powers are to be found all the same."""
+    law = "{kind: atoms, points: [[1, 1], [0, 1]], weights: [1/2, 1/2]}"
+    text = (
+        f"certattn: 1\nclaim: output-tail\ngiven: {{law: {law}, tilt: [0, 0], length: 10}}\n"
+        "asserts: {directions: [{direction: [1/3, -1/3], exceeds: 1/2, probability: 0.9}]}\n"
+        f"witness: {{directions: [{{rule: {rule}}}]}}\n"
+    )
+    assert check(text, arrays).verdict is ACCEPT
