@@ -25,6 +25,14 @@ MIXTURE: Plain = {
     "components": [{"weight": "1/4", "law": GAUSSIAN}, {"weight": "3/4", "law": NARROW}],
 }
 MIXED: Plain = {"kind": "mixture", "components": [{"weight": "1/2", "law": GAUSSIAN}, {"weight": "1/2", "law": BOX}]}
+# An atom whose weight hides how much those of the other part vary.
+OUTWEIGHED: Plain = {
+    "kind": "mixture",
+    "components": [
+        {"weight": "1/2", "law": GAUSSIAN},
+        {"weight": "1/2", "law": {"kind": "atoms", "points": [["0", "100"]]}},
+    ],
+}
 LAWS = {
     "gaussian": GAUSSIAN, "singular": NARROW, "signs": SIGNS, "box": BOX, "atoms": ATOMS, "mixture": MIXTURE,
     "mixture with a box": MIXED,
@@ -170,6 +178,10 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({**ALONG, "probability": "1e-400", "length": "9"}, NotProvedError, "no rule gives that probability|too extreme"),
     (
         {"given": {**BASE, "tilt": ["0", "50"]}, "directions": [["1", "0"]], "exceeds": "1", "length": "9"},
+        NotProvedError, "the scores vary too much for a useful bound",
+    ),
+    (
+        {"given": {"law": OUTWEIGHED, "tilt": ["0", "50"]}, "directions": [["1", "0"]], "exceeds": "1", "length": "9"},
         UsageError, "the scores have a variance above 1000: no prompt is long enough",
     ),
     ({**ALONG, "exceeds": "small", "length": "9"}, UsageError, "exceeds: 'small'"),
