@@ -58,6 +58,8 @@ DIGITS = (15, 30, 60, 120, 1000)
 _MOST_CHARACTERS = 60
 # What printed numbers are read back with: more than any of them has.
 _PARSING_BITS = 4 * DIGITS[-1]
+# A side of an obligation: a ball that contains it, or the number itself.
+Enclosure = arb | fmpq
 # What is said of an obligation.
 UNPROVED = "unproved"
 RESULTS = (*(outcome.value for outcome in Outcome), UNPROVED)
@@ -68,7 +70,7 @@ class Obligation:
     """One decided or undecided inequality: `left relation right`, in words `sentence`.
 
     `bits` is the precision, and `arithmetic` what the enclosures rest on; None and "" for exact
-    numbers. Made by `at_most`, `at_least`, `below`, `identical` and `unproved` only.
+    numbers. Made by `at_most`, `at_least`, `below`, `above`, `identical` and `unproved` only.
     """
 
     name: str
@@ -140,37 +142,78 @@ def show(value: arb | fmpq | str, digits: int = DIGITS[0]) -> str:
 def at_most(
     name: str,
     sentence: str,
-    value: arb,
-    bound: fmpq,
-    bits: int,
+    value: Enclosure,
+    bound: Enclosure,
+    bits: int | None = None,
     arithmetic: str = ARB,
     *,
     part: Part = Part.STATEMENT,
 ) -> Obligation:
-    """value <= bound. Where `value` only bounds what the statement is about, `part` is the witness's."""
-    outcome = _decide(value, bound)
-    return Obligation(name, sentence, value, "<=", bound, outcome, bits, part, arithmetic)
+    """value <= bound. Where `value` only bounds what the statement is about, `part` is the witness's.
+
+    Each side is a ball or an exact rational; two rationals are compared exactly, and `bits` is left out.
+    """
+    return _compared(name, sentence, value, "<=", bound, _decide(value, bound), bits, arithmetic, part)
 
 
 def at_least(
     name: str,
     sentence: str,
-    value: arb,
-    bound: fmpq,
-    bits: int,
+    value: Enclosure,
+    bound: Enclosure,
+    bits: int | None = None,
     arithmetic: str = ARB,
     *,
     part: Part = Part.STATEMENT,
 ) -> Obligation:
     """value >= bound. Where `value` only bounds what the statement is about, `part` is the witness's."""
-    outcome = _decide(-value, -bound)
-    return Obligation(name, sentence, value, ">=", bound, outcome, bits, part, arithmetic)
+    return _compared(name, sentence, value, ">=", bound, _decide(bound, value), bits, arithmetic, part)
 
 
-def below(name: str, sentence: str, value: arb, bound: fmpq, bits: int, arithmetic: str = ARB) -> Obligation:
-    """value < bound, of numbers that the statement is about: the opposite of `at_least`."""
-    outcome = _OPPOSITE[_decide(-value, -bound)]
-    return Obligation(name, sentence, value, "<", bound, outcome, bits, Part.STATEMENT, arithmetic)
+def below(
+    name: str,
+    sentence: str,
+    value: Enclosure,
+    bound: Enclosure,
+    bits: int | None = None,
+    arithmetic: str = ARB,
+    *,
+    part: Part = Part.STATEMENT,
+) -> Obligation:
+    """value < bound: the opposite of `at_least`."""
+    outcome = _OPPOSITE[_decide(bound, value)]
+    return _compared(name, sentence, value, "<", bound, outcome, bits, arithmetic, part)
+
+
+def above(
+    name: str,
+    sentence: str,
+    value: Enclosure,
+    bound: Enclosure,
+    bits: int | None = None,
+    arithmetic: str = ARB,
+    *,
+    part: Part = Part.STATEMENT,
+) -> Obligation:
+    """value > bound: the opposite of `at_most`."""
+    outcome = _OPPOSITE[_decide(value, bound)]
+    return _compared(name, sentence, value, ">", bound, outcome, bits, arithmetic, part)
+
+
+def _compared(
+    name: str,
+    sentence: str,
+    value: Enclosure,
+    relation: str,
+    bound: Enclosure,
+    outcome: Outcome,
+    bits: int | None,
+    arithmetic: str,
+    part: Part,
+) -> Obligation:
+    if isinstance(value, fmpq) and isinstance(bound, fmpq):
+        bits, arithmetic = None, ""
+    return Obligation(name, sentence, value, relation, bound, outcome, bits, part, arithmetic)
 
 
 def identical(name: str, sentence: str, left: ExactMatrix, right: ExactMatrix) -> Obligation:
@@ -190,13 +233,13 @@ def unproved(name: str, sentence: str, reason: str) -> Obligation:
     return Obligation(name, sentence, reason, "", "", Outcome.REFUTED, None, Part.WITNESS)
 
 
-def _decide(value: arb, bound: fmpq) -> Outcome:
-    """Whether value <= bound for every point of the ball, for none, or neither."""
-    if value.is_finite() is not True:
+def _decide(value: Enclosure, bound: Enclosure) -> Outcome:
+    """Whether value <= bound for every point of the balls, for none, or neither; exactly for two rationals."""
+    if any(isinstance(side, arb) and side.is_finite() is not True for side in (value, bound)):
         return Outcome.UNDECIDED
-    if value <= bound:
+    if (value <= bound) is True:
         return Outcome.PROVED
-    if value > bound:
+    if (value > bound) is True:
         return Outcome.REFUTED
     return Outcome.UNDECIDED
 
