@@ -48,7 +48,8 @@ _MODULES = {
         "UsageError",
     ),
     "certattn.kernel.limits": ("Limits",),
-    "certattn.kernel.verdict": ("Obligation", "Outcome", "Report", "Verdict", "exit_status"),
+    "certattn.kernel.reports": ("Report", "exit_status"),
+    "certattn.kernel.verdict": ("Obligation", "Outcome", "Verdict"),
 }
 
 __all__ = [
