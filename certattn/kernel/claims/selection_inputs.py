@@ -118,6 +118,23 @@ def read_selection(stated: StatedTokens, indices: list[int], node: Node) -> Sele
     return selection
 
 
+def read_labels(given: Values, count: int) -> list[fmpq]:
+    """The label of each of `count` inputs, 1 or -1; all 1 if left out. Raises MalformedError."""
+    if LABELS not in given:
+        return [fmpq(1)] * count
+    stated = given[LABELS]
+    stated.require_length(count, "the list of inputs")
+    labels = stated.load().row(0)
+    for label in labels:
+        if abs(label) != 1:
+            raise stated.node.malformed("labels 1 or -1", f"{label}")
+    return labels
+
+
+def label_words(given: Values) -> str:
+    return given[LABELS].words() if LABELS in given else "all 1"
+
+
 def _stacked(stated: StatedMatrices, given: Values, node: Node) -> tuple[ExactMatrix, tuple[int, ...]]:
     """The rows of all inputs, and how many each has."""
     parts = stated.parts
@@ -152,23 +169,6 @@ def _scores(given: Values, lengths: tuple[int, ...]) -> tuple[fmpq, ...]:
 
 def _score_words(given: Values) -> str:
     return ", ".join(part.words() for part in given[SCORES])
-
-
-def read_labels(given: Values, count: int) -> list[fmpq]:
-    """The label of each input. Raises MalformedError."""
-    if LABELS not in given:
-        return [fmpq(1)] * count
-    stated = given[LABELS]
-    stated.require_length(count, "the list of inputs")
-    labels = stated.load().row(0)
-    for label in labels:
-        if abs(label) != 1:
-            raise stated.node.malformed("labels 1 or -1", f"{label}")
-    return labels
-
-
-def label_words(given: Values) -> str:
-    return given[LABELS].words() if LABELS in given else "all 1"
 
 
 def _label_scores(
