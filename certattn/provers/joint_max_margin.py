@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flint import arb, fmpq
+from flint import fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
@@ -21,13 +23,15 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.joint_multipliers import comparator, full_multipliers, offset
+from certattn.provers.joint_multipliers import attention_offset, comparator, full_multipliers, offset
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.quadratic_program import NotSeparableError, max_margin_multipliers
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 _BITS = (256, 1024, 4096)
 _MARGIN_DIGITS, _FEW_DIGITS = 15, 3
+# How far ties of inputs outside the support are broken in comparators.
+_SHIFTS = (2, 4, 8, 16, 32)
 LOSSES = ("logistic", "exponential")
 
 
@@ -68,10 +72,10 @@ def generate(
         entries: list[Plain] = []
         comparators: list[Plain] = []
         for k, pair in enumerate(norms):
-            entry, head = problem.bounds(loss, pair)
+            entry, stated = problem.bounds(loss, pair)
             entries.append(entry)
-            if head is not None:
-                comparators.append({"entry": str(k), "head": _row(head)})
+            if stated:
+                comparators.append({"entry": str(k), **stated})
         asserts["path"] = {"loss": loss, "at": entries}
         if comparators:
             witness["comparators"] = comparators
@@ -172,34 +176,48 @@ class _Solved:
             "may leave as large a label margin as the chosen tokens do"
         )
 
-    def bounds(self, loss: str, norms: tuple[fmpq, fmpq]) -> tuple[dict[str, Plain], Sequence[fmpq] | None]:
-        """What is proved at these norms, and the head of the comparator where it is not r u."""
-        stated = comparator(self.head.solution, self.offset[0], norms[0]) if self.offset is not None else None
+    def bounds(self, loss: str, norms: tuple[fmpq, fmpq]) -> tuple[dict[str, Plain], dict[str, Plain]]:
+        """What is proved at these norms, and the comparators that differ from r u and R p_mm/|p_mm|."""
+        tried = list(itertools.product(self._heads(norms[0]), self._attentions(norms[1])))
         reason = ""
         for bits in _BITS:
             with working_precision(bits):
-                paths: list[tuple[JointPath, Sequence[fmpq] | None]] = [
-                    (JointPath(self.head, self.attention, loss, norms), None)
-                ]
-                if stated is not None:
-                    head = ExactMatrix.row_vector(stated)
-                    paths.append((JointPath(self.head, self.attention, loss, norms, head), stated))
-                path, used = min(paths, key=lambda pair: _order(pair[0].lost))
-                reason = _shortfall(path)
-                if not reason:
-                    entry = _entry(norms, path)
-                    if len(entry) == _COMPLETE:
-                        return entry, used
+                paths = [JointPath(self.head, self.attention, loss, norms, *pair) for pair in tried]
+                best = max(range(len(paths)), key=lambda k: _merit(paths[k]))
+                reason = _shortfall(paths[best])
+                entry = {} if reason else _entry(norms, paths[best])
+                if len(entry) == _COMPLETE:
+                    stated = zip(("head", "attention"), tried[best], strict=True)
+                    return entry, {name: _row(row.row(0)) for name, row in stated if row is not None}
         where = f"at r = {describe(norms[0])}, R = {describe(norms[1])}"
         raise NotProvedError(f"{where}: {reason or 'no bound of the angle of p and p_mm is proved'}")
+
+    def _heads(self, r: fmpq) -> list[ExactMatrix | None]:
+        found: list[ExactMatrix | None] = [None]
+        if self.offset is not None:
+            stated = comparator(self.head.solution, self.offset[0], r)
+            found += [ExactMatrix.row_vector(stated)] if stated is not None else []
+        return found
+
+    def _attentions(self, R: fmpq) -> list[ExactMatrix | None]:
+        found: list[ExactMatrix | None] = [None]
+        q = attention_offset(self.attention)
+        if q is not None:
+            stated = [comparator(self.attention, shift * q, R) for shift in _SHIFTS]
+            found += [ExactMatrix.row_vector(row) for row in stated if row is not None]
+        return found
 
 
 # The norms and three bounds.
 _COMPLETE = 5
 
 
-def _order(value: arb) -> arb:
-    return value.upper() if value.is_finite() is True else arb(10) ** 1000
+def _merit(path: JointPath) -> tuple[bool, float]:
+    """The larger the better: the bound of the angle of p and p_mm where there is one, else what is lost."""
+    cosine = path.attention_cosine()
+    if not _shortfall(path) and cosine.is_finite() is True:
+        return True, float(cosine.mid())
+    return False, -float(path.lost.mid()) if path.lost.is_finite() is True else -math.inf
 
 
 def _shortfall(path: JointPath) -> str:

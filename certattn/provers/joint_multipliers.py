@@ -14,8 +14,9 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.max_margin import MaxMargin
+from certattn.kernel.arithmetic.max_margin import MaxMargin, hard_margin
 from certattn.provers.active_set import independent_rows
+from certattn.provers.quadratic_program import NotSeparableError, max_margin_multipliers
 from certattn.provers.rounding import as_float
 
 Array = np.ndarray[Any, Any]
@@ -83,13 +84,32 @@ def _combination(rows: ExactMatrix, names: Sequence[int], target: ExactMatrix) -
     return {name: solved[k, 0] for k, name in enumerate(names)}
 
 
-def comparator(solution: MaxMargin, q: Array, r: fmpq) -> list[fmpq] | None:
-    """A head of norm r or a little less in the direction of r u + q; None where q is no small part of it."""
-    v = floats(solution.solution)[0]
-    size = as_float(r)
+def comparator(solution: MaxMargin, q: Array, norm: fmpq) -> list[fmpq] | None:
+    """A point of this norm or a little less in the direction of norm * u + q, u that of the solution; None where q is
+    no small part of it."""
+    point = floats(solution.solution)[0]
+    size = as_float(norm)
     if not size > 2 * np.linalg.norm(q):
         return None
-    head = np.sqrt(size**2 - q @ q) * v / np.linalg.norm(v) + q
-    unit = head / np.linalg.norm(head) * (1 - 1e-14)
-    entries = [fmpq(round(float(x) * 10**15), 10**15) * r for x in unit]
-    return entries if sum((x * x for x in entries), fmpq(0)) <= r * r else None
+    shifted = size * point / np.linalg.norm(point) + q
+    unit = shifted / np.linalg.norm(shifted) * (1 - 1e-14)
+    entries = [fmpq(round(float(x) * 10**15), 10**15) * norm for x in unit]
+    return entries if sum((x * x for x in entries), fmpq(0)) <= norm * norm else None
+
+
+def attention_offset(attention: MaxMargin) -> Array | None:
+    """The shortest q with <z_j, q> >= 1 for tight pairs of level 0 and >= 0 for other tight pairs.
+
+    A multiple of it, added to p_mm, breaks the ties between tokens of inputs outside the support. None without ties.
+    """
+    tight = list(attention.tight)
+    levels = [1 - attention.levels[j] for j in tight]
+    if not any(levels):
+        return None
+    rows = attention.rows.take_rows(tight)
+    try:
+        found = hard_margin(rows, max_margin_multipliers(rows, levels)).solution
+    except NotSeparableError:
+        return None
+    shift: Array = floats(found)[0]
+    return shift
