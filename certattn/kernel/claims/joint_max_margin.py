@@ -161,7 +161,7 @@ class JointMaxMargin(Claim[Problem]):
     def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
         found = kkt_obligations("v", problem.head.solution, "v")
         has_head = _all_proved(found)
-        found += _head_obligations(problem, bits) if has_head else _no_head(problem)
+        found += _head_obligations(problem) if has_head else _no_head(problem)
         conditions = kkt_obligations("p", problem.attention)
         found += conditions
         has_attention = _all_proved(conditions)
@@ -205,10 +205,11 @@ def _all_proved(obligations: Sequence[Obligation]) -> bool:
 
 
 _SOLUTION = "v_mm is the sum of multipliers times labelled chosen tokens"
+_SQUARED = "the square of 1/|v_mm| and that of its bound"
 _TIGHT = "the support inputs are all those with Y <v_mm, chosen token> = 1"
 
 
-def _head_obligations(problem: Problem, bits: int) -> list[Obligation]:
+def _head_obligations(problem: Problem) -> list[Obligation]:
     """What is said of v_mm, which is the solution of the witness."""
     solution = problem.head.solution
     tight = ExactMatrix.row_vector([fmpq(i) for i in solution.tight])
@@ -217,10 +218,11 @@ def _head_obligations(problem: Problem, bits: int) -> list[Obligation]:
         identical("v.solution", _SOLUTION, problem.v, solution.solution),
         identical("support", _TIGHT, stated, tight),
     ]
+    squared = 1 / solution.norm_squared
     if problem.at_least is not None:
-        found.append(at_least("label_margin.at_least", "1/|v_mm|", solution.margin(), problem.at_least, bits))
+        found.append(at_least("label_margin.at_least", _SQUARED, squared, problem.at_least * problem.at_least))
     if problem.at_most is not None:
-        found.append(at_most("label_margin.at_most", "1/|v_mm|", solution.margin(), problem.at_most, bits))
+        found.append(at_most("label_margin.at_most", _SQUARED, squared, problem.at_most * problem.at_most))
     return found
 
 
@@ -228,9 +230,9 @@ def _no_head(problem: Problem) -> list[Obligation]:
     reason = "the multipliers of v prove nothing"
     found = [unproved("v.solution", _SOLUTION, reason), unproved("support", _TIGHT, reason)]
     if problem.at_least is not None:
-        found.append(unproved("label_margin.at_least", "1/|v_mm|", reason))
+        found.append(unproved("label_margin.at_least", _SQUARED, reason))
     if problem.at_most is not None:
-        found.append(unproved("label_margin.at_most", "1/|v_mm|", reason))
+        found.append(unproved("label_margin.at_most", _SQUARED, reason))
     return found
 
 
