@@ -52,8 +52,7 @@ def _check_pairs(kernel: Kernel) -> Iterator[Check]:
     size = sympy.sqrt(v.dot(v))
     pair = 2 / size * (v / size).dot(x - other) - (x - other).dot(x - other)
     yield equal("2 Gamma h - |x - x'|^2", expression(found.smallest_pair), pair)
-    fraction = expression(found.smallest_pair / (2 * found.margin()))
-    yield equal("over 2 Gamma", fraction, pair * size / 2)
+    yield equal("over 2 Gamma", expression(found.drop_by_pairs()), pair * size / 2)
 
 
 def check_exponentials(kernel: Kernel) -> Iterator[Check]:

@@ -135,13 +135,17 @@ class LabelMargin:
         return self.solution.margin()
 
     def drop(self) -> arb:
-        """A number nu for which the inequality above holds if it is positive; at the working precision.
+        """A number nu for which the inequality above holds if it is positive; at the working precision."""
+        if not self.enumerated:
+            return self.drop_by_pairs()
+        return self.margin() - arb(self.nearest_choice[1]).sqrt()
 
-        By pairs: Gamma^2 - |Gamma u - q|^2 = 2 Gamma <u, q> - |q|^2 >= sum_i mu^_i sum_t s_it (2 Gamma h_it - |..|^2)
+    def drop_by_pairs(self) -> arb:
+        """The same from single pairs.
+
+        Gamma^2 - |Gamma u - q|^2 = 2 Gamma <u, q> - |q|^2 >= sum_i mu^_i sum_t s_it (2 Gamma h_it - |..|^2)
         for q = sum_i mu^_i Y_i (x_{i alpha_i} - r_i), as squares are convex; and Gamma + |Gamma u - q| <= 2 Gamma.
         """
-        if self.enumerated:
-            return self.margin() - arb(self.nearest_choice[1]).sqrt()
         return self.smallest_pair / (2 * self.margin())
 
 
