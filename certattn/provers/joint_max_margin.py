@@ -30,6 +30,8 @@ from certattn.provers.rounding import lower_rational, round_down, round_up, uppe
 
 _BITS = (256, 1024, 4096)
 _MARGIN_DIGITS, _FEW_DIGITS = 15, 3
+# Nearer to 1 no bound is stated: its digits would only fill lines.
+_FINEST = fmpq(1, 10**15)
 # How far ties of inputs outside the support are broken in comparators.
 _SHIFTS = (2, 4, 8, 16, 32)
 LOSSES = ("logistic", "exponential")
@@ -242,8 +244,7 @@ def _entry(norms: tuple[fmpq, fmpq], path: JointPath) -> dict[str, Plain]:
     values = {"head_cosine": path.cosine, "attention_cosine": path.attention_cosine(), "mass": path.mass()}
     for name, value in values.items():
         if value.is_finite() is True and (value > 0) is True:
-            short = upper_rational(1 - value)
-            bound = 1 - round_up(max(short, fmpq(0)), _FEW_DIGITS)
+            bound = 1 - round_up(max(upper_rational(1 - value), _FINEST), _FEW_DIGITS)
             entry[name] = format_rational(bound if bound > 0 else round_down(lower_rational(value), _FEW_DIGITS))
     return entry
 
