@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flint import fmpq, fmpz, fmpz_mat
+from flint import fmpq, fmpz_mat
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.margin_rows import labelled_rows, matrix_rows
 from certattn.kernel.arithmetic.token_selection import Pair, Selection
 from certattn.kernel.claims.kkt import INPUT, TOKEN
 from certattn.kernel.claims.selection_inputs import (
@@ -130,15 +131,11 @@ def _matrices(
         expected = "1 query for all inputs" + (f", or {counted(count, 'query')}, one per input" if count > 1 else "")
         raise stated.node.malformed(expected, counted(stated.shape[0], "query"))
     queries, differences = stated.load(), selection.differences
-    table = queries.numerators.tolist()
-    flat: list[fmpz] = []
-    for pair, row in zip(selection.pairs, differences.numerators.tolist(), strict=True):
-        query = table[pair.input if len(table) > 1 else 0]
-        flat.extend(entry * weight for entry in row for weight in query)
-    shape = (differences.columns, queries.columns)
-    numerators = fmpz_mat(differences.rows, shape[0] * shape[1], flat)
-    rows = ExactMatrix(numerators, differences.denominator * queries.denominator)
-    which = f"the one query q_i = {stated.words()}" if len(table) == 1 else f"queries q_i, the rows of {stated.words()}"
+    asked = [pair.input if queries.rows > 1 else 0 for pair in selection.pairs]
+    rows, shape = matrix_rows(differences, queries, asked), (differences.columns, queries.columns)
+    which = (
+        f"the one query q_i = {stated.words()}" if queries.rows == 1 else f"queries q_i, the rows of {stated.words()}"
+    )
     words = (
         f"For {inputs}, and {which}: minimise |W|_F subject to (k_(i alpha_i) - k_it)' W q_i >= 1 "
         f"for every input i and every token t other than alpha_i{relaxed}"
@@ -150,10 +147,7 @@ def _labelled(given: Values) -> MarginProblem:
     """The rows Y_i x_i'."""
     stated = given[POINTS]
     points, count = stated.load(), stated.shape[0]
-    labels = read_labels(given, count)
-    table = points.numerators.tolist()
-    flat = [entry * label.p for row, label in zip(table, labels, strict=True) for entry in row]
-    rows = ExactMatrix(fmpz_mat(count, points.columns, flat), points.denominator)
+    rows = labelled_rows(points, read_labels(given, count))
     words = (
         f"For {counted(count, 'point')} x_i {stated.words()} with labels Y {given[POINT_LABELS].words()}: "
         "minimise |v| subject to Y_i x_i'v >= 1 for every point i"
