@@ -329,7 +329,7 @@ def _path_slack(
         if name in comparator and _dot(comparator[name], comparator[name]) > norm * norm:
             return -1.0
     proof = _Proof(known, loss, (r, R), (v, p), multipliers, comparator)
-    slacks = [1 - proof.off, proof.cosine]
+    slacks = [proof.off, 1 - proof.off, proof.cosine]
     if "attention_cosine" in stated:
         slacks += proof.rooms
     if min(slacks) <= 0:
