@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import fmpq
+from flint import arb, fmpq
 from scipy.special import erfcx, ndtr
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.functions import BALLS, exp_remainder
 from certattn.kernel.claims.output_tail import CLAIM
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import loads
@@ -20,6 +21,7 @@ from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.exp_remainders import scaled_exp_remainder
 from certattn.provers.normal_tails import normal_cdf, scaled_erfc
 from certattn.provers.tail_directions import family_of
 from certattn.provers.tail_frames import eigenbasis, error_covariance, frame_of
@@ -82,6 +84,15 @@ def test_the_scaled_complementary_error_function() -> None:
 def test_the_normal_distribution_function_in_both_tails() -> None:
     x = np.linspace(-37, 9, 4001)
     assert np.abs(normal_cdf(x) / ndtr(x) - 1).max() < 1e-12
+
+
+@pytest.mark.parametrize("order", range(1, 13))
+def test_the_remainder_of_the_exponential(order: int) -> None:
+    # Both ways to compute it, at their seam too; a height may be rounded to a little below 0.
+    y = np.concatenate([[-1e-16, 0.0], np.geomspace(1e-8, 700, 301), order * np.array([1, 1 - 1e-15, 1 + 1e-15])])
+    with working_precision(128):
+        truth = np.array([float(math.factorial(order) * exp_remainder(order, arb(float(at)), BALLS)) for at in y])
+    assert np.abs(scaled_exp_remainder(order, y) / truth - 1).max() < 1e-14
 
 
 def test_few_digits_are_exact_texts() -> None:
