@@ -46,6 +46,7 @@ from certattn.kernel.claims.stated_tails import (
     LEVELS,
     PROBABILITY,
     StatedRules,
+    probability_words,
     read_framed,
     read_probability,
     require_count,
@@ -55,7 +56,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Field, Listing, Record, Values
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.verdict import Obligation, Part, at_most, show
+from certattn.kernel.verdict import Obligation, Part, at_most
 
 ENTRY_LEVELS = Field("levels", Matrix(), "levels >= 0, a row per output, a column per token direction")
 ENTRY_BOUNDS: Field[StatedRules] = Field(
@@ -124,7 +125,7 @@ class GradientTail(Claim[Problem]):
         return [at_most("probability", sentence, total, problem.delta, bits, part=Part.WITNESS)]
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        return [f"probability at most {show(o.left)}, stated {show(o.right)}" for o in obligations]
+        return [words for o in obligations for words in probability_words(o)]
 
 
 def _rules_in_V(witness: Values, error: GradientError, eps: fmpq) -> list[Rule]:  # noqa: N802 - V is a matrix

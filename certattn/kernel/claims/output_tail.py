@@ -33,6 +33,7 @@ from certattn.kernel.claims.stated_tails import (
     LEVELS,
     PROBABILITY,
     StatedRules,
+    probability_words,
     read_framed,
     read_probability,
     require_count,
@@ -43,7 +44,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Choice, Field, Listing, Record, Values
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.verdict import Obligation, Part, at_most, show
+from certattn.kernel.verdict import Obligation, Part, at_most
 
 GIVEN = random_prompt_forms()
 DIRECTION = Field("direction", Vector(), "a direction u of the outputs")
@@ -166,7 +167,7 @@ class OutputTail(Claim[Problem]):
         return found
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        return [f"{o.name}: probability at most {show(o.left)}, stated {show(o.right)}" for o in obligations]
+        return [f"{o.name}: {words}" for o in obligations for words in probability_words(o)]
 
 
 def stated_words(problem: Problem) -> list[str]:

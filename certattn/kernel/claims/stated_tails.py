@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import describe
@@ -20,6 +20,7 @@ from certattn.kernel.claims.tail_rules import RULES, Rule, Tail, read_rule
 from certattn.kernel.document.fields import Field, Listing, Rational, Values
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.verdict import Obligation, show
 
 StatedRules = list[tuple[str, Values]]
 
@@ -46,6 +47,14 @@ def read_probability(values: Values) -> fmpq:
     if (delta < 1) is not True:
         raise values.node(PROBABILITY).malformed("a probability above 0 and below 1", describe(delta))
     return delta
+
+
+def probability_words(obligation: Obligation) -> list[str]:
+    """What is proved of a probability beside what is stated; nothing where the ball is not finite."""
+    proved = obligation.left
+    if not isinstance(proved, arb) or proved.is_finite() is not True:
+        return []
+    return [f"probability at most {show(proved)}, stated {show(obligation.right)}"]
 
 
 def read_framed(hint: Values, map_: ExactMatrix, prompt: RandomPrompt, what: str) -> Framed:
