@@ -71,11 +71,12 @@ class StatedDirection:
     eps: fmpq
     delta: fmpq
     rule: Rule
+    direction_words: str
 
     def words(self) -> str:
         return (
             f"the probability that <u, T_L - T> > {describe(self.eps)} is at most {describe(self.delta)} "
-            f"for u = {self.direction}"
+            f"for u = {self.direction_words}"
         )
 
 
@@ -190,7 +191,8 @@ def _read_directions(asserts: Values, witness: Values, prompt: RandomPrompt) -> 
         item[DIRECTION].require_length(prompt.output_dimension, "an output")
         direction = item[DIRECTION].load()
         tail = Tail(prompt, direction @ values, item[EXCEEDS])
-        found.append(StatedDirection(direction, tail.eps, read_probability(item), read_rule(rule, tail)))
+        stated, words = read_rule(rule, tail), item[DIRECTION].words()
+        found.append(StatedDirection(direction, tail.eps, read_probability(item), stated, words))
     return found
 
 
