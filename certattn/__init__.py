@@ -32,7 +32,8 @@ if TYPE_CHECKING:
         UsageError,
     )
     from certattn.kernel.limits import Limits
-    from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict, exit_status
+    from certattn.kernel.reports import Report, exit_status
+    from certattn.kernel.verdict import Obligation, Outcome, Verdict
 
 # Where each name is, so that it is imported when it is used: the command line starts at once.
 _MODULES = {
@@ -47,7 +48,8 @@ _MODULES = {
         "UsageError",
     ),
     "certattn.kernel.limits": ("Limits",),
-    "certattn.kernel.verdict": ("Obligation", "Outcome", "Report", "Verdict", "exit_status"),
+    "certattn.kernel.reports": ("Report", "exit_status"),
+    "certattn.kernel.verdict": ("Obligation", "Outcome", "Verdict"),
 }
 
 __all__ = [

@@ -9,7 +9,7 @@ from certattn.kernel.checker import CheckOptions, check_certificate, check_file,
 from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
-from certattn.kernel.verdict import Report
+from certattn.kernel.reports import Report
 
 __all__ = ["check", "generate", "load"]
 

@@ -14,7 +14,8 @@ import click
 from certattn.cli.options import arithmetic_option, checking_limits, root_option, take_limits, use_color
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
-from certattn.kernel.verdict import Report, Verdict, exit_status
+from certattn.kernel.reports import Report, exit_status
+from certattn.kernel.verdict import Verdict
 from certattn.kernel.worker import check_files
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress

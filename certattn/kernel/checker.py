@@ -32,7 +32,8 @@ from certattn.kernel.document.certificate import CLAIM, Certificate, load, requi
 from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.meter import Meter
-from certattn.kernel.verdict import DOUBLE, RESULTS, Obligation, Outcome, Part, Report, Verdict, verdict_of
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import DOUBLE, RESULTS, Obligation, Outcome, Part, Verdict, verdict_of
 
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,

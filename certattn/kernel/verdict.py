@@ -1,4 +1,4 @@
-"""Obligations, verdicts and reports: the only place where anything is decided.
+"""Obligations and verdicts: the only place where anything is decided.
 
 An obligation is one inequality or identity between exact numbers and balls. It is *proved* only
 where the enclosures leave no other possibility, *refuted* only where they prove the opposite, and
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from flint import arb, fmpq
@@ -58,6 +58,8 @@ DIGITS = (15, 30, 60, 120, 1000)
 _MOST_CHARACTERS = 60
 # What printed numbers are read back with: more than any of them has.
 _PARSING_BITS = 4 * DIGITS[-1]
+# A side of an obligation: a ball that contains it, or the number itself.
+Enclosure = arb | fmpq
 # What is said of an obligation.
 UNPROVED = "unproved"
 RESULTS = (*(outcome.value for outcome in Outcome), UNPROVED)
@@ -68,7 +70,7 @@ class Obligation:
     """One decided or undecided inequality: `left relation right`, in words `sentence`.
 
     `bits` is the precision, and `arithmetic` what the enclosures rest on; None and "" for exact
-    numbers. Made by `at_most`, `at_least`, `below`, `identical` and `unproved` only.
+    numbers. Made by `at_most`, `at_least`, `below`, `above`, `identical` and `unproved` only.
     """
 
     name: str
@@ -140,37 +142,78 @@ def show(value: arb | fmpq | str, digits: int = DIGITS[0]) -> str:
 def at_most(
     name: str,
     sentence: str,
-    value: arb,
-    bound: fmpq,
-    bits: int,
+    value: Enclosure,
+    bound: Enclosure,
+    bits: int | None = None,
     arithmetic: str = ARB,
     *,
     part: Part = Part.STATEMENT,
 ) -> Obligation:
-    """value <= bound. Where `value` only bounds what the statement is about, `part` is the witness's."""
-    outcome = _decide(value, bound)
-    return Obligation(name, sentence, value, "<=", bound, outcome, bits, part, arithmetic)
+    """value <= bound. Where `value` only bounds what the statement is about, `part` is the witness's.
+
+    Each side is a ball or an exact rational; two rationals are compared exactly, and `bits` is left out.
+    """
+    return _compared(name, sentence, value, "<=", bound, _decide(value, bound), bits, arithmetic, part)
 
 
 def at_least(
     name: str,
     sentence: str,
-    value: arb,
-    bound: fmpq,
-    bits: int,
+    value: Enclosure,
+    bound: Enclosure,
+    bits: int | None = None,
     arithmetic: str = ARB,
     *,
     part: Part = Part.STATEMENT,
 ) -> Obligation:
     """value >= bound. Where `value` only bounds what the statement is about, `part` is the witness's."""
-    outcome = _decide(-value, -bound)
-    return Obligation(name, sentence, value, ">=", bound, outcome, bits, part, arithmetic)
+    return _compared(name, sentence, value, ">=", bound, _decide(bound, value), bits, arithmetic, part)
 
 
-def below(name: str, sentence: str, value: arb, bound: fmpq, bits: int, arithmetic: str = ARB) -> Obligation:
-    """value < bound, of numbers that the statement is about: the opposite of `at_least`."""
-    outcome = _OPPOSITE[_decide(-value, -bound)]
-    return Obligation(name, sentence, value, "<", bound, outcome, bits, Part.STATEMENT, arithmetic)
+def below(
+    name: str,
+    sentence: str,
+    value: Enclosure,
+    bound: Enclosure,
+    bits: int | None = None,
+    arithmetic: str = ARB,
+    *,
+    part: Part = Part.STATEMENT,
+) -> Obligation:
+    """value < bound: the opposite of `at_least`."""
+    outcome = _OPPOSITE[_decide(bound, value)]
+    return _compared(name, sentence, value, "<", bound, outcome, bits, arithmetic, part)
+
+
+def above(
+    name: str,
+    sentence: str,
+    value: Enclosure,
+    bound: Enclosure,
+    bits: int | None = None,
+    arithmetic: str = ARB,
+    *,
+    part: Part = Part.STATEMENT,
+) -> Obligation:
+    """value > bound: the opposite of `at_most`."""
+    outcome = _OPPOSITE[_decide(value, bound)]
+    return _compared(name, sentence, value, ">", bound, outcome, bits, arithmetic, part)
+
+
+def _compared(
+    name: str,
+    sentence: str,
+    value: Enclosure,
+    relation: str,
+    bound: Enclosure,
+    outcome: Outcome,
+    bits: int | None,
+    arithmetic: str,
+    part: Part,
+) -> Obligation:
+    if isinstance(value, fmpq) and isinstance(bound, fmpq):
+        bits, arithmetic = None, ""
+    return Obligation(name, sentence, value, relation, bound, outcome, bits, part, arithmetic)
 
 
 def identical(name: str, sentence: str, left: ExactMatrix, right: ExactMatrix) -> Obligation:
@@ -190,13 +233,13 @@ def unproved(name: str, sentence: str, reason: str) -> Obligation:
     return Obligation(name, sentence, reason, "", "", Outcome.REFUTED, None, Part.WITNESS)
 
 
-def _decide(value: arb, bound: fmpq) -> Outcome:
-    """Whether value <= bound for every point of the ball, for none, or neither."""
-    if value.is_finite() is not True:
+def _decide(value: Enclosure, bound: Enclosure) -> Outcome:
+    """Whether value <= bound for every point of the balls, for none, or neither; exactly for two rationals."""
+    if any(isinstance(side, arb) and side.is_finite() is not True for side in (value, bound)):
         return Outcome.UNDECIDED
-    if value <= bound:
+    if (value <= bound) is True:
         return Outcome.PROVED
-    if value > bound:
+    if (value > bound) is True:
         return Outcome.REFUTED
     return Outcome.UNDECIDED
 
@@ -212,65 +255,3 @@ def verdict_of(names: Sequence[str], obligations: Sequence[Obligation]) -> Verdi
     if complete and len(set(names)) == len(names) and all(o.outcome is Outcome.PROVED for o in obligations):
         return Verdict.VERIFIED
     return Verdict.INCONCLUSIVE
-
-
-@dataclass(frozen=True)
-class Report:
-    """What was checked, what came out, and how.
-
-    `statement` in words, `digest` of the statement, `findings` lines about the result (the worst
-    query, the slack), `reason` why it is not verified, `arithmetic` the trusted base, `bits` the
-    precision that decided, `limit` the resource that ran out ("time", "memory", "processes" or ""),
-    `nanoseconds` by phase, `counts` of obligations by outcome.
-    """
-
-    path: str
-    verdict: Verdict
-    claim: str = ""
-    statement: str = ""
-    digest: str = ""
-    findings: tuple[str, ...] = ()
-    reason: str = ""
-    place: tuple[str, int, str] | None = None
-    arithmetic: str = ""
-    bits: int = 0
-    limit: str = ""
-    counts: dict[str, int] = field(default_factory=dict)
-    obligations: tuple[dict[str, Any], ...] = ()
-    nanoseconds: dict[str, int] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; `from_dict` is the inverse."""
-        content = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**content, "verdict": self.verdict.value}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Report:
-        place = content["place"]
-        return cls(
-            **{
-                **content,
-                "verdict": Verdict(content["verdict"]),
-                "findings": tuple(content["findings"]),
-                "obligations": tuple(content["obligations"]),
-                "place": tuple(place) if place else None,
-            }
-        )
-
-
-def exit_status(reports: Sequence[Report]) -> int:
-    """0 only if there is at least one report and all are verified.
-
-    A bug anywhere (70) is louder than a false statement (1), that louder than bad input (2), then
-    inconclusive at the precision limit (3) and at the time or memory limit (4).
-    """
-    if len(reports) > 0 and all(report.verdict is Verdict.VERIFIED for report in reports):
-        return 0
-    verdicts = {report.verdict for report in reports}
-    if Verdict.ERROR in verdicts:
-        return 70
-    if Verdict.REFUTED in verdicts or Verdict.REJECTED in verdicts:
-        return 1
-    if Verdict.MALFORMED in verdicts or not reports:
-        return 2
-    return 3 if any(r.verdict is Verdict.INCONCLUSIVE and not r.limit for r in reports) else 4

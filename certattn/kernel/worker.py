@@ -30,7 +30,8 @@ from certattn.kernel.checker import CheckOptions, check_file
 from certattn.kernel.interrupts import end_with_parent, uninterrupted
 from certattn.kernel.limits import Limits
 from certattn.kernel.meter import Meter
-from certattn.kernel.verdict import Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
 
 Check = Callable[[Path, CheckOptions], Report]
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from xml.etree import ElementTree
 
 from certattn._version import __version__
-from certattn.kernel.verdict import Report, Verdict, exit_status
+from certattn.kernel.reports import Report, exit_status
+from certattn.kernel.verdict import Verdict
 from certattn.report.text import printable
 
 # Something was checked and does not hold or is not known to; everything else is an error.

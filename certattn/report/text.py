@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from certattn.kernel.verdict import Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
 
 WIDTH = 100
 _COLORS = {

@@ -17,7 +17,8 @@ import pytest
 
 from certattn.cli.check import find_certificates
 from certattn.kernel.errors import UsageError
-from certattn.kernel.verdict import Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
 
 Run = Callable[..., Any]
 Write = Callable[..., Path]

@@ -18,7 +18,8 @@ from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.fields import Record
 from certattn.kernel.errors import BoundNotProvedError, GuardError, RefusedError, UsageError
 from certattn.kernel.limits import Limits
-from certattn.kernel.verdict import Obligation, Report, Verdict, at_most, unproved
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Obligation, Verdict, at_most, unproved
 
 TEXT = "{certattn: 1, claim: scripted, given: {}, asserts: {}}"
 

@@ -11,16 +11,15 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.reports import Report, exit_status
 from certattn.kernel.verdict import (
     Obligation,
     Outcome,
     Part,
-    Report,
     Verdict,
     at_least,
     at_most,
     below,
-    exit_status,
     identical,
     show,
     unproved,

@@ -27,7 +27,8 @@ import certattn
 from certattn.kernel import worker
 from certattn.kernel.checker import CheckOptions, check_file
 from certattn.kernel.limits import Limits
-from certattn.kernel.verdict import Report, Verdict, exit_status
+from certattn.kernel.reports import Report, exit_status
+from certattn.kernel.verdict import Verdict
 from certattn.kernel.worker import check_files
 
 ROOT = Path(__file__).resolve().parent.parent.parent

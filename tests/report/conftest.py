@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from certattn.kernel.verdict import Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
 
 HOSTILE = "evil\n::error::injected\r\x1b[31m\x00%0A,:\ud800\ufffe\u202e<x>&\"'.yaml"
 

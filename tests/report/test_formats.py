@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import certattn
-from certattn.kernel.verdict import Report, Verdict, exit_status
+from certattn.kernel.reports import Report, exit_status
+from certattn.kernel.verdict import Verdict
 from certattn.report.formats import FORMATS, as_github, as_json, as_junit
 from certattn.report.text import printable
 

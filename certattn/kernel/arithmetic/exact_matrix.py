@@ -54,6 +54,15 @@ class ExactMatrix:
         return cls.rational([entries])
 
     @classmethod
+    def stacked(cls, parts: Sequence[ExactMatrix]) -> ExactMatrix:
+        """The rows of all parts, which have equally many columns, one below the other."""
+        denominator = fmpz(1)
+        for part in parts:
+            denominator = denominator.lcm(part.denominator)
+        flat = [entry * (denominator // part.denominator) for part in parts for entry in part.numerators.entries()]
+        return cls(fmpz_mat(sum(part.rows for part in parts), parts[0].columns, flat), denominator)
+
+    @classmethod
     def identity(cls, size: int) -> ExactMatrix:
         return cls(fmpz_mat(size, size, [int(i == j) for i in range(size) for j in range(size)]))
 

@@ -22,7 +22,8 @@ from certattn.kernel.arithmetic.binary64.exponential import TABLE
 from certattn.kernel.checker import CheckOptions, check_certificate, malformed_report
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
-from certattn.kernel.verdict import Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
 
 ACCEPT = Verdict.VERIFIED
 REFUTED = Verdict.REFUTED

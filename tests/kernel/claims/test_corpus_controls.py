@@ -55,7 +55,8 @@ from certattn.kernel.claims import (
 )
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
-from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Obligation, Outcome, Verdict
 
 CORPORA = {
     "infinite-prompt-operator": operator_cases.CASES,

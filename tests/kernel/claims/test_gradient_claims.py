@@ -19,7 +19,8 @@ from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.checker import CLAIMS
 from certattn.kernel.claims import gradient_inputs, gradient_mean_square, gradient_tail, product_rules, stated_tails
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Obligation, Outcome, Verdict
 
 Tool = Callable[[str], ModuleType]
 

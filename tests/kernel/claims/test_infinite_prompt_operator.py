@@ -10,7 +10,7 @@ from corpus import ACCEPT, REFUTED, Case, check
 
 from certattn.kernel.checker import CLAIMS
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.verdict import Report
+from certattn.kernel.reports import Report
 
 CLAIM = CLAIMS["infinite-prompt-operator"]
 

@@ -25,7 +25,8 @@ from certattn.kernel.claims.output_mean_square import Method, bounds_of
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
-from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Obligation, Outcome, Verdict
 
 CLAIM = CLAIMS["output-mean-square"]
 # Of the families that a second opinion in doubles can tell apart.

@@ -31,7 +31,8 @@ from certattn.kernel.claims import (
 )
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.verdict import Obligation, Outcome, Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Obligation, Outcome, Verdict
 
 CORPORA = {"propositions": proposition_cases.CASES, "typical-prompt": typical_cases.CASES}
 FAMILIES = [*proposition_cases.FAMILIES, *typical_cases.FAMILIES]

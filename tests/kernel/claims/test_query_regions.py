@@ -19,7 +19,8 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_certificate
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.writer import to_text
-from certattn.kernel.verdict import Report, Verdict
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
 
 Tool = Callable[[str], ModuleType]
 CLAIM = CLAIMS["output-deviation"]
