@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
 from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.report.text import on_one_line
 
@@ -44,15 +46,18 @@ def joint_max_margin(data: Path, out: Path, norms: tuple[str, ...], loss: str, p
 
         require_figure(plot)
     pairs = [_pair(text) for text in norms]
+    drawing = None if plot is None else partial(_draw, path=plot)
     with blaming(data, "given"):
-        certificate = make_certificate(
-            "joint-max-margin", out, given=read_mapping(data, out), at=pairs, loss=loss, note=note
+        make_certificate(
+            "joint-max-margin", out, given=read_mapping(data, out), at=pairs, loss=loss, note=note, drawing=drawing
         )
-    if plot is not None:
-        from certattn.provers.joint_plot import draw_certificate
 
-        draw_certificate(certificate, plot)
-        click.echo(f"drew {on_one_line(str(plot))}")
+
+def _draw(certificate: Certificate, path: Path) -> str:
+    from certattn.provers.joint_plot import draw_certificate
+
+    draw_certificate(certificate, path)
+    return f"drew {on_one_line(str(path))}"
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -82,7 +82,7 @@ def test_wrong_multipliers_refute_nothing(spoilt: tuple[str, str], false: tuple[
 
 
 def test_a_tight_input_without_multipliers_has_no_condition(arrays: Path) -> None:
-    """(0, 1) is tight at v = (0, 1) = ((1, 1) + (-1, 1)) / 2, and so is (3, 1), which no multipliers can have."""
+    """(3, 1) is tight at v = (0, 1) = ((1, 1) + (-1, 1)) / 2, and has none in this witness."""
     text = first(cases.LENGTHS).replace("[1, 3]]", "[3, 1]]").replace("support: [0, 1]", "support: [0, 1, 2]")
     report = check(text, arrays)
     assert report.verdict is REJECTED
