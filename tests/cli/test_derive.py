@@ -20,6 +20,7 @@ NAMES = (
     "gradient-tail",
     "infinite-prompt-operator",
     "joint-max-margin",
+    "max-margin",
     "output-deviation",
     "output-mean-square",
     "output-tail",
