@@ -103,7 +103,7 @@ def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, ar
     assert tally.mutants == len(mutants) > 200
     assert tally.errors == []
     assert tally.not_verified == []
-    assert tally.verified_true > 20
+    assert tally.verified_true > 10
     assert tally.refuted_false > 3
     assert tally.refused > 50
 
