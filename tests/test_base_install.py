@@ -59,6 +59,7 @@ FILES = {
     "normal.yaml": f"{NORMAL}query: [1]\n",
     "token.yaml": f"{NORMAL}{QUERIES}K: [[0]]\nlength: 1\n",
     "alone.yaml": NORMAL,
+    "three.yaml": "tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]\nlabels: [1, -1]\nindices: [1, 1]\n",
 }
 COMMANDS = {
     "binary64-exponential": [""],
@@ -76,6 +77,8 @@ COMMANDS = {
     "softmax-mean": ["head.npz --covariance --eigenvalues"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],
 }
+# Claims whose provers solve quadratic programs, which the extra `selection` brings.
+SELECTION = ("joint-max-margin", "max-margin")
 LINES = [(claim, options) for claim, runs in COMMANDS.items() for options in runs]
 
 
@@ -119,7 +122,7 @@ def test_every_module_but_derivations_can_be_imported(folder: Path) -> None:
 
 
 def test_a_command_is_tried_for_every_claim() -> None:
-    assert set(COMMANDS) == set(CLAIMS)
+    assert set(COMMANDS) | set(SELECTION) == set(CLAIMS)
 
 
 @pytest.mark.parametrize(("claim", "options"), LINES, ids=[f"{claim} {options}" for claim, options in LINES])
@@ -138,6 +141,11 @@ def test_what_needs_an_extra_says_which(folder: Path) -> None:
     assert figure.returncode == 2
     assert "a figure needs matplotlib: pip install 'certattn[plot]'" in figure.stderr
     assert not (folder / "tail.yaml").exists()
+    joint = ["joint-max-margin", "three.yaml"]
+    solver = base_install(RUN, "generate", *joint, "-o", "joint.yaml", folder=folder)
+    assert solver.returncode == 2
+    assert "pip install 'certattn[selection]'" in solver.stderr
+    assert not (folder / "joint.yaml").exists()
     derivations = base_install(RUN, "derive", folder=folder)
     assert derivations.returncode == 2
     assert "derivations need sympy: pip install sympy" in derivations.stderr

@@ -94,6 +94,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         return _exponential(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "softmax-mean":
         return _both(_mean_comparisons(certificate["given"], certificate["asserts"], witness, folder))
+    if claim == "joint-max-margin":
+        from joint_max_margin_truth import judge_joint
+
+        return judge_joint(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "output-mean-square":
         from mean_square_truth import judge_mean_square
 

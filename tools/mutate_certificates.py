@@ -131,6 +131,7 @@ _FAMILIES = (
     ("exact", "logistic", "general", "integral", "closed"),
     ("cantelli", "moment", "chernoff", "truncated", "exact"),
     ("values", "keys", "values-keys"),
+    ("logistic", "exponential", "linear"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -160,6 +161,11 @@ _SIBLINGS = (
     ("gradient", "mean_square"),
     ("mean_square", "collision", "mean"),
     ("t", "lambda", "theta"),
+    ("v", "p", "support"),
+    ("head_norm", "attention_norm", "head_cosine", "attention_cosine", "mass"),
+    ("head_multipliers", "multipliers", "comparators"),
+    ("head", "attention"),
+    ("input", "token", "entry", "multiplier"),
     ("solution", "direction", "W"),
     ("neighbours", "support", "neighbours_among"),
     ("multipliers", "weights"),

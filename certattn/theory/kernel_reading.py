@@ -190,6 +190,18 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.capped_sums")
 
     @cached_property
+    def joint_bounds(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.joint_bounds")
+
+    @cached_property
+    def label_margin(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.label_margin")
+
+    @cached_property
+    def losses(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.losses")
+
+    @cached_property
     def token_selection(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.token_selection")
 

@@ -19,6 +19,7 @@ NAMES = (
     "gradient-mean-square",
     "gradient-tail",
     "infinite-prompt-operator",
+    "joint-max-margin",
     "max-margin",
     "output-deviation",
     "output-mean-square",

@@ -67,11 +67,14 @@ def scored_token_forms(*others: Field[Any]) -> ByKey:
 
 @dataclass(frozen=True)
 class StatedTokens:
-    """Inputs of tokens, with checked shapes. `words` describe keys and scores with every number or its file."""
+    """Inputs of tokens, with checked shapes. `words` describe keys and scores with every number or its file.
+
+    `rows` are the keys or the tokens x, as they are stated."""
 
     node: Node
     tokens: Tokens
     words: str
+    rows: ExactMatrix
 
 
 def read_tokens(form: str, given: Values) -> StatedTokens:
@@ -84,7 +87,7 @@ def read_tokens(form: str, given: Values) -> StatedTokens:
         keys, words = rows, f"keys {stated.words()}"
         if SCORES in given:
             scores, words = _scores(given, lengths), f"{words}, scores {_score_words(given)}"
-        return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words)
+        return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words, rows)
     keys, words = rows, f"tokens x {stated.words()}, keys W x with W = "
     weights = given.get(KEY_MAP)
     if weights is not None:
@@ -96,9 +99,8 @@ def read_tokens(form: str, given: Values) -> StatedTokens:
         direction.require_length(rows.columns, "a token")
         labels = read_labels(given, len(lengths))
         scores = _label_scores(rows, direction.load(), labels, lengths)
-        shown = "all 1" if LABELS not in given else given[LABELS].words()
-        words += f", scores Y v'x with v = {direction.words()} and labels Y {shown}"
-    return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words)
+        words += f", scores Y v'x with v = {direction.words()} and labels Y {label_words(given)}"
+    return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words, rows)
 
 
 def read_selection(stated: StatedTokens, indices: list[int], node: Node) -> Selection:
@@ -127,6 +129,10 @@ def read_labels(given: Values, count: int) -> list[fmpq]:
         if abs(label) != 1:
             raise stated.node.malformed("labels 1 or -1", f"{label}")
     return labels
+
+
+def label_words(given: Values) -> str:
+    return given[LABELS].words() if LABELS in given else "all 1"
 
 
 def _stacked(stated: StatedMatrices, given: Values, node: Node) -> tuple[ExactMatrix, tuple[int, ...]]:

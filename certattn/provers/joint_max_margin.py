@@ -1,0 +1,260 @@
+"""Find the max-margin head and attention of joint training, and what is proved of the regularisation path."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from flint import fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.joint_path import JointPath
+from certattn.kernel.arithmetic.label_margin import LabelMargin
+from certattn.kernel.arithmetic.max_margin import MaxMargin, hard_margin
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.claims.joint_inputs import Given
+from certattn.kernel.claims.joint_max_margin import CLAIM
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.joint_multipliers import attention_offset, comparator, full_multipliers, offset
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.quadratic_program import NotSeparableError, max_margin_multipliers
+from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+
+_BITS = (256, 1024, 4096)
+_MARGIN_DIGITS, _FEW_DIGITS = 15, 3
+# Nearer to 1 no bound is stated: its digits would only fill lines.
+_FINEST = fmpq(1, 10**15)
+# How far ties of inputs outside the support are broken in comparators.
+_SHIFTS = (2, 4, 8, 16, 32)
+LOSSES = ("logistic", "exponential")
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    at: Sequence[tuple[Number, Number]] = (),
+    loss: str = "logistic",
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `joint-max-margin` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: `tokens`, `labels`, `indices` and any of `W`, `lengths`, with exact
+        numbers.
+    at : pairs (r, R) of norms at which to bound the regularisation path.
+    loss : "logistic" or "exponential".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    The label-margin condition is stated where it is proved. Raises UsageError, MalformedError, and NotProvedError where
+    v_mm or p_mm do not exist, or where a condition of the bounds fails, with the input or token at which it does.
+    """
+    if loss not in LOSSES:
+        raise UsageError(f"loss is {loss!r}, expected one of {', '.join(LOSSES)}")
+    require_place(out, [])
+    norms = [(_norm(r, "r"), _norm(R, "R")) for r, R in at]
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    with not_yet_written(out):
+        known = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    problem = _Solved(known)
+    with working_precision(_BITS[0]):
+        asserts: dict[str, Plain] = {**problem.solutions(), **problem.label_margin()}
+    witness = problem.witness()
+    if norms:
+        problem.require_condition()
+        entries: list[Plain] = []
+        comparators: list[Plain] = []
+        for k, pair in enumerate(norms):
+            entry, stated = problem.bounds(loss, pair)
+            entries.append(entry)
+            if stated:
+                comparators.append({"entry": str(k), **stated})
+        asserts["path"] = {"loss": loss, "at": entries}
+        if comparators:
+            witness["comparators"] = comparators
+    certificate["asserts"] = asserts
+    certificate["witness"] = witness
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+class _Solved:
+    """The solutions for what is given."""
+
+    def __init__(self, given: Given) -> None:
+        self.given = given
+        basic = hard_margin(given.labelled, self._head_multipliers(given))
+        self.offset = offset(basic)
+        full = full_multipliers(basic, list(self.offset[1])) if self.offset is not None else None
+        solution = hard_margin(given.labelled, full or basic.multipliers)
+        self.head = LabelMargin(given.stated.rows, given.selection, given.labels, solution)
+        self.support = solution.tight
+        levels = given.levels(self.support)
+        self.attention = MaxMargin(given.selection.differences, self._multipliers(levels), levels)
+
+    def _head_multipliers(self, given: Given) -> dict[int, fmpq]:
+        try:
+            return max_margin_multipliers(given.labelled)
+        except NotSeparableError as error:
+            inputs = ", ".join(map(str, sorted(error.weights)))
+            raise NotProvedError(
+                f"no v separates the chosen tokens by their labels: those of the inputs {inputs} contradict each other"
+            ) from None
+
+    def _multipliers(self, levels: tuple[fmpq, ...]) -> dict[int, fmpq]:
+        if not any(level > 0 for level in levels):
+            raise NotProvedError("the support inputs have no token but the chosen one: there is nothing to attend to")
+        try:
+            return max_margin_multipliers(self.given.selection.differences, levels)
+        except NotSeparableError as error:
+            pairs = ", ".join(str(self.given.selection.pairs[j]) for j in sorted(error.weights))
+            raise NotProvedError(
+                f"no p selects these tokens: those for the pairs (input, token) {pairs} contradict each other"
+            ) from None
+
+    def solutions(self) -> dict[str, Plain]:
+        return {
+            "v": _row(self.head.solution.solution.row(0)),
+            "support": [str(i) for i in self.support],
+            "p": _row(self.attention.solution.row(0)),
+        }
+
+    def label_margin(self) -> dict[str, Plain]:
+        """Bounds on Gamma, and nu where it is positive."""
+        margin = self.head.margin()
+        found: dict[str, Plain] = {
+            "label_margin": {
+                "at_least": format_rational(round_down(lower_rational(margin), _MARGIN_DIGITS)),
+                "at_most": format_rational(round_up(upper_rational(margin), _MARGIN_DIGITS)),
+            }
+        }
+        if self.head.support == self.support and (self.head.drop() > 0) is True:
+            found["drop"] = format_rational(round_down(lower_rational(self.head.drop()), _FEW_DIGITS))
+        return found
+
+    def witness(self) -> dict[str, Plain]:
+        pairs = self.given.selection.pairs
+        return {
+            "head_multipliers": [
+                {"input": str(i), "multiplier": format_rational(value)}
+                for i, value in sorted(self.head.solution.multipliers.items())
+            ],
+            "multipliers": [
+                {"input": str(pairs[j].input), "token": str(pairs[j].token), "multiplier": format_rational(value)}
+                for j, value in sorted(self.attention.multipliers.items())
+            ],
+        }
+
+    def require_condition(self) -> None:
+        """Raises NotProvedError where the label-margin condition is not proved."""
+        if self.head.support != self.support:
+            missing = ", ".join(str(i) for i in self.support if i not in self.head.support)
+            raise NotProvedError(
+                f"the label-margin condition fails: no multipliers of v were found that are positive at the inputs "
+                f"{missing}, though their constraints are tight; expected data without such a degeneracy"
+            )
+        with working_precision(_BITS[0]):
+            if (self.head.drop() > 0) is True:
+                return
+        if not self.head.enumerated:
+            raise NotProvedError("the label-margin condition is not proved: some pair of tokens is too far apart")
+        choice, _ = self.head.nearest_choice
+        others = [
+            f"token {t} of input {i}"
+            for i, t in zip(self.support, choice, strict=True)
+            if t != self.given.selection.indices[i]
+        ]
+        raise NotProvedError(
+            f"the label-margin condition is not proved: by the multipliers of v, attending to {', '.join(others)} "
+            "may leave as large a label margin as the chosen tokens do"
+        )
+
+    def bounds(self, loss: str, norms: tuple[fmpq, fmpq]) -> tuple[dict[str, Plain], dict[str, Plain]]:
+        """What is proved at these norms, and the comparators that differ from r u and R p_mm/|p_mm|."""
+        tried = list(itertools.product(self._heads(norms[0]), self._attentions(norms[1])))
+        reason = ""
+        for bits in _BITS:
+            with working_precision(bits):
+                paths = [JointPath(self.head, self.attention, loss, norms, *pair) for pair in tried]
+                best = max(range(len(paths)), key=lambda k: _merit(paths[k]))
+                reason = _shortfall(paths[best])
+                entry = {} if reason else _entry(norms, paths[best])
+                if len(entry) == _COMPLETE:
+                    stated = zip(("head", "attention"), tried[best], strict=True)
+                    return entry, {name: _row(row.row(0)) for name, row in stated if row is not None}
+        where = f"at r = {describe(norms[0])}, R = {describe(norms[1])}"
+        raise NotProvedError(f"{where}: {reason or 'no bound of the angle of p and p_mm is proved'}")
+
+    def _heads(self, r: fmpq) -> list[ExactMatrix | None]:
+        found: list[ExactMatrix | None] = [None]
+        if self.offset is not None:
+            stated = comparator(self.head.solution, self.offset[0], r)
+            found += [ExactMatrix.row_vector(stated)] if stated is not None else []
+        return found
+
+    def _attentions(self, R: fmpq) -> list[ExactMatrix | None]:
+        found: list[ExactMatrix | None] = [None]
+        q = attention_offset(self.attention)
+        if q is not None:
+            stated = [comparator(self.attention, shift * q, R) for shift in _SHIFTS]
+            found += [ExactMatrix.row_vector(row) for row in stated if row is not None]
+        return found
+
+
+# The norms and three bounds.
+_COMPLETE = 5
+
+
+def _merit(path: JointPath) -> tuple[bool, float]:
+    """The larger the better: the bound of the angle of p and p_mm where there is one, else what is lost."""
+    cosine = path.attention_cosine()
+    if not _shortfall(path) and cosine.is_finite() is True:
+        return True, float(cosine.mid())
+    return False, -float(path.lost.mid()) if path.lost.is_finite() is True else -math.inf
+
+
+def _shortfall(path: JointPath) -> str:
+    """The first condition that is not proved; "" where all are."""
+    if (path.unattended < 1) is not True:
+        return (
+            f"support inputs may attend to other tokens: a bound of that weight is {path.unattended.str(3)}; r is small"
+        )
+    if (path.cosine > 0) is not True:
+        return f"a bound of the cosine of v and v_mm is {path.cosine.str(3)}; r is small, or R is"
+    for i in path.outside:
+        if (path.room(i) > 0) is not True:
+            return f"another token of input {i}, which is outside the support, may have a margin as large as Gamma"
+    return ""
+
+
+def _entry(norms: tuple[fmpq, fmpq], path: JointPath) -> dict[str, Plain]:
+    entry: dict[str, Plain] = {
+        "head_norm": format_rational(norms[0]),
+        "attention_norm": format_rational(norms[1]),
+    }
+    values = {"head_cosine": path.cosine, "attention_cosine": path.attention_cosine(), "mass": path.mass()}
+    for name, value in values.items():
+        if value.is_finite() is True and (value > 0) is True:
+            bound = 1 - round_up(max(upper_rational(1 - value), _FINEST), _FEW_DIGITS)
+            entry[name] = format_rational(bound if bound > 0 else round_down(lower_rational(value), _FEW_DIGITS))
+    return entry
+
+
+def _norm(value: Number, name: str) -> fmpq:
+    norm = exact_rational(value, name)
+    if norm <= 0:
+        raise UsageError(f"{name} is {describe(norm)}, expected a norm > 0")
+    return norm
+
+
+def _row(entries: Sequence[fmpq]) -> Plain:
+    return [format_rational(x) for x in entries]

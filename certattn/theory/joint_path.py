@@ -1,0 +1,189 @@
+"""Checks: the label-margin condition and the steps of the joint regularisation path."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import sympy
+
+from certattn.theory.exactness import Check, equal, equal_logarithms, positive
+from certattn.theory.kernel_reading import Kernel
+from certattn.theory.symbolic_flint import SymbolicNumber, expression
+from certattn.theory.symbols import LARGE, SMALL, positive_symbol, positive_vector, real, vector
+
+Expr = Any
+
+
+def _number(value: Expr) -> SymbolicNumber:
+    return SymbolicNumber(value)
+
+
+def check_condition(kernel: Kernel) -> Iterator[Check]:
+    """|Gamma u - q|^2 = Gamma^2 - 2 Gamma <u, q> + |q|^2, and |q|^2 is at most the mean of squares."""
+    gamma, angle = positive_symbol("Gamma"), real("phi")
+    u = sympy.Matrix([sympy.cos(angle), sympy.sin(angle)])
+    q = sympy.Matrix(vector("q", 2))
+    gap = gamma**2 - (gamma * u - q).dot(gamma * u - q)
+    yield equal("the gap of the squares", sympy.trigsimp(sympy.expand(gap)), 2 * gamma * u.dot(q) - q.dot(q))
+    for count in (2, 3):
+        masses = positive_vector("m", count)
+        weights = [mass / sum(masses) for mass in masses]
+        points = [sympy.Matrix(vector(f"w{i}", 2)) for i in range(count)]
+        mean = sum((w * x for w, x in zip(weights, points, strict=True)), sympy.zeros(2, 1))
+        squares = sum(w * x.dot(x) for w, x in zip(weights, points, strict=True))
+        spread = sum(
+            weights[i] * weights[k] * (points[i] - points[k]).dot(points[i] - points[k])
+            for i, k in itertools.combinations(range(count), 2)
+        )
+        yield equal(f"mean of squares - square of the mean, {count} points", squares - mean.dot(mean), spread)
+    yield from _check_pairs(kernel)
+
+
+def _check_pairs(kernel: Kernel) -> Iterator[Check]:
+    """2 Gamma h - |x - x'|^2 for one pair, as the kernel has it, with u = v / |v| and Gamma = 1 / |v|."""
+    v, x, other = (sympy.Matrix([positive_vector(name, 2)]) for name in ("v", "x", "y"))
+    module, exact = kernel.label_margin, kernel.exact
+    tokens = kernel.token_selection.Tokens(exact(sympy.Matrix.vstack(x, other)), (2,))
+    selection = kernel.token_selection.Selection(tokens, (0,))
+    solution = kernel.max_margin.MaxMargin(exact(v), {0: _number(1)}, (_number(1),))
+    found = module.LabelMargin(tokens.keys, selection, (_number(1),), solution)
+    size = sympy.sqrt(v.dot(v))
+    pair = 2 / size * (v / size).dot(x - other) - (x - other).dot(x - other)
+    yield equal("2 Gamma h - |x - x'|^2", expression(found.smallest_pair), pair)
+    yield equal("over 2 Gamma", expression(found.drop_by_pairs()), pair * size / 2)
+
+
+def check_exponentials(kernel: Kernel) -> Iterator[Check]:
+    """sum_i e^{-y_i} for both losses, from their sum."""
+    bounds, losses = kernel.joint_bounds, kernel.losses
+    margins = vector("y", 3)
+    fn = kernel.functions.BALLS
+    numbers = [_number(y) for y in margins]
+    for name in ("exponential", "logistic"):
+        total = expression(bounds.exponential_sum(name, numbers, fn, _number(0)))
+        powers = [sympy.exp(-y) for y in margins]
+        loss = losses.LOSSES[name]
+        for y, number, power in zip(margins, numbers, powers, strict=True):
+            value = expression(loss.value(number, fn))
+            undone = value if name == "exponential" else sympy.exp(value) - 1
+            yield equal(f"{name}: e^(-y) from the loss at {y}", undone, power)
+        wanted = sum(powers) if name == "exponential" else sympy.prod([1 + power for power in powers]) - 1
+        yield equal(f"{name}: the bound of the sum", total, wanted)
+        steps = [a * b for a, b in itertools.combinations(powers, 2)] + [sympy.prod(powers)]
+        more = sum(steps) if name == "logistic" else 0
+        yield equal(f"{name}: by how much it exceeds the sum, a sum of products", total - sum(powers), more)
+
+
+def _simplex(count: int) -> list[Expr]:
+    return [sympy.Rational(i + 1, count * (count + 1) // 2) for i in range(count)]
+
+
+def check_entropy(kernel: Kernel) -> Iterator[Check]:
+    """log sum e^{-y_i} + sum w_i y_i is convex and stationary, with the value H(w), at y_i = -log w_i."""
+    bounds, fn = kernel.joint_bounds, kernel.functions.BALLS
+    for count in (2, 3):
+        weights, y = _simplex(count), vector("y", count)
+        total = sum(sympy.exp(-x) for x in y)
+        bound = sympy.log(total) + sum(w * x for w, x in zip(weights, y, strict=True))
+        at = {x: -sympy.log(w) for x, w in zip(y, weights, strict=True)}
+        for x in y:
+            slope = sympy.simplify(sympy.diff(bound, x).subs(at))
+            yield equal(f"no slope in {x} of {count}", slope, 0)
+        shares = [sympy.exp(-x) / total for x in y]
+        for i, k in itertools.product(range(count), repeat=2):
+            covariance = shares[i] * int(i == k) - shares[i] * shares[k]
+            yield equal(
+                f"second derivative {i}, {k} of {count}: a covariance", sympy.diff(bound, y[i], y[k]), covariance
+            )
+        log_e0 = real("L")
+        lost = expression(bounds.deficit(_number(log_e0), [_number(w) for w in weights], fn, _number(1)))
+        yield equal_logarithms(f"K = log E0 - H, {count} weights", lost, log_e0 - sympy.simplify(bound.subs(at)))
+
+
+def check_tilt(kernel: Kernel) -> Iterator[Check]:
+    """Probabilities as a multiple of mu^ less a multiple of others; and the bound that Jensen gives for these."""
+    bounds, fn = kernel.joint_bounds, kernel.functions.BALLS
+    log_e0 = real("L")
+    thirds = [sympy.Rational(1, 2), sympy.Rational(1, 3), sympy.Rational(1, 6)]
+    for share in ([1, 0, 0], [sympy.Rational(1, 4), sympy.Rational(3, 4), 0], thirds):
+        theta = max(s / w for s, w in zip(share, thirds, strict=True))
+        gammas = vector("g", 3)
+        rest = [theta * w - s for s, w in zip(share, thirds, strict=True)]
+        split = theta * _mean(thirds, gammas) - _mean(rest, gammas)
+        yield equal(f"Lambda = theta mu - rest for {share}", split, _mean(share, gammas))
+        yield Check(f"the rest is nonnegative for {share}", all(x >= 0 for x in rest))
+        size = sum(rest)
+        wanted = size * log_e0 + sum(x * sympy.log(x / size) for x in rest if x > 0)
+        found = bounds.tilt(
+            {i: _number(s) for i, s in enumerate(share)},
+            {i: _number(w) for i, w in enumerate(thirds)},
+            _number(log_e0), fn, _number(1),
+        )  # fmt: skip
+        yield equal_logarithms(f"(theta - 1) (log E0 - H) for {share}", expression(found), wanted)
+
+
+def _mean(weights: list[Expr], values: list[Expr]) -> Expr:
+    return sum(w * x for w, x in zip(weights, values, strict=True))
+
+
+def check_alignment(kernel: Kernel) -> Iterator[Check]:
+    """c from the loss, and the least product with a vector over all v of that alignment."""
+    bounds, fn = kernel.joint_bounds, kernel.functions.BALLS
+    gamma, lost, moved, t, c = (positive_symbol(name) for name in ("Gamma", "k", "m", "t", "c"))
+    found = expression(bounds.first_alignment(*map(_number, (gamma, lost, moved))))
+    (solved,) = sympy.solve(sympy.Eq(gamma * c, gamma - lost - moved), c)
+    yield equal("Gamma c = Gamma - K/r - e Z", found, solved)
+    # Every c in (0, 1).
+    c = 1 / sympy.sqrt(1 + t)
+    sine = expression(bounds.sine(_number(c), fn))
+    yield equal("v = c u + s w of length 1", c**2 + sine**2, 1)
+    along, across = positive_symbol("a"), positive_symbol("b")
+    least = -sympy.Max(-along, -c * along) - sine * across
+    found = expression(bounds.least_product(*map(_number, (c, along, across)), fn))
+    yield equal("<v, a> at v = c u - s w, and at <v, u> = 1", found, least)
+
+
+def check_comparison(kernel: Kernel) -> Iterator[Check]:
+    """How much worse attention makes a loss, and its slope, against e^{-gamma}."""
+    bounds, losses, fn = kernel.joint_bounds, kernel.losses, kernel.functions.BALLS
+    gap, score = positive_symbol("G"), real("gamma")
+    rise = expression(bounds.raised(gap, LARGE))
+    yield equal("e^G - 1", rise, sympy.exp(gap) - 1)
+    series = sympy.hyperexpand(expression(bounds.raised(gap, SMALL)))
+    yield equal("e^G - 1 by its series", sympy.simplify(series), sympy.exp(gap) - 1)
+    exponential, logistic = losses.LOSSES["exponential"], losses.LOSSES["logistic"]
+    pair = (_number(score), _number(gap))
+    yield equal(
+        "exponential: l(gamma - G) - l(gamma) = e^-gamma (e^G - 1)",
+        expression(exponential.excess(*pair, fn)), sympy.exp(-score) * rise,
+    )  # fmt: skip
+    power = sympy.exp(expression(logistic.excess(*pair, fn)))
+    smaller = rise * sympy.exp(-score) / (1 + sympy.exp(-score))
+    yield equal("logistic: e^(l(gamma - G) - l(gamma)) - 1", power - 1, smaller)
+    t = positive_symbol("t")
+    over = t - t / (1 + t)
+    yield positive("t / (1 + t) is below t", sympy.together(over))
+    slope = expression(logistic.slope(_number(score), fn))
+    yield equal("logistic: -l' = e^-gamma / (1 + e^-gamma)", slope, sympy.exp(-score) / (1 + sympy.exp(-score)))
+    yield equal("exponential: -l' = e^-gamma", expression(exponential.slope(_number(score), fn)), sympy.exp(-score))
+    bound = _number(t)
+    yield equal("logistic: log(1 + t) is at most t", expression(bounds.slope_correction("logistic", bound)), t)
+    yield equal("exponential: nothing to correct", expression(bounds.slope_correction("exponential", bound)), 0)
+
+
+def check_attention(kernel: Kernel) -> Iterator[Check]:
+    """From a softmax weight to products with p, and from these to the angle."""
+    bounds, fn = kernel.joint_bounds, kernel.functions.BALLS
+    least, others, chosen, x = (real(name) for name in ("m", "o", "c", "x"))
+    share = expression(bounds.least_share(*map(_number, (least, others, chosen))))
+    yield equal("s chosen + (1 - s) others = required", share * chosen + (1 - share) * others, least)
+    weight = 1 / (1 + sympy.exp(-x))
+    found = expression(bounds.log_odds(_number(weight), fn))
+    yield equal("log(s / (1 - s)) where the other token weighs e^-x", sympy.exp(found), sympy.exp(x))
+    rows = [sympy.Matrix(vector(f"z{j}", 2)) for j in range(3)]
+    multipliers = positive_vector("lambda", 3)
+    p = sum((m * z for m, z in zip(multipliers, rows, strict=True)), sympy.zeros(2, 1))
+    products = sum(m * z.dot(p) for m, z in zip(multipliers, rows, strict=True))
+    yield equal("|p_mm|^2 = sum_j lambda_j <z_j, p_mm>", p.dot(p), products)

@@ -1,0 +1,479 @@
+"""Whether a certificate of `joint-max-margin` is true: a second opinion that shares no code with the kernel.
+
+The exact parts are decided by fractions, with scipy's non-negative least squares for the multipliers. What is
+said of attention and of minimisers is false where numpy finds weights of a larger label margin, or a minimiser that
+breaks a bound; it is shown where the proof of the claim's page, in mpmath with the witness, gives the bound.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from certificate_truth import Judgement, Table, Truth, _number, _record, _require, _table, _vector
+from joint_minimiser import Instance, minimiser, softmax
+from mpmath import mp, mpf
+from scipy.optimize import nnls
+
+Array = np.ndarray[Any, Any]
+_DIGITS = 60
+# How far a bound must be from the number to count.
+_VISIBLE = 1e-9
+
+
+@dataclass(frozen=True)
+class _Given:
+    inputs: list[Table]
+    labels: list[int]
+    indices: list[int]
+    W: Table
+
+    @property
+    def rows(self) -> Table:
+        """Y_i x_{i alpha_i}."""
+        return [[y * x for x in X[a]] for X, y, a in zip(self.inputs, self.labels, self.indices, strict=True)]
+
+    def pairs(self) -> list[tuple[int, int]]:
+        return [(i, t) for i, X in enumerate(self.inputs) for t in range(len(X)) if t != self.indices[i]]
+
+    def gap(self, i: int, t: int) -> list[Fraction]:
+        """x_{i alpha_i} - x_it."""
+        chosen = self.inputs[i][self.indices[i]]
+        return [a - b for a, b in zip(chosen, self.inputs[i][t], strict=True)]
+
+    def key_gap(self, i: int, t: int) -> list[Fraction]:
+        return [_dot(row, self.gap(i, t)) for row in self.W]
+
+
+def judge_joint(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """The truth of the statement, and whether the witness shows it."""
+    known = _read_given(given, folder)
+    n, d, k = len(known.inputs), len(known.inputs[0][0]), len(known.W)
+    _record(asserts, "asserts", {"v", "support", "p"}, {"label_margin", "drop", "path"})
+    v, p = _vector(asserts["v"], folder), _vector(asserts["p"], folder)
+    _require(len(v) == d and len(p) == k, "v like a token and p like a key")
+    support = _counts(asserts["support"])
+    _require(support == sorted(set(support)) and support[-1] < n, "support inputs in order")
+    low, high = _margins(asserts.get("label_margin"))
+    drop = _above(asserts["drop"]) if "drop" in asserts else None
+    path = _read_path(asserts.get("path"))
+    mu, lam, comparators = _read_witness(witness, known, len(path[1]) if path else 0, folder)
+    levels = [Fraction(i in support) for i, _ in known.pairs()]
+    gaps = [known.key_gap(i, t) for i, t in known.pairs()]
+    ones = [Fraction(1)] * n
+    true_v = _is_solution(known.rows, ones, v)
+    if true_v and [i for i, row in enumerate(known.rows) if _dot(row, v) == 1] != support:
+        return Judgement(Truth.FALSE, 1.0, "support")
+    if not true_v:
+        return Judgement(Truth.FALSE, 1.0, "v")
+    if any(p) != any(levels) or (any(p) and not _is_solution(gaps, levels, p)):
+        return Judgement(Truth.FALSE, 1.0, "p")
+    squared = 1 / _dot(v, v)
+    if (low is not None and low * low > squared) or (high is not None and high * high < squared):
+        return Judgement(Truth.FALSE, 1.0, "label_margin")
+    shown = _is_shown(known.rows, ones, v, mu) and any(p) and _is_shown(gaps, levels, p, lam)
+    slack = 1.0
+    if drop is not None or path:
+        shown = shown and all(mu.get(i, 0) > 0 for i in support)
+        larger = _larger_margin(known, support, drop or Fraction(0), 1 / float(_dot(v, v)) ** 0.5)
+        if drop is not None and larger:
+            return Judgement(Truth.FALSE, larger, "drop")
+    if shown and (drop is not None or path):
+        with mp.workdps(_DIGITS):
+            nu = _drop(known, v, mu)
+            slack = min(slack, float(nu - mpf(drop.numerator) / drop.denominator if drop is not None else nu))
+    for entry, stated in enumerate(path[1] if path else []):
+        assert path is not None
+        if wrong := _broken(known, path[0], stated, v, p, support):
+            return Judgement(Truth.FALSE, wrong, f"path[{entry}]")
+        if shown:
+            with mp.workdps(_DIGITS):
+                slack = min(slack, _path_slack(known, path[0], stated, v, p, (mu, lam), comparators.get(entry)))
+    if not shown or slack < _VISIBLE:
+        # Closer than this evaluation tells, or for another reason than the witness gives.
+        return Judgement(Truth.OPEN, slack, provable=shown and slack > -_VISIBLE)
+    return Judgement(Truth.TRUE, slack)
+
+
+# -- reading
+
+
+def _read_given(given: Any, folder: Path) -> _Given:
+    _record(given, "given", {"tokens", "indices"}, {"W", "labels", "lengths"})
+    tokens = given["tokens"]
+    _require(isinstance(tokens, list) and tokens != [], "tokens")
+    if isinstance(tokens[0], list) and tokens[0] and isinstance(tokens[0][0], list):
+        _require("lengths" not in given, "lengths beside a list")
+        inputs = [_table(item, folder) for item in tokens]
+    else:
+        rows = _table(tokens, folder)
+        lengths = _counts(given["lengths"], 1) if "lengths" in given else [len(rows)]
+        _require(sum(lengths) == len(rows), "lengths that sum to the rows")
+        starts = [0, *itertools.accumulate(lengths)]
+        inputs = [rows[a:b] for a, b in itertools.pairwise(starts)]
+    _require(len({len(row) for X in inputs for row in X}) == 1, "tokens of one dimension")
+    d = len(inputs[0][0])
+    W = _table(given["W"], folder) if "W" in given else [[Fraction(i == j) for j in range(d)] for i in range(d)]
+    _require(len(W[0]) == d, "W as wide as a token")
+    labels = _vector(given["labels"], folder) if "labels" in given else [Fraction(1)] * len(inputs)
+    _require(len(labels) == len(inputs) and all(abs(y) == 1 for y in labels), "a label 1 or -1 for every input")
+    indices = _counts(given["indices"])
+    _require(len(indices) == len(inputs), "an index for every input")
+    _require(all(a < len(X) for a, X in zip(indices, inputs, strict=True)), "indices of tokens")
+    _require(any(len(X) > 1 for X in inputs), "more than one token")
+    return _Given(inputs, [int(y) for y in labels], indices, W)
+
+
+def _count(node: Any, least: int = 0) -> int:
+    _require(isinstance(node, str) and node.isascii() and node.isdigit() and str(int(node)) == node, "a count")
+    _require(int(node) >= least, "a larger count")
+    return int(node)
+
+
+def _counts(node: Any, least: int = 0) -> list[int]:
+    _require(isinstance(node, list) and node != [], "a list of counts")
+    return [_count(item, least) for item in node]
+
+
+def _above(node: Any) -> Fraction:
+    value = _number(node)
+    _require(value > 0, "a number > 0")
+    return value
+
+
+def _margins(node: Any) -> tuple[Fraction | None, Fraction | None]:
+    if node is None:
+        return None, None
+    _record(node, "label_margin", set(), {"at_least", "at_most"})
+    low, high = (_number(node[name]) if name in node else None for name in ("at_least", "at_most"))
+    _require(low is not None or high is not None, "a bound")
+    _require(all(bound is None or bound >= 0 for bound in (low, high)), "bounds >= 0")
+    _require(low is None or high is None or low <= high, "bounds in order")
+    return low, high
+
+
+_NORMS, _BOUNDS = ("head_norm", "attention_norm"), ("head_cosine", "attention_cosine", "mass")
+
+
+def _read_path(node: Any) -> tuple[str, list[dict[str, Fraction]]] | None:
+    if node is None:
+        return None
+    _record(node, "path", {"loss", "at"})
+    _require(node["loss"] in ("logistic", "exponential"), "a loss")
+    _require(isinstance(node["at"], list) and node["at"] != [], "entries")
+    found = []
+    for item in node["at"]:
+        _record(item, "an entry", set(_NORMS), set(_BOUNDS))
+        _require(len(item) > 2, "a bound")
+        found.append({name: _above(value) for name, value in item.items()})
+    return node["loss"], found
+
+
+Multipliers = dict[int, Fraction]
+
+
+def _read_witness(
+    node: Any, known: _Given, entries: int, folder: Path
+) -> tuple[Multipliers, Multipliers, dict[int, dict[str, list[Fraction]]]]:
+    _record(node, "witness", {"head_multipliers", "multipliers"}, {"comparators"})
+    mu: Multipliers = {}
+    lam: Multipliers = {}
+    pairs = known.pairs()
+    for name, found in (("head_multipliers", mu), ("multipliers", lam)):
+        _require(isinstance(node[name], list) and node[name] != [], name)
+        for item in node[name]:
+            _record(item, name, {"input", "multiplier"} | ({"token"} if found is lam else set()))
+            i = _count(item["input"])
+            _require(i < len(known.inputs), "an input")
+            if found is lam:
+                pair = (i, _count(item["token"]))
+                _require(pair in pairs, "a pair")
+                i = pairs.index(pair)
+            _require(i not in found, "once")
+            found[i] = _above(item["multiplier"])
+    comparators: dict[int, dict[str, list[Fraction]]] = {}
+    if "comparators" in node:
+        _require(isinstance(node["comparators"], list) and node["comparators"] != [], "comparators")
+        for item in node["comparators"]:
+            _record(item, "a comparator", {"entry"}, {"head", "attention"})
+            entry = _count(item["entry"])
+            _require(entry < entries and entry not in comparators and len(item) > 1, "an entry, once")
+            comparators[entry] = {name: _vector(item[name], folder) for name in ("head", "attention") if name in item}
+            sizes = {"head": len(known.inputs[0][0]), "attention": len(known.W)}
+            _require(all(len(x) == sizes[name] for name, x in comparators[entry].items()), "dimensions")
+    return mu, lam, comparators
+
+
+# -- exact parts
+
+
+def _dot(a: list[Any], b: list[Any]) -> Any:
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
+def _is_solution(rows: Table, levels: list[Fraction], point: list[Fraction]) -> bool:
+    """Whether the point has least norm: it satisfies all constraints and is in the cone of the tight rows."""
+    products = [_dot(row, point) for row in rows]
+    if any(product < level for product, level in zip(products, levels, strict=True)):
+        return False
+    tight = [row for row, product, level in zip(rows, products, levels, strict=True) if product == level]
+    if not tight:
+        return False
+    table = np.array([[float(x) for x in row] for row in tight]).T
+    goal = np.array([float(x) for x in point])
+    scale = np.maximum(np.linalg.norm(table, axis=0), 1e-300)
+    _, residual = nnls(table / scale, goal)
+    return bool(residual <= 1e-9 * np.linalg.norm(goal))
+
+
+def _is_shown(rows: Table, levels: list[Fraction], point: list[Fraction], multipliers: Multipliers) -> bool:
+    for axis, value in enumerate(point):
+        if sum((m * rows[j][axis] for j, m in multipliers.items()), Fraction(0)) != value:
+            return False
+    return all(_dot(rows[j], point) == levels[j] for j in multipliers)
+
+
+# -- what attention can do
+
+
+def _largest_margin(points: Array) -> float:
+    """max over |v| <= 1 of min_i <v, y_i>: the distance of the convex hull of the y_i from 0."""
+    n, d = points.shape
+    table = np.vstack([points.T, 1e4 * np.ones((1, n))])
+    weights, _ = nnls(table, np.append(np.zeros(d), 1e4))
+    return float(np.linalg.norm(weights / weights.sum() @ points))
+
+
+def _larger_margin(known: _Given, support: list[int], drop: Fraction, gamma: float) -> float:
+    """By how much some attention has a larger label margin than is stated, if any is found; else 0."""
+    inputs = [y * np.array(X, dtype=float) for X, y in zip(known.inputs, known.labels, strict=True)]
+    draw, worst = np.random.default_rng(0), 0.0
+    corners = list(itertools.islice(itertools.product(*[range(len(X)) for X in inputs]), 300))
+    trials = [[np.eye(len(X))[t] for X, t in zip(inputs, corner, strict=True)] for corner in corners]
+    trials += [[draw.dirichlet(np.full(len(X), 0.5)) for X in inputs] for _ in range(40)]
+    for weights in trials:
+        off = max(1 - weights[i][known.indices[i]] for i in support)
+        margin = _largest_margin(np.array([s @ X for s, X in zip(weights, inputs, strict=True)]))
+        worst = max(worst, margin - gamma + float(drop) * off)
+    return worst if worst > 1e-6 else 0.0
+
+
+def _broken(
+    known: _Given, loss: str, stated: dict[str, Fraction], v: list[Fraction], p: list[Fraction], support: list[int]
+) -> float:
+    """By how much a minimiser that was found breaks a bound; 0 where it breaks none by more than 10^-6."""
+    inputs = [np.array(X, dtype=float) for X in known.inputs]
+    instance = Instance(inputs, np.array(known.labels, dtype=float), np.array(known.W, dtype=float), loss)
+    r, R = float(stated["head_norm"]), float(stated["attention_norm"])
+    head, attention = np.array(v, dtype=float), np.array(p, dtype=float)
+    if not np.any(attention):
+        return 0.0
+    start = (r * head / np.linalg.norm(head), R * attention / np.linalg.norm(attention))
+    found_v, found_p = minimiser(instance, r, R, [start], seed=0, starts=2)
+    values = {
+        "head_cosine": _cosine(found_v, head),
+        "attention_cosine": _cosine(found_p, attention),
+        "mass": min(softmax(instance, found_p)[i][known.indices[i]] for i in support),
+    }
+    # Minimisers in doubles are worth little where the loss is flat: only gross errors count.
+    worst = max(float(bound) - values[name] for name, bound in stated.items() if name in values)
+    return float(worst) if worst > 0.05 or any(stated.get(name, 0) > 1 for name in values) else 0.0
+
+
+def _cosine(a: Array, b: Array) -> float:
+    return float(a @ b / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-300))
+
+
+# -- the proof of the page, in mpmath
+
+
+def _reals(entries: list[Fraction]) -> list[mpf]:
+    return [mpf(x.numerator) / x.denominator for x in entries]
+
+
+def _norm(entries: list[mpf]) -> mpf:
+    return mp.sqrt(mp.fsum(x * x for x in entries))
+
+
+def _drop(known: _Given, v: list[Fraction], mu: Multipliers) -> mpf:
+    """nu by all choices of a token for every support input."""
+    gamma, total, largest = 1 / _norm(_reals(v)), sum(mu.values()), Fraction(0)
+    alpha = tuple(known.indices[i] for i in mu)
+    for choice in itertools.product(*[range(len(known.inputs[i])) for i in mu]):
+        if choice != alpha:
+            mixed = [
+                sum((mu[i] / total * known.labels[i] * known.inputs[i][t][a] for i, t in zip(mu, choice, strict=True)))
+                for a in range(len(v))
+            ]
+            largest = max(largest, _dot(mixed, mixed))
+    return gamma - mp.sqrt(mpf(largest.numerator) / largest.denominator)
+
+
+def _path_slack(
+    known: _Given,
+    loss: str,
+    stated: dict[str, Fraction],
+    v: list[Fraction],
+    p: list[Fraction],
+    multipliers: tuple[Multipliers, Multipliers],
+    comparator: dict[str, list[Fraction]] | None,
+) -> float:
+    """By how much the proof exceeds the bounds and its own conditions; negative where it does not."""
+    r, R = _reals([stated["head_norm"], stated["attention_norm"]])
+    comparator = comparator or {}
+    for name, norm in (("head", stated["head_norm"]), ("attention", stated["attention_norm"])):
+        if name in comparator and _dot(comparator[name], comparator[name]) > norm * norm:
+            return -1.0
+    proof = _Proof(known, loss, (r, R), (v, p), multipliers, comparator)
+    slacks = [proof.off, 1 - proof.off, proof.cosine]
+    if "attention_cosine" in stated:
+        slacks += proof.rooms
+    if min(slacks) <= 0:
+        return float(min(slacks))
+    values = {"head_cosine": lambda: proof.cosine, "attention_cosine": proof.attention, "mass": proof.mass}
+    for name, value in values.items():
+        if name in stated:
+            (bound,) = _reals([stated[name]])
+            slacks.append((value() - bound) / max(abs(1 - bound), mpf(10) ** -30))
+    return float(min(slacks))
+
+
+class _Proof:
+    """Steps 1 to 4 of the page."""
+
+    def __init__(
+        self,
+        known: _Given,
+        loss: str,
+        norms: tuple[mpf, mpf],
+        solutions: tuple[list[Fraction], list[Fraction]],
+        multipliers: tuple[Multipliers, Multipliers],
+        comparator: dict[str, list[Fraction]],
+    ) -> None:
+        self.known, self.loss, (self.r, self.R) = known, loss, norms
+        v, p = _reals(solutions[0]), _reals(solutions[1])
+        self.gamma, self.xi = 1 / _norm(v), 1 / _norm(p)
+        self.u = [self.gamma * x for x in v]
+        mu, self.lam = multipliers
+        self.mu = dict(zip(mu, _reals([m / sum(mu.values()) for m in mu.values()]), strict=True))
+        self.X = [[[y * x for x in _reals(row)] for row in X] for X, y in zip(known.inputs, known.labels, strict=True)]
+        head = _reals(comparator["head"]) if "head" in comparator else [self.r * x for x in self.u]
+        way = _reals(comparator["attention"]) if "attention" in comparator else [self.R * self.xi * x for x in p]
+        self.s = [self._softmax(i, way) for i in range(len(self.X))]
+        margins = [
+            mp.fsum(s * self._dot(x, head) for s, x in zip(self.s[i], X, strict=True)) for i, X in enumerate(self.X)
+        ]
+        powers = [mp.exp(-y) for y in margins]
+        self.E = mp.fsum(powers) if loss == "exponential" else mp.expm1(mp.fsum(mp.log1p(x) for x in powers))
+        self.log_e0 = mp.log(self.E) + self.r * self.gamma
+        lost = (self.log_e0 - self._entropy(self.mu.values())) / self.r
+        self.off = lost / _drop(known, solutions[0], mu)
+        moved = mp.fsum(
+            m * self.off * max([_norm(self._gap(i, t)) for t in self._others(i)], default=0) for i, m in self.mu.items()
+        )
+        first = 1 - (lost + moved) / self.gamma
+        self.good = first > 0 and all(self._least(first, self._gap(i, t)) > 0 for i in self.mu for t in self._others(i))
+        self.cosine = 1 - lost / self.gamma if self.good else first
+        pairs = known.pairs()
+        self.outside = sorted({pairs[j][0] for j in self.lam} - set(self.mu)) if self.cosine > 0 else []
+        required = self.gamma - self.log_e0 / self.r
+        self.rooms, self.penalty = [], mpf(0)
+        for i in self.outside:
+            others = max(-self._least(self.cosine, self._minus(self.X[i][t])) for t in self._others(i))
+            chosen = -self._least(self.cosine, self._minus(self.X[i][known.indices[i]]))
+            self.rooms.append(required - others)
+            if required > others:
+                share = (required - others) / (chosen - others)
+                weight = sum((m for j, m in self.lam.items() if pairs[j][0] == i), Fraction(0))
+                self.penalty += _reals([weight])[0] * mp.log(share / (1 - share))
+
+    @staticmethod
+    def _dot(a: list[mpf], b: list[mpf]) -> mpf:
+        return mp.fsum(x * y for x, y in zip(a, b, strict=True))
+
+    @staticmethod
+    def _minus(a: list[mpf]) -> list[mpf]:
+        return [-x for x in a]
+
+    @staticmethod
+    def _entropy(weights: Any) -> mpf:
+        return -mp.fsum(w * mp.log(w) for w in weights if w > 0)
+
+    def _others(self, i: int) -> list[int]:
+        return [t for t in range(len(self.X[i])) if t != self.known.indices[i]]
+
+    def _gap(self, i: int, t: int) -> list[mpf]:
+        return [a - b for a, b in zip(self.X[i][self.known.indices[i]], self.X[i][t], strict=True)]
+
+    def _softmax(self, i: int, way: list[mpf]) -> list[mpf]:
+        logits = [
+            self._dot([self._dot(_reals(row), _reals(x)) for row in self.known.W], way) for x in self.known.inputs[i]
+        ]
+        powers = [mp.exp(x - max(logits)) for x in logits]
+        return [x / mp.fsum(powers) for x in powers]
+
+    def _parts(self, a: list[mpf]) -> tuple[mpf, mpf]:
+        along = self._dot(a, self.u)
+        return along, _norm([x - along * y for x, y in zip(a, self.u, strict=True)])
+
+    def _least(self, c: mpf, a: list[mpf]) -> mpf:
+        along, across = self._parts(a)
+        return min(along, c * along) - mp.sqrt(max(1 - c * c, 0)) * across
+
+    def _tilt(self, share: dict[int, mpf]) -> mpf:
+        theta = max(share.get(i, mpf(0)) / m for i, m in self.mu.items())
+        rest = [theta * m - share.get(i, mpf(0)) for i, m in self.mu.items()]
+        size = mp.fsum(rest)
+        return size * (self.log_e0 - self._entropy([x / size for x in rest])) if size > mpf(10) ** -40 else mpf(0)
+
+    def _excess(self, i: int) -> mpf:
+        sine, total = mp.sqrt(max(1 - self.cosine**2, 0)), mpf(0)
+        for t in self._others(i):
+            along, across = self._parts(self._gap(i, t))
+            total += self.s[i][t] * (along + sine * across)
+        return mp.expm1(self.r * total)
+
+    def _compared(self) -> mpf:
+        total = mp.exp(self.log_e0) * max(self._excess(i) for i in self.mu)
+        for i, X in enumerate(self.X):
+            if i not in self.mu:
+                good = all(self._least(self.cosine, self._gap(i, t)) > 0 for t in self._others(i))
+                mixed = [
+                    mp.fsum(s * x for s, x in zip(self.s[i], column, strict=True)) for column in zip(*X, strict=True)
+                ]
+                vector, factor = (X[self.known.indices[i]], self._excess(i)) if good else (mixed, mpf(1))
+                total += factor * mp.exp(self.r * (self.gamma - self._least(self.cosine, vector)))
+        return total
+
+    @property
+    def _correction(self) -> mpf:
+        return mpf(0) if self.loss == "exponential" else self.E
+
+    def attention(self) -> mpf:
+        logarithms = [mp.log(1 / self.off - 1)]
+        if self.good:
+            pairs, shares = self.known.pairs(), dict[int, mpf]()
+            found = mp.log(1 - self.off) - self._correction - mp.log(self._compared())
+            for j, m in self.lam.items():
+                i, t = pairs[j]
+                if i in self.mu:
+                    share = _reals([m])[0] * self.xi**2
+                    shares[i] = shares.get(i, mpf(0)) + share
+                    found += share * mp.log(self.r * self._least(self.cosine, self._gap(i, t)) / share)
+            logarithms.append(found - self._tilt(shares))
+        return (max(logarithms) / self.xi + self.xi * self.penalty) / self.R
+
+    def mass(self) -> mpf:
+        bounds = [self.off]
+        if self.good:
+            compared, largest = self._compared(), mpf(0)
+            for i in self.mu:
+                if self._others(i):
+                    least = min(self.r * self._least(self.cosine, self._gap(i, t)) for t in self._others(i))
+                    largest = max(largest, mp.exp(self._tilt({i: mpf(1)}) + self._correction) * compared / least)
+            bounds.append(largest)
+        return 1 - min(bounds)
