@@ -93,9 +93,26 @@ def test_a_direction_with_its_distance(tmp_path: Path, digits: int) -> None:
 def test_too_few_digits_for_a_direction(tmp_path: Path) -> None:
     """p = (1, 1999999): to two digits of the larger entry the smaller one is 0."""
     given = {"keys": [[[0, 0], [-1, 0], ["999999/1000000", "-1/1000000"]]], "indices": [0]}
-    with pytest.raises(UsageError, match="2 digits are too few"):
+    with pytest.raises(UsageError, match="no direction of 2 digits"):
         make(tmp_path, given=given, form="direction", digits=2)
     assert make(tmp_path, given=given, form="direction", digits=20)["within"] == "0"
+
+
+def test_a_direction_keeps_within_relaxed_constraints(tmp_path: Path) -> None:
+    """p = (1/3, 7/3) / (1/3 + 0.7) is at 0 of the relaxed constraint, and rounded it would be on the wrong side."""
+    given = {"keys": [[[1, "0.3"], [0, 0]], [[-7, 1], [0, 0]]], "indices": [0, 0], "relaxed": [1]}
+    asserts = make(tmp_path, given=given, form="direction", digits=20)
+    assert 0 < Fraction(asserts["within"]) < Fraction(1, 10**8)
+    x, y = (Fraction(entry) for entry in asserts["direction"])
+    assert 0 <= y - 7 * x < Fraction(1, 10**15)
+
+
+def test_an_equality_leaves_no_room_for_a_direction(tmp_path: Path) -> None:
+    """<z, p> >= 0 and <-z, p> >= 0 for z = (-7, 1)."""
+    given = {"keys": [[[1, "0.3"], [0, 0]], [[-7, 1], [0, 0], [-14, 2]]], "indices": [0, 0], "relaxed": [1]}
+    with pytest.raises(UsageError, match="or the form exact"):
+        make(tmp_path, given=given, form="direction", digits=20)
+    assert make(tmp_path, given=given)["solution"] == ["10/31", "70/31"]
 
 
 def test_many_active_constraints_are_stated_as_a_direction(tmp_path: Path, tool: Tool) -> None:
@@ -216,3 +233,33 @@ def test_the_names_of_the_claim_s_fields_are_those_of_the_prover() -> None:
                 described |= set(form.fields)
     assert described == {*MATRICES, *VECTORS}
     assert CLAIMS["max-margin"].given is GIVEN
+
+
+def test_random_problems_have_the_solution_that_trying_all_sets_of_constraints_finds(
+    tmp_path: Path, tool: Tool
+) -> None:
+    """Small integers, so that constraints are often redundant, equal, tight without multipliers, or contradictory."""
+    tool("certificate_truth")
+    truth = tool("margin_truth")
+    rng = np.random.default_rng(11)
+    found = {"solution": 0, "constraints": 0}
+    for _ in range(60):
+        inputs, tokens, dimension = rng.integers(1, 4), rng.integers(2, 4), rng.integers(1, 4)
+        keys = rng.integers(-2, 3, (inputs, tokens, dimension))
+        given: dict[str, Any] = {"keys": keys.tolist(), "indices": [0] * int(inputs)}
+        if inputs > 1 and rng.integers(2):
+            given["relaxed"] = [1]
+        if rng.integers(3) == 0:
+            given["queries"] = rng.integers(-1, 2, (1 if rng.integers(2) else inputs, 2)).tolist()
+        made = certattn.generate("max-margin", tmp_path / "margin.yaml", given=given)
+        assert certattn.check(tmp_path / "margin.yaml").verdict is certattn.Verdict.VERIFIED
+        asserts: Any = made.plain["asserts"]
+        expected = truth._solution(truth._problem(made.plain["given"], tmp_path))
+        form = "constraints" if expected is None else "solution"
+        found[form] += 1
+        assert form in asserts
+        if expected is not None:
+            stated = asserts["solution"]
+            flat = [entry for row in stated for entry in row] if "queries" in given else stated
+            assert tuple(map(Fraction, flat)) == expected
+    assert min(found.values()) >= 5
