@@ -25,6 +25,7 @@ from certattn.kernel.claims import (
     proposition_3_1,
     proposition_3_4,
     softmax_mean,
+    token_optimality,
     typical_prompt,
 )
 from certattn.kernel.claims.claim import AnyClaim
@@ -46,6 +47,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
+    "token-optimality": token_optimality.CLAIM,
     "typical-prompt": typical_prompt.CLAIM,
 }
 

@@ -19,6 +19,7 @@ from certattn.provers import (
     proposition_3_1,
     proposition_3_4,
     softmax_mean,
+    token_optimality,
     typical_prompt,
 )
 
@@ -33,5 +34,6 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "proposition-3-1": proposition_3_1.generate,
     "proposition-3-4": proposition_3_4.generate,
     "softmax-mean": softmax_mean.generate,
+    "token-optimality": token_optimality.generate,
     "typical-prompt": typical_prompt.generate,
 }

@@ -8,7 +8,7 @@ whose constraints determine p_mm. The checker goes through all selections itself
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -71,6 +71,31 @@ class Worst:
         )
 
 
+@dataclass
+class Search:
+    """What came of going through all selections that no cut covers."""
+
+    count: int = 0
+    broken: int = 0
+    worst: Worst | None = None
+    optimal: set[tuple[int, ...]] = field(default_factory=set)
+
+    def settle(self, selection: Selection, support: Sequence[int]) -> None:
+        """Take the point that a support determines, and look at its neighbours."""
+        places = {selection.tokens.row(pair.input, pair.token): j for j, pair in enumerate(selection.pairs)}
+        solution = None
+        if all(row in places for row in support):
+            solution = on_support(selection.differences, [places[row] for row in support])
+        if solution is None:
+            self.broken += 1
+            return
+        worst = Worst.of(solution)
+        self.worst = worst if self.worst is None else self.worst.joined(worst)
+        tight = solution.tight
+        if tight and smallest_neighbour_gap(selection, solution) > 0:
+            self.optimal.add(selection.indices)
+
+
 @dataclass(frozen=True)
 class Enumeration:
     """The stated complete list, and what is to prove it."""
@@ -79,6 +104,11 @@ class Enumeration:
     stated: frozenset[tuple[int, ...]]
     cuts: tuple[Cut, ...]
     supports: tuple[tuple[int, ...], ...]
+
+    @property
+    def total(self) -> int:
+        """How many selections there are."""
+        return prod(self.tokens.lengths)
 
     def names(self) -> list[str]:
         names = [_CUTS] if self.cuts else []
@@ -129,38 +159,11 @@ class Enumeration:
     @cached_property
     def _search(self) -> Search:
         search = Search()
-        uncut = uncut_selections(self.tokens.lengths, self.cuts)
-        for search.count, indices in enumerate(uncut, start=1):  # noqa: B007 - counts what is left
-            if search.count <= len(self.supports):
-                search.settle(Selection(self.tokens, indices), self.supports[search.count - 1])
+        for k, indices in enumerate(uncut_selections(self.tokens.lengths, self.cuts)):
+            search.count += 1
+            if k < len(self.supports):
+                search.settle(Selection(self.tokens, indices), self.supports[k])
         return search
-
-
-@dataclass
-class Search:
-    """What came of going through all selections that no cut covers."""
-
-    count: int = 0
-    broken: int = 0
-    worst: Worst | None = None
-
-    def __post_init__(self) -> None:
-        self.optimal: set[tuple[int, ...]] = set()
-
-    def settle(self, selection: Selection, support: Sequence[int]) -> None:
-        """Take the point that a support determines, and look at its neighbours."""
-        places = {selection.tokens.row(pair.input, pair.token): j for j, pair in enumerate(selection.pairs)}
-        solution = None
-        if all(row in places for row in support):
-            solution = on_support(selection.differences, [places[row] for row in support])
-        if solution is None:
-            self.broken += 1
-            return
-        worst = Worst.of(solution)
-        self.worst = worst if self.worst is None else self.worst.joined(worst)
-        tight = solution.tight
-        if tight and smallest_neighbour_gap(selection, solution) > 0:
-            self.optimal.add(selection.indices)
 
 
 # -- reading
@@ -170,6 +173,8 @@ def read_enumeration(
     tokens: Tokens, stated: Sequence[Selection], at: Node, cuts: list[list[Values]], supports: list[list[int]]
 ) -> Enumeration:
     """`at` is where the complete list stands. Raises MalformedError."""
+    if max(tokens.lengths) == 1:
+        raise at.malformed("an input of more than one token", "nothing to select from")
     selections = prod(tokens.lengths)
     if selections > MOST_SELECTIONS:
         raise at.malformed(f"at most {MOST_SELECTIONS} selections to go through", f"{selections}")

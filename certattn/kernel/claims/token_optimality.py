@@ -14,7 +14,7 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023, Definition 2.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flint import fmpq
@@ -148,7 +148,9 @@ class TokenOptimality(Claim[Problem]):
             latex.append(r"\arg\max_t \gamma_{it} = O_i")
         if problem.accepted:
             words.append(f"locally optimal are {_shown(_tuple(s.indices) for s, _ in problem.accepted)}")
-            latex.append(r"\gamma_{it} < \gamma_{i \alpha_i} \ \forall (i, t): \langle z_{it}, p_{mm}(\alpha) \rangle = 1")
+            latex.append(
+                r"\gamma_{it} < \gamma_{i \alpha_i} \ \forall (i, t): \langle z_{it}, p_{mm}(\alpha) \rangle = 1"
+            )
         if problem.refused:
             words.append(f"not locally optimal are {_shown(_refusal(s, because) for s, because, _ in problem.refused)}")
             latex.append(
@@ -261,10 +263,11 @@ def _set(tokens: Sequence[int]) -> str:
 def _refusal(selection: Selection, because: Pair | None) -> str:
     if because is None:
         return f"{_tuple(selection.indices)} (cannot be separated)"
-    return f"{_tuple(selection.indices)} (token {because.token} of input {because.input} is a neighbour of no smaller score)"
+    reason = f"token {because.token} of input {because.input} is a neighbour of no smaller score"
+    return f"{_tuple(selection.indices)} ({reason})"
 
 
-def _shown(items: Collection[str] | map[str] | Sequence[str]) -> str:
+def _shown(items: Iterable[str]) -> str:
     said = list(items)
     more = f" and {len(said) - _SHOWN} more as stated" if len(said) > _SHOWN else ""
     return ", ".join(said[:_SHOWN]) + more
