@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -54,7 +54,7 @@ def generate(
         tokens = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out)).tokens
     asserts: dict[str, Plain] = {"optimal": _indices(best_tokens(tokens))}
     witness: dict[str, Plain] = {}
-    for name, items, proofs in _settled([_selection(tokens, indices) for indices in selections]):
+    for name, items, proofs in _settled([chosen_tokens(tokens, indices) for indices in selections]):
         asserts[name], witness[name] = items, proofs
     if _enumerates(tokens, enumerate_all):
         found = enumerated(tokens)
@@ -81,7 +81,7 @@ def _enumerates(tokens: Tokens, asked: bool | None) -> bool:
     return asked
 
 
-def _selection(tokens: Tokens, indices: Sequence[int]) -> Selection:
+def chosen_tokens(tokens: Tokens, indices: Sequence[int]) -> Selection:
     if len(indices) != tokens.count:
         raise UsageError(f"the selection {tuple(indices)}: expected {counted(tokens.count, 'index')}, one per input")
     for i, (index, length) in enumerate(zip(indices, tokens.lengths, strict=True)):
@@ -121,20 +121,20 @@ def _settled(selections: Sequence[Selection]) -> Iterator[tuple[str, list[Plain]
             bad = violating_neighbour(selection, solution)
             if bad is None:
                 accepted[0].append(indices)
-                accepted[1].append(_multipliers(selection, multipliers))
+                accepted[1].append(multiplier_table(selection, multipliers))
                 continue
             pair = selection.pairs[bad]
             because = {"input": str(pair.input), "token": str(pair.token)}
         except NotSeparableError as error:
             multipliers = error.weights
         refused[0].append({"indices": indices, "because": because})
-        refused[1].append(_multipliers(selection, multipliers))
+        refused[1].append(multiplier_table(selection, multipliers))
     for name, (items, proofs) in (("locally_optimal", accepted), ("not_locally_optimal", refused)):
         if items:
             yield name, items, proofs
 
 
-def _multipliers(selection: Selection, multipliers: dict[int, fmpq]) -> list[Plain]:
+def multiplier_table(selection: Selection, multipliers: Mapping[int, fmpq]) -> list[Plain]:
     return [
         {
             "input": str(selection.pairs[j].input),
