@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -10,11 +11,13 @@ import numpy as np
 import optimality_cases
 import pytest
 from corpus import Family, check, complaints
+from flint import fmpq
 
 from certattn import generate
 from certattn.kernel import verdict as kernel_verdict
-from certattn.kernel.arithmetic import local_optimality
+from certattn.kernel.arithmetic.local_optimality import uncut_selections
 from certattn.kernel.claims import selection_enumeration, token_optimality
+from certattn.kernel.claims.kkt import kkt_obligations
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.verdict import Outcome, Verdict
 
@@ -72,18 +75,21 @@ def test_the_sweep_notices_a_checker_that_lets_things_pass(
 # -- sabotage: each broken part lets a reject case pass
 
 
+def believed(prefix, solution, what="p"):
+    return [replace(obligation, outcome=Outcome.PROVED) for obligation in kkt_obligations(prefix, solution, what)]
+
+
 @pytest.mark.parametrize(
     ("module", "name", "broken"),
     [
-        (token_optimality, "combination_norm", lambda rows, multipliers: 0),
-        (token_optimality, "kkt_obligations", lambda prefix, solution, what="p": []),
-        (token_optimality, "_all_proved", lambda obligations: True),
-        (token_optimality, "smallest_neighbour_gap", lambda selection, solution: 1),
+        (token_optimality, "combination_norm", lambda rows, multipliers: fmpq(0)),
+        (token_optimality, "kkt_obligations", believed),
+        (token_optimality, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
         (token_optimality, "best_tokens", lambda tokens: [[0]] * tokens.count),
-        (selection_enumeration, "kkt_obligations", lambda prefix, solution, what="p": []),
-        (selection_enumeration, "uncut_selections", lambda lengths, cuts: iter([(0,), (1,)])),
-        (selection_enumeration, "smallest_neighbour_gap", lambda selection, solution: 1),
-        (local_optimality.Cut, "norm_squared", lambda self, tokens: 0),
+        (selection_enumeration, "kkt_obligations", believed),
+        (selection_enumeration, "uncut_selections", lambda lengths, cuts: list(uncut_selections(lengths, cuts))[:-1]),
+        (selection_enumeration, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
+        (selection_enumeration.Cut, "norm_squared", lambda self, tokens: fmpq(0)),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -91,6 +97,14 @@ def test_a_broken_part_is_noticed(module, name, broken, tmp_path: Path, monkeypa
     assert complaints(CASES, tmp_path) == []
     monkeypatch.setattr(module, name, broken)
     assert complaints(CASES, tmp_path) != []
+
+
+def test_a_wrong_witness_never_refutes(tmp_path: Path) -> None:
+    """A point that is feasible and not p_mm has other neighbours: the statement is not compared with them."""
+    text = next(optimality_cases.TWO_INPUTS.cases()).text.replace("multiplier: 13}]", "multiplier: 14}]")
+    report = check(text, tmp_path)
+    assert report.verdict is Verdict.REJECTED
+    assert "p_mm is not known" in str(report.obligations)
 
 
 # -- against brute force
