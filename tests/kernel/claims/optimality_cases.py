@@ -262,4 +262,38 @@ witness:
     },
 )
 
-FAMILIES = [TWO_INPUTS, ALL, CUTS, LABELS]
+LOCAL = family(
+    "one selection of one input",
+    """
+given:
+  keys: [[[-0.1, 1], [1, 0], [0, 0]]]
+  scores: [[1, 0.9, 0]]
+asserts:
+  locally_optimal: [[1]]
+witness:
+  locally_optimal: [[{input: 0, token: 2, multiplier: 1}]]
+""",
+    {
+        "a score just below": ("0.9, 0]]", "0.9, 0.899999999999999999999999999999]]"),
+        "a better token that is no neighbour": ("scores: [[1,", "scores: [[100,"),
+    },
+    {
+        "a neighbour of the same score": (
+            "0.9, 0]]",
+            "0.9, 0.9]]",
+            REFUTED,
+            "smallest score gap of a neighbour of (1)",
+        ),
+        "a neighbour that is better by 1e-30": (
+            "0.9, 0]]",
+            "0.9, 0.900000000000000000000000000001]]",
+            REFUTED,
+            "-1e-30 > 0 is false",
+        ),
+        "a better token that is a neighbour": ("[[-0.1, 1]", "[[0, 1]", REFUTED, "smallest score gap"),
+        "a better token within the margin": ("[[-0.1, 1]", "[[1e-30, 1]", REJECTED, "smallest slack"),
+        "another selection": ("locally_optimal: [[1]]\nwitness", "locally_optimal: [[0]]\nwitness", REJECTED, "slack"),
+    },
+)
+
+FAMILIES = [TWO_INPUTS, ALL, CUTS, LABELS, LOCAL]

@@ -83,7 +83,6 @@ def believed(prefix, solution, what="p"):
     ("module", "name", "broken"),
     [
         (token_optimality, "combination_norm", lambda rows, multipliers: fmpq(0)),
-        (token_optimality, "kkt_obligations", believed),
         (token_optimality, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
         (token_optimality, "best_tokens", lambda tokens: [[0]] * tokens.count),
         (selection_enumeration, "kkt_obligations", believed),
