@@ -92,7 +92,8 @@ _STEPS = (
         "A point of least norm",
         "For p = sum lambda z and any q, the squared norms differ by the square of the distance and twice a sum over "
         "the constraints. With lambda >= 0, <z, q> >= 1 and lambda (<z, p> - 1) = 0 the sum is not negative: p is the "
-        "one point of least norm. Checked for one and two rows in dimension 1 to 3, with the kernel's point and slacks.",
+        "one point of least norm. Checked for one and two rows in dimension 1 to 3, with the kernel's point and "
+        "slacks.",
         ("|q|² - |p|² = |q - p|² + 2 Σ λ_j (⟨z_j,q⟩ - ⟨z_j,p⟩)",),
         (r"|q|^2 - |p|^2 &= |q - p|^2 + 2 \sum_j \lambda_j (\langle z_j, q \rangle - \langle z_j, p \rangle)",),
         check_least_norm,
