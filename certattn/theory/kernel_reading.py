@@ -250,20 +250,12 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.losses")
 
     @cached_property
-    def max_margin(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.max_margin")
-
-    @cached_property
     def mixing(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.mixing")
 
     @cached_property
     def path_bound(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.path_bound")
-
-    @cached_property
-    def token_selection(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.token_selection")
 
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""

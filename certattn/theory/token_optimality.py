@@ -54,19 +54,29 @@ def check_supports(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"<z, p> = 1 on the support, {count} x {width}", products, [sympy.Integer(1)] * count)
 
 
-def check_gordan(kernel: Kernel) -> Iterator[Check]:
-    """sum mu <z, p> = <sum mu z, p>, and the norm that the kernel compares with 0."""
-    for count, width in _SHAPES:
-        z = _rows(count, width)
-        weights = [sympy.Symbol(f"m{j}", positive=True) for j in range(count)]
-        total = sympy.Matrix([weights]) * z
-        norm = kernel.local_optimality.combination_norm(
-            kernel.exact(z), {j: SymbolicNumber(weight) for j, weight in enumerate(weights)}
+def check_cuts(kernel: Kernel) -> Iterator[Check]:
+    """The rows of a cut are those of every selection that it covers: sum mu <z, p> = <sum mu z, p> for them."""
+    lengths, width = (3, 2), 2
+    keys = _rows(sum(lengths), width)
+    tokens = kernel.token_selection.Tokens(kernel.exact(keys), lengths)
+    weights = [sympy.Symbol(f"m{j}", positive=True) for j in range(2)]
+    optimality = kernel.local_optimality
+    p = sympy.Matrix([[sympy.Symbol(f"p{k}", real=True) for k in range(width)]])
+    for chosen, other in ((0, 1), (1, 0)):
+        terms = (
+            optimality.CutTerm(0, 2, 1, SymbolicNumber(weights[0])),
+            optimality.CutTerm(1, chosen, other, SymbolicNumber(weights[1])),
         )
-        yield equal(f"|sum mu z|^2, {count} x {width}", expression(norm), (total * total.T)[0])
-        p = sympy.Matrix([[sympy.Symbol(f"p{k}", real=True) for k in range(width)]])
-        products = sum(weights[j] * (z.row(j) * p.T)[0] for j in range(count))
-        yield equal(f"sum mu <z, p>, {count} x {width}", products, (total * p.T)[0])
+        found = optimality.Cut(terms).contradiction(tokens)
+        z = kernel.token_selection.Selection(tokens, (2, chosen)).differences
+        pairs = [[expression(entry) for entry in z.row(j)] for j in (1, 2)]
+        yield equal(
+            f"rows of the cut, token {chosen}", [list(map(expression, found.rows.row(j))) for j in (0, 1)], pairs
+        )
+        total = sympy.Matrix([weights]) * sympy.Matrix(pairs)
+        products = sum(weights[j] * (sympy.Matrix([pairs[j]]) * p.T)[0] for j in (0, 1))
+        yield equal(f"sum mu <z, p>, token {chosen}", products, (total * p.T)[0])
+        yield equal(f"sum mu, token {chosen}", expression(found.total), sum(weights))
 
 
 def check_everything(kernel: Kernel) -> Iterator[Check]:
@@ -107,10 +117,11 @@ _STEPS = (
     ),
     Step(
         "No point at all (Gordan)",
-        "If a combination of the differences with positive weights is 0, no p has <z, p> >= 1 for all of them.",
+        "If a combination of the differences with positive weights is 0, no p has <z, p> >= 1 for all of them. The "
+        "rows of a cut are differences of every selection with its chosen tokens. Checked for two inputs in dimension 2.",
         ("Σ μ_j ⟨z_j,p⟩ = ⟨Σ μ_j z_j, p⟩ = 0   but   Σ μ_j ⟨z_j,p⟩ ≥ Σ μ_j > 0",),
         (r"\sum_j \mu_j \langle z_j, p \rangle &= \Big\langle \sum_j \mu_j z_j, p \Big\rangle",),
-        check_gordan,
+        check_cuts,
     ),
     Step(
         "Every selection is settled",

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.local_optimality import combination_norm, smallest_neighbour_gap
+from certattn.kernel.arithmetic.contradiction import Contradiction
+from certattn.kernel.arithmetic.local_optimality import smallest_neighbour_gap
 from certattn.kernel.arithmetic.max_margin import hard_margin
 from certattn.kernel.arithmetic.token_selection import Pair, Selection, best_tokens
 from certattn.kernel.claims.claim import Claim, Statement
@@ -233,8 +234,10 @@ def _rejection(
     """That the stated token is a neighbour of no smaller score; or that no p satisfies the constraints."""
     zero = fmpq(0)
     if because is None:
-        norm = combination_norm(selection.differences, multipliers)
-        return [at_most(f"{prefix}.combination", "|sum mu z|^2", norm, zero, part=Part.WITNESS)]
+        rows = selection.differences
+        largest = Contradiction(rows, (fmpq(1),) * rows.rows, multipliers).largest_entry
+        sentence = "the largest |entry| of sum mu z"
+        return [at_most(f"{prefix}.combination", sentence, largest, zero, part=Part.WITNESS)]
     solution = hard_margin(selection.differences, multipliers)
     conditions = kkt_obligations(prefix, solution)
     j = selection.pairs.index(because)
