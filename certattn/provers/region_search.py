@@ -170,9 +170,16 @@ class _Search:
         for _ in range(_CLIMBS):
             _, affine = self.deviation.at(query)
             uphill = affine.gradient() if self.deviation.norm == "l2" else affine.gradient_of_largest()
-            query, suspect = self._furthest(uphill)
+            query, suspect = self._furthest(uphill if uphill.any() else self._best_axis())
             if not self._meet(query, suspect):
                 return
+
+    def _best_axis(self) -> Array:
+        """Where the slope vanishes, as at the mean of an empirical law: the axis whose end deviates the most."""
+        identity = np.eye(self.region.middle().columns)
+        axes = [*identity, *-identity]
+        sizes = np.array([self._size(self._furthest(axis)[0]) for axis in axes])
+        return np.asarray(axes[first_largest(sizes)])
 
     def _furthest(self, direction: Array) -> tuple[Array, Suspect]:
         region = self.region
