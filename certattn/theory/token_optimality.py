@@ -118,7 +118,7 @@ _STEPS = (
     Step(
         "No point at all (Gordan)",
         "If a combination of the differences with positive weights is 0, no p has <z, p> >= 1 for all of them. The "
-        "rows of a cut are differences of every selection with its chosen tokens. Checked for two inputs in dimension 2.",
+        "rows of a cut are differences of every selection with its chosen tokens. Checked for two inputs in the plane.",
         ("Σ μ_j ⟨z_j,p⟩ = ⟨Σ μ_j z_j, p⟩ = 0   but   Σ μ_j ⟨z_j,p⟩ ≥ Σ μ_j > 0",),
         (r"\sum_j \mu_j \langle z_j, p \rangle &= \Big\langle \sum_j \mu_j z_j, p \Big\rangle",),
         check_cuts,
