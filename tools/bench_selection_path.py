@@ -49,7 +49,7 @@ class Instance:
         """log sum_i (l(gamma_i0 - G_i) - l(gamma_i0)), without cancellation."""
         total = 0.0
         for keys, scores in zip(self.keys, self.scores, strict=True):
-            powers = np.exp((keys[1:] - keys[0]) @ p)
+            powers = np.exp(np.minimum((keys[1:] - keys[0]) @ p, 700))
             drop = float(powers @ (scores[0] - scores[1:])) / (1 + float(powers.sum()))
             total += _excess(self.loss, float(scores[0]), drop)
         return float(np.log(total))
