@@ -136,6 +136,6 @@ _STEPS = (
 DERIVATION = Derivation(
     name="token-optimality",
     title="The tokens with the best scores, and the selections that are locally optimal",
-    source="Ataee Tarzanagh, Li, Zhang and Oymak 2023, arXiv 2306.13596, Definition 2",
+    source="Ataee Tarzanagh, Li, Zhang and Oymak 2023, arXiv 2306.13596: SVM neighbours and local optimality",
     steps=_STEPS,
 )

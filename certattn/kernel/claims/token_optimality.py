@@ -9,7 +9,7 @@ Given tokens with scores gamma_it, stated or as Y_i v'x_it. A certificate assert
 
 Everything is decided exactly. p_mm(alpha) comes from multipliers with their Karush-Kuhn-Tucker conditions; what is
 wrong with a selection that has no p_mm is shown by Gordan's theorem.
-Ataee Tarzanagh, Li, Zhang and Oymak 2023, Definition 2.
+Ataee Tarzanagh, Li, Zhang and Oymak 2023: SVM neighbours and local optimality.
 """
 
 from __future__ import annotations
