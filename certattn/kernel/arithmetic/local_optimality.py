@@ -1,8 +1,8 @@
 """Locally optimal selections: the neighbours of a max-margin point, and all selections one after another.
 
-Ataee Tarzanagh, Li, Zhang and Oymak 2023, SVM neighbours and local optimality: with p = p_mm(alpha), the neighbours of alpha are the tokens
-whose constraints are tight at p, and alpha is locally optimal where each of them has a smaller score than the chosen
-token of its input. A selection whose constraints have no solution has no p_mm and is not locally optimal.
+With p = p_mm(alpha), the neighbours of alpha are the tokens whose constraints are tight at p, and alpha is locally
+optimal where each of them has a smaller score than the chosen token of its input (Ataee Tarzanagh, Li, Zhang and Oymak
+2023). A selection whose constraints have no solution has no p_mm and is not locally optimal.
 """
 
 from __future__ import annotations
