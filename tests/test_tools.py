@@ -76,3 +76,15 @@ def test_bench_concentration_compares_bounds_with_simulated_quantiles(
     assert "quantile" in head
     assert len(lines) == 3
     assert "bounds below the interval of the simulated quantile: 0 of 3" in bench.summary(found)
+
+
+def test_bench_selection_path_compares_with_computed_minimisers(tool: Tool) -> None:
+    bench = tool("bench_selection_path")
+    ratios = bench.path_ratios(4)
+    # Certified bounds are above what is computed, up to the rounding of a search in doubles.
+    assert all(ratio > 0.99 for ratio in ratios)
+    assert sorted(ratios)[1] < 3
+
+
+def test_bench_selection_path_times_an_enumeration(tool: Tool) -> None:
+    assert tool("bench_selection_path")._enumeration(2, 3, 2).endswith("verified")

@@ -30,6 +30,8 @@ import gallery_output_mean_square
 import gallery_output_tail
 import gallery_proposition_3_1
 import gallery_proposition_3_4
+import gallery_regularization_path
+import gallery_token_optimality
 import gallery_typical_prompt
 import numpy as np
 from gallery_comparison import says_the_same
@@ -276,7 +278,9 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "output-tail": gallery_output_tail.write,
     "proposition-3-1": gallery_proposition_3_1.write,
     "proposition-3-4": gallery_proposition_3_4.write,
+    "regularization-path": gallery_regularization_path.write,
     "softmax-mean": write_means,
+    "token-optimality": gallery_token_optimality.write,
     "typical-prompt": gallery_typical_prompt.write,
 }
 

@@ -20,7 +20,9 @@ from certattn.provers import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regularization_path,
     softmax_mean,
+    token_optimality,
     typical_prompt,
 )
 
@@ -36,6 +38,8 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "output-tail": output_tail.generate,
     "proposition-3-1": proposition_3_1.generate,
     "proposition-3-4": proposition_3_4.generate,
+    "regularization-path": regularization_path.generate,
     "softmax-mean": softmax_mean.generate,
+    "token-optimality": token_optimality.generate,
     "typical-prompt": typical_prompt.generate,
 }

@@ -20,7 +20,9 @@ from certattn.theory import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regularization_path,
     softmax_mean,
+    token_optimality,
     typical_prompt,
 )
 from certattn.theory.derivation import Derivation
@@ -37,6 +39,8 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "output-tail": output_tail.DERIVATION,
     "proposition-3-1": proposition_3_1.DERIVATION,
     "proposition-3-4": proposition_3_4.DERIVATION,
+    "regularization-path": regularization_path.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,
+    "token-optimality": token_optimality.DERIVATION,
     "typical-prompt": typical_prompt.DERIVATION,
 }

@@ -249,6 +249,26 @@ class Kernel:
     def softmax_mean(self) -> Any:
         return self._module(f"{_ROOT}.claims.softmax_mean")
 
+    @cached_property
+    def activations(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.activations")
+
+    @cached_property
+    def local_optimality(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.local_optimality")
+
+    @cached_property
+    def losses(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.losses")
+
+    @cached_property
+    def mixing(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.mixing")
+
+    @cached_property
+    def path_bound(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.path_bound")
+
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""
         return self.exact_matrix.ExactMatrix(SymbolicMatrix(numerators), denominator)

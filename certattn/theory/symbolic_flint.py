@@ -155,6 +155,9 @@ class SymbolicNumber:
     def max(self, other: Any) -> SymbolicNumber:
         return SymbolicNumber(sympy.Max(self.expr, expression(other)))
 
+    def min(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(sympy.Min(self.expr, expression(other)))
+
     def nonnegative_part(self) -> SymbolicNumber:
         """Cuts a ball at 0: no change of a number that is >= 0, and that is required."""
         if self.expr.is_nonnegative is not True:
@@ -219,6 +222,12 @@ class SymbolicMatrix:
 
     def __getitem__(self, place: tuple[int, int]) -> SymbolicNumber:
         return SymbolicNumber(self.entries_of[place])
+
+    def __setitem__(self, place: tuple[int, int], value: Any) -> None:
+        self.entries_of[place] = expression(value)
+
+    def solve(self, other: SymbolicMatrix) -> SymbolicMatrix:
+        return SymbolicMatrix(self.entries_of.LUsolve(other.entries_of))
 
     def __add__(self, other: SymbolicMatrix) -> SymbolicMatrix:
         return SymbolicMatrix(self.entries_of + other.entries_of)

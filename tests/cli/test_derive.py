@@ -26,7 +26,9 @@ NAMES = (
     "output-tail",
     "proposition-3-1",
     "proposition-3-4",
+    "regularization-path",
     "softmax-mean",
+    "token-optimality",
     "typical-prompt",
 )
 
