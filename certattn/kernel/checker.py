@@ -24,8 +24,10 @@ from certattn.kernel.claims import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regularization_path,
     selection_direction,
     softmax_mean,
+    token_optimality,
     typical_prompt,
 )
 from certattn.kernel.claims.claim import AnyClaim
@@ -46,8 +48,10 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "output-tail": output_tail.CLAIM,
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,
+    "regularization-path": regularization_path.CLAIM,
     "selection-direction": selection_direction.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
+    "token-optimality": token_optimality.CLAIM,
     "typical-prompt": typical_prompt.CLAIM,
 }
 
