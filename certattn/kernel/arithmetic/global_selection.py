@@ -32,6 +32,7 @@ from functools import cached_property
 from flint import arb
 
 from certattn.kernel.arithmetic.functions import BALLS
+from certattn.kernel.arithmetic.path_bound import least_progress
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants, largest, least
 
 
@@ -104,8 +105,8 @@ class GlobalBasin:
             + (self.first_overshoot + self.excess / a) / share
         )
         if (self.excess <= a / 2) is True:
-            logarithm = (weight * (1 / self.excess - 1 / a)).log()
-            found = found.min(self.norm - logarithm / margin + self.first_overshoot / share)
+            progress = least_progress(self.constants.log_weight, self.excess, a, BALLS)
+            found = found.min(self.norm - progress / margin + self.first_overshoot / share)
         return found.max(arb(0))
 
     @cached_property
