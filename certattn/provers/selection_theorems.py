@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from flint import fmpq
+
 from certattn.kernel.arithmetic.max_margin import MaxMargin
+from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.arithmetic.token_selection import Selection
 from certattn.kernel.claims.descent_inputs import NORMALISED
-from certattn.kernel.claims.global_selection_theorems import EVERY_START, GLOBAL
+from certattn.kernel.claims.global_selection_theorems import AFTER, EVERY_START, GLOBAL
 from certattn.kernel.claims.selection_theorems import Situation
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.verdict import Outcome
 
 _SHOWN = 5
+_MOST_DOUBLINGS = 60
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,20 @@ def _global(situation: Situation) -> dict[str, Plain] | None:
 
 
 def _every_start(situation: Situation) -> dict[str, Plain] | None:
-    conclusion = EVERY_START.apply(situation, None)
-    return {} if all(o.outcome is Outcome.PROVED for o in conclusion.conditions) else None
+    """With a point, the number of steps after which theorem A applies: a few times the least power of 2."""
+    if not _proved(situation, None):
+        return None
+    if situation.point is None:
+        return {}
+    for exponent in range(_MOST_DOUBLINGS):
+        if _proved(situation, fmpq(2) ** exponent):
+            return {AFTER.name: format_rational(fmpq(2) ** (exponent + 2))}
+    return {}
+
+
+def _proved(situation: Situation, after: fmpq | None) -> bool:
+    conditions = EVERY_START.apply(situation, after).conditions
+    return all(condition.outcome is Outcome.PROVED for condition in conditions)
 
 
 # In the order in which they are tried.
@@ -59,6 +75,8 @@ def applicable(situation: Situation, theorem: str | None) -> Choice | None:
     return None
 
 
+# Their rates are poor: taken where the walk ends and nothing else applies.
+WEAK = (EVERY_START.name,)
 THEOREM_RULES: Mapping[str, tuple[str, ...]] = {theorem.name: theorem.rules for theorem in (GLOBAL, EVERY_START)}
 
 

@@ -101,7 +101,8 @@ _DIRECTION = (
         (
             r"|p_k| - N &\le \frac{\psi(F_k) - \psi(F_0)}{\Xi} + \text{errors}, \qquad "
             r"\Xi \langle p_k, u \rangle \ge \log w + \psi(F_k)",
-            r"1 - \cos \theta_k &\le \frac{J}{|p_k|} \le \frac{\Xi J}{\log( w s_0 (1/F_0 + k h (1 - \rho) \Xi^2 s_0^2))}",
+            r"1 - \cos \theta_k &\le \frac{J}{|p_k|} "
+            r"\le \frac{\Xi J}{\log( w s_0 (1/F_0 + k h (1 - \rho) \Xi^2 s_0^2))}",
         ),
         selection_landscapes.check_descent,
     ),

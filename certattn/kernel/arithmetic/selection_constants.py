@@ -186,10 +186,12 @@ def across(rows: ExactMatrix, solution: MaxMargin) -> ExactMatrix:
 
 
 def least(values: Iterable[arb]) -> arb:
-    """The smallest of at least one ball."""
-    return reduce(arb.min, values)
+    """The smallest ball; of none, one that decides nothing."""
+    found = list(values)
+    return reduce(arb.min, found) if found else arb.nan()
 
 
 def largest(values: Iterable[arb]) -> arb:
-    """The largest of at least one ball."""
-    return reduce(arb.max, values)
+    """The largest ball; of none, one that decides nothing."""
+    found = list(values)
+    return reduce(arb.max, found) if found else arb.nan()
