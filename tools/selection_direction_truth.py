@@ -25,7 +25,7 @@ _SETTLED = 0.9999
 _SLOPES = {
     "linear": lambda x: 1.0,
     "logistic": lambda x: math.exp(-np.logaddexp(0.0, x)),
-    "exponential": lambda x: math.exp(-x),
+    "exponential": lambda x: float(np.exp(-x)),
 }
 
 
@@ -71,6 +71,7 @@ def _contradiction(
 ) -> str:
     """What a simulated descent has against the statement, in words; nothing if it has nothing."""
     keys = [np.array([[float(x) for x in row] for row in rows]) for rows in instance.keys]
+    np.seterr(over="ignore", invalid="ignore")
     scores = [np.array([float(x) for x in row]) for row in instance.scores]
     for k in range(_STEPS + 1):
         angle = _angle(point, direction)

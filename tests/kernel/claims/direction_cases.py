@@ -215,14 +215,6 @@ witness:
         "a point": ("start: every", "start: [-2, 3]"),
         "the flow": ("{rule: gradient, step: 1}", "{rule: flow}"),
         "a step that is just short enough": ("step: 1}", "step: 5.3}"),
-        "one input, without a condition on products": (
-            "keys: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]\n  scores: [[0, 2], [0, 1]]\n  loss: linear\n"
-            "  descent: {rule: gradient, step: 1}\n  start: every\nasserts:\n  indices: [1, 1]\n  limit: [1, 0]\n"
-            "witness:\n  multipliers: [{input: 0, token: 0, multiplier: 0.5}, {input: 1, token: 0, multiplier: 0.5}]",
-            "keys: [[[0, 0], [1, 1], [-1, 0]]]\n  scores: [[0, 2, 0]]\n  loss: linear\n"
-            "  descent: {rule: gradient, step: 1}\n  start: every\nasserts:\n  indices: [1]\nwitness:\n"
-            "  multipliers: [{input: 0, token: 0, multiplier: 0.5}]",
-        ),
     },
     {
         "inputs whose differences oppose each other": ("[1, -1]]]", "[1, -1.1]]]", REJECTED, "slack"),
@@ -238,6 +230,30 @@ witness:
         "steps": ("  theorem:", "  steps: 1\n  theorem:", MALFORMED, "none is enclosed"),
         "steps after which": ("name: every-start", "name: every-start, after: 4", MALFORMED, "no rate"),
         "theorem A": ("name: every-start", "name: global", MALFORMED, "'every-start'"),
+    },
+)
+
+ALONE = family(
+    "one input with equal scores, from every start",
+    """
+given:
+  keys: [[[0, 0], [1, 1], [-1, 0]]]
+  scores: [[0, 2, 0]]
+  loss: linear
+  descent: {rule: gradient, step: 1/2}
+  start: every
+asserts:
+  indices: [1]
+witness:
+  multipliers: [{input: 0, token: 0, multiplier: 0.5}]
+  theorem: {name: every-start}
+""",
+    {"the limit": ("  indices: [1]", "  indices: [1]\n  limit: [0.5, 0.5]")},
+    {
+        "another token that has another score": ("[0, 2, 0]", "[0, 2, 0.1]", REJECTED, "differ by nothing"),
+        "another token that is as good": ("[0, 2, 0]", "[0, 2, 2]", REJECTED, "the least gap"),
+        "other scores that differ by 10^-30": ("[0, 2, 0]", "[0, 2, 1e-30]", REJECTED, "differ by nothing"),
+        "the best token left": ("indices: [1]", "indices: [2]", REJECTED, "slack"),
     },
 )
 
@@ -333,4 +349,4 @@ witness:
     },
 )
 
-FAMILIES = [ONE, BOX, EVERY, MISSED, FLOW, LATER]
+FAMILIES = [ONE, BOX, EVERY, ALONE, MISSED, FLOW, LATER]
