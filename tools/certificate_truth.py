@@ -116,6 +116,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from regularization_path_truth import judge_path
 
         return judge_path(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "selection-direction":
+        from selection_direction_truth import judge_direction
+
+        return judge_direction(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "token-optimality":
         from token_optimality_truth import judge_optimality
 

@@ -31,6 +31,7 @@ import gallery_output_tail
 import gallery_proposition_3_1
 import gallery_proposition_3_4
 import gallery_regularization_path
+import gallery_selection_direction
 import gallery_token_optimality
 import gallery_typical_prompt
 import numpy as np
@@ -279,6 +280,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "proposition-3-1": gallery_proposition_3_1.write,
     "proposition-3-4": gallery_proposition_3_4.write,
     "regularization-path": gallery_regularization_path.write,
+    "selection-direction": gallery_selection_direction.write,
     "softmax-mean": write_means,
     "token-optimality": gallery_token_optimality.write,
     "typical-prompt": gallery_typical_prompt.write,

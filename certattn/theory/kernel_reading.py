@@ -254,6 +254,10 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.activations")
 
     @cached_property
+    def global_selection(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.global_selection")
+
+    @cached_property
     def local_optimality(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.local_optimality")
 
@@ -268,6 +272,14 @@ class Kernel:
     @cached_property
     def path_bound(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.path_bound")
+
+    @cached_property
+    def selection_constants(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.selection_constants")
+
+    @cached_property
+    def selection_landscape(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.selection_landscape")
 
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""
