@@ -1,10 +1,10 @@
-"""Descent from every point of a cone converges to the max-margin direction: Theorem F, the paper's Theorem 3 in numbers.
+"""Descent from every point of a cone converges to the max-margin direction: Theorem F, the paper's third in numbers.
 
 The starts are p with angle(p, u) at most that of cosine 1 - mu, and |p| >= R: then x = <p, u> >= X = (1 - mu) R and
 |p^| <= tau_0 x with tau_0 = sqrt(1/(1 - mu)^2 - 1). For a slope tau > tau_0 with delta_t > tau zeta_t for every bad
 pair and b_j > tau zeta_j for every good one, on the cone x >= X, |p^| <= tau x
 
-    P(p) <= sum over good j of c_j g_j e^{-(b_j - tau zeta_j) X},   r_t(p) <= e^{-nu_t X},   nu_t = delta_t - tau zeta_t,
+    P(p) <= sum over good j of c_j g_j e^{-(b_j - tau zeta_j) X},  r_t(p) <= e^{-nu_t X},  nu_t = delta_t - tau zeta_t,
 
 and Lemma 3 holds with these bounds. With xi = Xi - sum kappa_t b_t r_t, moves at most m, q_P = chi Xi^2 and
 kappa = (1/w) sum over good j of c_j g_j e^{-delta_j X} - 1, descent stays in that cone and goes to infinity in the

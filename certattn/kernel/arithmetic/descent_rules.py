@@ -4,7 +4,7 @@ Let W_k be the sum of the good weights at p_k (`gradient_weights`), m_k = h_k W_
 sigma_k = m_0 + ... + m_{k-1}.
 
     gradient     p - h grad F             theta_- h P_k <= m_k <= theta_+ h P_k
-    flow         dp/dt = -grad F          moves are infinitely small, k is time, and theta_- P <= d sigma/dt
+    flow         dp/dt = -h grad F        moves are infinitely small, k is time, and theta_- h P <= d sigma/dt
     normalised   p - s grad F / |grad F|  s / (max |z_j| + e) <= m_k <= s / (Xi - pull)
 """
 
@@ -62,8 +62,9 @@ class GradientRule:
 
 @dataclass(frozen=True)
 class FlowRule:
-    """The gradient flow of F: the limit of small steps, `elapsed` being time."""
+    """A gradient flow dp/dt = -h grad F with h = `size`: the limit of small steps, `elapsed` being time."""
 
+    size: fmpq
     moves = False
 
     def longest_move(self, near: NearbyWeights) -> Number:
@@ -76,7 +77,7 @@ class FlowRule:
         return 0 * near.level
 
     def least_inverse_level(self, near: NearbyWeights, rate: Number, elapsed: fmpq) -> Number:
-        return 1 / near.level + rate * near.low * elapsed
+        return 1 / near.level + rate * near.low * (self.size * elapsed)
 
 
 @dataclass(frozen=True)

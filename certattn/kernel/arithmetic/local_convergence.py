@@ -202,31 +202,47 @@ class LocalConvergence:
             {t: self.constants.widths[t] * fade for t, fade in self.fades.items()}
         )
 
-    # -- what follows
+    # -- what follows: tan angle(p_k, u) <= C/x + sqrt(A/x^2 + G/x) for x = x_k
+
+    @cached_property
+    def lateral(self) -> arb:
+        """C = |q| + E."""
+        return l2_norm([arb(entry) for entry in self.reference.row(0)]) + self.lateral_total
+
+    @cached_property
+    def growth(self) -> arb:
+        """G = 2 kappa / Xi."""
+        return 2 * self.excess / self.constants.margin
+
+    @cached_property
+    def square(self) -> arb:
+        """A = B^2 - 2 kappa (x_0 - E_u) / Xi."""
+        return self.width**2 - self.growth * self.closest
+
+    def pace(self, elapsed: fmpq) -> tuple[arb, arb]:
+        """(b, c) with Xi x_k >= log(b + c (k - k0)) for k >= k0, k0 being `elapsed` after p_0."""
+        weight, inverse = self.constants.concentration, self.rule.least_inverse_level
+        begin = inverse(self.near, self.rate, elapsed)
+        return weight * begin, weight * (inverse(self.near, self.rate, elapsed + 1) - begin)
 
     def farthest(self, elapsed: fmpq) -> arb:
-        """A lower bound of x_k for k = `elapsed` after p_0, at least x_0 - E_u; positive under the conditions."""
-        k = self.constants
-        advanced = self.closest + k.margin * self.rule.least_total(self.near, elapsed)
-        inverse = self.rule.least_inverse_level(self.near, self.rate, elapsed)
-        from_level: arb = (k.concentration * inverse).log() / k.margin
-        found: arb = advanced.max(from_level)
+        """A lower bound of x_k for every k from `elapsed` after p_0 on; positive under the conditions."""
+        margin = self.constants.margin
+        advanced = self.closest + margin * self.rule.least_total(self.near, elapsed)
+        found: arb = advanced.max(self.pace(elapsed)[0].log() / margin)
         return found
 
     def tangent(self, elapsed: fmpq) -> arb:
         """A bound of tan angle(p_k, u) for every k from `elapsed` after p_0 on.
 
-        With C = |q| + E, A = B^2 - 2 kappa (x_0 - E_u)/Xi and s = 2 kappa/Xi the bound is C/x + sqrt(A/x^2 + s/x) at
-        x = x_k, of which only x_k >= x is known. In v = 1/x, A v^2 + s v increases on (0, 1/x] where 2 A/x + s >= 0;
-        where this is not proved, A is replaced by max(A, 0), with which it does.
+        Of x = x_k only a lower bound is known. In v = 1/x the bound is C v + sqrt(A v^2 + G v), and A v^2 + G v
+        increases on (0, 1/x] where 2 A/x + G >= 0; where this is not proved, A is replaced by max(A, 0), with which
+        it does.
         """
-        k, inverse = self.constants, 1 / self.farthest(elapsed)
-        growth = 2 * self.excess / k.margin
-        square = self.width**2 - growth * self.closest
-        if (2 * square * inverse + growth >= 0) is not True:
+        inverse, square = 1 / self.farthest(elapsed), self.square
+        if (2 * square * inverse + self.growth >= 0) is not True:
             square = square.max(arb(0))
-        lateral = l2_norm([arb(entry) for entry in self.reference.row(0)]) + self.lateral_total
-        return lateral * inverse + BALLS.sqrt(square * inverse**2 + growth * inverse)
+        return self.lateral * inverse + BALLS.sqrt(square * inverse**2 + self.growth * inverse)
 
 
 def _product(row: list[fmpq], point: list[arb]) -> arb:

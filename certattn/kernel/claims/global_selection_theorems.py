@@ -13,7 +13,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.global_selection import EqualScores, GlobalBasin
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants, least
 from certattn.kernel.arithmetic.token_selection import Selection
-from certattn.kernel.claims.descent_inputs import FLOW, GRADIENT, Start
+from certattn.kernel.claims.descent_inputs import ENCLOSED, EVERY, FLOW, GRADIENT, Rule, Start
 from certattn.kernel.claims.selection_theorems import (
     LOGARITHM,
     Conclusion,
@@ -37,7 +37,7 @@ class Global(Theorem):
     record = Record()
     rate_form = LOGARITHM
 
-    def read(self, values: Values, start: Start, selection: Selection) -> None:
+    def read(self, values: Values, start: Start, selection: Selection, rule: Rule) -> None:
         return None
 
     def names(self, parameters: None, selection: Selection) -> list[str]:
@@ -59,9 +59,9 @@ class EveryStart(Theorem):
     rules = (GRADIENT, FLOW)
     record = Record(AFTER)
     rate_form = LOGARITHM
-    any_start = True
+    starts = (ENCLOSED, EVERY)
 
-    def read(self, values: Values, start: Start, selection: Selection) -> fmpq | None:
+    def read(self, values: Values, start: Start, selection: Selection, rule: Rule) -> fmpq | None:
         after = values.get(AFTER)
         if after is not None and start.everywhere:
             raise values.node(AFTER).malformed("no such number for every start: there is no rate for all of them")

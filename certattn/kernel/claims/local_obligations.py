@@ -9,12 +9,11 @@ from __future__ import annotations
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.cone_convergence import ConeConvergence
-from certattn.kernel.arithmetic.descent_rules import MoveRule
 from certattn.kernel.arithmetic.gradient_weights import NearbyWeights
 from certattn.kernel.arithmetic.local_constants import LocalConstants
 from certattn.kernel.arithmetic.local_convergence import LocalConvergence
 from certattn.kernel.arithmetic.token_selection import Selection
-from certattn.kernel.verdict import Enclosure, Obligation, Outcome, Part, above, at_least, at_most, below
+from certattn.kernel.verdict import Enclosure, Obligation, Outcome, Part, above, at_least, at_most, below, unproved
 
 _ZERO = fmpq(0)
 
@@ -37,6 +36,12 @@ class _Conditions:
     def at_most(self, name: str, sentence: str, value: Enclosure, bound: Enclosure) -> None:
         self.found.append(at_most(f"{self._prefix}.{name}", sentence, value, bound, self._bits, part=Part.WITNESS))
 
+    def completed(self, names: list[str]) -> list[Obligation]:
+        """With what has not been asked, as what came before is false."""
+        asked = {o.name for o in self.found}
+        rest = [name for name in names if name not in asked]
+        return self.found + [unproved(name, "it rests on what came before", "a condition is false") for name in rest]
+
     def local_optimality(self, constants: LocalConstants) -> bool:
         """Whether every bad pair is proved to be loose; nothing to ask where there is none."""
         slack = constants.locally_optimal_by
@@ -52,7 +57,7 @@ class _Conditions:
         self.above("forward", "Xi - sum kappa_t b_t r_t", near.forward, _ZERO)
 
 
-def local_names(prefix: str, selection: Selection, rule: MoveRule) -> list[str]:
+def local_names(prefix: str, selection: Selection, moves: bool) -> list[str]:
     """The names of the obligations of `local_obligations`."""
     bad = bool(selection.bad)
     names = (
@@ -60,10 +65,10 @@ def local_names(prefix: str, selection: Selection, rule: MoveRule) -> list[str]:
         if bad
         else ["setback", "near"]
     )
-    if rule.moves:
+    if moves:
         names.append("move.range")
     names += ["progress.range", "factors", "forward"]
-    if rule.moves:
+    if moves:
         names.append("move")
     names.append("progress")
     return [f"{prefix}.{name}" for name in [*names, *(["contraction", "drift"] if bad else [])]]
@@ -73,8 +78,9 @@ def local_obligations(prefix: str, proof: LocalConvergence, bits: int) -> list[O
     """That every condition of Theorem D holds from every point of the ball that `proof` starts from."""
     constants, trial, bad = proof.constants, proof.trial, bool(proof.constants.bad)
     ask = _Conditions(prefix, bits)
+    names = local_names(prefix, constants.selection, proof.rule.moves)
     if not ask.local_optimality(constants):
-        return ask.found
+        return ask.completed(names)
     if bad:
         ask.above(
             "fractions.above", "the smallest fraction lambda_t / (delta_t Xi)", min(trial.fractions.values()), _ZERO
@@ -89,7 +95,7 @@ def local_obligations(prefix: str, proof: LocalConvergence, bits: int) -> list[O
         ask.above("move.range", "the bound Delta of a step's move", trial.move, _ZERO)
     ask.above("progress.range", "the progress chi", trial.progress, _ZERO)
     if any(o.outcome is not Outcome.PROVED for o in ask.found):
-        return ask.found
+        return ask.completed(names)
     ask.weights(proof.near)
     if proof.rule.moves:
         ask.at_most("move", "the longest move of a step, against its bound Delta", proof.longest_move, proof.move)
@@ -110,7 +116,7 @@ def cone_obligations(prefix: str, proof: ConeConvergence, bits: int) -> list[Obl
     """That every condition of Theorem F holds."""
     ask = _Conditions(prefix, bits)
     if not ask.local_optimality(proof.constants):
-        return ask.found
+        return ask.completed(cone_names(prefix, proof.constants.selection))
     ask.above(
         "slope",
         "the smallest b_j - tau zeta_j of a good and delta_t - tau zeta_t of a bad token",
