@@ -17,6 +17,8 @@ from certattn.kernel.arithmetic.descent_rules import MoveRule
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.local_constants import LocalConstants
 from certattn.kernel.arithmetic.local_convergence import LocalConvergence, LocalTrial
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.document.tree import Plain
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 # Parts of delta_t Xi that are tried for lambda_t.
@@ -123,6 +125,21 @@ def _best_fractions(proof: LocalConvergence) -> dict[int, fmpq]:
             if t not in best or value < best[t][0]:
                 best[t] = (value, fraction)
     return {t: fraction for t, (_, fraction) in best.items()}
+
+
+def stated(trial: LocalTrial) -> dict[str, Plain]:
+    """The numbers as certificates write them."""
+    found: dict[str, Plain] = {
+        "reference": [format_rational(entry) for entry in trial.reference.row(0)],
+        "progress": format_rational(trial.progress),
+    }
+    if trial.fractions:
+        found["fractions"] = [format_rational(trial.fractions[t]) for t in sorted(trial.fractions)]
+        found["inflation"] = format_rational(trial.inflation)
+        found["setback"] = format_rational(trial.setback)
+    if trial.move > 0:
+        found["move"] = format_rational(trial.move)
+    return found
 
 
 # -- the reference point

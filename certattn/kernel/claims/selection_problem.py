@@ -109,11 +109,16 @@ class Problem:
 
 def read_problem(certificate: Certificate) -> Problem:
     """The problem of a certificate; every dimension checked. Raises MalformedError."""
-    form, given = GIVEN.read(certificate.given, certificate.reading)
+    given = GIVEN.read(certificate.given, certificate.reading)
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
     if certificate.witness is None:
         raise certificate.asserts.malformed("a witness with multipliers and a theorem", "no witness")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
+    return problem_of(given, asserts, WITNESS.read(certificate.witness, certificate.reading))
+
+
+def problem_of(stated_given: tuple[str, Values], asserts: Values, witness: Values) -> Problem:
+    """The problem in records with at least the required fields of `GIVEN`, `ASSERTS` and `WITNESS`."""
+    form, given = stated_given
     stated = read_tokens(form, given)
     selection = read_selection(stated, asserts[INDICES], asserts.node(INDICES))
     rule = read_rule(given[DESCENT], selection.tokens.count)
