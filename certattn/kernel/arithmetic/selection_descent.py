@@ -89,12 +89,12 @@ class Enclosure:
         return [_inflated(entry, self.error) for entry in self.centre]
 
 
-def descend(step: Step, start: Sequence[arb], steps: int, stops: Sequence[int] = ()) -> dict[int, Enclosure]:
-    """Enclosures of p(k) from every point of the box `start`, for k = steps and the `stops` before it.
+def descend(step: Step, start: Enclosure, steps: int, stops: Sequence[int] = ()) -> dict[int, Enclosure]:
+    """Enclosures of p(k) from every point of `start`, for k = 0, k = steps and the `stops` between.
 
     From where a number is no longer finite, nothing is enclosed and the error is infinite.
     """
-    current = _around(start)
+    current = start
     found = {0: current}
     wanted = sorted({steps, *(stop for stop in stops if stop <= steps)})
     before = 0
@@ -109,7 +109,8 @@ def descend(step: Step, start: Sequence[arb], steps: int, stops: Sequence[int] =
     return found
 
 
-def _around(box: Sequence[arb]) -> Enclosure:
+def around(box: Sequence[arb]) -> Enclosure:
+    """The smallest enclosure of a box."""
     return Enclosure([entry.mid() for entry in box], l2_norm([entry.rad() for entry in box]).upper())
 
 
@@ -117,7 +118,7 @@ def _block(step: Step, start: Enclosure, length: int) -> Enclosure:
     """So many steps from an enclosure."""
     trail, rounding = [start.centre], arb(0)
     for _ in range(length):
-        image = _around(step.of(trail[-1]))
+        image = around(step.of(trail[-1]))
         trail.append(image.centre)
         rounding = rounding.max(image.error)
     error = start.error

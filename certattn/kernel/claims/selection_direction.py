@@ -21,7 +21,7 @@ from certattn.kernel.arithmetic.balls import ARB, l2_norm
 from certattn.kernel.arithmetic.losses import Loss
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants
-from certattn.kernel.arithmetic.selection_descent import Enclosure, descend
+from certattn.kernel.arithmetic.selection_descent import Enclosure, around, descend
 from certattn.kernel.arithmetic.selection_landscape import inner, landscape
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.claims.kkt import kkt_names, kkt_obligations
@@ -118,7 +118,7 @@ class _Proof:
             return {}
         stops = [int(angle.at.p) for angle in problem.angles if problem.is_direct(angle)]
         step = problem.rule.on(self._landscape)
-        return descend(step, problem.start.balls(), problem.steps, stops)
+        return descend(step, around(problem.start.balls()), problem.steps, stops)
 
     def _direct_angles(self) -> list[Obligation]:
         """Where p(k) is enclosed: what is compared is the stated quantity itself."""
