@@ -60,7 +60,7 @@ def find_trial(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> L
             if failure is not None:
                 return failure
         trial = _adjusted(proof)
-    return Failure("the conditions together: they do not settle")
+    return Failure("its conditions together: the numbers do not settle")
 
 
 def _first(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> LocalTrial | Failure:
@@ -70,7 +70,7 @@ def _first(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> Local
     )
     proof = LocalConvergence(constants, rule, start, blank)
     if proof.level.is_finite() is not True or (proof.level < constants.least_gain) is not True:
-        return Failure("P(p) < a: the point is not yet far enough out")
+        return Failure("P(p) < a, its first condition: the point is not far enough out in that direction")
     # As if there were no bad tokens: what a step moves then is where to begin.
     alone = replace(proof.near, reaches=dict.fromkeys(constants.bad, arb(0)))
     longest = rule.longest_move(alone)
@@ -79,11 +79,11 @@ def _first(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> Local
 
 def _out_of_reach(proof: LocalConvergence) -> Failure | None:
     if (proof.near.smallest_factor > 0) is not True:
-        return Failure("the factors of theta_-")
+        return Failure("the factors of theta_-, which must be positive: the point is not far enough out")
     if (proof.proved_progress > _LEAST_PROGRESS) is not True:
-        return Failure("progress")
+        return Failure("the progress chi, which must be positive: the point is not far enough out, or the step is long")
     if proof.constants.bad and (proof.contraction < _LARGEST_CONTRACTION) is not True:
-        return Failure("contraction")
+        return Failure("the contraction S, which must be below 1: some bad token may take over")
     return None
 
 

@@ -17,7 +17,7 @@ from certattn.kernel.arithmetic.selection_descent import Enclosure, around, desc
 from certattn.kernel.arithmetic.selection_landscape import inner, landscape
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.checker import CheckOptions, check_certificate
-from certattn.kernel.claims.descent_inputs import DESCENT, START, Rule, Start, read_rule, read_start
+from certattn.kernel.claims.descent_inputs import CONE, DESCENT, START, Rule, Start, read_rule, read_start
 from certattn.kernel.claims.selection_direction import CLAIM
 from certattn.kernel.claims.selection_inputs import LOSS, StatedTokens, read_tokens
 from certattn.kernel.claims.selection_problem import GIVEN, MOST_STEPS
@@ -33,7 +33,7 @@ from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.quadratic_program import max_margin_multipliers
 from certattn.provers.selection_angles import with_bounds
-from certattn.provers.selection_theorems import CANDIDATES, Choice, applicable, why_not
+from certattn.provers.selection_theorems import CANDIDATES, Choice, applicable, cone_choice, why_not
 
 STEPS = 100_000
 # The precision of the search. The checker finds its own.
@@ -68,8 +68,9 @@ def generate(
     Raises UsageError, MalformedError, and NotProvedError, with the reason, where no theorem was found to apply.
     """
     require_place(out, [])
-    if theorem is not None and theorem not in CANDIDATES:
-        raise UsageError(f"theorem is {theorem!r}, expected one of {', '.join(CANDIDATES)}")
+    known = (*CANDIDATES, CONE)
+    if theorem is not None and theorem not in known:
+        raise UsageError(f"theorem is {theorem!r}, expected one of {', '.join(known)}")
     if not 0 <= most_steps <= MOST_STEPS or (steps is not None and not 0 <= steps <= MOST_STEPS):
         raise UsageError(f"expected at most {MOST_STEPS} steps, and not fewer than 0")
     head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
@@ -194,8 +195,11 @@ class _Search:
         if setting.start.everywhere or not setting.rule.discrete:
             indices = self.indices if self.indices is not None else _best(tokens)
             run = self._run(indices)
-            point = None if setting.start.everywhere else setting.start.balls()
-            choice = applicable(run.situation(point), self.theorem)
+            point, cone = None if setting.start.everywhere else setting.start.balls(), setting.start.cone
+            if cone is not None and self.theorem in (CONE, None):
+                choice = cone_choice(run.situation(None), cone)
+            else:
+                choice = applicable(run.situation(point), self.theorem)
             if choice is None:
                 raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, 0))
             return run, choice

@@ -58,7 +58,8 @@ def move_rule(rule: Rule) -> MoveRule:
     return NormalisedRule(rule.step) if rule.kind == NORMALISED else GradientRule(rule.step / rule.inputs)
 
 
-def _local_constants(situation: Situation) -> LocalConstants:
+def local_constants(situation: Situation) -> LocalConstants:
+    """What both theorems depend on."""
     constants = situation.constants
     return LocalConstants(constants.selection, constants.loss, constants.solution)
 
@@ -79,7 +80,7 @@ class Local(Theorem):
 
     def apply(self, situation: Situation, parameters: LocalTrial) -> Conclusion:
         assert situation.point is not None
-        proof = LocalConvergence(_local_constants(situation), move_rule(situation.rule), situation.point, parameters)
+        proof = LocalConvergence(local_constants(situation), move_rule(situation.rule), situation.point, parameters)
         conditions = local_obligations(self.name, proof, situation.bits)
         return Conclusion(conditions, lambda: RootRate(proof))
 
@@ -164,7 +165,7 @@ class ConeTheorem(Theorem):
     def apply(self, situation: Situation, parameters: tuple[Cone | None, fmpq]) -> Conclusion:
         cone, slope = parameters
         assert cone is not None
-        proof = ConeConvergence(_local_constants(situation), move_rule(situation.rule), cone, slope)
+        proof = ConeConvergence(local_constants(situation), move_rule(situation.rule), cone, slope)
         return Conclusion(cone_obligations(self.name, proof, situation.bits), None)
 
     def delay(self, parameters: tuple[Cone | None, fmpq]) -> fmpq | None:

@@ -47,7 +47,7 @@ RATE = Field(
     required=False,
 )
 # What is compared of a rate, in the order of the obligations.
-_RATE_PARTS = {
+RATE_PARTS = {
     LOGARITHM: ("numerator", "offset", "slope"),
     ROOT: ("lateral", "square", "growth", "offset", "slope"),
 }
@@ -93,7 +93,7 @@ class LogarithmicRate:
 
 def rate_names(form: str) -> list[str]:
     """The names of the obligations of a rate of that form."""
-    return [f"rate.{part}" for part in _RATE_PARTS[form]]
+    return [f"rate.{part}" for part in RATE_PARTS[form]]
 
 
 def rate_words(form: str, stated: Values, k: str) -> str:
