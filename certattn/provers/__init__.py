@@ -18,8 +18,10 @@ from certattn.provers import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regularization_path,
     selection_direction,
     softmax_mean,
+    token_optimality,
     typical_prompt,
 )
 
@@ -33,7 +35,9 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "output-tail": output_tail.generate,
     "proposition-3-1": proposition_3_1.generate,
     "proposition-3-4": proposition_3_4.generate,
+    "regularization-path": regularization_path.generate,
     "selection-direction": selection_direction.generate,
     "softmax-mean": softmax_mean.generate,
+    "token-optimality": token_optimality.generate,
     "typical-prompt": typical_prompt.generate,
 }

@@ -19,7 +19,7 @@ from certattn.provers.prompt_simulation import Quantile
 SUFFIXES = (".svg", ".png", ".pdf")
 
 _BOUND, _TRUTH, _STATED = "#1f4e79", "#c0562f", "#111111"
-_SETTINGS = {
+SETTINGS = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -68,7 +68,7 @@ def draw(figure: Figure, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context(_SETTINGS):
+    with pyplot.rc_context(SETTINGS):
         canvas, axes = pyplot.subplots(figsize=(6.0, 4.0), layout="constrained")
         _draw_curve(axes, figure)
         metadata = {"Date": None} if path.suffix == ".svg" else None
