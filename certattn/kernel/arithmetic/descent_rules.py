@@ -35,8 +35,8 @@ class MoveRule(Protocol):
     def least_total(self, near: NearbyWeights, elapsed: fmpq) -> Number:
         """A lower bound of sigma_k for k = `elapsed`."""
 
-    def least_inverse_level(self, near: NearbyWeights, rate: Number, elapsed: fmpq) -> Number:
-        """A lower bound of 1/P_k, where P_0 is at most the level of `near`."""
+    def pace(self, near: NearbyWeights, rate: Number) -> Number:
+        """c >= 0 with 1/P_k >= 1/P_0 + c k for every k."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class GradientRule:
     def least_total(self, near: NearbyWeights, elapsed: fmpq) -> Number:
         return 0 * near.level
 
-    def least_inverse_level(self, near: NearbyWeights, rate: Number, elapsed: fmpq) -> Number:
+    def pace(self, near: NearbyWeights, rate: Number) -> Number:
         # 1/P_{k+1} >= e^{rate m_k} / P_k >= (1 + rate h theta_- P_k) / P_k
-        return 1 / near.level + rate * near.low * (self.size * elapsed)
+        return rate * near.low * self.size
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class FlowRule:
     def least_total(self, near: NearbyWeights, elapsed: fmpq) -> Number:
         return 0 * near.level
 
-    def least_inverse_level(self, near: NearbyWeights, rate: Number, elapsed: fmpq) -> Number:
-        return 1 / near.level + rate * near.low * (self.size * elapsed)
+    def pace(self, near: NearbyWeights, rate: Number) -> Number:
+        return rate * near.low * self.size
 
 
 @dataclass(frozen=True)
@@ -96,5 +96,6 @@ class NormalisedRule:
     def least_total(self, near: NearbyWeights, elapsed: fmpq) -> Number:
         return self.size * elapsed / (near.constants.good_length + near.error)
 
-    def least_inverse_level(self, near: NearbyWeights, rate: Number, elapsed: fmpq) -> Number:
-        return 1 / near.level
+    def pace(self, near: NearbyWeights, rate: Number) -> Number:
+        # P_k falls faster than that, which <p_k, u> grows with by itself.
+        return 0 * near.level

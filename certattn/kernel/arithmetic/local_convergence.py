@@ -221,9 +221,8 @@ class LocalConvergence:
 
     def pace(self, elapsed: fmpq) -> tuple[arb, arb]:
         """(b, c) with Xi x_k >= log(b + c (k - k0)) for k >= k0, k0 being `elapsed` after p_0."""
-        weight, inverse = self.constants.concentration, self.rule.least_inverse_level
-        begin = inverse(self.near, self.rate, elapsed)
-        return weight * begin, weight * (inverse(self.near, self.rate, elapsed + 1) - begin)
+        weight, pace = self.constants.concentration, self.rule.pace(self.near, self.rate)
+        return weight * (1 / self.level + pace * elapsed), weight * pace
 
     def farthest(self, elapsed: fmpq) -> arb:
         """A lower bound of x_k for every k from `elapsed` after p_0 on; positive under the conditions."""
