@@ -1,7 +1,8 @@
 """The conditions of local convergence in token selection once more, by mpmath, and descent in doubles.
 
 `conditions` evaluates every condition of the theorems `local` and `cone` of a certificate of `selection-direction`
-from the theorems as the page of the claim states them; `descend` simulates the descent. No code of the kernel is
+from the theorems as the page of the claim states them, up to a false
+one that the others rest on; `descend` simulates the descent. No code of the kernel is
 used, and nothing is rounded outwards: a second opinion, no proof.
 """
 
@@ -149,7 +150,7 @@ class Local:
 
 
 def _lambda(s: mpf, move: mpf) -> mpf:
-    return 1 / s if move == 0 else move / (1 - mp.exp(-s * move))
+    return 1 / s if move == 0 else -move / mp.expm1(-s * move)
 
 
 def conditions(tree: Any, point: list[mpf] | None = None) -> dict[str, Condition]:
@@ -175,6 +176,17 @@ def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
     Omega, E, chi = (_number(theorem.get(name, default)) for name, default in
                      (("inflation", "1"), ("setback", "0"), ("progress", "0")))  # fmt: skip
     move, near = _number(theorem.get("move", "0")), _fraction(theorem.get("near", "0"))
+    found: dict[str, Condition] = {}
+    if k.B:
+        found["fractions.above"] = (min(fractions.values()), ">", mpf(0))
+        found["fractions.below"] = (max(fractions.values()), "<", mpf(1))
+        found["inflation"] = (Omega, ">", mpf(1))
+    found["setback"], found["near"] = (E, ">=", mpf(0)), (_number(near), ">=", mpf(0))
+    if k.data.rule != "flow":
+        found["move.range"] = (move, ">", mpf(0))
+    found["progress.range"] = (chi, ">", mpf(0))
+    if not all(map(holds, found.values())):
+        return found
     tilt = {j: _dot([_number(x) for x in k.zp[j]], q) for j in k.data.pairs}
     share = {j: k.cg[j] / k.w * mp.exp(-k.delta[j] * (x0 - E) - tilt[j]) for j in k.G}
     kappa = sum(share[j] for j in k.G if k.slack[j] <= near) - 1
@@ -192,20 +204,13 @@ def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
     }
     r = {t: Omega * first[t] for t in k.B}
     k.lemma_3(P0, r)
+    found["factors"], found["forward"] = (min(k.factors), ">", mpf(0)), (k.xi, ">", mpf(0))
+    if min(k.factors) <= 0 or k.xi <= 0:
+        return found
+    if k.data.rule != "flow":
+        found["move"] = (k.longest(P0), "<=", move)
     Es = k.d * _lambda(rate, move)
     fade = {t: _lambda(k.delta[t] * k.Xi - lam[t], move) for t in k.B}
-    found: dict[str, Condition] = {}
-    if k.B:
-        found["fractions.above"] = (min(fractions.values()), ">", mpf(0))
-        found["fractions.below"] = (max(fractions.values()), "<", mpf(1))
-        found["inflation"] = (Omega, ">", mpf(1))
-    found["setback"], found["near"] = (E, ">=", mpf(0)), (_number(near), ">=", mpf(0))
-    if k.data.rule != "flow":
-        found["move.range"] = (move, ">", mpf(0))
-        found["move"] = (k.longest(P0), "<=", move)
-    found["progress.range"] = (chi, ">", mpf(0))
-    found["factors"] = (min(k.factors), ">", mpf(0))
-    found["forward"] = (k.xi, ">", mpf(0))
     found["progress"] = (chi, "<=", k.chi(move))
     if k.B:
         S = max(k.zeta[t] for t in k.B) * Es
@@ -220,12 +225,22 @@ def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
 def _cone(k: Local, cone: Any, tau: mpf) -> dict[str, Condition]:
     mu, R = _number(cone["opening"]), _number(cone["norm"])
     X, tau0 = (1 - mu) * R, mp.sqrt(1 / (1 - mu) ** 2 - 1)
-    P = sum(k.cg[j] * mp.exp(-(k.b[j] - tau * k.zeta[j]) * X) for j in k.G)
     nu = {t: k.delta[t] - tau * k.zeta[t] for t in k.B}
+    narrow = min([k.b[j] - tau * k.zeta[j] for j in k.G] + list(nu.values()))
+    found: dict[str, Condition] = {"slope": (narrow, ">", mpf(0))}
+    if narrow <= 0:
+        return found
+    P = sum(k.cg[j] * mp.exp(-(k.b[j] - tau * k.zeta[j]) * X) for j in k.G)
     r = {t: mp.exp(-nu[t] * X) for t in k.B}
     k.lemma_3(P, r)
+    found["factors"], found["forward"] = (min(k.factors), ">", mpf(0)), (k.xi, ">", mpf(0))
+    if min(k.factors) <= 0 or k.xi <= 0:
+        return found
     move = k.longest(P)
     chi = k.chi(move)
+    found["progress"] = (chi, ">", mpf(0))
+    if chi <= 0:
+        return found
     rate = chi * k.Xi**2
     kappa = sum(k.cg[j] / k.w * mp.exp(-k.delta[j] * X) for j in k.G) - 1
     lateral = mpf(0)
@@ -235,14 +250,7 @@ def _cone(k: Local, cone: Any, tau: mpf) -> dict[str, Condition]:
         kappa += k.zg**2 * move / 2
     deviation = kappa / (2 * tau * k.xi) + lateral + k.d * _lambda(rate, move)
     deviation += sum((k.kappa[t] * k.zeta[t] * r[t] * _lambda(nu[t] * k.xi, move) for t in k.B), mpf(0))
-    narrow = min([k.b[j] - tau * k.zeta[j] for j in k.G] + list(nu.values()))
-    return {
-        "slope": (narrow, ">", mpf(0)),
-        "factors": (min(k.factors), ">", mpf(0)),
-        "forward": (k.xi, ">", mpf(0)),
-        "progress": (chi, ">", mpf(0)),
-        "room": (deviation, "<", (tau - tau0) * X),
-    }
+    return {**found, "room": (deviation, "<", (tau - tau0) * X)}
 
 
 def holds(condition: Condition) -> bool:
@@ -257,23 +265,29 @@ def holds(condition: Condition) -> bool:
 def descend(tree: Any, start: Any, steps: int) -> np.ndarray[Any, Any]:
     """p(steps), from certificates of the rules gradient and normalised; of the flow by tiny steps of time 1/100."""
     data = Instance(tree)
-    keys = [np.array([[float(x) for x in row] for row in rows]) for rows in data.keys]
-    scores = [np.array([float(x) for x in row]) for row in data.scores]
+    # Weights relative to the chosen tokens: nothing cancels where these have almost all weight.
+    rows = [np.array([[float(x) for x in data.z[j]] for j in data.pairs if j[0] == i]) for i in range(data.n)]
+    gaps = [np.array([float(data.g[j]) for j in data.pairs if j[0] == i]) for i in range(data.n)]
+    chosen = [float(scores[a]) for scores, a in zip(data.scores, data.alpha, strict=True)]
     point, step = np.array([float(x) for x in start]), float(data.step)
     for _ in range(steps):
-        gradient = np.zeros(len(point))
-        for rows, gammas in zip(keys, scores, strict=True):
-            logits = rows @ point
-            weights = np.exp(logits - logits.max())
-            weights /= weights.sum()
-            mean = float(weights @ gammas)
+        downhill = np.zeros(len(point))
+        for z, g, score in zip(rows, gaps, chosen, strict=True):
+            if len(g) == 0:
+                continue
+            logits = -z @ point
+            shift = max(0.0, float(logits.max()))
+            weights = np.exp(logits - shift)
+            weights /= np.exp(-shift) + weights.sum()
+            gap = float(weights @ g)
+            mean = score - gap
             slope = {"linear": 1.0, "logistic": 1 / (1 + np.exp(mean)), "exponential": np.exp(-mean)}[data.loss]
-            gradient -= slope * (weights * (gammas - mean)) @ rows / data.n
+            downhill += slope * (weights * (g - gap)) @ z / data.n
         if data.rule == "normalised":
-            gradient = gradient * step / np.linalg.norm(gradient)
+            downhill = downhill * step / np.linalg.norm(downhill)
         else:
-            gradient = gradient * (step if data.rule == "gradient" else 0.01)
-        point = point - gradient
+            downhill = downhill * (step if data.rule == "gradient" else 0.01)
+        point = point + downhill
     return point
 
 

@@ -194,7 +194,7 @@ class Search:
         setting, tokens = self.setting, self.setting.stated.tokens
         if setting.start.everywhere or not setting.rule.discrete:
             indices = self.indices if self.indices is not None else _best(tokens)
-            run = self._run(indices)
+            run = self.run(indices)
             point, cone = None if setting.start.everywhere else setting.start.balls(), setting.start.cone
             if cone is not None and self.theorem in (CONE, None):
                 choice = cone_choice(run.situation(None), cone)
@@ -215,7 +215,7 @@ class Search:
                 choice = applicable(tried.situation(end), self.theorem) if tried is not None else None
                 if tried is not None and choice is not None:
                     return tried, replace(choice, steps=k)
-        run = self._run(self._suspects(end)[-1])
+        run = self.run(self._suspects(end)[-1])
         raise NotProvedError(why_not(run.situation(end), run.solution, self.theorem, last))
 
     def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
@@ -232,14 +232,15 @@ class Search:
         """The run of these tokens; None where they are not stated and cannot be separated."""
         if indices not in self._runs:
             try:
-                self._runs[indices] = self._run(indices)
+                self._runs[indices] = self.run(indices)
             except NotProvedError:
                 if self.indices is not None:
                     raise
                 self._runs[indices] = None
         return self._runs[indices]
 
-    def _run(self, indices: tuple[int, ...]) -> Run:
+    def run(self, indices: tuple[int, ...]) -> Run:
+        """The run of these tokens. Raises NotProvedError where they cannot be separated."""
         selection = read_indices(self.setting, indices)
         return Run(self.setting, selection, max_margin_point(selection))
 

@@ -84,8 +84,10 @@ def progress(spread: Number, error: Number, move: Number, diameter: Number, marg
 def decaying_sum(rate: Number, move: Number, fn: Functions) -> Number:
     """Lambda(s) = m / (1 - e^{-s m}), 1/s for m = 0: at least sum_k m_k e^{-s (m_0 + ... + m_{k-1})} for 0 <= m_k <= m.
 
-    For s > 0. Written as 1 / (s phi(-s m)) with phi(y) = (e^y - 1)/y, which loses no digits for small m.
+    For s > 0. For small s m it is written as 1 / (s phi(-s m)) with phi(y) = (e^y - 1)/y, which loses no digits.
     """
+    if fn.is_large(rate * move):
+        return move / (1 - fn.exp(-rate * move))
     return 1 / (rate * exp_remainder(1, -rate * move, fn))
 
 

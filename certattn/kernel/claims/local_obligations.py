@@ -36,20 +36,25 @@ class _Conditions:
     def at_most(self, name: str, sentence: str, value: Enclosure, bound: Enclosure) -> None:
         self.found.append(at_most(f"{self._prefix}.{name}", sentence, value, bound, self._bits, part=Part.WITNESS))
 
-    def completed(self, names: list[str]) -> list[Obligation]:
-        """With what has not been asked, as what came before is false."""
+    @property
+    def all_proved(self) -> bool:
+        """Whether what follows may rest on everything asked so far."""
+        return all(o.outcome is Outcome.PROVED for o in self.found)
+
+    def stopped(self, names: list[str]) -> list[Obligation]:
+        """What was asked so far; where that is false, the rest is not proved, and else it waits for more bits."""
+        if all(o.outcome is not Outcome.REFUTED for o in self.found):
+            return self.found
         asked = {o.name for o in self.found}
         rest = [name for name in names if name not in asked]
         return self.found + [unproved(name, "it rests on what came before", "a condition is false") for name in rest]
 
-    def local_optimality(self, constants: LocalConstants) -> bool:
-        """Whether every bad pair is proved to be loose; nothing to ask where there is none."""
+    def local_optimality(self, constants: LocalConstants) -> None:
+        """Every bad pair is loose; nothing to ask where there is none."""
         slack = constants.locally_optimal_by
-        if slack is None:
-            return True
-        sentence = "the smallest slack <z_t, p_mm> - 1 of a token that scores no less than the chosen one"
-        self.above("optimality", sentence, slack, _ZERO)
-        return self.found[-1].outcome is Outcome.PROVED
+        if slack is not None:
+            sentence = "the smallest slack <z_t, p_mm> - 1 of a token that scores no less than the chosen one"
+            self.above("optimality", sentence, slack, _ZERO)
 
     def weights(self, near: NearbyWeights) -> None:
         """That the bounds of Lemma 3 are bounds, and that descent leads forward."""
@@ -79,8 +84,9 @@ def local_obligations(prefix: str, proof: LocalConvergence, bits: int) -> list[O
     constants, trial, bad = proof.constants, proof.trial, bool(proof.constants.bad)
     ask = _Conditions(prefix, bits)
     names = local_names(prefix, constants.selection, proof.rule.moves)
-    if not ask.local_optimality(constants):
-        return ask.completed(names)
+    ask.local_optimality(constants)
+    if not ask.all_proved:
+        return ask.stopped(names)
     if bad:
         ask.above(
             "fractions.above", "the smallest fraction lambda_t / (delta_t Xi)", min(trial.fractions.values()), _ZERO
@@ -94,9 +100,11 @@ def local_obligations(prefix: str, proof: LocalConvergence, bits: int) -> list[O
     if proof.rule.moves:
         ask.above("move.range", "the bound Delta of a step's move", trial.move, _ZERO)
     ask.above("progress.range", "the progress chi", trial.progress, _ZERO)
-    if any(o.outcome is not Outcome.PROVED for o in ask.found):
-        return ask.completed(names)
+    if not ask.all_proved:
+        return ask.stopped(names)
     ask.weights(proof.near)
+    if not ask.all_proved:
+        return ask.stopped(names)
     if proof.rule.moves:
         ask.at_most("move", "the longest move of a step, against its bound Delta", proof.longest_move, proof.move)
     ask.at_most("progress", "the progress chi, against that of Lemma 4", arb(trial.progress), proof.proved_progress)
@@ -115,15 +123,23 @@ def cone_names(prefix: str, selection: Selection) -> list[str]:
 def cone_obligations(prefix: str, proof: ConeConvergence, bits: int) -> list[Obligation]:
     """That every condition of Theorem F holds."""
     ask = _Conditions(prefix, bits)
-    if not ask.local_optimality(proof.constants):
-        return ask.completed(cone_names(prefix, proof.constants.selection))
+    names = cone_names(prefix, proof.constants.selection)
+    ask.local_optimality(proof.constants)
+    if not ask.all_proved:
+        return ask.stopped(names)
     ask.above(
         "slope",
         "the smallest b_j - tau zeta_j of a good and delta_t - tau zeta_t of a bad token",
         proof.narrowness,
         _ZERO,
     )
+    if not ask.all_proved:
+        return ask.stopped(names)
     ask.weights(proof.near)
+    if not ask.all_proved:
+        return ask.stopped(names)
     ask.above("progress", "chi of Lemma 4", proof.progress, _ZERO)
+    if not ask.all_proved:
+        return ask.stopped(names)
     ask.below("room", "the deviation, against (tau - tau_0) X", proof.deviation, proof.room)
     return ask.found
