@@ -108,6 +108,14 @@ def judge(certificate: Any, folder: Path) -> Judgement:
 
         first = claim == "proposition-3-1"
         return judge_proposition(first, certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "selection-direction":
+        from selection_direction_truth import judge_direction
+
+        return judge_direction(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "token-optimality":
+        from token_optimality_truth import judge_optimality
+
+        return judge_optimality(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "typical-prompt":
         from typical_prompt_truth import judge_typical
 

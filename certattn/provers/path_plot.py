@@ -36,7 +36,7 @@ def draw(
     ray = np.array([as_float(entry) for entry in solution.row(0)])
     angle = float(np.arctan2(ray[1], ray[0]))
     with pyplot.rc_context(SETTINGS):
-        canvas, axes = pyplot.subplots(figsize=(5.2, 4.6), layout="constrained")
+        canvas, axes = pyplot.subplots(figsize=(4.8, 4.8), layout="constrained")
         for k, (radius, cosine) in enumerate(zip(radii, cosines, strict=True)):
             label = r"certified: $p_R$ lies here" if k == 0 else None
             _draw_arc(axes, as_float(radius), angle, float(np.arccos(as_float(cosine))), label)
@@ -47,18 +47,19 @@ def draw(
         axes.plot(points[:, 0], points[:, 1], color=_PATH, lw=1.6, label=r"minimisers $p_R$ (computed)")
         axes.plot([0], [0], marker="o", ms=3, color=_RAY)
         axes.set_aspect("equal", adjustable="datalim")
+        axes.margins(0.08)
         axes.set_xlabel("$p_1$")
         axes.set_ylabel("$p_2$")
         axes.set_title(title, fontsize=10)
-        axes.legend(frameon=False, fontsize=9)
+        axes.legend(frameon=False, fontsize=9, loc="best")
         canvas.savefig(file, dpi=160, metadata={"Date": None} if file.suffix == ".svg" else None)
         pyplot.close(canvas)
 
 
 def _draw_arc(axes: Any, radius: float, angle: float, width: float, label: str | None) -> None:
-    """The circle, the certified arc of it, and the cone that it spans."""
-    round_ = np.linspace(0, 2 * np.pi, 400)
-    axes.plot(radius * np.cos(round_), radius * np.sin(round_), color="0.85", lw=0.7, zorder=0)
+    """A part of the circle, the certified arc of it, and the cone that it spans."""
+    part = angle + np.linspace(-1, 1, 200) * min(np.pi, 3 * width + np.pi / 12)
+    axes.plot(radius * np.cos(part), radius * np.sin(part), color="0.75", lw=0.7, zorder=0)
     arc = np.linspace(angle - width, angle + width, 60)
     x, y = radius * np.cos(arc), radius * np.sin(arc)
     axes.fill(np.append(0, x), np.append(0, y), color=_CONE, alpha=0.12, lw=0, zorder=1)

@@ -33,7 +33,7 @@ from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.quadratic_program import max_margin_multipliers
 from certattn.provers.selection_angles import with_bounds
-from certattn.provers.selection_theorems import CANDIDATES, Choice, applicable, cone_choice, why_not
+from certattn.provers.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
 
 STEPS = 100_000
 # The precision of the search. The checker finds its own.
@@ -206,15 +206,26 @@ class Search:
         last = most_steps if steps is None else steps
         start = read_indices(setting, self.indices if self.indices is not None else (0,) * tokens.count)
         end: list[arb] = []
+        weak: tuple[Run, Choice] | None = None
         for k, here in _walk(setting, start, last):
+            if not here.error.is_finite():
+                raise NotProvedError(
+                    f"the enclosure of p({k}) is unbounded: the start box, which grows as descent goes on, is too "
+                    "large, or the gradient is not told from 0 there; expected a smaller box, or fewer steps"
+                )
             end = here.box
             if k < first or steps not in (None, k):
                 continue
             for indices in self._suspects(end):
                 tried = self._tried(indices)
                 choice = applicable(tried.situation(end), self.theorem) if tried is not None else None
-                if tried is not None and choice is not None:
+                if tried is None or choice is None:
+                    continue
+                if self.theorem is not None or choice.theorem not in WEAK or k == last:
                     return tried, replace(choice, steps=k)
+                weak = weak or (tried, replace(choice, steps=k))
+        if weak is not None:
+            return weak
         run = self.run(self._suspects(end)[-1])
         raise NotProvedError(why_not(run.situation(end), run.solution, self.theorem, last))
 

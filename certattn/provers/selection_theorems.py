@@ -16,7 +16,7 @@ from certattn.kernel.arithmetic.max_margin import MaxMargin
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.arithmetic.token_selection import Selection
 from certattn.kernel.claims.descent_inputs import NORMALISED
-from certattn.kernel.claims.global_selection_theorems import EVERY_START, GLOBAL
+from certattn.kernel.claims.global_selection_theorems import AFTER, EVERY_START, GLOBAL
 from certattn.kernel.claims.local_selection_theorems import CONE_THEOREM, LOCAL, local_constants, move_rule
 from certattn.kernel.claims.selection_theorems import Situation
 from certattn.kernel.document.quoting import counted
@@ -29,6 +29,7 @@ _SHOWN = 5
 # How much wider a cone that descent stays in is tried to be than the one that it starts in, in tangents.
 _SLOPES = tuple(fmpq(p, 1000) for p in (1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 4000))
 _SLOPE_DIGITS = 6
+_MOST_DOUBLINGS = 60
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,20 @@ def _global(situation: Situation) -> dict[str, Plain] | None:
 
 
 def _every_start(situation: Situation) -> dict[str, Plain] | None:
-    conclusion = EVERY_START.apply(situation, None)
-    return {} if all(o.outcome is Outcome.PROVED for o in conclusion.conditions) else None
+    """With a point, the number of steps after which theorem A applies: a few times the least power of 2."""
+    if not _proved(situation, None):
+        return None
+    if situation.point is None:
+        return {}
+    for exponent in range(_MOST_DOUBLINGS):
+        if _proved(situation, fmpq(2) ** exponent):
+            return {AFTER.name: format_rational(fmpq(2) ** (exponent + 2))}
+    return {}
+
+
+def _proved(situation: Situation, after: fmpq | None) -> bool:
+    conditions = EVERY_START.apply(situation, after).conditions
+    return all(condition.outcome is Outcome.PROVED for condition in conditions)
 
 
 def _local(situation: Situation) -> dict[str, Plain] | None:
@@ -99,6 +112,8 @@ def applicable(situation: Situation, theorem: str | None) -> Choice | None:
     return None
 
 
+# Their rates are poor: taken where the walk ends and nothing else applies.
+WEAK = (EVERY_START.name,)
 THEOREM_RULES: Mapping[str, tuple[str, ...]] = {theorem.name: theorem.rules for theorem in (GLOBAL, EVERY_START, LOCAL)}
 
 

@@ -217,6 +217,26 @@ class Kernel:
     def softmax_mean(self) -> Any:
         return self._module(f"{_ROOT}.claims.softmax_mean")
 
+    @cached_property
+    def global_selection(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.global_selection")
+
+    @cached_property
+    def losses(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.losses")
+
+    @cached_property
+    def path_bound(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.path_bound")
+
+    @cached_property
+    def selection_constants(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.selection_constants")
+
+    @cached_property
+    def selection_landscape(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.selection_landscape")
+
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""
         return self.exact_matrix.ExactMatrix(SymbolicMatrix(numerators), denominator)

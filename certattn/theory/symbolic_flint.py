@@ -155,6 +155,9 @@ class SymbolicNumber:
     def max(self, other: Any) -> SymbolicNumber:
         return SymbolicNumber(sympy.Max(self.expr, expression(other)))
 
+    def min(self, other: Any) -> SymbolicNumber:
+        return SymbolicNumber(sympy.Min(self.expr, expression(other)))
+
     def nonnegative_part(self) -> SymbolicNumber:
         """Cuts a ball at 0: no change of a number that is >= 0, and that is required."""
         if self.expr.is_nonnegative is not True:

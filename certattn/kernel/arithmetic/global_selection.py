@@ -32,6 +32,7 @@ from functools import cached_property
 from flint import arb
 
 from certattn.kernel.arithmetic.functions import BALLS
+from certattn.kernel.arithmetic.path_bound import least_progress
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants, largest, least
 
 
@@ -96,17 +97,28 @@ class GlobalBasin:
     @cached_property
     def excursion(self) -> arb:
         """J, or what replaces it where that is proved to hold and smaller; >= 0, as cosines are at most 1."""
-        margin, weight, a = self.constants.margin, self.constants.concentration, self.constants.least_gain
-        share = (1 - self.overshoot) * self.selected * margin
-        found = (
-            self.norm
-            - (weight * self.selected / self.excess).log() / margin
-            + (self.first_overshoot + self.excess / a) / share
-        )
-        if (self.excess <= a / 2) is True:
-            logarithm = (weight * (1 / self.excess - 1 / a)).log()
-            found = found.min(self.norm - logarithm / margin + self.first_overshoot / share)
+        found = self.plain_excursion
+        if (self.excess <= self.constants.least_gain / 2) is True:
+            found = found.min(self.refined_excursion)
         return found.max(arb(0))
+
+    @property
+    def plain_excursion(self) -> arb:
+        """J."""
+        progress = (self.constants.concentration * self.selected / self.excess).log()
+        error = self.first_overshoot + self.excess / self.constants.least_gain
+        return self.norm - progress / self.constants.margin + error / self._share
+
+    @property
+    def refined_excursion(self) -> arb:
+        """What may replace J where F_0 <= a / 2."""
+        progress: arb = least_progress(self.constants.log_weight, self.excess, self.constants.least_gain, BALLS)
+        return self.norm - progress / self.constants.margin + self.first_overshoot / self._share
+
+    @property
+    def _share(self) -> arb:
+        """(1 - rho) s_0 Xi."""
+        return (1 - self.overshoot) * self.selected * self.constants.margin
 
     @cached_property
     def numerator(self) -> arb:

@@ -24,9 +24,10 @@ from functools import cached_property, reduce
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.functions import BALLS, Functions, Number
+from certattn.kernel.arithmetic.functions import BALLS, Number
 from certattn.kernel.arithmetic.losses import Loss
 from certattn.kernel.arithmetic.max_margin import MaxMargin
+from certattn.kernel.arithmetic.path_bound import log_weight
 from certattn.kernel.arithmetic.token_selection import Selection
 
 
@@ -148,22 +149,20 @@ class SelectionConstants:
         return {j: value / total for j, value in self.solution.multipliers.items()}
 
     @cached_property
-    def concentration(self) -> arb:
-        """w_*: not finite where a support token is not good."""
+    def log_weight(self) -> arb:
+        """log w_*: not finite where a support token is not good."""
         missing = arb.nan()
-        weight: arb = jensen_weight([(share, self.gains.get(j, missing)) for j, share in self.mixture.items()], BALLS)
+        masses = [self.gains.get(j, missing) for j in self.mixture]
+        weight: arb = log_weight(masses, list(self.mixture.values()), BALLS)
         return weight
+
+    @cached_property
+    def concentration(self) -> arb:
+        """w_*."""
+        return self.log_weight.exp()
 
     def _scores(self, i: int) -> list[fmpq]:
         return self.selection.tokens.scores_of(i)
-
-
-def jensen_weight(shares: Iterable[tuple[Number, Number]], fn: Functions) -> Number:
-    """exp sum_j m_j log(w_j / m_j), from pairs (m_j, w_j) with sum m_j = 1.
-
-    By Jensen's inequality, sum_j w_j e^{-x_j} is at least this times e^{-sum m_j x_j}.
-    """
-    return fn.exp(sum([share * fn.log(weight / share) for share, weight in shares]))
 
 
 def curvature_bound(inputs: Iterable[tuple[Number, Number, Number, Number]]) -> Number:
@@ -187,10 +186,12 @@ def across(rows: ExactMatrix, solution: MaxMargin) -> ExactMatrix:
 
 
 def least(values: Iterable[arb]) -> arb:
-    """The smallest of at least one ball."""
-    return reduce(arb.min, values)
+    """The smallest ball; of none, one that decides nothing."""
+    found = list(values)
+    return reduce(arb.min, found) if found else arb.nan()
 
 
 def largest(values: Iterable[arb]) -> arb:
-    """The largest of at least one ball."""
-    return reduce(arb.max, values)
+    """The largest ball; of none, one that decides nothing."""
+    found = list(values)
+    return reduce(arb.max, found) if found else arb.nan()

@@ -88,6 +88,19 @@ class Enclosure:
         """A ball for each coordinate."""
         return [_inflated(entry, self.error) for entry in self.centre]
 
+    def shortfall(self, direction: Sequence[arb]) -> arb:
+        """1 - cos angle(p, u) for the points p, u the unit vector `direction`; not finite where p may be 0.
+
+        No p is further than asin(s) from the direction of the centre c, s = error / |c|. So the cosines differ by at
+        most s sin angle(c, u) + 1 - sqrt(1 - s^2).
+        """
+        length = l2_norm(self.centre)
+        along = inner(direction, self.centre)
+        across = l2_norm([x - along * y for x, y in zip(self.centre, direction, strict=True)])
+        turned = self.error / length
+        turn = turned * across / length + turned * turned / (1 + (1 - turned * turned).sqrt())
+        return _inflated(1 - along / length, turn.upper())
+
 
 def descend(step: Step, start: Enclosure, steps: int, stops: Sequence[int] = ()) -> dict[int, Enclosure]:
     """Enclosures of p(k) from every point of `start`, for k = 0, k = steps and the `stops` between.

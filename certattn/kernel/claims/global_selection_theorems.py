@@ -138,22 +138,23 @@ def _common(name: str, constants: SelectionConstants, bits: int) -> list[Obligat
 
 def _basin_conditions(name: str, basin: GlobalBasin, bits: int, step: str = "step") -> list[Obligation]:
     """F_0 < a* and rho < 1."""
-    if not basin.constants.smallest_gaps:
-        # No token is good, which the condition `optimal` says.
-        undefined = arb.nan()
-        threshold, overshoot = undefined, undefined
-    else:
-        threshold, overshoot = basin.threshold, basin.overshoot
     return [
         below(
             f"{name}.threshold",
             "the excess loss F = n (L - L_alpha) there is below the threshold a*",
             basin.excess,
-            threshold,
+            basin.threshold,
             bits,
             part=Part.WITNESS,
         ),
-        below(f"{name}.{step}", "rho < 1: the step is short enough there", overshoot, fmpq(1), bits, part=Part.WITNESS),
+        below(
+            f"{name}.{step}",
+            "rho < 1: the step is short enough there",
+            basin.overshoot,
+            fmpq(1),
+            bits,
+            part=Part.WITNESS,
+        ),
     ]
 
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from certattn.kernel.arithmetic.balls import ARB, l2_norm
+from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.arithmetic.losses import Loss
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants
 from certattn.kernel.arithmetic.selection_descent import Enclosure, around, descend
-from certattn.kernel.arithmetic.selection_landscape import inner, landscape
+from certattn.kernel.arithmetic.selection_landscape import landscape
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.claims.kkt import kkt_names, kkt_obligations
 from certattn.kernel.claims.selection_problem import ASSERTS, BITS, GIVEN, WITNESS, Problem, read_problem
@@ -125,8 +125,7 @@ class _Proof:
         found = []
         for index, angle in enumerate(self._problem.angles):
             if self._problem.is_direct(angle):
-                point = self._enclosures[int(angle.at.p)].box
-                value = 1 - inner(self._constants.direction, point) / l2_norm(point)
+                value = self._enclosures[int(angle.at.p)].shortfall(self._constants.direction)
                 sentence = f"1 - cos angle(p({describe(angle.at)}), p_mm)"
                 found.append(at_most(f"angles[{index}]", sentence, value, angle.at_most, self._bits))
         return found

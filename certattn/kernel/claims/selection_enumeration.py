@@ -194,6 +194,8 @@ def _read_cut(tokens: Tokens, terms: list[Values]) -> Cut:
             raise values.at.malformed(f"an input below {tokens.count}", f"{i}")
         if max(values[CHOSEN], values[OTHER]) >= tokens.lengths[i]:
             raise values.at.malformed(f"tokens below {tokens.lengths[i]}, those of input {i}")
+        if values[CHOSEN] == values[OTHER]:
+            raise values.at.malformed("another token than the chosen one", f"{values[OTHER]}")
         if chosen.setdefault(i, values[CHOSEN]) != values[CHOSEN]:
             raise values.at.malformed("one chosen token of every input", f"two of input {i}")
     return Cut(tuple(CutTerm(v[INPUT], v[CHOSEN], v[OTHER], v[MULTIPLIER]) for v in terms))

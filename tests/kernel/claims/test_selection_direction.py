@@ -1,0 +1,108 @@
+"""The claim `selection-direction`: its cases, every small change of them, and parts that are broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import direction_cases
+import pytest
+from corpus import Family, check, complaints
+from flint import arb, fmpq
+
+from certattn.kernel import verdict as kernel_verdict
+from certattn.kernel.arithmetic import selection_descent
+from certattn.kernel.arithmetic.global_selection import EqualScores, GlobalBasin
+from certattn.kernel.claims import global_selection_theorems, selection_direction
+from certattn.kernel.claims.kkt import kkt_obligations
+from certattn.kernel.claims.selection_theorems import LogarithmicRate
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.verdict import Outcome, Verdict
+
+Tool = Callable[[str], ModuleType]
+CASES = [case for family in direction_cases.FAMILIES for case in family.cases()]
+
+
+@pytest.fixture(scope="module")
+def mutate(tool: Tool) -> ModuleType:
+    tool("certificate_truth")
+    return tool("mutate_certificates")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases(case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_about_as_many_are_rejected_as_accepted() -> None:
+    accepted = sum(case.verdict is Verdict.VERIFIED for case in CASES)
+    assert len(CASES) - accepted >= accepted > 15
+
+
+# The script does every change; here every third of them, as descents are simulated.
+@pytest.mark.parametrize("family", direction_cases.FAMILIES, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    mutants = list(mutate.mutants(tree))[::3]
+    tally = mutate.sweep(mutants, tmp_path)
+    assert tally.mutants == len(mutants) > 100
+    assert tally.errors == []
+    assert tally.verified_true > 0
+    assert tally.refused > 0
+
+
+def test_the_sweep_notices_a_checker_that_lets_things_pass(
+    tmp_path: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = loads(next(direction_cases.ONE.cases()).text, tmp_path / "case.yaml").plain
+    made = kernel_verdict._compared
+
+    def credulous(name, sentence, value, relation, bound, outcome, *others):
+        return made(name, sentence, value, relation, bound, Outcome.PROVED, *others)
+
+    monkeypatch.setattr(kernel_verdict, "_compared", credulous)
+    assert len(mutate.sweep(list(mutate.mutants(tree))[::3], tmp_path).false_accepts) > 15
+
+
+# -- sabotage: each broken part lets a reject case pass
+
+
+def believed(prefix, solution, what="p"):
+    return [replace(obligation, outcome=Outcome.PROVED) for obligation in kkt_obligations(prefix, solution, what)]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "broken"),
+    [
+        (selection_direction, "kkt_obligations", believed),
+        (global_selection_theorems, "_cross_products", lambda selection: []),
+        (global_selection_theorems, "_largest_spread", lambda selection: fmpq(0)),
+        (GlobalBasin, "threshold", property(lambda self: arb(10) ** 9)),
+        (GlobalBasin, "numerator", property(lambda self: arb(0))),
+        (GlobalBasin, "start", property(lambda self: arb(10) ** 9)),
+        (GlobalBasin, "slope", lambda self, unit: arb(10) ** 9),
+        (EqualScores, "excess_after", lambda self, elapsed: arb(0.001)),
+        (LogarithmicRate, "at", lambda self, elapsed: arb(0)),
+        (selection_descent.GradientStep, "of", lambda self, point: point),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_broken_part_is_noticed(module, name, broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, name, broken)
+    assert complaints(CASES, tmp_path) != []
+
+
+def test_a_wrong_witness_never_refutes(tmp_path: Path) -> None:
+    """Multipliers of a point that is not p_mm: neither the limit nor the angles are compared with it."""
+    text = next(direction_cases.ONE.cases()).text.replace("multiplier: 100/101", "multiplier: 2")
+    report = check(text, tmp_path)
+    assert report.verdict is Verdict.REJECTED
+    assert "it rests on p_mm" in str(report.obligations)
+
+
+def test_nothing_is_enclosed_from_where_it_is_not_finite(tmp_path: Path) -> None:
+    text = next(direction_cases.BOX.cases()).text.replace("[0.51, 0.01]", "[50, 50]")
+    report = check(text, tmp_path)
+    assert report.verdict in (Verdict.INCONCLUSIVE, Verdict.REJECTED)

@@ -1,0 +1,101 @@
+"""What the prover of `selection-direction` finds, and what it says where there is nothing to find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certattn.kernel.checker import CheckOptions, check_certificate
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.verdict import Verdict
+from certattn.provers.selection_direction import generate
+
+TOY: dict[str, Any] = {
+    "keys": [[["-0.1", 1], [1, 0], [0, 0]]],
+    "scores": [[1, "0.9", "0.9"]],
+    "loss": "logistic",
+    "descent": {"rule": "gradient", "step": 1},
+    "start": [0, 0],
+}
+PAIR: dict[str, Any] = {
+    "keys": [[[0, 0], [1, 1]], [[0, 0], [1, -1]]],
+    "scores": [[0, 2], [0, 1]],
+    "loss": "linear",
+    "descent": {"rule": "gradient", "step": 1},
+    "start": [-2, -1],
+}
+
+
+def made(tmp_path: Path, given: dict[str, Any], **options: Any) -> dict[str, Any]:
+    certificate = generate(tmp_path / "direction.yaml", given=given, **options)
+    assert check_certificate(certificate, CheckOptions()).verdict is Verdict.VERIFIED
+    return certificate.plain
+
+
+@pytest.mark.parametrize("height", ["1", "0.5", "0", "-0.5", "-1", "-1.5"])
+def test_the_six_starts_at_step_0(height: str, tmp_path: Path) -> None:
+    plain = made(tmp_path, {**TOY, "start": [0, height]})
+    assert "steps" not in plain["witness"]
+    assert plain["witness"]["theorem"] == {"name": "global"}
+    assert plain["asserts"]["limit"] == ["-10/101", "100/101"]
+    assert plain["asserts"]["rate"]["form"] == "logarithm"
+
+
+def test_angles_are_enclosed_where_steps_are(tmp_path: Path) -> None:
+    plain = made(tmp_path, TOY, angles=[1000, 10**9])
+    first, second = (float(angle["at_most"]) for angle in plain["asserts"]["angles"])
+    assert int(plain["witness"]["steps"]) >= 1000
+    assert first < 0.2
+    assert second < 0.1
+
+
+def test_steps_and_theorem_may_be_chosen(tmp_path: Path) -> None:
+    plain = made(tmp_path, TOY, steps=7, theorem="every-start")
+    assert plain["witness"]["steps"] == "7"
+    assert plain["witness"]["theorem"]["name"] == "every-start"
+    assert int(plain["witness"]["theorem"]["after"]) > 0
+
+
+def test_every_start_by_the_theorem_about_it(tmp_path: Path) -> None:
+    plain = made(tmp_path, {**PAIR, "start": "every"})
+    assert plain["witness"]["theorem"] == {"name": "every-start"}
+    assert plain["asserts"]["indices"] == ["1", "1"]
+    assert "rate" not in plain["asserts"]
+
+
+def test_a_box_and_the_flow(tmp_path: Path) -> None:
+    box = {"lower": ["0", "0"], "upper": ["0.05", "0.05"]}
+    assert made(tmp_path, {**TOY, "start": box})["given"]["start"] == box
+    plain = made(tmp_path, {**TOY, "descent": {"rule": "flow"}}, angles=["1000000.5"])
+    assert plain["asserts"]["angles"][0]["time"] == "1000000.5"
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "words"),
+    [
+        ({**TOY, "scores": [[1, 1, "0.9"]], "descent": {"rule": "flow"}}, {}, "none is optimal"),
+        (TOY, {"indices": [1]}, "not locally optimal"),
+        (TOY, {"indices": [3]}, "no token 3"),
+        (TOY, {"indices": [0, 0]}, "expected 1, one for each input"),
+        (TOY, {"theorem": "global-2"}, "expected one of"),
+        (TOY, {"steps": -1}, "not fewer than 0"),
+        ({**TOY, "descent": {"rule": "gradient", "step": 10**6}, "start": "every"}, {}, "the step is long"),
+        ({**TOY, "keys": [[[0, 0], [1, 0], [-1, 0]]]}, {"indices": [0]}, "cannot be separated"),
+        ({**TOY, "start": {"lower": [-40, -40], "upper": [40, 40]}}, {}, "unbounded"),
+        ({**PAIR, "scores": [[0], [0]], "keys": [[[0, 0]], [[1, 1]]]}, {}, "nothing to select from"),
+        ({**TOY, "descent": {"rule": "normalised", "step": 1}}, {"theorem": "global"}, "not proved for normalised"),
+    ],
+)
+def test_failures_say_why(given: dict[str, Any], options: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises((NotProvedError, UsageError), match=words):
+        generate(tmp_path / "direction.yaml", given=given, most_steps=50, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_start_between_the_basins_is_never_certified(tmp_path: Path) -> None:
+    """z_1 = (-3, 1), z_2 = (1, 0): from (3, 0) descent keeps input 1 on its worse token; F stays above a* = 1."""
+    missed = {**PAIR, "keys": [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]], "scores": [[1, 0], [1, 0]], "start": [3, 0]}
+    with pytest.raises(NotProvedError, match="below the threshold a"):
+        generate(tmp_path / "direction.yaml", given=missed, indices=[0, 0], most_steps=300)

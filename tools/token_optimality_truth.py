@@ -1,0 +1,300 @@
+"""Whether a certificate of `token-optimality` is true: max-margin points by trying every support, in fractions.
+
+p_mm exists if and only if some linearly independent set of differences, made tight, has multipliers >= 0 and
+satisfies all constraints. For the few tokens of a test every set is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+from certificate_truth import Judgement, Table, Truth, Vector, _number, _record, _require, _table, _times, _vector
+
+Pair = tuple[int, int]
+Indices = tuple[int, ...]
+
+
+class Instance:
+    """Keys and scores of every input."""
+
+    def __init__(self, given: Any, folder: Path, others: set[str] | None = None) -> None:
+        _require(isinstance(given, dict), "given must be a mapping")
+        allowed = others or set()
+        if "keys" in given:
+            _record(given, "given", {"keys", "scores"} | allowed, {"lengths"})
+            self.rows = _inputs(given, "keys", folder)
+            self.keys = self.rows
+            self.labels = [Fraction(1)] * len(self.keys)
+            self.scores = _scores(given["scores"], [len(rows) for rows in self.keys], folder)
+        else:
+            _record(given, "given", {"tokens", "v"} | allowed - {"head"}, {"lengths", "W", "labels"} | allowed)
+            self.rows = _inputs(given, "tokens", folder)
+            weights = _table(given["W"], folder) if "W" in given else None
+            _require(weights is None or len(weights[0]) == len(self.rows[0][0]), "W of another width")
+            self.keys = [[row if weights is None else _times(weights, row) for row in rows] for rows in self.rows]
+            direction = _vector(given["v"], folder)
+            _require(len(direction) == len(self.rows[0][0]), "v of another length")
+            self.labels = _vector(given["labels"], folder) if "labels" in given else [Fraction(1)] * len(self.rows)
+            _require(len(self.labels) == len(self.rows), "labels of another number")
+            _require(all(abs(label) == 1 for label in self.labels), "labels")
+            self.scores = [
+                [label * _dot(direction, row) for row in rows]
+                for label, rows in zip(self.labels, self.rows, strict=True)
+            ]
+        self.solve = cache(self._solve)
+
+    def pairs(self, indices: Indices) -> list[Pair]:
+        return [(i, t) for i, rows in enumerate(self.keys) for t in range(len(rows)) if t != indices[i]]
+
+    def difference(self, indices: Indices, pair: Pair) -> Vector:
+        i, t = pair
+        return [a - b for a, b in zip(self.keys[i][indices[i]], self.keys[i][t], strict=True)]
+
+    def gap(self, indices: Indices, pair: Pair) -> Fraction:
+        i, t = pair
+        return self.scores[i][indices[i]] - self.scores[i][t]
+
+    def _solve(self, indices: Indices) -> Vector | None:
+        """p_mm, or None where the constraints contradict each other."""
+        rows = [self.difference(indices, pair) for pair in self.pairs(indices)]
+        for size in range(1, min(len(rows), len(rows[0])) + 1):
+            for support in combinations(rows, size):
+                multipliers = _linear([[_dot(a, b) for b in support] for a in support])
+                if multipliers is None or min(multipliers) < 0:
+                    continue
+                point = [_dot(multipliers, column) for column in zip(*support, strict=True)]
+                if all(_dot(row, point) >= 1 for row in rows):
+                    return point
+        return None
+
+    def neighbours(self, indices: Indices) -> list[Pair] | None:
+        point = self.solve(indices)
+        if point is None:
+            return None
+        return [pair for pair in self.pairs(indices) if _dot(self.difference(indices, pair), point) == 1]
+
+    def locally_optimal(self, indices: Indices) -> bool:
+        found = self.neighbours(indices)
+        return found is not None and all(self.gap(indices, pair) > 0 for pair in found)
+
+    def everything(self) -> Iterator[Indices]:
+        yield from product(*(range(len(rows)) for rows in self.keys))
+
+
+def judge_optimality(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """Exactly true or false; of what the witness must show, only whether it does is left to the checker."""
+    instance = Instance(given, folder)
+    _record(asserts, "asserts", set(), {"optimal", "locally_optimal", "not_locally_optimal", "all_locally_optimal"})
+    _require(asserts != {}, "nothing is stated")
+    facts = [*_optimal(instance, asserts), *_single(instance, asserts), *_all(instance, asserts)]
+    shown = _shown(instance, asserts, witness)
+    for name, holds in facts:
+        if not holds:
+            return Judgement(Truth.FALSE, 0.0, name)
+    return Judgement(Truth.TRUE, 1.0 if shown else 0.0, "", shown)
+
+
+Fact = tuple[str, bool]
+
+
+def _optimal(instance: Instance, asserts: Any) -> Iterator[Fact]:
+    if "optimal" not in asserts:
+        return
+    listed = _lists(asserts["optimal"])
+    _require(len(listed) == len(instance.scores), "optimal tokens of another number of inputs")
+    for found, scores in zip(listed, instance.scores, strict=True):
+        _require(max(found) < len(scores) and len(set(found)) == len(found), "optimal tokens")
+        yield "optimal", set(found) == {t for t, score in enumerate(scores) if score == max(scores)}
+
+
+def _single(instance: Instance, asserts: Any) -> Iterator[Fact]:
+    for listed in _lists(asserts["locally_optimal"]) if "locally_optimal" in asserts else []:
+        yield "locally optimal", instance.locally_optimal(_indices(instance, listed))
+    for item in _items(asserts, "not_locally_optimal"):
+        _record(item, "an item", {"indices", "because"})
+        indices = _indices(instance, _counts(item["indices"]))
+        found = instance.neighbours(indices)
+        if item["because"] == "not-separable":
+            yield "not separable", found is None
+        else:
+            pair = _pair(item["because"], {"input", "token"})
+            _require(pair in instance.pairs(indices), "a reason that is no pair")
+            yield "a bad neighbour", found is not None and pair in found and instance.gap(indices, pair) <= 0
+
+
+def _all(instance: Instance, asserts: Any) -> Iterator[Fact]:
+    if "all_locally_optimal" not in asserts:
+        return
+    stated = asserts["all_locally_optimal"]
+    listed = [] if stated == "none" else [_indices(instance, found) for found in _lists(stated)]
+    _require(len(set(listed)) == len(listed), "a selection twice")
+    _require(any(len(rows) > 1 for rows in instance.keys), "nothing to select from")
+    yield "all", set(listed) == {indices for indices in instance.everything() if instance.locally_optimal(indices)}
+
+
+# -- what the witness shows
+
+
+def _shown(instance: Instance, asserts: Any, witness: Any) -> bool:
+    """Whether multipliers, cuts and supports are what they have to be."""
+    _record(witness, "witness", set(), {"locally_optimal", "not_locally_optimal", "cuts", "supports"})
+    shown = True
+    accepted = [_indices(instance, listed) for listed in _lists(asserts.get("locally_optimal", []), empty=True)]
+    for indices, weights in zip(accepted, _multipliers(witness, "locally_optimal", len(accepted)), strict=False):
+        shown &= _combination(instance, indices, weights) == instance.solve(indices)
+    refused = _items(asserts, "not_locally_optimal")
+    for item, weights in zip(refused, _multipliers(witness, "not_locally_optimal", len(refused)), strict=False):
+        indices = _indices(instance, _counts(item["indices"]))
+        wanted = instance.solve(indices)
+        if item["because"] == "not-separable":
+            wanted = [Fraction(0)] * len(instance.keys[0][0])
+        shown &= _combination(instance, indices, weights) == wanted
+    cuts, supports = witness.get("cuts"), witness.get("supports")
+    cut = [_cut(instance, terms) for terms in _items(witness, "cuts")]
+    listed = _lists(supports) if supports is not None else []
+    if "all_locally_optimal" not in asserts:
+        return shown
+    _require(cuts is not None or supports is not None, "nothing that settles the selections")
+    left = [a for a in instance.everything() if not any(all(a[i] == t for i, t in c.items()) for _, c in cut)]
+    if not all(norm == 0 for norm, _ in cut) or len(left) != len(listed):
+        return False
+    return shown and all(_supports(instance, a, rows) for a, rows in zip(left, listed, strict=True))
+
+
+def _multipliers(witness: Any, name: str, count: int) -> list[Any]:
+    found = _items(witness, name)
+    _require(count == 0 or len(found) == count, f"multipliers of {name}")
+    for weights in found:
+        _require(isinstance(weights, list) and weights != [], "multipliers")
+        for term in weights:
+            _pair(term, {"input", "token", "multiplier"})
+            _require(_number(term["multiplier"]) > 0, "a multiplier that is not positive")
+    return found
+
+
+def _combination(instance: Instance, indices: Indices, weights: Any) -> Vector:
+    total = [Fraction(0)] * len(instance.keys[0][0])
+    pairs = [_pair(term, {"input", "token", "multiplier"}) for term in weights]
+    _require(len(set(pairs)) == len(pairs), "a pair twice")
+    for pair, term in zip(pairs, weights, strict=True):
+        _require(pair in instance.pairs(indices), "multipliers of no pair")
+        value = _number(term["multiplier"])
+        total = [x + value * y for x, y in zip(total, instance.difference(indices, pair), strict=True)]
+    return total
+
+
+def _cut(instance: Instance, terms: Any) -> tuple[Fraction, dict[int, int]]:
+    """|sum mu (k_chosen - k_other)|^2, and the chosen tokens."""
+    _require(isinstance(terms, list) and terms != [], "a cut")
+    chosen: dict[int, int] = {}
+    total = [Fraction(0)] * len(instance.keys[0][0])
+    for term in terms:
+        _record(term, "a cut", {"input", "chosen", "other", "multiplier"})
+        i, a, t = (_count(term[name]) for name in ("input", "chosen", "other"))
+        _require(i < len(instance.keys) and max(a, t) < len(instance.keys[i]) and a != t, "a cut")
+        _require(chosen.setdefault(i, a) == a, "a cut")
+        value = _number(term["multiplier"])
+        _require(value > 0, "a cut")
+        step = [x - y for x, y in zip(instance.keys[i][a], instance.keys[i][t], strict=True)]
+        total = [x + value * y for x, y in zip(total, step, strict=True)]
+    return _dot(total, total), chosen
+
+
+def _supports(instance: Instance, indices: Indices, rows: list[int]) -> bool:
+    places = [(i, t) for i, keys in enumerate(instance.keys) for t in range(len(keys))]
+    if len(set(rows)) < len(rows) or max(rows) >= len(places):
+        return False
+    pairs = [places[row] for row in rows]
+    if any(t == indices[i] for i, t in pairs):
+        return False
+    z = [instance.difference(indices, pair) for pair in pairs]
+    multipliers = _linear([[_dot(a, b) for b in z] for a in z])
+    if multipliers is None or min(multipliers) < 0:
+        return False
+    return [_dot(multipliers, column) for column in zip(*z, strict=True)] == instance.solve(indices)
+
+
+# -- reading and linear algebra
+
+
+def _inputs(given: Any, name: str, folder: Path) -> list[Table]:
+    stated = given[name]
+    first = stated[0] if isinstance(stated, list) and stated else None
+    if isinstance(first, dict) or (isinstance(first, list) and first and isinstance(first[0], list)):
+        _require("lengths" not in given, "lengths beside a list")
+        found = [_table(part, folder) for part in stated]
+        _require(len({len(part[0]) for part in found}) == 1, "inputs of different widths")
+        return found
+    rows = _table(stated, folder)
+    lengths = _counts(given["lengths"]) if "lengths" in given else [len(rows)]
+    _require(min(lengths) >= 1 and sum(lengths) == len(rows), "lengths")
+    ends = [sum(lengths[: k + 1]) for k in range(len(lengths))]
+    return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+
+
+def _scores(stated: Any, lengths: list[int], folder: Path) -> Table:
+    nested = isinstance(stated, list) and stated != [] and not isinstance(stated[0], str)
+    parts = [_vector(part, folder) for part in stated] if nested else [_vector(stated, folder)]
+    if len(parts) == 1 and len(parts[0]) == sum(lengths):
+        ends = [sum(lengths[: k + 1]) for k in range(len(lengths))]
+        return [parts[0][end - length : end] for end, length in zip(ends, lengths, strict=True)]
+    _require([len(part) for part in parts] == lengths, "scores of another number")
+    return parts
+
+
+def _indices(instance: Instance, found: list[int]) -> Indices:
+    _require(len(found) == len(instance.keys), "indices of another number of inputs")
+    _require(all(t < len(rows) for t, rows in zip(found, instance.keys, strict=True)), "an index out of range")
+    _require(any(len(rows) > 1 for rows in instance.keys), "nothing to select from")
+    return tuple(found)
+
+
+def _items(content: Any, name: str) -> list[Any]:
+    if name not in content:
+        return []
+    _require(isinstance(content[name], list) and content[name] != [], f"{name} must be a list")
+    return list(content[name])
+
+
+def _lists(node: Any, *, empty: bool = False) -> list[list[int]]:
+    _require(isinstance(node, list) and (empty or node != []), "a list of lists")
+    return [_counts(item) for item in node]
+
+
+def _counts(node: Any) -> list[int]:
+    _require(isinstance(node, list) and node != [], "a list of counts")
+    return [_count(item) for item in node]
+
+
+def _count(node: Any) -> int:
+    _require(isinstance(node, str) and node.isascii() and node.isdecimal() and str(int(node)) == node, "a count")
+    return int(node)
+
+
+def _pair(node: Any, keys: set[str]) -> Pair:
+    _record(node, "a pair", keys)
+    return _count(node["input"]), _count(node["token"])
+
+
+def _dot(left: Any, right: Any) -> Fraction:
+    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
+
+
+def _linear(matrix: Table) -> Vector | None:
+    """The solution of matrix x = (1, ..., 1)', None for a singular matrix."""
+    rows = [[*row, Fraction(1)] for row in matrix]
+    for k in range(len(rows)):
+        pivot = next((r for r in range(k, len(rows)) if rows[r][k] != 0), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        for r in range(len(rows)):
+            if r != k:
+                rows[r] = [x - rows[r][k] * y for x, y in zip(rows[r], rows[k], strict=True)]
+    return [row[-1] for row in rows]
