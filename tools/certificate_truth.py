@@ -108,6 +108,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
 
         first = claim == "proposition-3-1"
         return judge_proposition(first, certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "regularization-path":
+        from regularization_path_truth import judge_path
+
+        return judge_path(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "selection-direction":
         from selection_direction_truth import judge_direction
 
@@ -129,6 +133,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
 
         judge_gradient = gradient_truth.judge_tail if claim == "gradient-tail" else gradient_truth.judge_mean_square
         return judge_gradient(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "max-margin":
+        from margin_truth import judge_margin
+
+        return judge_margin(certificate["given"], certificate["asserts"], witness, folder)
     raise NotAStatement(f"the claim {claim!r}")
 
 

@@ -22,22 +22,23 @@ Indices = tuple[int, ...]
 class Instance:
     """Keys and scores of every input."""
 
-    def __init__(self, given: Any, folder: Path, others: set[str] | None = None) -> None:
+    def __init__(self, given: Any, folder: Path, *, path: bool = False) -> None:
+        """`path`: there is a loss, and perhaps a head."""
         _require(isinstance(given, dict), "given must be a mapping")
-        allowed = others or set()
+        loss, head = ({"loss"}, {"head"}) if path else (set(), set())
         if "keys" in given:
-            _record(given, "given", {"keys", "scores"} | allowed, {"lengths"})
+            _record(given, "given", {"keys", "scores"} | loss, {"lengths"})
             self.rows = _inputs(given, "keys", folder)
             self.keys = self.rows
             self.labels = [Fraction(1)] * len(self.keys)
             self.scores = _scores(given["scores"], [len(rows) for rows in self.keys], folder)
         else:
-            _record(given, "given", {"tokens", "v"} | allowed - {"head"}, {"lengths", "W", "labels"} | allowed)
+            _record(given, "given", {"tokens", "v"} | loss, {"lengths", "W", "labels"} | head)
             self.rows = _inputs(given, "tokens", folder)
             weights = _table(given["W"], folder) if "W" in given else None
             _require(weights is None or len(weights[0]) == len(self.rows[0][0]), "W of another width")
             self.keys = [[row if weights is None else _times(weights, row) for row in rows] for rows in self.rows]
-            direction = _vector(given["v"], folder)
+            direction = self.direction = _vector(given["v"], folder)
             _require(len(direction) == len(self.rows[0][0]), "v of another length")
             self.labels = _vector(given["labels"], folder) if "labels" in given else [Fraction(1)] * len(self.rows)
             _require(len(self.labels) == len(self.rows), "labels of another number")

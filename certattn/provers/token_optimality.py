@@ -14,8 +14,9 @@ from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.max_margin import MaxMargin, hard_margin
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens, best_tokens
+from certattn.kernel.claims.optimality_assertions import NONE, NOT_SEPARABLE
 from certattn.kernel.claims.selection_enumeration import MOST_SELECTIONS
-from certattn.kernel.claims.token_optimality import CLAIM, NONE, NOT_SEPARABLE
+from certattn.kernel.claims.token_optimality import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain

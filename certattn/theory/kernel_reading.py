@@ -190,6 +190,26 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.capped_sums")
 
     @cached_property
+    def token_selection(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.token_selection")
+
+    @cached_property
+    def max_margin(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.max_margin")
+
+    @cached_property
+    def margin_distance(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.margin_distance")
+
+    @cached_property
+    def margin_rows(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.margin_rows")
+
+    @cached_property
+    def contradiction(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.contradiction")
+
+    @cached_property
     def typical_prompt(self) -> Any:
         return self._module(f"{_ROOT}.claims.typical_prompt")
 
@@ -218,12 +238,24 @@ class Kernel:
         return self._module(f"{_ROOT}.claims.softmax_mean")
 
     @cached_property
+    def activations(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.activations")
+
+    @cached_property
     def global_selection(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.global_selection")
 
     @cached_property
+    def local_optimality(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.local_optimality")
+
+    @cached_property
     def losses(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.losses")
+
+    @cached_property
+    def mixing(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.mixing")
 
     @cached_property
     def path_bound(self) -> Any:

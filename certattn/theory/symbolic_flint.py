@@ -226,6 +226,9 @@ class SymbolicMatrix:
     def __setitem__(self, place: tuple[int, int], value: Any) -> None:
         self.entries_of[place] = expression(value)
 
+    def solve(self, other: SymbolicMatrix) -> SymbolicMatrix:
+        return SymbolicMatrix(self.entries_of.LUsolve(other.entries_of))
+
     def __add__(self, other: SymbolicMatrix) -> SymbolicMatrix:
         return SymbolicMatrix(self.entries_of + other.entries_of)
 

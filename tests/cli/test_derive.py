@@ -19,12 +19,15 @@ NAMES = (
     "gradient-mean-square",
     "gradient-tail",
     "infinite-prompt-operator",
+    "max-margin",
     "output-deviation",
     "output-mean-square",
     "output-tail",
     "proposition-3-1",
     "proposition-3-4",
+    "regularization-path",
     "softmax-mean",
+    "token-optimality",
     "typical-prompt",
 )
 

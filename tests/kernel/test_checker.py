@@ -403,12 +403,15 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "gradient-mean-square",
         "gradient-tail",
         "infinite-prompt-operator",
+        "max-margin",
         "output-deviation",
         "output-mean-square",
         "output-tail",
         "proposition-3-1",
         "proposition-3-4",
+        "regularization-path",
         "softmax-mean",
+        "token-optimality",
         "typical-prompt",
     }
     assert {name: claim.name for name, claim in checker.CLAIMS.items()} == {name: name for name in names}

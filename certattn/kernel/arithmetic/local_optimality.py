@@ -3,19 +3,16 @@
 Ataee Tarzanagh, Li, Zhang and Oymak 2023, Definition 2: with p = p_mm(alpha), the neighbours of alpha are the tokens
 whose constraints are tight at p, and alpha is locally optimal where each of them has a smaller score than the chosen
 token of its input. A selection whose constraints have no solution has no p_mm and is not locally optimal.
-
-Gordan's theorem, the half that proofs need: if sum_j mu_j z_j = 0 with mu_j >= 0, not all 0, then no p has
-<z_j, p> >= 1 for all these j, as sum_j mu_j <z_j, p> = 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.contradiction import Contradiction
 from certattn.kernel.arithmetic.max_margin import MaxMargin
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens
 
@@ -23,13 +20,6 @@ from certattn.kernel.arithmetic.token_selection import Selection, Tokens
 def smallest_neighbour_gap(selection: Selection, solution: MaxMargin) -> fmpq:
     """The smallest g_j of the neighbours. There is one: were no constraint tight, a shorter p would do."""
     return min(selection.gaps[j] for j in solution.tight)
-
-
-def combination_norm(rows: ExactMatrix, multipliers: Mapping[int, fmpq]) -> fmpq:
-    """|sum_j mu_j z_j|^2: 0 for a proof that <z_j, p> >= 1 has no solution."""
-    active = sorted(multipliers)
-    total = ExactMatrix.row_vector([multipliers[j] for j in active]) @ rows.take_rows(active)
-    return (total @ total.T).entry(0, 0)
 
 
 @dataclass(frozen=True)
@@ -53,11 +43,15 @@ class Cut:
         """The chosen tokens that it is about, by input."""
         return {term.input: term.chosen for term in self.terms}
 
-    def norm_squared(self, tokens: Tokens) -> fmpq:
-        """|sum mu (k_chosen - k_other)|^2."""
+    def contradiction(self, tokens: Tokens) -> Contradiction:
+        """The combination: no p has <k_chosen - k_other, p> >= 1 for all its terms if it is 0."""
         chosen = tokens.keys.take_rows([tokens.row(term.input, term.chosen) for term in self.terms])
         others = tokens.keys.take_rows([tokens.row(term.input, term.other) for term in self.terms])
-        return combination_norm(chosen - others, {k: term.multiplier for k, term in enumerate(self.terms)})
+        return Contradiction(
+            chosen - others,
+            (fmpq(1),) * len(self.terms),
+            {k: term.multiplier for k, term in enumerate(self.terms)},
+        )
 
 
 def uncut_selections(lengths: Sequence[int], cuts: Sequence[Cut]) -> Iterator[tuple[int, ...]]:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import l2_norm
 from certattn.kernel.arithmetic.functions import Number, natural_power
@@ -26,6 +26,9 @@ from certattn.kernel.arithmetic.selection_landscape import Landscape, Point, inn
 
 # So many steps are carried along at once where their factor allows it.
 _BLOCK = 32
+# Within a block the error may double where it is small, and grow by a little where it is that of a start box.
+_NARROW = fmpq(1, 1000)
+_LITTLE_ROOM = fmpq(17, 16)
 
 
 class Step(Protocol):
@@ -148,7 +151,8 @@ def _carried(step: Step, centres: list[list[arb]], error: arb, rounding: arb) ->
     """The error after a step from each of the centres; None where their factor is not proved to suffice."""
     sum_of_errors = error + len(centres) * rounding
     # Of a single step, the error before it is all that is met.
-    met = error if len(centres) == 1 else (2 * sum_of_errors).upper()
+    room = 2 if (error < _NARROW) is True else _LITTLE_ROOM
+    met = error if len(centres) == 1 else (room * sum_of_errors).upper()
     box = [_inflated(_hull([centre[k] for centre in centres]), met) for k in range(len(centres[0]))]
     factor = step.expansion(box).max(arb(1))
     after = (natural_power(factor, len(centres)) * sum_of_errors).upper()

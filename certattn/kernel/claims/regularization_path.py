@@ -23,7 +23,7 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import ARB
+from certattn.kernel.arithmetic.balls import ARB, working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.losses import LOSSES, Loss
@@ -182,9 +182,8 @@ class RegularizationPath(Claim[Problem]):
         for k, stated in enumerate(problem.path):
             bound = proved.get(f"path[{k}].cosine")
             if bound is not None and isinstance(bound.left, arb):
-                shown.append(
-                    f"R = {describe(stated.radius)}: the cosine is at least {bound.left.str(10, radius=False)}"
-                )
+                with working_precision(bound.bits or 2):
+                    shown.append(f"R = {describe(stated.radius)}: 1 - cosine is at most {(1 - bound.left).str(5)}")
         return shown
 
 

@@ -140,8 +140,8 @@ class Enumeration:
         part, zero, search = Part.WITNESS, fmpq(0), self._search
         found = []
         if self.cuts:
-            largest = max(cut.norm_squared(self.tokens) for cut in self.cuts)
-            found.append(at_most(_CUTS, "|sum mu z|^2 of every cut", largest, zero, part=part))
+            largest = max(cut.contradiction(self.tokens).largest_entry for cut in self.cuts)
+            found.append(at_most(_CUTS, "the largest |entry| of sum mu z of every cut", largest, zero, part=part))
         left = fmpq(abs(search.count - len(self.supports)))
         sentence = "selections that no cut covers without a support, or supports too many"
         found.append(at_most(_COVERAGE, sentence, left, zero, part=part))

@@ -19,86 +19,39 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.local_optimality import combination_norm, smallest_neighbour_gap
+from certattn.kernel.arithmetic.contradiction import Contradiction
+from certattn.kernel.arithmetic.local_optimality import smallest_neighbour_gap
 from certattn.kernel.arithmetic.max_margin import hard_margin
 from certattn.kernel.arithmetic.token_selection import Pair, Selection, best_tokens
 from certattn.kernel.claims.claim import Claim, Statement
-from certattn.kernel.claims.kkt import INPUT, TOKEN, PairMultipliers, kkt_names, kkt_obligations, read_multipliers
-from certattn.kernel.claims.selection_enumeration import CUTS, SUPPORTS, Enumeration, read_enumeration
+from certattn.kernel.claims.kkt import kkt_names, kkt_obligations
+from certattn.kernel.claims.optimality_assertions import (
+    ALL,
+    LOCALLY,
+    NOT_LOCALLY,
+    OPTIMAL,
+    REASONS,
+    SOLUTIONS,
+    Refusal,
+    read_accepted,
+    read_all,
+    read_optimal,
+    read_refused,
+)
+from certattn.kernel.claims.selection_enumeration import CUTS, SUPPORTS, Enumeration
 from certattn.kernel.claims.selection_inputs import (
-    INDICES,
     StatedTokens,
-    read_selection,
     read_tokens,
     scored_token_forms,
 )
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Count, Field, Kind, Listing, Reading, Record, Schema, Values
+from certattn.kernel.document.fields import Record
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.tree import Node
 from certattn.kernel.verdict import Obligation, Outcome, Part, above, at_most, unproved
-
-NOT_SEPARABLE, NONE = "not-separable", "none"
-
-
-@dataclass(frozen=True)
-class Because(Kind[Pair | None]):
-    """Why a selection is not locally optimal: a neighbour, or that it cannot be separated (None)."""
-
-    _neighbour = Record(INPUT, TOKEN)
-    _word = Choice((NOT_SEPARABLE,))
-
-    def read(self, node: Node, reading: Reading) -> Pair | None:
-        if isinstance(node.value, str):
-            self._word.read(node, reading)
-            return None
-        values = self._neighbour.read(node, reading)
-        return Pair(values[INPUT], values[TOKEN])
-
-    def schema(self) -> Schema:
-        return {"anyOf": [self._word.schema(), self._neighbour.schema()]}
-
-
-class Selections(Kind[list[list[int]]]):
-    """Selections, an index for each input; or the word `none`."""
-
-    _listing = Listing(Listing(Count(0)))
-    _word = Choice((NONE,))
-
-    def read(self, node: Node, reading: Reading) -> list[list[int]]:
-        if isinstance(node.value, str):
-            self._word.read(node, reading)
-            return []
-        return self._listing.read(node, reading)
-
-    def schema(self) -> Schema:
-        return {"anyOf": [self._word.schema(), self._listing.schema()]}
-
 
 GIVEN = scored_token_forms()
 
-OPTIMAL = Field("optimal", Listing(Listing(Count(0))), "of every input, all tokens of the largest score", False)
-LOCALLY = Field("locally_optimal", Listing(Listing(Count(0))), "selections, an index for each input", False)
-BECAUSE = Field("because", Because(), "a neighbour whose score is not smaller, or not-separable")
-NOT_LOCALLY = Field("not_locally_optimal", Listing(Record(INDICES, BECAUSE)), "selections with a reason each", False)
-ALL = Field("all_locally_optimal", Selections(), "all locally optimal selections, or none", False)
-
-SOLUTIONS = Field(
-    "locally_optimal",
-    Listing(PairMultipliers()),
-    "multipliers of p_mm for each of these selections",
-    required=False,
-)
-REASONS = Field(
-    "not_locally_optimal",
-    Listing(PairMultipliers()),
-    "multipliers for each of these selections: of p_mm, or of a combination that is 0",
-    required=False,
-)
-
 _SHOWN = 20
-# What a statement says of a selection with a reason: the selection, the reason, and the multipliers.
-Refusal = tuple[Selection, Pair | None, Mapping[int, fmpq]]
 
 
 @dataclass(frozen=True)
@@ -130,10 +83,10 @@ class TokenOptimality(Claim[Problem]):
             witness = self.witness.read(certificate.witness, certificate.reading)
         return Problem(
             stated,
-            _read_optimal(asserts, stated),
-            _read_accepted(asserts, witness, stated),
-            _read_refused(asserts, witness, stated),
-            _read_all(asserts, witness, stated),
+            read_optimal(asserts, stated),
+            read_accepted(asserts, witness, stated),
+            read_refused(asserts, witness, stated),
+            read_all(asserts, witness, stated),
         )
 
     def read_given(self, certificate: Certificate) -> StatedTokens:
@@ -233,8 +186,10 @@ def _rejection(
     """That the stated token is a neighbour of no smaller score; or that no p satisfies the constraints."""
     zero = fmpq(0)
     if because is None:
-        norm = combination_norm(selection.differences, multipliers)
-        return [at_most(f"{prefix}.combination", "|sum mu z|^2", norm, zero, part=Part.WITNESS)]
+        rows = selection.differences
+        largest = Contradiction(rows, (fmpq(1),) * rows.rows, multipliers).largest_entry
+        sentence = "the largest |entry| of sum mu z"
+        return [at_most(f"{prefix}.combination", sentence, largest, zero, part=Part.WITNESS)]
     solution = hard_margin(selection.differences, multipliers)
     conditions = kkt_obligations(prefix, solution)
     j = selection.pairs.index(because)
@@ -271,75 +226,6 @@ def _shown(items: Iterable[str]) -> str:
     said = list(items)
     more = f" and {len(said) - _SHOWN} more as stated" if len(said) > _SHOWN else ""
     return ", ".join(said[:_SHOWN]) + more
-
-
-# -- reading
-
-
-def _read_optimal(asserts: Values, stated: StatedTokens) -> list[list[int]] | None:
-    listed = asserts.get(OPTIMAL)
-    if listed is None:
-        return None
-    node, tokens = asserts.node(OPTIMAL), stated.tokens
-    if len(listed) != tokens.count:
-        raise node.malformed(f"{counted(tokens.count, 'list')} of tokens, one per input", f"{len(listed)}")
-    for i, (found, length) in enumerate(zip(listed, tokens.lengths, strict=True)):
-        if max(found) >= length:
-            raise node.malformed(f"tokens of input {i} below {length}, counted from 0", f"{max(found)}")
-        if len(set(found)) < len(found):
-            raise node.malformed("every token at most once", f"one of input {i} twice")
-    return listed
-
-
-def _witnessed(field: Field[list[list[Values]]], count: int, witness: Values | None, node: Node) -> list[list[Values]]:
-    """The multipliers of every one of `count` selections."""
-    found = witness.get(field) if witness is not None else None
-    if found is None or len(found) != count:
-        there = "none" if found is None else f"{len(found)}"
-        raise node.malformed(f"multipliers for each of {counted(count, 'selection')} under witness.{field.name}", there)
-    return found
-
-
-def _read_accepted(
-    asserts: Values, witness: Values | None, stated: StatedTokens
-) -> list[tuple[Selection, Mapping[int, fmpq]]]:
-    listed = asserts.get(LOCALLY)
-    if listed is None:
-        return []
-    node = asserts.node(LOCALLY)
-    multipliers = _witnessed(SOLUTIONS, len(listed), witness, node)
-    selections = [read_selection(stated, indices, node) for indices in listed]
-    return [(s, read_multipliers(m, s)) for s, m in zip(selections, multipliers, strict=True)]
-
-
-def _read_refused(asserts: Values, witness: Values | None, stated: StatedTokens) -> list[Refusal]:
-    listed = asserts.get(NOT_LOCALLY)
-    if listed is None:
-        return []
-    multipliers = _witnessed(REASONS, len(listed), witness, asserts.node(NOT_LOCALLY))
-    found: list[Refusal] = []
-    for values, weights in zip(listed, multipliers, strict=True):
-        selection = read_selection(stated, values[INDICES], values.node(INDICES))
-        because = values[BECAUSE]
-        if because is not None and because not in selection.pairs:
-            raise values.node(BECAUSE).malformed(
-                "an input and a token of it other than the chosen one", f"the pair {because}"
-            )
-        found.append((selection, because, read_multipliers(weights, selection)))
-    return found
-
-
-def _read_all(asserts: Values, witness: Values | None, stated: StatedTokens) -> Enumeration | None:
-    listed = asserts.get(ALL)
-    if listed is None:
-        return None
-    node = asserts.node(ALL)
-    cuts = witness.get(CUTS) if witness is not None else None
-    supports = witness.get(SUPPORTS) if witness is not None else None
-    if cuts is None and supports is None:
-        raise node.malformed("cuts or supports under witness, which settle every selection", "none")
-    selections = [read_selection(stated, indices, node) for indices in listed]
-    return read_enumeration(stated.tokens, selections, node, cuts or [], supports or [])
 
 
 CLAIM = TokenOptimality()

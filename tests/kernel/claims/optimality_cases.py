@@ -84,7 +84,7 @@ witness:
             "because: {input: 1, token: 0}",
             "because: not-separable",
             REJECTED,
-            "|sum mu z|^2",
+            "entry| of sum mu z",
         ),
         "an unknown reason": ("because: {input: 1, token: 0}", "because: close", MALFORMED, "not-separable"),
         "the chosen token as the reason": (

@@ -82,13 +82,12 @@ def believed(prefix, solution, what="p"):
 @pytest.mark.parametrize(
     ("module", "name", "broken"),
     [
-        (token_optimality, "combination_norm", lambda rows, multipliers: fmpq(0)),
+        (token_optimality.Contradiction, "largest_entry", fmpq(0)),
         (token_optimality, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
         (token_optimality, "best_tokens", lambda tokens: [[0]] * tokens.count),
         (selection_enumeration, "kkt_obligations", believed),
         (selection_enumeration, "uncut_selections", lambda lengths, cuts: list(uncut_selections(lengths, cuts))[:-1]),
         (selection_enumeration, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
-        (selection_enumeration.Cut, "norm_squared", lambda self, tokens: fmpq(0)),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

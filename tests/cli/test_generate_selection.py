@@ -1,0 +1,50 @@
+"""`certattn generate` for optimal tokens and regularisation paths: from files to certificates that verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+TOKENS = "keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]\nscores: [[1, 0], [1, 0]]\n"
+
+
+@pytest.fixture
+def tokens(folder: Path) -> Path:
+    path = folder / "tokens.yaml"
+    path.write_text(TOKENS)
+    return path
+
+
+def test_optimal_tokens(certattn_run: Run, tokens: Path) -> None:
+    done = certattn_run("generate", "token-optimality", tokens, "--indices", "1, 0", "--no-all", "-o", "made.yaml")
+    assert done.status == 0, done.err
+    assert "locally optimal are (1, 0)" in " ".join(done.out.split())
+    assert "selections, the locally" not in done.out
+    assert certattn_run("check", "made.yaml").status == 0
+
+
+def test_a_path(certattn_run: Run, tokens: Path) -> None:
+    tokens.write_text(TOKENS + "loss: exponential\n")
+    done = certattn_run("generate", "regularization-path", tokens, "--radius", "30", "-o", "made.yaml", "--note", "x")
+    assert done.status == 0, done.err
+    assert "for R = 30" in " ".join(done.out.split())
+    assert certattn_run("check", "made.yaml").status == 0
+
+
+@pytest.mark.parametrize("text", ["a", "1.5, 0", "-1, 0", "1,,0", ""])
+def test_indices_that_are_none(certattn_run: Run, tokens: Path, text: str) -> None:
+    done = certattn_run("generate", "token-optimality", tokens, f"--indices={text}", "-o", "made.yaml")
+    assert done.status == 2
+    assert "expected indices counted from 0" in done.err
+
+
+def test_errors_name_the_file(certattn_run: Run, tokens: Path) -> None:
+    tokens.write_text(TOKENS)
+    done = certattn_run("generate", "regularization-path", tokens, "-o", "made.yaml")
+    assert done.status == 2
+    assert "tokens.yaml" in done.err
+    assert "loss" in done.err

@@ -1,0 +1,62 @@
+"""A derivation must notice a kernel whose formulas of token selection are not the derived ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+LANDSCAPE, CONSTANTS, GLOBAL = (
+    "arithmetic.selection_landscape", "arithmetic.selection_constants", "arithmetic.global_selection",
+)  # fmt: skip
+LOSSES, PATH = "arithmetic.losses", "arithmetic.path_bound"
+
+WRONG = [
+    ("The losses", LOSSES, "return 1 / (1 + fn.exp(x))", "return 1 / (1 + fn.exp(-x))"),
+    ("The losses", LOSSES, "return fn.exp(-score) * (fn.exp(gap) - 1)", "return fn.exp(-score) * fn.exp(gap)"),
+    ("The losses", LOSSES, "return fn.log(1 + excess * fn.exp(score))", "return fn.log(1 + excess)"),
+    ("The gradient", LANDSCAPE, "chosen = 1 / (sum(powers) + 1)", "chosen = 1 / sum(powers)"),
+    ("The gradient", LANDSCAPE, "slope * s * (g - gap) for s", "slope * s * g for s"),
+    ("The gradient", LANDSCAPE, "[exp(-inner(z, point))", "[exp(inner(z, point))"),
+    ("The gradient", LANDSCAPE, "entry + weight * component", "entry - weight * component"),
+    ("Second derivatives", LANDSCAPE, "upward = upward + curvature * inner(slide, slide)", "upward = upward"),
+    ("Second derivatives", LANDSCAPE, "spread * self.fn.maximum(-excess, zero)", "spread * 0"),
+    (
+        "Second derivatives",
+        LANDSCAPE,
+        "slope * share * inner(away, away), g - gap",
+        "slope * share * inner(away, away), g",
+    ),
+    ("A bound of the", CONSTANTS, "steepest / 8", "steepest / 16"),
+    ("A bound of the", CONSTANTS, "bend * scores / 16", "bend / 16"),
+    ("Jensen", PATH, "share * fn.log(mass / share)", "share * fn.log(mass)"),
+    ("What a step", GLOBAL, "unit * (1 - self.overshoot) * (pull * pull)", "unit * (pull * pull)"),
+    ("What a step", GLOBAL, "self.excess / self.constants.least_gain\n", "self.excess\n"),
+    (
+        "What a step",
+        GLOBAL,
+        "return self.constants.concentration * self.selected / self.excess",
+        "return self.selected",
+    ),
+    ("What a step", GLOBAL, "+ self.first_overshoot / self._share", "- self.first_overshoot / self._share"),
+    ("What a step", PATH, "fn.log(1 / excess - 1 / least)", "fn.log(1 / excess)"),
+    ("Equal scores", GLOBAL, "(8 * self._kept)", "(4 * self._kept)"),
+    ("Equal scores", GLOBAL, "return 1 - self.step * self.constants.curvature_bound / 2", "return 1 - 0 * self.step"),
+    ("Equal scores", GLOBAL, "elapsed * self._kept * (pull * pull)", "elapsed * (pull * pull)"),
+    ("Equal scores", GLOBAL, "(elapsed * self.excess / self._kept).sqrt()", "(elapsed * self.excess).sqrt()"),
+]
+
+
+def _step(title: str) -> Step:
+    (found,) = [step for step in DERIVATIONS["selection-direction"].steps if step.title.startswith(title)]
+    return found
+
+
+@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n}" for t, _, _, n in WRONG])
+def test_a_wrong_formula_is_noticed(title: str, module: str, old: str, new: str) -> None:
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
+    outcome = prove(_step(title), Kernel({module: source.replace(old, new)}), fail_fast=True)
+    assert not outcome.holds
