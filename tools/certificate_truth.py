@@ -124,6 +124,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from token_optimality_truth import judge_optimality
 
         return judge_optimality(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "selection-counterexample":
+        from selection_counterexample_truth import judge_counterexample
+
+        return judge_counterexample(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "typical-prompt":
         from typical_prompt_truth import judge_typical
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from gallery_local_selection import LOCAL
+
 import certattn
 
 _TOY: dict[str, Any] = {
@@ -69,6 +71,7 @@ CERTIFICATES: dict[str, dict[str, Any]] = {
         f"two-inputs-{loss}": {"given": _two(loss), "angles": _FAR, "note": f"two inputs, the {loss} loss"}
         for loss in _LOSSES
     },
+    **LOCAL,
 }
 
 

@@ -25,6 +25,7 @@ from typing import Any
 import gallery_gradient_mean_square
 import gallery_gradient_tail
 import gallery_joint_max_margin
+import gallery_local_selection
 import gallery_max_margin
 import gallery_output_mean_square
 import gallery_output_tail
@@ -280,6 +281,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "proposition-3-1": gallery_proposition_3_1.write,
     "proposition-3-4": gallery_proposition_3_4.write,
     "regularization-path": gallery_regularization_path.write,
+    "selection-counterexample": gallery_local_selection.write_counterexamples,
     "selection-direction": gallery_selection_direction.write,
     "softmax-mean": write_means,
     "token-optimality": gallery_token_optimality.write,

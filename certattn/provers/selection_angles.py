@@ -15,7 +15,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.claims.selection_direction import CLAIM
 from certattn.kernel.claims.selection_problem import Problem
-from certattn.kernel.claims.selection_theorems import NUMERATOR, OFFSET, SLOPE, rate_names
+from certattn.kernel.claims.selection_theorems import OFFSET, RATE_PARTS, SLOPE
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
@@ -39,38 +39,44 @@ def with_bounds(plain: dict[str, Plain], at: Sequence[str], bits: int) -> dict[s
         bounds = [found[f"angles[{index}]"].left for index in range(len(at))]
         shown = [format_rational(_up(bound)) for bound in bounds]
         asserts["angles"] = [{key: text, "at_most": bound} for text, bound in zip(at, shown, strict=True)]
-    if problem.rate_begins is not None:
-        asserts = {**asserts, "rate": _rate(plain, problem, bits)}
+    rate = _rate(plain, problem, bits) if problem.rate_begins is not None else None
+    if rate is not None:
+        asserts = {**asserts, "rate": rate}
     return {**plain, "asserts": asserts}
 
 
-def _rate(plain: dict[str, Plain], problem: Problem, bits: int) -> dict[str, Plain]:
-    """From when the theorem applies, or from when the logarithm is clearly positive."""
-    begins = problem.rate_begins
+def _rate(plain: dict[str, Plain], problem: Problem, bits: int) -> dict[str, Plain] | None:
+    """From when the theorem applies, or from when the logarithm is clearly positive; None where it does not grow."""
+    begins, offset, slope = problem.rate_begins, OFFSET.name, SLOPE.name
     assert begins is not None
-    numerator, offset, slope = _coefficients(plain, problem, begins, bits)
-    if offset < 2:
-        begins += fmpq(((2 - offset) / slope).ceil())
-        numerator, offset, slope = _coefficients(plain, problem, begins, bits)
-    shown = (begins, round_up(numerator, _DIGITS), round_down(offset, _DIGITS), round_down(slope, _DIGITS))
-    names = ("from", NUMERATOR.name, OFFSET.name, SLOPE.name)
-    return {"form": problem.theorem.rate_form, **dict(zip(names, map(format_rational, shown), strict=True))}
+    found = _coefficients(plain, problem, begins, bits)
+    if found[slope] <= 0:
+        return None
+    if found[offset] < 2:
+        begins += fmpq(((2 - found[offset]) / found[slope]).ceil())
+        found = _coefficients(plain, problem, begins, bits)
+    shown = {name: round_down(value, _DIGITS) if name in (offset, slope) else round_up(value, _DIGITS)
+             for name, value in found.items()}  # fmt: skip
+    numbers = {"from": begins, **shown}
+    return {"form": problem.theorem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
 
 
-def _coefficients(plain: dict[str, Plain], problem: Problem, begins: fmpq, bits: int) -> tuple[fmpq, fmpq, fmpq]:
-    """What is proved of the rate from there on."""
+def _coefficients(plain: dict[str, Plain], problem: Problem, begins: fmpq, bits: int) -> dict[str, fmpq]:
+    """What is proved of the rate from there on: bounds to the safe side, none of them negative."""
     form, asserts = problem.theorem.rate_form, plain["asserts"]
     assert isinstance(asserts, dict)
     draft: Plain = {
         "form": form,
         "from": format_rational(begins),
-        NUMERATOR.name: "1",
-        OFFSET.name: "2",
-        SLOPE.name: "1",
+        **{name: "2" if name == OFFSET.name else "1" for name in RATE_PARTS[form]},
     }
     found = _proved({**plain, "asserts": {**asserts, "rate": draft}}, bits)
-    numerator, offset, slope = (found[name].right for name in rate_names(form))
-    return upper_rational(_ball(numerator)), lower_rational(_ball(offset)), lower_rational(_ball(slope))
+    bounds = {}
+    for name in RATE_PARTS[form]:
+        ball = _ball(found[f"rate.{name}"].right)
+        bound = lower_rational(ball) if name in (OFFSET.name, SLOPE.name) else upper_rational(ball)
+        bounds[name] = max(bound, fmpq(0))
+    return bounds
 
 
 def _up(bound: arb | fmpq | str) -> fmpq:

@@ -17,7 +17,7 @@ from certattn.kernel.arithmetic.selection_descent import Enclosure, around, desc
 from certattn.kernel.arithmetic.selection_landscape import inner, landscape
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.checker import CheckOptions, check_certificate
-from certattn.kernel.claims.descent_inputs import DESCENT, START, Rule, Start, read_rule, read_start
+from certattn.kernel.claims.descent_inputs import CONE, DESCENT, START, Rule, Start, read_rule, read_start
 from certattn.kernel.claims.selection_direction import CLAIM
 from certattn.kernel.claims.selection_inputs import LOSS, StatedTokens, read_tokens
 from certattn.kernel.claims.selection_problem import GIVEN, MOST_STEPS
@@ -33,11 +33,11 @@ from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.quadratic_program import max_margin_multipliers
 from certattn.provers.selection_angles import with_bounds
-from certattn.provers.selection_theorems import CANDIDATES, WEAK, Choice, applicable, why_not
+from certattn.provers.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
 
 STEPS = 100_000
 # The precision of the search. The checker finds its own.
-_BITS = 128
+SEARCH_BITS = 128
 
 
 def generate(
@@ -68,29 +68,30 @@ def generate(
     Raises UsageError, MalformedError, and NotProvedError, with the reason, where no theorem was found to apply.
     """
     require_place(out, [])
-    if theorem is not None and theorem not in CANDIDATES:
-        raise UsageError(f"theorem is {theorem!r}, expected one of {', '.join(CANDIDATES)}")
+    known = (*CANDIDATES, CONE)
+    if theorem is not None and theorem not in known:
+        raise UsageError(f"theorem is {theorem!r}, expected one of {', '.join(known)}")
     if not 0 <= most_steps <= MOST_STEPS or (steps is not None and not 0 <= steps <= MOST_STEPS):
         raise UsageError(f"expected at most {MOST_STEPS} steps, and not fewer than 0")
     head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        setting = _read(loads(to_text({**head, "asserts": {}}), out))
+        setting = read_setting(loads(to_text({**head, "asserts": {}}), out))
     at = [exact_text(angle, "angles") for angle in angles]
-    search = _Search(setting, tuple(indices) if indices is not None else None, theorem)
-    with working_precision(_BITS):
+    search = Search(setting, tuple(indices) if indices is not None else None, theorem)
+    with working_precision(SEARCH_BITS):
         enclosed = [int(text) for text in at if text.isdigit() and int(text) <= most_steps]
         run, choice = search.find(max(enclosed, default=0), steps, most_steps)
     with not_yet_written(out):
-        certificate = _stated(head, run, choice, limit)
+        certificate = stated_certificate(head, run, choice, limit)
         if not setting.start.everywhere:
-            certificate = with_bounds(certificate, at, _BITS)
-        _require_proved(loads(to_text(certificate), out))
+            certificate = with_bounds(certificate, at, SEARCH_BITS)
+        require_proved(loads(to_text(certificate), out))
     certificate["provenance"] = provenance(exact_text(note, "note"))
     return write_certificate(certificate, CLAIM, out)
 
 
 @dataclass(frozen=True)
-class _Setting:
+class Setting:
     """What is given."""
 
     stated: StatedTokens
@@ -99,17 +100,17 @@ class _Setting:
     start: Start
 
 
-def _read(draft: Certificate) -> _Setting:
+def read_setting(draft: Certificate) -> Setting:
     form, values = GIVEN.read(draft.given, draft.reading)
     stated = read_tokens(form, values)
     rule = read_rule(values[DESCENT], stated.tokens.count)
-    return _Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated.tokens.dimension))
+    return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated.tokens.dimension))
 
 
 # -- the chosen tokens
 
 
-def _selection(setting: _Setting, indices: tuple[int, ...]) -> Selection:
+def read_indices(setting: Setting, indices: tuple[int, ...]) -> Selection:
     tokens = setting.stated.tokens
     if len(indices) != tokens.count:
         raise UsageError(f"{counted(len(indices), 'index')}, expected {tokens.count}, one for each input")
@@ -138,7 +139,7 @@ def _heaviest(tokens: Tokens, point: Sequence[arb]) -> tuple[int, ...]:
     return tuple(row.index(max(row)) for row in rows)
 
 
-def _walk(setting: _Setting, selection: Selection, steps: int) -> Iterator[tuple[int, Enclosure]]:
+def _walk(setting: Setting, selection: Selection, steps: int) -> Iterator[tuple[int, Enclosure]]:
     """The descent enclosed: at 0, 1, 2, ... and later at longer intervals, and at the last step."""
     step = setting.rule.on(landscape(selection, setting.loss))
     here, k = around(setting.start.balls()), 0
@@ -149,7 +150,7 @@ def _walk(setting: _Setting, selection: Selection, steps: int) -> Iterator[tuple
         yield k, here
 
 
-def _solution(selection: Selection) -> MaxMargin:
+def max_margin_point(selection: Selection) -> MaxMargin:
     try:
         multipliers = max_margin_multipliers(selection.differences)
     except NotSeparableError as error:
@@ -166,43 +167,46 @@ def _solution(selection: Selection) -> MaxMargin:
 
 
 @dataclass(frozen=True)
-class _Run:
+class Run:
     """A descent, and tokens that it may be shown to select."""
 
-    setting: _Setting
+    setting: Setting
     selection: Selection
     solution: MaxMargin
 
     def situation(self, point: list[arb] | None) -> Situation:
         """At a point, at the working precision."""
         constants = SelectionConstants(self.selection, self.setting.loss, self.solution)
-        return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point, _BITS)
+        return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point, SEARCH_BITS)
 
 
 @dataclass
-class _Search:
+class Search:
     """For the chosen tokens, unless they are stated, and for a step at which a theorem applies to them."""
 
-    setting: _Setting
+    setting: Setting
     indices: tuple[int, ...] | None
     theorem: str | None
-    _runs: dict[tuple[int, ...], _Run | None] = field(default_factory=dict)
+    _runs: dict[tuple[int, ...], Run | None] = field(default_factory=dict)
 
-    def find(self, first: int, steps: int | None, most_steps: int) -> tuple[_Run, Choice]:
+    def find(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
         """The tokens, the theorem and the first step from `first` on at which it applies. At the working precision."""
         setting, tokens = self.setting, self.setting.stated.tokens
         if setting.start.everywhere or not setting.rule.discrete:
             indices = self.indices if self.indices is not None else _best(tokens)
-            run = self._run(indices)
-            point = None if setting.start.everywhere else setting.start.balls()
-            choice = applicable(run.situation(point), self.theorem)
+            run = self.run(indices)
+            point, cone = None if setting.start.everywhere else setting.start.balls(), setting.start.cone
+            if cone is not None and self.theorem in (CONE, None):
+                choice = cone_choice(run.situation(None), cone)
+            else:
+                choice = applicable(run.situation(point), self.theorem)
             if choice is None:
                 raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, 0))
             return run, choice
         last = most_steps if steps is None else steps
-        start = _selection(setting, self.indices if self.indices is not None else (0,) * tokens.count)
+        start = read_indices(setting, self.indices if self.indices is not None else (0,) * tokens.count)
         end: list[arb] = []
-        weak: tuple[_Run, Choice] | None = None
+        weak: tuple[Run, Choice] | None = None
         for k, here in _walk(setting, start, last):
             if not here.error.is_finite():
                 raise NotProvedError(
@@ -222,7 +226,7 @@ class _Search:
                 weak = weak or (tried, replace(choice, steps=k))
         if weak is not None:
             return weak
-        run = self._run(self._suspects(end)[-1])
+        run = self.run(self._suspects(end)[-1])
         raise NotProvedError(why_not(run.situation(end), run.solution, self.theorem, last))
 
     def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
@@ -235,38 +239,42 @@ class _Search:
         unique = all(len(found) == 1 for found in best)
         return [tuple(found[0] for found in best), heaviest] if unique else [heaviest]
 
-    def _tried(self, indices: tuple[int, ...]) -> _Run | None:
+    def _tried(self, indices: tuple[int, ...]) -> Run | None:
         """The run of these tokens; None where they are not stated and cannot be separated."""
         if indices not in self._runs:
             try:
-                self._runs[indices] = self._run(indices)
+                self._runs[indices] = self.run(indices)
             except NotProvedError:
                 if self.indices is not None:
                     raise
                 self._runs[indices] = None
         return self._runs[indices]
 
-    def _run(self, indices: tuple[int, ...]) -> _Run:
-        selection = _selection(self.setting, indices)
-        return _Run(self.setting, selection, _solution(selection))
+    def run(self, indices: tuple[int, ...]) -> Run:
+        """The run of these tokens. Raises NotProvedError where they cannot be separated."""
+        selection = read_indices(self.setting, indices)
+        return Run(self.setting, selection, max_margin_point(selection))
 
 
 # -- what is stated
 
 
-def _stated(head: dict[str, Plain], run: _Run, choice: Choice, limit: bool) -> dict[str, Plain]:
+def stated_multipliers(selection: Selection, solution: MaxMargin) -> list[Plain]:
+    """The multipliers of a max-margin point, by pair."""
+    return [
+        {
+            "input": str(selection.pairs[j].input),
+            "token": str(selection.pairs[j].token),
+            "multiplier": format_rational(value),
+        }
+        for j, value in sorted(solution.multipliers.items())
+    ]
+
+
+def stated_certificate(head: dict[str, Plain], run: Run, choice: Choice, limit: bool) -> dict[str, Plain]:
     """The certificate, as yet without bounds of angles."""
     selection, solution = run.selection, run.solution
-    witness: dict[str, Plain] = {
-        "multipliers": [
-            {
-                "input": str(selection.pairs[j].input),
-                "token": str(selection.pairs[j].token),
-                "multiplier": format_rational(value),
-            }
-            for j, value in sorted(solution.multipliers.items())
-        ]
-    }
+    witness: dict[str, Plain] = {"multipliers": stated_multipliers(selection, solution)}
     if choice.steps > 0:
         witness["steps"] = str(choice.steps)
     witness["theorem"] = {"name": choice.theorem, **choice.parameters}
@@ -276,7 +284,7 @@ def _stated(head: dict[str, Plain], run: _Run, choice: Choice, limit: bool) -> d
     return {**head, "asserts": asserts, "witness": witness}
 
 
-def _require_proved(certificate: Certificate) -> None:
+def require_proved(certificate: Certificate) -> None:
     report = check_certificate(certificate, CheckOptions())
     if report.verdict is not Verdict.VERIFIED:
         raise NotProvedError(f"the checker does not prove what was found ({report.verdict.value}): {report.reason}")

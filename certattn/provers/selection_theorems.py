@@ -11,17 +11,24 @@ from dataclasses import dataclass, field
 
 from flint import fmpq
 
+from certattn.kernel.arithmetic.cone_convergence import Cone
 from certattn.kernel.arithmetic.max_margin import MaxMargin
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.arithmetic.token_selection import Selection
 from certattn.kernel.claims.descent_inputs import NORMALISED
 from certattn.kernel.claims.global_selection_theorems import AFTER, EVERY_START, GLOBAL
+from certattn.kernel.claims.local_selection_theorems import CONE_THEOREM, LOCAL, local_constants, move_rule
 from certattn.kernel.claims.selection_theorems import Situation
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.verdict import Outcome
+from certattn.provers.local_trial import Failure, find_trial, stated
+from certattn.provers.rounding import round_up, upper_rational
 
 _SHOWN = 5
+# How much wider a cone that descent stays in is tried to be than the one that it starts in, in tangents.
+_SLOPES = tuple(fmpq(p, 1000) for p in (1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 4000))
+_SLOPE_DIGITS = 6
 _MOST_DOUBLINGS = 60
 
 
@@ -58,11 +65,41 @@ def _proved(situation: Situation, after: fmpq | None) -> bool:
     return all(condition.outcome is Outcome.PROVED for condition in conditions)
 
 
+def _local(situation: Situation) -> dict[str, Plain] | None:
+    constants = local_constants(situation)
+    slack = constants.locally_optimal_by
+    if situation.point is None or (slack is not None and slack <= 0):
+        return None
+    if not all(entry.is_finite() for entry in situation.point):
+        return None
+    trial = find_trial(constants, move_rule(situation.rule), situation.point)
+    if isinstance(trial, Failure):
+        return None
+    conclusion = LOCAL.apply(situation, trial)
+    return stated(trial) if all(o.outcome is Outcome.PROVED for o in conclusion.conditions) else None
+
+
 # In the order in which they are tried.
 CANDIDATES: Mapping[str, Callable[[Situation], dict[str, Plain] | None]] = {
     GLOBAL.name: _global,
     EVERY_START.name: _every_start,
+    LOCAL.name: _local,
 }
+
+
+def cone_choice(situation: Situation, cone: Cone) -> Choice | None:
+    """The wider cone for which there is most room, of a few, for descent from every point of a cone."""
+    constants = local_constants(situation)
+    slack = constants.locally_optimal_by
+    if slack is not None and slack <= 0:
+        return None
+    inner_slope = upper_rational(cone.slope())
+    for part in _SLOPES:
+        slope = round_up(inner_slope + part, _SLOPE_DIGITS)
+        conclusion = CONE_THEOREM.apply(situation, (cone, slope))
+        if all(o.outcome is Outcome.PROVED for o in conclusion.conditions):
+            return Choice(CONE_THEOREM.name, {"slope": format_rational(slope)})
+    return None
 
 
 def applicable(situation: Situation, theorem: str | None) -> Choice | None:
@@ -77,7 +114,7 @@ def applicable(situation: Situation, theorem: str | None) -> Choice | None:
 
 # Their rates are poor: taken where the walk ends and nothing else applies.
 WEAK = (EVERY_START.name,)
-THEOREM_RULES: Mapping[str, tuple[str, ...]] = {theorem.name: theorem.rules for theorem in (GLOBAL, EVERY_START)}
+THEOREM_RULES: Mapping[str, tuple[str, ...]] = {theorem.name: theorem.rules for theorem in (GLOBAL, EVERY_START, LOCAL)}
 
 
 def why_not(situation: Situation, solution: MaxMargin, theorem: str | None, steps: int) -> str:
@@ -102,13 +139,19 @@ def why_not(situation: Situation, solution: MaxMargin, theorem: str | None, step
 
 
 def _about_the_point(situation: Situation, selection: Selection, steps: int) -> list[str]:
-    """What the conditions of theorem A say after the last step."""
-    if selection.bad or situation.point is None:
-        product = situation.rule.size() * situation.constants.curvature_bound
-        return [f"the step is long: h B_F = {product.str(3)}, not < 2"] if (product >= 2) is True else []
-    found = []
-    for condition in GLOBAL.apply(situation, None).conditions:
-        if condition.outcome is not Outcome.PROVED:
-            shown = condition.to_dict()
-            found.append(f"after {counted(steps, 'step')}: {shown['sentence']}: not {shown['left']} < {shown['right']}")
-    return found
+    """What the conditions of theorem A say after the last step, or of theorem D where not all tokens are good."""
+    if situation.point is None or not all(entry.is_finite() for entry in situation.point):
+        return []
+    after = f"after {counted(steps, 'step')}"
+    if not selection.bad:
+        found = []
+        for condition in GLOBAL.apply(situation, None).conditions:
+            if condition.outcome is not Outcome.PROVED:
+                shown = condition.to_dict()
+                found.append(f"{after}: {shown['sentence']}: not {shown['left']} < {shown['right']}")
+        return found
+    constants = local_constants(situation)
+    if constants.locally_optimal_by is None or constants.locally_optimal_by <= 0:
+        return []
+    trial = find_trial(constants, move_rule(situation.rule), situation.point)
+    return [f"{after} the theorem {LOCAL.name!r} fails at {trial.condition}"] if isinstance(trial, Failure) else []

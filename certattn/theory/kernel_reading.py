@@ -258,6 +258,10 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.global_selection")
 
     @cached_property
+    def gradient_weights(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.gradient_weights")
+
+    @cached_property
     def local_optimality(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.local_optimality")
 

@@ -5,7 +5,7 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023 (arXiv 2306.13596), in explicit form: 
 
 from __future__ import annotations
 
-from certattn.theory import selection_landscapes
+from certattn.theory import local_convergence, selection_landscapes
 from certattn.theory.derivation import Derivation, Step
 
 _LANDSCAPE = (
@@ -128,5 +128,5 @@ DERIVATION = Derivation(
     "selection-direction",
     "The direction that descent on the loss of token selection converges to",
     "Ataee Tarzanagh, Li, Zhang and Oymak 2023, arXiv 2306.13596",
-    _LANDSCAPE + _DIRECTION,
+    _LANDSCAPE + _DIRECTION + local_convergence.STEPS,
 )

@@ -7,6 +7,7 @@
     start: VECTOR                             one point
     start: {lower: VECTOR, upper: VECTOR}     every point of a box
     start: every                              every point
+    start: {cone: {opening: mu, norm: R}}     every p with cos angle(p, p_mm) >= 1 - mu and |p| >= R
 
 L is the average of the losses of n inputs, so that a step eta on L is h = eta / n on their sum.
 """
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
+from certattn.kernel.arithmetic.cone_convergence import Cone
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.selection_descent import GradientStep, NormalisedStep, Step
@@ -38,6 +40,11 @@ DESCENT = Field(
 LOWER = Field("lower", Vector(), "the lower ends of the box")
 UPPER = Field("upper", Vector(), "the upper ends of the box")
 EVERY = "every"
+# The kinds of start: one that is enclosed as a box, and the two that are no boxes.
+ENCLOSED, CONE = "box", "cone"
+OPENING = Field("opening", Rational(minimum=0), "mu < 1: the cosine of the angle with p_mm is at least 1 - mu")
+NORM = Field("norm", Rational(above=0), "R: the least norm")
+CONE_FIELD = Field(CONE, Record(OPENING, NORM), "the cone around p_mm")
 
 
 @dataclass(frozen=True)
@@ -78,15 +85,24 @@ class Rule:
 
 @dataclass(frozen=True)
 class Start:
-    """Where descent starts: anywhere in the box between two corners, which may be equal; anywhere if they are None."""
+    """Where descent starts: in a box between two corners, which may be equal; or else in a cone; or else anywhere."""
 
     lower: ExactMatrix | None
     upper: ExactMatrix | None
     words: str
+    cone: Cone | None = None
+
+    @property
+    def kind(self) -> str:
+        """Enclosed, a cone or every."""
+        if self.lower is not None:
+            return ENCLOSED
+        return EVERY if self.cone is None else CONE
 
     @property
     def everywhere(self) -> bool:
-        return self.lower is None
+        """Whether no box encloses it."""
+        return self.kind != ENCLOSED
 
     def balls(self) -> list[arb]:
         """The box at the working precision."""
@@ -100,21 +116,24 @@ class Start:
 
 
 class Starts(Kind["StatedStart"]):
-    """A vector, a box, or the word `every`."""
+    """A vector, a box, a cone, or the word `every`."""
 
     _box = Record(LOWER, UPPER)
+    _cone = Record(CONE_FIELD)
 
     def read(self, node: Node, reading: Reading) -> StatedStart:
         if node.value == EVERY:
             return StatedStart(node, None)
         if isinstance(node.value, dict) and any(key in node.value for key in self._box.fields):
             return StatedStart(node, self._box.read(node, reading))
+        if isinstance(node.value, dict) and CONE in node.value:
+            return StatedStart(node, self._cone.read(node, reading))
         if isinstance(node.value, str):
-            raise node.malformed(f"a vector, a box (lower, upper), or {EVERY!r}")
+            raise node.malformed(f"a vector, a box (lower, upper), a cone, or {EVERY!r}")
         return StatedStart(node, Vector().read(node, reading))
 
     def schema(self) -> Schema:
-        return {"anyOf": [Vector().schema(), self._box.schema(), {"const": EVERY}]}
+        return {"anyOf": [Vector().schema(), self._box.schema(), self._cone.schema(), {"const": EVERY}]}
 
 
 @dataclass(frozen=True)
@@ -125,7 +144,7 @@ class StatedStart:
     stated: MatrixInput | Values | None
 
 
-START = Field("start", Starts(), "p(0), or a box of all p(0), or every")
+START = Field("start", Starts(), "p(0), or a box or a cone of all p(0), or every")
 
 
 def read_rule(stated: tuple[str, Values], inputs: int) -> Rule:
@@ -142,6 +161,8 @@ def read_start(start: StatedStart, dimension: int) -> Start:
         start.stated.require_length(dimension, "a key")
         point = start.stated.load()
         return Start(point, point, f"p(0) = {start.stated.words()}")
+    if CONE_FIELD in start.stated:
+        return _read_cone(start.stated[CONE_FIELD])
     ends = [start.stated[LOWER], start.stated[UPPER]]
     for end in ends:
         end.require_length(dimension, "a key")
@@ -150,3 +171,13 @@ def read_start(start: StatedStart, dimension: int) -> Start:
         if low > high:
             raise start.node.malformed("lower <= upper in every coordinate", f"coordinate {axis} turned round")
     return Start(lower, upper, f"every p(0) between {ends[0].words()} and {ends[1].words()}")
+
+
+def _read_cone(stated: Values) -> Start:
+    opening, norm = stated[OPENING], stated[NORM]
+    if opening >= 1:
+        raise stated.node(OPENING).malformed(
+            "an opening mu < 1, where the cosine is at least 1 - mu", describe(opening)
+        )
+    words = f"every p(0) with cos angle(p(0), p_mm) >= 1 - {describe(opening)} and |p(0)| >= {describe(norm)}"
+    return Start(None, None, words, Cone(opening, norm))

@@ -12,8 +12,8 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.global_selection import EqualScores, GlobalBasin
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants, least
-from certattn.kernel.arithmetic.token_selection import Selection
-from certattn.kernel.claims.descent_inputs import FLOW, GRADIENT, Start
+from certattn.kernel.arithmetic.token_selection import Selection, largest_spread
+from certattn.kernel.claims.descent_inputs import ENCLOSED, EVERY, FLOW, GRADIENT, Rule, Start
 from certattn.kernel.claims.selection_theorems import (
     LOGARITHM,
     Conclusion,
@@ -37,7 +37,7 @@ class Global(Theorem):
     record = Record()
     rate_form = LOGARITHM
 
-    def read(self, values: Values, start: Start, selection: Selection) -> None:
+    def read(self, values: Values, start: Start, selection: Selection, rule: Rule) -> None:
         return None
 
     def names(self, parameters: None, selection: Selection) -> list[str]:
@@ -59,9 +59,9 @@ class EveryStart(Theorem):
     rules = (GRADIENT, FLOW)
     record = Record(AFTER)
     rate_form = LOGARITHM
-    any_start = True
+    starts = (ENCLOSED, EVERY)
 
-    def read(self, values: Values, start: Start, selection: Selection) -> fmpq | None:
+    def read(self, values: Values, start: Start, selection: Selection, rule: Rule) -> fmpq | None:
         after = values.get(AFTER)
         if after is not None and start.everywhere:
             raise values.node(AFTER).malformed("no such number for every start: there is no rate for all of them")
@@ -80,7 +80,7 @@ class EveryStart(Theorem):
     def apply(self, situation: Situation, parameters: fmpq | None) -> Conclusion:
         constants, bits, witness = situation.constants, situation.bits, Part.WITNESS
         conditions = _common(self.name, constants, bits)
-        spread = _largest_spread(constants.selection)
+        spread = largest_spread(constants.selection)
         sentence = "the scores of the tokens that were not chosen differ by nothing within an input"
         conditions.append(at_most(f"{self.name}.scores", sentence, spread, fmpq(0), part=witness))
         products = _cross_products(constants.selection)
@@ -156,14 +156,6 @@ def _basin_conditions(name: str, basin: GlobalBasin, bits: int, step: str = "ste
             part=Part.WITNESS,
         ),
     ]
-
-
-def _largest_spread(selection: Selection) -> fmpq:
-    """The largest difference of two gaps of one input."""
-    gaps: dict[int, list[fmpq]] = {}
-    for pair, gap in zip(selection.pairs, selection.gaps, strict=True):
-        gaps.setdefault(pair.input, []).append(gap)
-    return max(max(found) - min(found) for found in gaps.values())
 
 
 def _cross_products(selection: Selection) -> Sequence[fmpq]:

@@ -13,6 +13,7 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.losses import LOSSES
+from certattn.kernel.arithmetic.paper_smoothness import PaperData, data_of_keys
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens
 from certattn.kernel.claims.query_inputs import Matrices, StatedMatrices
 from certattn.kernel.document.fields import ByKey, Choice, Count, Field, Kind, Listing, Reading, Record, Schema, Values
@@ -101,6 +102,18 @@ def read_tokens(form: str, given: Values) -> StatedTokens:
         scores = _label_scores(rows, direction.load(), labels, lengths)
         words += f", scores Y v'x with v = {direction.words()} and labels Y {label_words(given)}"
     return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words, rows)
+
+
+def paper_data(form: str, given: Values, tokens: Tokens) -> PaperData:
+    """The X_i, W and v of the paper behind checked tokens; of keys with scores, the simplest that give these."""
+    inputs = range(tokens.count)
+    if form == "keys":
+        return data_of_keys([tokens.keys_of(i) for i in inputs], [tokens.scores_of(i) for i in inputs])
+    rows, lengths = _stacked(given[TOKENS], given, given.node(TOKENS))
+    weights = given.get(KEY_MAP)
+    stacked = Tokens(rows, lengths)
+    key_map = ExactMatrix.identity(rows.columns) if weights is None else weights.load()
+    return PaperData(tuple(stacked.keys_of(i) for i in inputs), given[VALUE_DIRECTION].load(), key_map)
 
 
 def read_selection(stated: StatedTokens, indices: list[int], node: Node) -> Selection:

@@ -21,6 +21,7 @@ from certattn.kernel.arithmetic.token_selection import Selection
 from certattn.kernel.claims.descent_inputs import DESCENT, START, Rule, Start, read_rule, read_start
 from certattn.kernel.claims.global_selection_theorems import EVERY_START, GLOBAL
 from certattn.kernel.claims.kkt import MULTIPLIERS, read_multipliers
+from certattn.kernel.claims.local_selection_theorems import CONE_THEOREM, LOCAL
 from certattn.kernel.claims.selection_inputs import INDICES, LOSS, read_selection, read_tokens, scored_token_forms
 from certattn.kernel.claims.selection_theorems import FROM, RATE, Theorem
 from certattn.kernel.document.certificate import Certificate
@@ -28,7 +29,7 @@ from certattn.kernel.document.fields import ByKey, Count, Field, Listing, Ration
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
 
-THEOREMS: Mapping[str, Theorem] = {theorem.name: theorem for theorem in (EVERY_START, GLOBAL)}
+THEOREMS: Mapping[str, Theorem] = {theorem.name: theorem for theorem in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)}
 
 GIVEN = scored_token_forms(LOSS, DESCENT, START)
 
@@ -108,18 +109,23 @@ class Problem:
 
 def read_problem(certificate: Certificate) -> Problem:
     """The problem of a certificate; every dimension checked. Raises MalformedError."""
-    form, given = GIVEN.read(certificate.given, certificate.reading)
+    given = GIVEN.read(certificate.given, certificate.reading)
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
     if certificate.witness is None:
         raise certificate.asserts.malformed("a witness with multipliers and a theorem", "no witness")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
+    return problem_of(given, asserts, WITNESS.read(certificate.witness, certificate.reading))
+
+
+def problem_of(stated_given: tuple[str, Values], asserts: Values, witness: Values) -> Problem:
+    """The problem in records with at least the required fields of `GIVEN`, `ASSERTS` and `WITNESS`."""
+    form, given = stated_given
     stated = read_tokens(form, given)
     selection = read_selection(stated, asserts[INDICES], asserts.node(INDICES))
     rule = read_rule(given[DESCENT], selection.tokens.count)
     start = read_start(given[START], selection.tokens.dimension)
     name, values = witness[THEOREM]
     theorem = THEOREMS[name]
-    parameters = theorem.read(values, start, selection)
+    parameters = theorem.read(values, start, selection, rule)
     problem = Problem(
         stated.words,
         selection,
@@ -134,7 +140,7 @@ def read_problem(certificate: Certificate) -> Problem:
         theorem,
         parameters,
     )
-    _require_fit(problem, given, asserts, witness)
+    _require_fit(problem, asserts, witness)
     return problem
 
 
@@ -157,7 +163,7 @@ def _read_angles(asserts: Values, rule: Rule) -> list[StatedAngle]:
     return found
 
 
-def _require_fit(problem: Problem, given: Values, asserts: Values, witness: Values) -> None:
+def _require_fit(problem: Problem, asserts: Values, witness: Values) -> None:
     """That rule, start, steps, theorem, angles and rate fit each other."""
     theorem, rule, start = problem.theorem, problem.rule, problem.start
     if rule.kind not in theorem.rules:
@@ -170,22 +176,23 @@ def _require_fit(problem: Problem, given: Values, asserts: Values, witness: Valu
     delay = theorem.delay(problem.parameters)
     if rule.discrete and delay is not None and delay.q != 1:
         raise witness.node(THEOREM).malformed("a whole number of steps", describe(delay))
+    if start.kind not in theorem.starts:
+        able = ", ".join(repr(name) for name, other in THEOREMS.items() if start.kind in other.starts)
+        expected = f"a theorem about a start of the kind {start.kind!r}: {able}"
+        raise witness.node(THEOREM).malformed(expected, f"the theorem {theorem.name!r}")
     if start.everywhere:
-        _require_fit_for_every_start(problem, given, asserts, witness)
+        _require_fit_without_box(problem, asserts, witness)
     if start.is_origin() and any(angle.at == 0 for angle in problem.angles):
         raise asserts.node(ANGLES).malformed("angles after the start, which is 0 and has no direction")
     _require_later(problem, asserts)
 
 
-def _require_fit_for_every_start(problem: Problem, given: Values, asserts: Values, witness: Values) -> None:
-    if not problem.theorem.any_start:
-        able = ", ".join(repr(name) for name, theorem in THEOREMS.items() if theorem.any_start)
-        raise witness.node(THEOREM).malformed(f"a theorem about every start: {able}")
+def _require_fit_without_box(problem: Problem, asserts: Values, witness: Values) -> None:
     if problem.steps > 0:
-        raise witness.node(STEPS).malformed("no steps, as none is enclosed from every start")
+        raise witness.node(STEPS).malformed("no steps, as none is enclosed from such a start")
     for field in (ANGLES, RATE):
         if field in asserts:
-            raise asserts.node(field).malformed("no bounds of angles from every start: none holds for all of them")
+            raise asserts.node(field).malformed("no bounds of angles from such a start: none holds for all of it")
 
 
 def _require_later(problem: Problem, asserts: Values) -> None:

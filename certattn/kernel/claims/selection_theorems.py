@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from flint import arb, fmpq
 
@@ -19,7 +19,7 @@ from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants
 from certattn.kernel.arithmetic.selection_landscape import Landscape, inner
 from certattn.kernel.arithmetic.token_selection import Selection
-from certattn.kernel.claims.descent_inputs import Rule, Start
+from certattn.kernel.claims.descent_inputs import ENCLOSED, Rule, Start
 from certattn.kernel.document.fields import Field, Rational, Record, Values, Variant
 from certattn.kernel.verdict import Obligation, Part, at_least, at_most
 
@@ -30,12 +30,37 @@ NUMERATOR = Field("numerator", Rational(minimum=0), "A in A / log(B + C (k - k0)
 OFFSET = Field("offset", Rational(above=1), "B > 1")
 SLOPE = Field("slope", Rational(above=0), "C > 0")
 LOGARITHM = "logarithm"
+LATERAL = Field("lateral", Rational(minimum=0), "A in ((A + sqrt(S + G l)) / l)^2 / 2 with l = log(B + C (k - k0))")
+SQUARE = Field("square", Rational(minimum=0), "S")
+GROWTH = Field("growth", Rational(minimum=0), "G")
+ROOT = "root"
 RATE = Field(
     "rate",
-    Variant("form", {LOGARITHM: Record(FROM, NUMERATOR, OFFSET, SLOPE)}),
+    Variant(
+        "form",
+        {
+            LOGARITHM: Record(FROM, NUMERATOR, OFFSET, SLOPE),
+            ROOT: Record(FROM, LATERAL, SQUARE, GROWTH, OFFSET, SLOPE),
+        },
+    ),
     "a bound of 1 - cos angle(p(k), p_mm) for all k >= k0",
     required=False,
 )
+# What is compared of a rate, in the order of the obligations.
+RATE_PARTS = {
+    LOGARITHM: ("numerator", "offset", "slope"),
+    ROOT: ("lateral", "square", "growth", "offset", "slope"),
+}
+
+
+class AngleRate(Protocol):
+    """Bounds of 1 - cos angle(p(k), p_mm) for all k from some point of descent on."""
+
+    def at(self, elapsed: fmpq) -> arb:
+        """The bound so many steps (or so long) after that point."""
+
+    def obligations(self, stated: Values, elapsed: fmpq, bits: int) -> list[Obligation]:
+        """That a stated rate, from so many steps after that point on, is implied."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +93,16 @@ class LogarithmicRate:
 
 def rate_names(form: str) -> list[str]:
     """The names of the obligations of a rate of that form."""
-    return {LOGARITHM: ["rate.numerator", "rate.offset", "rate.slope"]}[form]
+    return [f"rate.{part}" for part in RATE_PARTS[form]]
 
 
 def rate_words(form: str, stated: Values, k: str) -> str:
     """The formula with its numbers; k is "k" or "t"."""
     argument = f"{describe(stated[OFFSET])} + {describe(stated[SLOPE])} ({k} - {describe(stated[FROM])})"
-    return f"{describe(stated[NUMERATOR])} / log({argument})"
+    if form == LOGARITHM:
+        return f"{describe(stated[NUMERATOR])} / log({argument})"
+    root = f"sqrt({describe(stated[SQUARE])} + {describe(stated[GROWTH])} l)"
+    return f"(({describe(stated[LATERAL])} + {root}) / l)^2 / 2 with l = log({argument})"
 
 
 # -- theorems
@@ -117,24 +145,24 @@ class Conclusion:
     """
 
     conditions: list[Obligation]
-    rate: Callable[[], LogarithmicRate] | None
+    rate: Callable[[], AngleRate] | None
 
 
 class Theorem(ABC):
     """A theorem that gives the direction of descent.
 
     `rules` are the rules of descent that it is proved for, `record` its fields in the witness, `rate_form` the form
-    of its rate, `any_start` whether it may be applied without a start.
+    of its rate, `starts` the kinds of start that it is about.
     """
 
     name: str
     rules: tuple[str, ...]
     record: Record
     rate_form: str
-    any_start: bool = False
+    starts: tuple[str, ...] = (ENCLOSED,)
 
     @abstractmethod
-    def read(self, values: Values, start: Start, selection: Selection) -> Any:
+    def read(self, values: Values, start: Start, selection: Selection, rule: Rule) -> Any:
         """Its parameters, ranges checked as far as they are exact. Raises MalformedError."""
 
     @abstractmethod

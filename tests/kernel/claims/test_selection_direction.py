@@ -78,7 +78,7 @@ def believed(prefix, solution, what="p"):
     [
         (selection_direction, "kkt_obligations", believed),
         (global_selection_theorems, "_cross_products", lambda selection: []),
-        (global_selection_theorems, "_largest_spread", lambda selection: fmpq(0)),
+        (global_selection_theorems, "largest_spread", lambda selection: fmpq(0)),
         (GlobalBasin, "threshold", property(lambda self: arb(10) ** 9)),
         (GlobalBasin, "numerator", property(lambda self: arb(0))),
         (GlobalBasin, "start", property(lambda self: arb(10) ** 9)),

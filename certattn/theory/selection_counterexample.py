@@ -1,0 +1,69 @@
+"""Derivation of the example behind `selection-counterexample`: two inputs of two tokens, gaps 1, the linear loss.
+
+The theorems that its certificates rest on are derived for `selection-direction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sympy
+
+from certattn.theory.derivation import Derivation, Step
+from certattn.theory.exactness import Check, equal
+from certattn.theory.kernel_reading import Kernel
+from certattn.theory.symbols import PLAIN, real
+
+
+def check_example(kernel: Kernel) -> Iterator[Check]:
+    """The gradient for the keys {(-3, 1), 0} and {(1, 0), 0}."""
+    x, y = real("x"), real("y")
+    module, loss = kernel.selection_landscape, kernel.losses.LOSSES["linear"]
+    one, zero = sympy.Integer(1), sympy.Integer(0)
+    inputs = tuple(module.Contrasts(one, ((row, one),)) for row in ([-3 * one, one], [one, zero]))
+    downhill = module.Landscape(inputs, loss, PLAIN).downhill([x, y])
+
+    def bump(t: sympy.Expr) -> sympy.Expr:
+        share = 1 / (1 + sympy.exp(-t))
+        return share * (1 - share)
+
+    yield equal("-grad F", downhill, [bump(x) - 3 * bump(y - 3 * x), bump(y - 3 * x)])
+    t = real("t")
+    # s' = e^-t / (1 + e^-t)^2 lies between e^-t / (1 + e^-t)^2 and e^-t.
+    yield equal("what s' is less than e^-t", sympy.exp(-t) - bump(t), sympy.exp(-t) * (1 - (1 + sympy.exp(-t)) ** -2))
+
+
+def check_points(kernel: Kernel) -> Iterator[Check]:
+    """(1, 4) solves the problem of the best tokens, (1, 0) that of the tokens reached; both by their multipliers."""
+    best = [sympy.Matrix([-3, 1]), sympy.Matrix([1, 0])]
+    p = sympy.Matrix([1, 4])
+    yield equal("tight for the best tokens", [(z.T * p)[0] for z in best], [1, 1])
+    yield equal("its multipliers", list(4 * best[0] + 13 * best[1]), list(p))
+    reached = [sympy.Matrix([3, -1]), sympy.Matrix([1, 0])]
+    yield equal("constraints of the tokens reached", [(z.T * sympy.Matrix([1, 0]))[0] for z in reached], [3, 1])
+
+
+DERIVATION = Derivation(
+    "selection-counterexample",
+    "Descent that misses the best tokens although all other scores are equal",
+    "Ataee Tarzanagh, Li, Zhang and Oymak 2023, arXiv 2306.13596",
+    (
+        Step(
+            "The gradient of the example",
+            "With keys `{(-3, 1), 0}` and `{(1, 0), 0}`, gaps 1 and the linear loss, `s` the logistic function.",
+            ("-∇F(x, y) = (s'(x) - 3 s'(y - 3x), s'(y - 3x)),   s' = s (1 - s) ≤ e^(-|t|)",),
+            (
+                r"-\nabla F(x, y) &= (\sigma'(x) - 3 \sigma'(y - 3x),\ \sigma'(y - 3x)), \qquad "
+                r"\sigma' = \sigma (1 - \sigma) \le e^{-|t|}",
+            ),
+            check_example,
+        ),
+        Step(
+            "Two max-margin points",
+            "For the best tokens both constraints are tight; for the tokens reached only that of the second input.",
+            ("p_mm(α) = (1, 4) = 4 (-3, 1) + 13 (1, 0),   p_mm(α') = (1, 0)",),
+            (r"p_{mm}(\alpha) &= (1, 4) = 4\,(-3, 1) + 13\,(1, 0), \qquad p_{mm}(\alpha') = (1, 0)",),
+            check_points,
+        ),
+    ),
+)

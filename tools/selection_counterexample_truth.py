@@ -1,0 +1,88 @@
+"""Whether a certificate of `selection-counterexample` may be true: descent as `selection_direction_truth` judges it,
+and the best tokens: scores over the fractions, max-margin points by trying every support, L_p in doubles.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from certificate_truth import Judgement, Truth, _number, _record, _require
+from mpmath import mp, mpf
+from selection_direction_truth import _SLOPES, judge_direction
+from token_optimality_truth import Instance, _combination, _counts, _indices
+
+_DIGITS = 60
+# L_p is computed in doubles.
+_ROUNDING = 1e-12
+
+
+def judge_counterexample(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """False where something speaks against it; else open."""
+    _record(asserts, "asserts", {"indices", "apart"}, {"limit", "smoothness"})
+    _record(witness, "witness", {"multipliers", "theorem", "best_multipliers"}, {"steps", "bits"})
+    direction = judge_direction(
+        given,
+        {key: value for key, value in asserts.items() if key in ("indices", "limit")},
+        {key: value for key, value in witness.items() if key != "best_multipliers"},
+        folder,
+    )
+    instance = Instance(given, folder, {"loss", "descent", "start"})
+    rule = given["descent"]
+    _require(len(instance.keys) > 1 and rule["rule"] == "gradient" and given["start"] != "every", "not of this claim")
+    _require(not (isinstance(given["start"], dict) and "cone" in given["start"]), "a point or a box")
+    apart = _number(asserts["apart"])
+    _require(apart > 0, "an angle of 0")
+    best = tuple(row.index(max(row)) for row in instance.scores)
+    reached = _indices(instance, _counts(asserts["indices"]))
+    _require(best != reached, "the best tokens")
+    found = [direction, *_about_the_best(instance, best, apart, instance.solve(reached))]
+    if "smoothness" in asserts:
+        found.append(_about_the_step(instance, given["loss"], _number(rule["step"]), _number(asserts["smoothness"])))
+    shown = _combination(instance, best, witness["best_multipliers"]) == instance.solve(best)
+    wrong = next((each for each in found if each.truth is Truth.FALSE), None)
+    return wrong or Judgement(Truth.OPEN, 0.0, "", direction.provable and shown)
+
+
+def _about_the_best(
+    instance: Instance, best: tuple[int, ...], apart: Fraction, reached: list[Fraction] | None
+) -> list[Judgement]:
+    found = []
+    for row, index in zip(instance.scores, best, strict=True):
+        others = [score for t, score in enumerate(row) if t != index]
+        if others and not max(others) == min(others) < row[index]:
+            found.append(Judgement(Truth.FALSE, 0.0, "scores"))
+    wanted = instance.solve(best)
+    if wanted is None:
+        return [*found, Judgement(Truth.FALSE, 0.0, "no max-margin point of the best tokens")]
+    if reached is not None:
+        with mp.workdps(_DIGITS):
+            cosine = _inner(reached, wanted) / mp.sqrt(_inner(reached, reached) * _inner(wanted, wanted))
+            if 1 - cosine < mpf(apart.numerator) / apart.denominator:
+                found.append(Judgement(Truth.FALSE, 0.0, "apart"))
+    return found
+
+
+def _about_the_step(instance: Instance, loss: str, step: Fraction, stated: Fraction) -> Judgement:
+    """L_p of tokens x = (key, score), W = [I 0], v the last coordinate, with spectral norms; and eta L <= 1."""
+    _require(stated > 0, "the smoothness")
+    lows = [float(min(row)) for row in instance.scores]
+    steepest = max(_SLOPES[loss](low) for low in lows)
+    nearest = [min(max(0.0, low), float(max(row))) for low, row in zip(lows, instance.scores, strict=True)]
+    bends = {"linear": lambda x, low: 0.0, "logistic": lambda x, low: 1 / (2 + 2 * np.cosh(x)),
+             "exponential": lambda x, low: np.exp(-low)}  # fmt: skip
+    bend = max(bends[loss](x, low) for x, low in zip(nearest, lows, strict=True))
+    total = 0.0
+    for keys, scores in zip(instance.keys, instance.scores, strict=True):
+        rows = np.array([[float(x) for x in (*key, score)] for key, score in zip(keys, scores, strict=True)])
+        norm = float(np.linalg.norm(rows, 2))
+        total += bend * norm**4 + 3 * steepest * norm**3
+    wrong = step * stated > 1 or float(stated) < total / len(instance.keys) * (1 - _ROUNDING)
+    return Judgement(Truth.FALSE if wrong else Truth.OPEN, 0.0, "smoothness")
+
+
+def _inner(a: list[Fraction], b: list[Fraction]) -> mpf:
+    total = sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+    return mpf(total.numerator) / total.denominator
