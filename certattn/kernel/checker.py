@@ -24,6 +24,7 @@ from certattn.kernel.claims import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    selection_on_a_head,
     softmax_mean,
     typical_prompt,
 )
@@ -45,6 +46,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "output-tail": output_tail.CLAIM,
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,
+    "selection-on-a-head": selection_on_a_head.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
     "typical-prompt": typical_prompt.CLAIM,
 }
