@@ -18,6 +18,7 @@ from certattn.provers import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    selection_on_a_head,
     softmax_mean,
     typical_prompt,
 )
@@ -32,6 +33,7 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "output-tail": output_tail.generate,
     "proposition-3-1": proposition_3_1.generate,
     "proposition-3-4": proposition_3_4.generate,
+    "selection-on-a-head": selection_on_a_head.generate,
     "softmax-mean": softmax_mean.generate,
     "typical-prompt": typical_prompt.generate,
 }

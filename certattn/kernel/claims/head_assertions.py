@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -210,8 +210,10 @@ def _shaped(stated: MatrixInput | None, shape: tuple[int, int], is_matrix: bool)
     return stated.load().T
 
 
-def listed(numbers: Collection[int], what: str) -> str:
-    """A number for each query, in words: all of them where they are few."""
+def listed(numbers: Sequence[int], what: str) -> str:
+    """A number for each query, in words: all of them where they are few, one where it is the same for all."""
+    if len(numbers) > 1 and len(set(numbers)) == 1:
+        return f"{numbers[0]} at every query"
     if len(numbers) <= _SHOWN:
         return ", ".join(map(str, numbers))
     return f"the stated {what} of each query"
