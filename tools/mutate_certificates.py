@@ -130,6 +130,9 @@ _FAMILIES = (
     ("exact", "logistic", "general", "integral", "closed"),
     ("cantelli", "moment", "chernoff", "truncated", "exact"),
     ("values", "keys", "values-keys"),
+    ("selection-on-a-head", "softmax-mean"),
+    ("selected", "best"),
+    ("direction", "value-norm"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -159,6 +162,12 @@ _SIBLINGS = (
     ("gradient", "mean_square"),
     ("mean_square", "collision", "mean"),
     ("t", "lambda", "theta"),
+    ("selected", "rank", "best"),
+    ("margin", "weight"),
+    ("separability", "exposure"),
+    ("query", "token", "multiplier"),
+    ("W", "direction", "multipliers"),
+    ("causal", "score", "scale"),
 )
 _TINY = Fraction(1, 10**20)
 
