@@ -18,6 +18,7 @@ from certattn.theory import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    selection_on_a_head,
     softmax_mean,
     typical_prompt,
 )
@@ -33,6 +34,7 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "output-tail": output_tail.DERIVATION,
     "proposition-3-1": proposition_3_1.DERIVATION,
     "proposition-3-4": proposition_3_4.DERIVATION,
+    "selection-on-a-head": selection_on_a_head.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,
     "typical-prompt": typical_prompt.DERIVATION,
 }

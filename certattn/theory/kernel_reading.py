@@ -102,6 +102,10 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.binary64.exponential_value")
 
     @cached_property
+    def chosen_tokens(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.chosen_tokens")
+
+    @cached_property
     def law_moments(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.law_moments")
 

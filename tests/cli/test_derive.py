@@ -24,6 +24,7 @@ NAMES = (
     "output-tail",
     "proposition-3-1",
     "proposition-3-4",
+    "selection-on-a-head",
     "softmax-mean",
     "typical-prompt",
 )

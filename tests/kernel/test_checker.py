@@ -408,6 +408,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "output-tail",
         "proposition-3-1",
         "proposition-3-4",
+        "selection-on-a-head",
         "softmax-mean",
         "typical-prompt",
     }

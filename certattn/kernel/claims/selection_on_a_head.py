@@ -111,7 +111,7 @@ class SelectionOnAHead(Claim[Problem]):
             enclosures = [(o.left, o.name) for o in obligations if o.name.startswith(kind)]
             found = [(left, place) for left, place in enclosures if isinstance(left, arb)]
             if found:
-                left, place = min(found, key=lambda pair: float(pair[0].mid()))
+                left, place = min(found, key=lambda pair: pair[0].mid())
                 lines.append(f"smallest {what} of a selected token: {show(left)} at query {place[len(kind) : -1]}")
         if problem.rank is not None:
             count = problem.head.prompt.count
