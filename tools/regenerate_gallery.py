@@ -24,6 +24,7 @@ import gallery_output_mean_square
 import gallery_output_tail
 import gallery_proposition_3_1
 import gallery_proposition_3_4
+import gallery_selection_on_a_head
 import gallery_typical_prompt
 import numpy as np
 
@@ -267,6 +268,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "output-tail": gallery_output_tail.write,
     "proposition-3-1": gallery_proposition_3_1.write,
     "proposition-3-4": gallery_proposition_3_4.write,
+    "selection-on-a-head": gallery_selection_on_a_head.write,
     "softmax-mean": write_means,
     "typical-prompt": gallery_typical_prompt.write,
 }

@@ -178,11 +178,9 @@ def _at_queries(problem: Problem, per_query: bool) -> dict[str, Plain]:
 
 
 def _margin(problem: Problem, i: int) -> fmpq:
-    """The margin at query i, rounded down; exactly where the scale is rational."""
-    scale, smallest = problem.head.prompt.scale, problem.gaps.smallest_of(i)
-    return (
-        round_down(abs(scale) * smallest, _DIGITS) if isinstance(scale, fmpq) else _down(scale_ball(scale) * smallest)
-    )
+    """The margin at query i, rounded down."""
+    margin = problem.margin(i)
+    return round_down(margin, _DIGITS) if isinstance(margin, fmpq) else _down(margin)
 
 
 def _down(value: arb) -> fmpq:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from flint import fmpq
 
+from certattn.kernel.arithmetic.balls import scale_ball
 from certattn.kernel.arithmetic.chosen_tokens import ChosenTokens, Gaps
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.claims.head_assertions import (
@@ -31,6 +32,7 @@ from certattn.kernel.claims.prompt_inputs import StatedPrompt, prompt_forms, rea
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Count, Field, Record, Values, Variant
 from certattn.kernel.document.matrices import Vector
+from certattn.kernel.verdict import Enclosure
 
 DIRECTION = Field("v", Vector(), "the score of a token is <v, value>")
 SCORE = Field(
@@ -117,6 +119,11 @@ class Problem:
     def gaps(self) -> Gaps:
         """What sets the selected tokens apart, in units of 1/|s|."""
         return self.chosen.gaps(self.head.own_map)
+
+    def margin(self, i: int) -> Enclosure:
+        """By how much the logit of the selected token exceeds the largest other one; exact for a rational scale."""
+        scale, smallest = self.head.prompt.scale, self.gaps.smallest_of(i)
+        return abs(scale) * smallest if isinstance(scale, fmpq) else scale_ball(scale) * smallest
 
     def better(self, i: int) -> int:
         """How many of the tokens that query i sees have a larger score than the selected one."""

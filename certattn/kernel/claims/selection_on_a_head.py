@@ -108,10 +108,10 @@ class SelectionOnAHead(Claim[Problem]):
         lines = []
         for name, what in ((MARGIN.name, "margin"), (WEIGHT.name, "weight")):
             kind = f"{name}.{_LOWER}["
-            enclosures = [(o.left, o.name) for o in obligations if o.name.startswith(kind)]
-            found = [(left, place) for left, place in enclosures if isinstance(left, arb)]
+            sides = [(o.left, o.name) for o in obligations if o.name.startswith(kind)]
+            found = [(left, place) for left, place in sides if isinstance(left, arb | fmpq)]
             if found:
-                left, place = min(found, key=lambda pair: pair[0].mid())
+                left, place = min(found, key=lambda pair: arb(pair[0]).mid())
                 lines.append(f"smallest {what} of a selected token: {show(left)} at query {place[len(kind) : -1]}")
         if problem.rank is not None:
             count = problem.head.prompt.count
@@ -145,13 +145,12 @@ def _selected(problem: Problem, i: int, wanted: frozenset[str]) -> list[Obligati
 def _in_range(problem: Problem, i: int, wanted: frozenset[str], bits: int) -> list[Obligation]:
     """The margin and the softmax weight of the selected token."""
     found: list[Obligation] = []
-    scale = abs(scale_ball(problem.head.prompt.scale))
     for kind, stated in problem.ranges.items():
         lower, upper = f"{kind}.{_LOWER}[{i}]", f"{kind}.{_UPPER}[{i}]"
         if not {lower, upper} & wanted:
             continue
         is_margin = kind == MARGIN.name
-        value = scale * problem.gaps.smallest_of(i) if is_margin else problem.gaps.weight(i, scale)
+        value = problem.margin(i) if is_margin else problem.gaps.weight(i, abs(scale_ball(problem.head.prompt.scale)))
         sentence = f"the {'margin' if is_margin else 'softmax weight'} of token {problem.selected[i]} at query {i}"
         if stated.lower is not None and lower in wanted:
             found.append(at_least(lower, sentence, value, stated.lower.at(i), bits))

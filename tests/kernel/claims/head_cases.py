@@ -60,7 +60,7 @@ witness:
         "a lower bound just below the truth": (
             "at_least: 0.59, at_most: [", "at_least: 0.5999999999999999999999, at_most: [",
         ),
-        "margins that are not bounded above": ("at_least: 0.59, at_most: [1.8, 0.61]", "at_least: [1.69, 0.59]"),
+        "margins exactly, without a bound above": ("at_least: 0.59, at_most: [1.8, 0.61]", "at_least: [1.7, 0.6]"),
         "no witness for what is not asserted": (
             "  - {of: best, at_most: 0}\n  exposure:\n  - {token: 0, at_least: 0.8, at_most: 0.81}\n"
             "  - {token: 3, at_most: 0}\nwitness:\n  bits: 32\n  separability:\n"

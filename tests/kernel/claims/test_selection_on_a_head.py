@@ -73,7 +73,7 @@ def test_the_statement_says_who_sees_what(arrays: Path) -> None:
 def test_what_was_found_is_reported(arrays: Path) -> None:
     report = check(next(cases.CAUSAL.cases()).text, arrays)
     assert report.findings == (
-        "smallest margin of a selected token: 0.500000000000000 at query 0",
+        "smallest margin of a selected token: 0.5 at query 0",
         "smallest weight of a selected token: [0.622459331201855 +/- 4.36e-16] at query 0",
         "of 3 selected tokens 2 have the largest score, 1 score below every other",
     )
