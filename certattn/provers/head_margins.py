@@ -5,12 +5,13 @@ Doubles find the matrix and the multipliers; what they bound is then computed by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat
 
 from certattn.kernel.arithmetic.chosen_tokens import ChosenTokens
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
@@ -18,11 +19,13 @@ from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.provers.min_norm_point import min_norm_point
-from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.rounding import lower_rational, round_down, round_nearest, round_up, upper_rational
 
 _STEPS = 5000
-# Digits of a bound, and of the entries of a witness, counted from the largest.
-_DIGITS, _WITNESS_DIGITS = 3, 4
+# Digits of a bound; and of the entries of a witness, counted from the largest: as few as lose no more than this.
+_DIGITS = 3
+_DIGITS_OF_DOUBLES = 17
+_WITNESS_DIGITS, _LOSS = (4, 8, _DIGITS_OF_DOUBLES), 0.02
 
 Array = np.ndarray[Any, Any]
 Pair = tuple[int, int]
@@ -54,17 +57,27 @@ def bounds(chosen: ChosenTokens, gap: float) -> Bounds:
         exact = _contradiction(chosen, sorted(found.weights))
         if exact is not None:
             return Bounds(None, None, fmpq(0), exact)
-    matrix = _rounded(found.point.reshape(search.shape))
-    multipliers = _positive(found.weights)
-    upper = _upper(chosen.from_multipliers(multipliers))
+        return _rounded(chosen, None, found.weights, _DIGITS_OF_DOUBLES)
+    for digits in _WITNESS_DIGITS:
+        rounded = _rounded(chosen, found.point.reshape(search.shape), found.weights, digits)
+        if rounded.lower is not None and rounded.lower >= (1 - fmpq(*(gap + _LOSS).as_integer_ratio())) * rounded.upper:
+            break
+    return rounded
+
+
+def _rounded(chosen: ChosenTokens, point: Array | None, weights: Mapping[Pair, float], digits: int) -> Bounds:
+    """What a matrix, if there is one, and multipliers prove when they are rounded to so many digits."""
+    multipliers = _positive(weights, digits)
+    upper = round_up(upper_rational(chosen.from_multipliers(multipliers)), _DIGITS)
+    if point is None:
+        return Bounds(None, None, upper, multipliers)
+    # Scaled to 1: only the direction matters.
+    unit = point / np.abs(point).max()
+    matrix = ExactMatrix.rational([[_to_grid(value, 1.0, digits) for value in row] for row in unit.tolist()])
     lower = lower_rational(chosen.from_matrix(matrix))
-    if lower <= 0 or found.is_zero:
+    if lower <= 0:
         return Bounds(None, None, upper, multipliers)
     return Bounds(round_down(lower, _DIGITS), matrix, upper, multipliers)
-
-
-def _upper(ceiling: arb) -> fmpq:
-    return round_up(upper_rational(ceiling), _DIGITS)
 
 
 # -- in doubles
@@ -117,21 +130,16 @@ def _doubles(matrix: ExactMatrix) -> Array:
     return table
 
 
-def _grid(largest: float) -> Callable[[float], fmpq]:
-    """Numbers rounded to the last of so many digits of the largest."""
-    places = _WITNESS_DIGITS - 1 - int(np.floor(np.log10(largest)))
-    return lambda value: fmpq(round(value * 10.0**places)) / fmpq(10) ** places
+def _to_grid(value: float, largest: float, digits: int) -> fmpq:
+    """A number rounded to the last of so many digits of the largest."""
+    places = digits - 1 - math.floor(math.log10(largest))
+    scaled = fmpq(*value.as_integer_ratio()) * fmpq(10) ** places
+    return round_nearest(scaled, fmpq(1)) / fmpq(10) ** places
 
 
-def _rounded(table: Array) -> ExactMatrix:
-    # Scaled to 1: only the direction matters.
-    unit = table / np.abs(table).max()
-    return ExactMatrix.rational([[_grid(1.0)(value) for value in row] for row in unit.tolist()])
-
-
-def _positive(weights: Mapping[Pair, float]) -> dict[Pair, fmpq]:
-    to_grid = _grid(max(weights.values()))
-    rounded = {pair: to_grid(weights[pair]) for pair in sorted(weights)}
+def _positive(weights: Mapping[Pair, float], digits: int) -> dict[Pair, fmpq]:
+    largest = max(weights.values())
+    rounded = {pair: _to_grid(weights[pair], largest, digits) for pair in sorted(weights)}
     return {pair: value for pair, value in rounded.items() if value > 0}
 
 
