@@ -38,6 +38,8 @@ import yaml
 import certattn
 from certattn.kernel.document.fields import ByKey, Deferred, Field, Kind, Listing, Record, Variant
 from certattn.kernel.document.tree import parse_tree
+from certattn.kernel.verdict import RESULTS, Part
+from certattn.report.text import MARKS
 
 ROOT = Path(__file__).resolve().parent.parent
 GALLERY = ROOT / "certificates"
@@ -299,6 +301,19 @@ def test_every_command_and_option_is_in_the_reference() -> None:
     for command, option in every_option():
         assert command in sections, f"docs/cli.md has no section `{command}`"
         assert f"`{option}" in sections[command], f"docs/cli.md: `{command}` does not describe {option}"
+
+
+def test_every_word_of_a_json_report_is_explained() -> None:
+    section = re.search(r"^### JSON\n(.*?)(?=^##)", read("docs/cli.md"), re.DOTALL | re.MULTILINE)
+    assert section is not None
+    tree = certattn.check(GALLERY / "output-tail" / "atoms.yaml", detail=True).to_dict()
+    words = {*tree, *tree["obligations"][0], *(part.value for part in Part), *RESULTS}
+    for word in words:
+        assert f"`{word}`" in section[1], f"docs/cli.md does not explain {word}"
+    for result, mark in MARKS.items():
+        assert f"| `{result}` ({mark}) |" in section[1]
+    assert set(tree["counts"]) == set(RESULTS) == set(MARKS)
+    assert "`unproved`" in read("docs/trust.md")
 
 
 def test_every_limit_is_in_the_format_reference() -> None:

@@ -118,7 +118,7 @@ class Obligation:
         with working_precision(_PARSING_BITS):
             value = arb(left)
             bound = arb(right) if right.startswith("[") else arb(self.right)
-            sign = 1 if self.relation == "<=" else -1
+            sign = 1 if self.relation in ("<=", "<") else -1
             difference = sign * (bound - value)
             return bool(difference >= 0) if self.outcome is Outcome.PROVED else bool(difference < 0)
 

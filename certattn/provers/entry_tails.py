@@ -14,7 +14,6 @@ from functools import cached_property, partial
 
 import numpy as np
 from flint import arb, fmpq
-from scipy.special import hyp1f1
 
 from certattn.kernel.arithmetic.balls import row_of_balls, working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
@@ -26,6 +25,7 @@ from certattn.kernel.arithmetic.weighted_products import ProductMoments, product
 from certattn.kernel.arithmetic.weighted_sums import bound_of_summands
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.claims.tail_rules import is_constant
+from certattn.provers.exp_remainders import scaled_exp_remainder
 from certattn.provers.normal_tails import Array
 from certattn.provers.tail_rules import NOTHING, Candidate, Constant, Family, best_rate, few_digits
 
@@ -117,7 +117,7 @@ def _exponential(series: Array, eps: float, largest: float, rates: Array) -> Arr
     order = len(series) - 1
     heights = rates * largest
     total = 1 + sum(rates**j * series[j] for j in range(2, order))
-    total = total + rates**order * series[order] * hyp1f1(1, order + 1, np.minimum(heights, _HIGHEST))
+    total = total + rates**order * series[order] * scaled_exp_remainder(order, np.minimum(heights, _HIGHEST))
     return np.where(heights < _HIGHEST, np.log(np.maximum(total, 1e-300)) - rates * eps, np.inf)
 
 

@@ -21,6 +21,11 @@ from certattn.kernel.arithmetic.unit_sets import ClippedCube, UnitBall, UnitSimp
 
 Array = np.ndarray[Any, Any]
 
+# A sum so many times smaller than its terms is taken for 0, and numbers that agree up to this for equal: what is
+# left of them is rounding, which differs between machines and must not choose.
+_ROUNDING = 1e-13
+_EQUAL = 1e-9
+
 
 @dataclass(frozen=True)
 class FloatBound:
@@ -30,6 +35,32 @@ class FloatBound:
     upper: float
     highest: Array
     bending: Array
+
+
+@dataclass(frozen=True)
+class FloatAffine:
+    """x -> offset + slopes x; the entries are sums, of terms whose absolute values sum up to `offset_terms` and
+    `slopes_terms`."""
+
+    offset: Array
+    slopes: Array
+    offset_terms: Array
+    slopes_terms: Array
+
+    @classmethod
+    def settled(cls, offset: Array, slopes: Array, offset_terms: Array, slopes_terms: Array) -> FloatAffine:
+        """With 0 for the entries that are all rounding."""
+        return cls(_settled(offset, offset_terms), _settled(slopes, slopes_terms), offset_terms, slopes_terms)
+
+    def gradient(self) -> Array:
+        """Half the gradient of the squared l2 norm at 0."""
+        terms = np.abs(self.slopes).T @ self.offset_terms + self.slopes_terms.T @ np.abs(self.offset)
+        return _settled(self.slopes.T @ self.offset, terms)
+
+    def gradient_of_largest(self) -> Array:
+        """That of the largest entry's absolute value."""
+        row = first_largest(np.abs(self.offset))
+        return np.asarray(np.sign(self.offset[row]) * self.slopes[row])
 
 
 @dataclass(frozen=True)
@@ -59,26 +90,33 @@ class FloatDeviation:
     def size(self, vector: Array) -> float:
         return float(np.linalg.norm(vector) if self.norm == "l2" else np.abs(vector).max())
 
-    def at(self, query: Array) -> tuple[Array, Array, Array]:
-        """Weights, T - T_inf, and its slope there."""
+    def at(self, query: Array) -> tuple[Array, FloatAffine]:
+        """Weights, and T - T_inf with its slope there."""
+        return self._seen(query, np.eye(len(query)))[:2]
+
+    def _seen(self, query: Array, directions: Array) -> tuple[Array, FloatAffine, Array, Array, Array]:
+        """Weights and T - T_inf at a query and along directions; tilts, w_i (v_i - T), and the slope of T."""
         scores = self.keys @ query
         weights = np.exp(scores - scores.max())
         weights /= weights.sum()
         slope, offset = self.limit
+        tilts = self.keys @ directions.T
+        tilts -= weights @ tilts
         output = weights @ self.values
-        tilts = self.keys - weights @ self.keys
-        turn = (weights[:, None] * (self.values - output)).T @ tilts
-        return weights, output - offset - slope @ query, turn - slope
+        weighed = (weights[:, None] * (self.values - output)).T
+        turn, limit_slope = weighed @ tilts, slope @ directions.T
+        affine = FloatAffine.settled(
+            output - offset - slope @ query,
+            turn - limit_slope,
+            weights @ np.abs(self.values) + np.abs(offset) + np.abs(slope) @ np.abs(query),
+            np.abs(weighed) @ np.abs(tilts) + np.abs(slope) @ np.abs(directions.T),
+        )
+        return weights, affine, tilts, weighed, turn
 
     def over(self, cell: Cell) -> FloatBound:
         """The bound over a cell."""
-        centre, directions = table(cell.centre)[0], table(cell.directions)
-        weights, offset, _ = self.at(centre)
-        tilts = self.keys @ directions.T
-        tilts -= weights @ tilts
-        weighed = (weights[:, None] * (self.values - weights @ self.values)).T
-        limit_slope = self.limit[0] @ directions.T
-        turn = weighed @ tilts
+        weights, affine, tilts, weighed, turn = self._seen(table(cell.centre)[0], table(cell.directions))
+        offset, slopes = affine.offset, affine.slopes
         unit = _unit(cell)
         tails = _tail(unit.reach(tilts))
         growth = _moment(weights * tails, tilts)
@@ -87,11 +125,10 @@ class FloatDeviation:
         rho = unit.forms(curves, rests, self.size) / 2
         eta = unit.form(growth)
         theta = eta / (1 + eta)
-        slopes = turn - limit_slope
         first = unit.affine(offset, slopes, self.norm) + rho
         last = unit.affine(offset, slopes - theta * turn, self.norm) + (1 - theta) * rho
         bending = _moment(np.linalg.norm(weighed, axis=0), tilts)
-        return FloatBound(max(first, last), unit.highest(offset, slopes), bending)
+        return FloatBound(max(first, last), unit.highest(affine), bending)
 
 
 def table(matrix: ExactMatrix) -> Array:
@@ -115,6 +152,21 @@ def _quotient(numerator: int, denominator: int) -> float:
         return numerator / denominator
     except OverflowError:
         return float("inf") if numerator > 0 else float("-inf")
+
+
+def first_largest(values: Array) -> int:
+    """The index of the first entry that is about the largest of numbers >= 0; the first NaN where there is one."""
+    largest = values.max()
+    return int(np.argmax((values >= largest * (1 - _EQUAL)) | np.isnan(values)))
+
+
+def coarse(value: float) -> float:
+    """With ten digits, so that numbers that differ by rounding are equal."""
+    return float(f"{value:.9e}")
+
+
+def _settled(value: Array, terms: Array) -> Array:
+    return np.asarray(np.where(np.abs(value) <= _ROUNDING * terms, 0.0, value))
 
 
 def _tail(t: Array) -> Array:
@@ -149,8 +201,8 @@ class _Ball:
         along = float(self.reach(slopes.T @ offset))
         return float(np.sqrt(offset @ offset + 2 * along + self.form(slopes.T @ slopes)))
 
-    def highest(self, offset: Array, slopes: Array) -> Array:
-        along = slopes.T @ offset
+    def highest(self, affine: FloatAffine) -> Array:
+        along = affine.gradient()
         length = np.linalg.norm(along)
         return np.asarray(along / length) if length > 0 else along
 
@@ -162,8 +214,8 @@ class _Cube(_Ball):
     def form(self, matrix: Array) -> float:
         return float(np.abs(matrix).sum())
 
-    def highest(self, offset: Array, slopes: Array) -> Array:
-        return np.asarray(np.sign(slopes.T @ offset))
+    def highest(self, affine: FloatAffine) -> Array:
+        return np.asarray(np.sign(affine.gradient()))
 
 
 class _Clipped(_Cube):
@@ -174,8 +226,8 @@ class _Clipped(_Cube):
         moved = offset - slopes @ (self.middle / self.halves)
         return min(super().affine(offset, slopes, norm), _Ball().affine(moved, slopes / self.halves, norm))
 
-    def highest(self, offset: Array, slopes: Array) -> Array:
-        z = self.middle + self.halves * super().highest(offset, slopes)
+    def highest(self, affine: FloatAffine) -> Array:
+        z = self.middle + self.halves * super().highest(affine)
         return np.asarray((z / max(1.0, float(np.linalg.norm(z))) - self.middle) / self.halves)
 
 
@@ -194,9 +246,9 @@ class _Simplex(_Ball):
         order = 2 if norm == "l2" else np.inf
         return float(np.linalg.norm(offset[:, None] + slopes, order, axis=0).max())
 
-    def highest(self, offset: Array, slopes: Array) -> Array:
-        best = np.linalg.norm(offset[:, None] + slopes, axis=0).argmax()
-        return np.asarray(np.eye(slopes.shape[1])[best])
+    def highest(self, affine: FloatAffine) -> Array:
+        best = first_largest(np.linalg.norm(affine.offset[:, None] + affine.slopes, axis=0))
+        return np.asarray(np.eye(affine.slopes.shape[1])[best])
 
 
 def _unit(cell: Cell) -> _Ball:

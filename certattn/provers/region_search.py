@@ -27,11 +27,11 @@ from certattn.kernel.arithmetic.regions import (
     box_pieces,
     simplex_pieces,
 )
-from certattn.provers.region_floats import Array, FloatDeviation, number, table
+from certattn.provers.region_floats import Array, FloatDeviation, coarse, first_largest, number, table
 
 # A bound this close to a deviation that occurs is as good as the best one.
 _CLOSE = 1.001
-# Bounds in doubles and in balls differ by far less.
+# Bounds in doubles and in balls differ by far less, and so do doubles of different machines.
 _ROUNDING = 1e-9
 _CLIMBS = 60
 _GRID = 2**24
@@ -112,7 +112,8 @@ class _Search:
     def _cut(self, root: _Node) -> float:
         """Cut the worst cell, again and again; the bound that is reached."""
         order = itertools.count()
-        waiting = [(-root.upper, next(order), root)]
+        # Cells whose bounds differ by rounding alone are cut in the order in which they were met.
+        waiting = [(-coarse(root.upper), next(order), root)]
         while self._can_be_cut(root) and not self._good(-waiting[0][0]) and len(waiting) < self.cells:
             _, _, worst = heapq.heappop(waiting)
             assert worst.piece is not None
@@ -120,7 +121,7 @@ class _Search:
             worst.halves = [self._node(half) for half in worst.piece.split(worst.bisection)]
             for node in worst.halves:
                 if node.meets:
-                    heapq.heappush(waiting, (-node.upper, next(order), node))
+                    heapq.heappush(waiting, (-coarse(node.upper), next(order), node))
         return -waiting[0][0]
 
     def _can_be_cut(self, node: _Node) -> bool:
@@ -142,8 +143,8 @@ class _Search:
         if isinstance(node.piece, SimplexPiece):
             apart = spread[:, None] + spread[None, :] - 2 * node.bending
             edges = [(i, j) for j in range(len(spread)) for i in range(j)]
-            return max(edges, key=lambda edge: apart[edge])
-        axis = int(spread.argmax())
+            return edges[first_largest(np.array([apart[edge] for edge in edges]))]
+        axis = first_largest(spread)
         if isinstance(self.region, Box):
             moving = [axis for axis, half in enumerate(self.region.halves()) if half > 0] or [0]
             axis = moving[axis]
@@ -152,12 +153,13 @@ class _Search:
     # -- a query that deviates much
 
     def _size(self, query: Array) -> float:
-        _, offset, _ = self.deviation.at(query)
-        return self.deviation.size(offset)
+        _, affine = self.deviation.at(query)
+        return self.deviation.size(affine.offset)
 
     def _meet(self, query: Array, suspect: Suspect) -> bool:
+        """Whether the deviation is larger there, by more than rounding."""
         size = self._size(query)
-        if size > self.lower:
+        if size > self.lower * (1 + _ROUNDING):
             self.suspect, self.lower = suspect, size
             return True
         return False
@@ -166,9 +168,8 @@ class _Search:
         """From the middle to the query that is best to first order, as long as it is better."""
         query = table(self.region.middle())[0]
         for _ in range(_CLIMBS):
-            _, offset, slope = self.deviation.at(query)
-            worst = int(np.abs(offset).argmax())
-            uphill = slope.T @ offset if self.deviation.norm == "l2" else np.sign(offset[worst]) * slope[worst]
+            _, affine = self.deviation.at(query)
+            uphill = affine.gradient() if self.deviation.norm == "l2" else affine.gradient_of_largest()
             query, suspect = self._furthest(uphill)
             if not self._meet(query, suspect):
                 return
@@ -183,7 +184,8 @@ class _Search:
             query = np.where(direction > 0, table(region.upper)[0], table(region.lower)[0])
             return query, query
         points = table(region.points)
-        best = int((points @ direction).argmax())
+        heights = points @ direction
+        best = first_largest(heights - heights.min())
         return points[best], tuple(fmpq(int(i == best)) for i in range(len(points)))
 
     def _exact(self) -> list[fmpq] | None:

@@ -19,7 +19,10 @@ from certattn.provers.tail_rules import Candidate, Family
 # Where the bounds are looked at when levels are chosen, as factors of the level, and how finely they are read.
 _FACTORS = np.array([0.7, 0.85, 1.0, 1.18, 1.4])
 _READINGS = np.exp(np.linspace(math.log(0.5), math.log(2.0), 401))
-_HALVINGS = 60
+# Prices are halved to a grid, and sums of squares compared, more coarsely than floats are rounded: directions of equal
+# bounds get equal levels, and levels that are best already stay, whatever the last digits are on a machine.
+_HALVINGS = 24
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def _split(curves: Sequence[Callable[[Array], Array]], levels: Array, eps: float
         price = (low + high) / 2
         best = np.argmin(values + math.exp(price) * squares, axis=1)
         total = squares[np.arange(len(levels)), best].sum()
-        low, high = (price, high) if total > eps * eps else (low, price)
+        low, high = (price, high) if total > eps * eps * (1 + _ROUNDING) else (low, price)
     best = np.argmin(values + math.exp(high) * squares, axis=1)
     chosen = np.sqrt(squares[np.arange(len(levels)), best])
     return np.asarray(chosen * (eps / np.linalg.norm(chosen)))

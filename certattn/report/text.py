@@ -19,7 +19,8 @@ _COLORS = {
     Verdict.MALFORMED: "magenta",
     Verdict.ERROR: "magenta",
 }
-_MARKS = {"proved": "+", "refuted": "x", "undecided": "?", "unproved": "-"}
+# How the text format marks the results of obligations.
+MARKS = {"proved": "+", "refuted": "x", "undecided": "?", "unproved": "-"}
 
 
 def text_of(report: Report, *, color: bool) -> str:
@@ -80,7 +81,7 @@ def _proof(report: Report) -> str:
 
 
 def _obligation(obligation: dict[str, object]) -> str:
-    mark = _MARKS[str(obligation["outcome"])]
+    mark = MARKS[str(obligation["outcome"])]
     bits = f"  [{obligation['bits']} bits]" if obligation["bits"] else "  [exact]"
     relation = f"{obligation['left']} {obligation['relation']} {obligation['right']}".rstrip()
     return f"  {mark} {obligation['name']}: {obligation['sentence']}: {relation}{bits}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import certattn
@@ -105,6 +107,23 @@ def test_a_figure_of_the_bound_and_of_simulated_prompts(
     assert (done.status, done.err) == (0, "")
     assert done.out.endswith(f"drew {name}\n")
     assert (folder / name).read_bytes().startswith(b"\x89PNG" if name == "tail.png" else b"<?xml")
+
+
+def test_a_figure_is_drawn_although_nobody_reads_what_is_said(
+    certattn_run: Run, folder: Path, law: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from certattn.provers import tail_figures
+
+    def nobody_listens(*words: object, **options: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(tail_figures, "_MOST_NUMBERS", 100_000)
+    monkeypatch.setattr(tail_figures, "_LENGTHS", 3)
+    monkeypatch.setattr(click, "echo", nobody_listens)
+    what = ["--direction", "1, 0", "--probability", "0.1", "--length", "60"]
+    assert generate(certattn_run, law, *what, "--plot", "tail.svg").status == 128 + signal.SIGPIPE
+    assert (folder / "tail.svg").read_bytes().startswith(b"<?xml")
+    assert (folder / "tail.yaml").exists()
 
 
 def test_a_figures_curve_lies_above_the_simulated_intervals(certattn_run: Run, folder: Path, law: str) -> None:

@@ -293,3 +293,13 @@ def test_below_is_the_opposite_of_at_least(ball: arb, bound: int, outcome: Outco
     assert strict.relation == "<"
     opposite = {Outcome.PROVED: Outcome.REFUTED, Outcome.REFUTED: Outcome.PROVED}
     assert at_least("a", "b", ball, fmpq(bound), 53).outcome is opposite.get(outcome, outcome)
+
+
+@pytest.mark.parametrize(("bound", "outcome"), [(fmpq(1, 2), Outcome.PROVED), (fmpq(1, 4), Outcome.REFUTED)])
+def test_below_is_shown_with_as_few_digits_as_at_most(bound: fmpq, outcome: Outcome) -> None:
+    with working_precision(4000):
+        third = arb(1) / 3
+    strict, weak = (relation("a", "b", third, bound, 4000) for relation in (below, at_most))
+    assert strict.outcome is weak.outcome is outcome
+    assert strict.to_dict()["left"] == weak.to_dict()["left"]
+    assert len(strict.to_dict()["left"]) < 40

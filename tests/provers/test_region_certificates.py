@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,48 @@ def stated(path: Path, name: str = "at_most") -> float:
 
 def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+# -- the same on every machine
+
+# Where a choice has ties: the cells, corners and axes of a region are alike.
+SYMMETRIC: Arrays = {"tokens": np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1], [0.7, 0.7], [-0.7, -0.7], [0.7, -0.7]])}
+EVEN: Arrays = {"tokens": np.vstack([SYMMETRIC["tokens"], [[-0.7, 0.7]]])}
+REGIONS: dict[str, Region] = {
+    "ball": {"kind": "ball", "centre": ["0", "0"], "radius": "3/2"},
+    "box": {"kind": "box", "lower": ["-1", "-1"], "upper": ["1", "1"]},
+    "hull": {"kind": "hull", "points": [["0", "0"], ["1", "0"], ["0", "1"], ["1", "1"]]},
+    "ball off the centre": {"kind": "ball", "centre": ["1/2", "-1/4"], "radius": "1/2"},
+}
+
+
+@pytest.mark.parametrize("region", REGIONS.values(), ids=REGIONS)
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize("arrays", [SYMMETRIC, EVEN], ids=["symmetric but for a token", "symmetric"])
+def test_the_search_does_not_depend_on_the_last_digits_of_floats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, region: Region, norm: str, arrays: Arrays
+) -> None:
+    rng = np.random.default_rng(11)
+
+    class Rounded(FloatDeviation):
+        """Floats as a machine with other last digits computes them."""
+
+        @cached_property
+        def keys(self) -> Any:
+            return super().keys * (1 + 1e-15 * rng.uniform(-1, 1, size=super().keys.shape))
+
+        @cached_property
+        def values(self) -> Any:
+            return super().values * (1 + 1e-15 * rng.uniform(-1, 1, size=super().values.shape))
+
+    monkeypatch.setattr("certattn.provers.region_search.FloatDeviation", Rounded)
+    written = set()
+    for machine in range(6):
+        out = tmp_path / f"{machine}.yaml"
+        generate(out, **arrays, region=region, norm=norm, cells=20, lower_bound=True)
+        written.add(out.read_text().replace(out.stem + ".npz", ""))
+        verify(out)
+    assert len(written) == 1
 
 
 # -- what is written verifies

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from flint import fmpq
+from flint import arb, fmpq
 from scipy.special import erfcx, ndtr
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.functions import BALLS, exp_remainder
 from certattn.kernel.claims.output_tail import CLAIM
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import loads
@@ -20,12 +22,14 @@ from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.exp_remainders import scaled_exp_remainder
 from certattn.provers.normal_tails import normal_cdf, scaled_erfc
 from certattn.provers.tail_directions import family_of
 from certattn.provers.tail_frames import eigenbasis, error_covariance, frame_of
 from certattn.provers.tail_goals import Goal, goals_of
-from certattn.provers.tail_rules import Family, best_rate, few_digits
+from certattn.provers.tail_rules import Candidate, Family, best_rate, few_digits
 from certattn.provers.tail_search import passing, smallest_eps, smallest_length
+from certattn.provers.tail_targets import Target
 
 Plain = Any
 
@@ -82,6 +86,15 @@ def test_the_scaled_complementary_error_function() -> None:
 def test_the_normal_distribution_function_in_both_tails() -> None:
     x = np.linspace(-37, 9, 4001)
     assert np.abs(normal_cdf(x) / ndtr(x) - 1).max() < 1e-12
+
+
+@pytest.mark.parametrize("order", range(1, 13))
+def test_the_remainder_of_the_exponential(order: int) -> None:
+    # Both ways to compute it, at their seam too; a height may be rounded to a little below 0.
+    y = np.concatenate([[-1e-16, 0.0], np.geomspace(1e-8, 700, 301), order * np.array([1, 1 - 1e-15, 1 + 1e-15])])
+    with working_precision(128):
+        truth = np.array([float(math.factorial(order) * exp_remainder(order, arb(float(at)), BALLS)) for at in y])
+    assert np.abs(scaled_exp_remainder(order, y) / truth - 1).max() < 1e-14
 
 
 def test_few_digits_are_exact_texts() -> None:
@@ -223,3 +236,34 @@ def test_levels_are_chosen_well_and_keep_to_the_norm() -> None:
         angle = math.atan2(*tuned.target.shares) + turn
         other = Goal(type(goal.target)(goal.target.groups, [math.sin(angle), math.cos(angle)]))
         assert other.target.log_bound(0.8, 200.0) > tuned.target.log_bound(0.8, 200.0) - 2e-3
+
+
+@dataclass(frozen=True)
+class Unweighted:
+    """Chernoff's bound of a mean of Gaussians, as a machine with other last digits computes it."""
+
+    deviation: float
+    noise: float
+
+    def best(self, eps: float, length: float) -> Candidate:
+        exponent = -length * (eps / self.deviation) ** 2 / 2
+        return Candidate(exponent * (1 + self.noise) + math.log(1 + eps), {"rule": "exact"})
+
+
+@pytest.mark.parametrize("eps", np.linspace(0.5, 0.8, 16))
+def test_levels_do_not_depend_on_the_last_digits_of_floats(eps: float) -> None:
+    rng = np.random.default_rng(5)
+
+    def noise() -> float:
+        return 1e-14 * float(rng.uniform(-1, 1))
+
+    deviations, found, again = np.array([1.0, 1.0, 1.0, 1.3]), [], []
+    for _ in range(8):
+        groups: list[list[Family]] = [[Unweighted(deviation, noise())] * 2 for deviation in deviations]
+        target = Target(groups, [float(share) for share in deviations / np.linalg.norm(deviations)]).tuned(eps, 100.0)
+        found.append(target.shares)
+        # Once more from the levels that are best: their squares sum up to eps^2, up to rounding.
+        again.append(target.tuned(eps * (1 + noise()), 100.0).shares)
+    for shares in (np.array(found), np.array(again)):
+        assert np.ptp(shares, axis=0).max() < 1e-11
+        assert np.ptp(shares[:, :3], axis=1).max() < 1e-11

@@ -59,12 +59,17 @@ def output_tail(law: Path, out: Path, directions: tuple[str, ...], plot: Path | 
     with blaming(law, "given"):
         given = read_mapping(law, out)
         finding = partial(_finding, found=_left_out({**options, "length": options["length"] or given.get("length")}))
-        certificate = make_certificate("output-tail", out, given=given, directions=vectors, finding=finding, **options)
-    if plot is not None:
-        from certattn.provers.tail_figures import draw_certificate
+        drawing = None if plot is None else partial(_draw, path=plot)
+        make_certificate(
+            "output-tail", out, given=given, directions=vectors, finding=finding, drawing=drawing, **options
+        )
 
-        draw_certificate(certificate, plot)
-        click.echo(f"drew {on_one_line(str(plot))}")
+
+def _draw(certificate: Certificate, path: Path) -> str:
+    from certattn.provers.tail_figures import draw_certificate
+
+    draw_certificate(certificate, path)
+    return f"drew {on_one_line(str(path))}"
 
 
 def _left_out(stated: dict[str, Any]) -> str:

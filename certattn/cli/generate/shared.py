@@ -25,9 +25,17 @@ note_option = click.option("--note", default="", help="A line about the certific
 
 
 def make_certificate(
-    claim: str, out: Path, *, finding: Callable[[Certificate], str] | None = None, **inputs: Any
-) -> Certificate:
-    """Generate, and say what was written; `finding` is a sentence about what was found, said first."""
+    claim: str,
+    out: Path,
+    *,
+    finding: Callable[[Certificate], str] | None = None,
+    drawing: Callable[[Certificate], str] | None = None,
+    **inputs: Any,
+) -> None:
+    """Generate, and say what was written; `finding` is a sentence about what was found, said first.
+
+    `drawing` makes a figure of the certificate, and a sentence about it that is said last.
+    """
     from certattn._api import generate as make
     from certattn.kernel.checker import claim_of
 
@@ -36,6 +44,8 @@ def make_certificate(
     if sys.stderr.isatty():
         click.echo("computing proven bounds ...", err=True)
     certificate = make(claim, out, **inputs)
+    # Every file is written before anything is said, for the reader of what is said may leave early (`| head`).
+    drawn = drawing(certificate) if drawing is not None else ""
     made = claim_of(certificate)
     if finding is not None and (said := finding(certificate)):
         click.echo(said)
@@ -43,7 +53,8 @@ def make_certificate(
     click.echo("\n".join(paragraph(printable(made.statement(made.read(certificate)).words))))
     path = on_one_line(str(out))
     click.echo(f"now prove it: certattn check {shlex.quote(f'./{path}' if path.startswith('-') else path)}")
-    return certificate
+    if drawn:
+        click.echo(drawn)
 
 
 def read_mapping(path: Path, out: Path) -> dict[str, Plain]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from flint import fmpq
@@ -44,11 +45,19 @@ GAUSSIAN = Record(MEAN, COVARIANCE)
 
 @dataclass(frozen=True)
 class StatedLaw:
-    """A law of tokens with exact parameters, where it stands, and its description."""
+    """A law with exact parameters, where it stands, and `worded`: its description for what is drawn from it.
+
+    Numbers in an array file are named by the file, which may be called anything: no text is replaced afterwards.
+    """
 
     node: Node
     law: Law
-    words: str
+    worded: Callable[[str], str]
+
+    @property
+    def words(self) -> str:
+        """The description, for tokens."""
+        return self.worded("tokens")
 
     @property
     def dimension(self) -> int:
@@ -101,10 +110,14 @@ def read_gaussian(values: Values) -> Gaussian:
     return Gaussian(mean.load().row(0), covariance.to_rows())
 
 
+def gaussian_words(values: Values) -> str:
+    """The parameters of N(mean, covariance)."""
+    return f"mean {values[MEAN].words()} and covariance {values[COVARIANCE].words()}"
+
+
 def _gaussian(node: Node, values: Values) -> StatedLaw:
-    law = read_gaussian(values)
-    mean, covariance = ExactMatrix.row_vector(law.mean), ExactMatrix.rational(law.covariance)
-    return StatedLaw(node, law, f"Gaussian tokens of mean {mean} and covariance {covariance}")
+    parameters = gaussian_words(values)
+    return StatedLaw(node, read_gaussian(values), lambda what: f"Gaussian {what} of {parameters}")
 
 
 def _sizes(values: Values) -> list[fmpq]:
@@ -116,15 +129,15 @@ def _sizes(values: Values) -> list[fmpq]:
 
 
 def _rademacher(node: Node, values: Values) -> StatedLaw:
+    sizes = values[SIZES].words()
     law = Rademacher(_sizes(values))
-    return StatedLaw(
-        node, law, f"tokens of independent signs (Rademacher) of sizes {ExactMatrix.row_vector(law.sizes)}"
-    )
+    return StatedLaw(node, law, lambda what: f"{what} of independent signs (Rademacher) of sizes {sizes}")
 
 
 def _box(node: Node, values: Values) -> StatedLaw:
+    half_widths = values[SIZES].words()
     law = Box(_sizes(values))
-    return StatedLaw(node, law, f"tokens uniform on the box of half-widths {ExactMatrix.row_vector(law.sizes)}")
+    return StatedLaw(node, law, lambda what: f"{what} uniform on the box of half-widths {half_widths}")
 
 
 def _atoms(node: Node, values: Values) -> StatedLaw:
@@ -134,8 +147,9 @@ def _atoms(node: Node, values: Values) -> StatedLaw:
         raise values.node(WEIGHTS).malformed(f"{points.rows} weights, one per atom")
     _require_total(weights, node)
     law = Atoms(points.to_rows(), weights)
-    atoms = f"{counted(points.rows, 'atom')} {points}"
-    return StatedLaw(node, law, f"tokens drawn from {atoms} of weights {ExactMatrix.row_vector(weights)}")
+    atoms = f"{counted(points.rows, 'atom')} {values[POINTS].words()}"
+    shares = ExactMatrix.row_vector(weights)
+    return StatedLaw(node, law, lambda what: f"{what} drawn from {atoms} of weights {shares}")
 
 
 def _mixture(node: Node, values: Values) -> StatedLaw:
@@ -146,11 +160,13 @@ def _mixture(node: Node, values: Values) -> StatedLaw:
             raise law.node.malformed(f"dimension {laws[0].dimension}, like the first component", f"{law.dimension}")
     weights = [component[COMPONENT_WEIGHT] for component in components]
     _require_total(weights, node)
-    parts = "; ".join(
-        f"{law.words} with probability {describe(weight)}" for law, weight in zip(laws, weights, strict=True)
-    )
-    words = f"tokens from a mixture ({parts})"
-    return StatedLaw(node, Mixture([law.law for law in laws], weights), words)
+    mixed = Mixture([law.law for law in laws], weights)
+
+    def worded(what: str) -> str:
+        parts = (f"{law.worded(what)} with probability {describe(w)}" for law, w in zip(laws, weights, strict=True))
+        return f"{what} from a mixture ({'; '.join(parts)})"
+
+    return StatedLaw(node, mixed, worded)
 
 
 def _require_total(weights: list[fmpq], node: Node) -> None:

@@ -23,6 +23,7 @@ from certattn.kernel.claims.attention_inputs import (
     VALUE_WEIGHTS,
     StatedLaw,
     Weights,
+    gaussian_words,
     read_gaussian,
     read_scale,
     read_weights,
@@ -50,6 +51,7 @@ class AveragedPrompt:
     weights: Weights
     scale: Real
     length: int
+    query_words: str
 
     def average(self) -> QueryAverage:
         """E_z of (tr V Gamma V' + |V Gamma a|^2) times a function of v."""
@@ -66,12 +68,11 @@ class AveragedPrompt:
         )
 
     def words(self) -> str:
-        mean, covariance = ExactMatrix.row_vector(self.queries.mean), ExactMatrix.rational(self.queries.covariance)
         values = "" if self.weights.V is None else f" and values V x, V = {self.weights.V.words()}"
         return (
             f"{counted(self.length, 'independent token')} x: {self.law.words}, "
             f"with the score {describe(self.scale)} * <x, U z> for {self.weights.score_words()}{values}, and an "
-            f"independent Gaussian query z of mean {mean} and covariance {covariance}"
+            f"independent Gaussian query z of {self.query_words}"
         )
 
 
@@ -83,4 +84,5 @@ def read_averaged_prompt(values: Values) -> AveragedPrompt:
     weights = read_weights(values, law.dimension)
     stated = values[QUERY_LAW]
     stated[MEAN].require_length(weights.query_dimension, "what U or Q acts on")
-    return AveragedPrompt(law, law.law, read_gaussian(stated), weights, read_scale(values), values[LENGTH])
+    queries, words = read_gaussian(stated), gaussian_words(stated)
+    return AveragedPrompt(law, law.law, queries, weights, read_scale(values), values[LENGTH], words)

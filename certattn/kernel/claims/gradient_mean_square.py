@@ -146,7 +146,8 @@ class GradientMeanSquare(Claim[Problem]):
         return found
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        return [f"mean square: {show(o.left)}" for o in obligations[:1]] if problem.exact else []
+        found = [o.left for o in obligations[:1] if problem.exact and isinstance(o.left, arb)]
+        return [f"mean square: {show(value)}" for value in found if value.is_finite() is True]
 
 
 def _bounds_below(method: str, error: GradientError) -> bool:

@@ -28,7 +28,7 @@ from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.claim import Claim, Statement
-from certattn.kernel.claims.frames import read_frame, read_levels, sum_of_squares
+from certattn.kernel.claims.frames import sum_of_squares
 from certattn.kernel.claims.gradient_inputs import (
     GIVEN,
     GRADIENT,
@@ -39,23 +39,27 @@ from certattn.kernel.claims.gradient_inputs import (
 )
 from certattn.kernel.claims.product_rules import Pair, ProductTail, read_product_rule
 from certattn.kernel.claims.random_prompts import RandomPrompt
-from certattn.kernel.claims.tail_rules import RULES, Rule, Tail, read_rule
+from certattn.kernel.claims.stated_tails import (
+    BOUNDS,
+    EXCEEDS,
+    FRAME,
+    LEVELS,
+    PROBABILITY,
+    StatedRules,
+    probability_words,
+    read_framed,
+    read_probability,
+    require_count,
+)
+from certattn.kernel.claims.tail_rules import RULES, Rule
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Listing, Rational, Record, Values
-from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.fields import Field, Listing, Record, Values
+from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.verdict import Obligation, Part, at_most, show
+from certattn.kernel.verdict import Obligation, Part, at_most
 
-_Rules = list[tuple[str, Values]]
-
-EXCEEDS = Field("exceeds", Rational(above=0), "eps, what the norm exceeds rarely")
-PROBABILITY = Field("probability", Rational(above=0), "delta, a bound of the probability: above 0 and below 1")
-
-FRAME = Field("frame", Matrix(), "vectors u_c, one per row, with sum u_c u_c' - I positive semidefinite")
-LEVELS = Field("levels", Vector(), "levels >= 0, one per row of the frame")
-BOUNDS: Field[_Rules] = Field("bounds", Listing(RULES), "a rule for +u_1, -u_1, +u_2, -u_2, ...")
 ENTRY_LEVELS = Field("levels", Matrix(), "levels >= 0, a row per output, a column per token direction")
-ENTRY_BOUNDS: Field[_Rules] = Field(
+ENTRY_BOUNDS: Field[StatedRules] = Field(
     "bounds", Listing(RULES), "a rule for + and - of every entry, row by row; entries i <= j where V = I"
 )
 _FRAMED = Record(FRAME, LEVELS, BOUNDS)
@@ -74,15 +78,6 @@ class Problem:
     rules: Sequence[Rule]
 
 
-@dataclass(frozen=True)
-class Framed:
-    """A frame with its levels, and the rules for both signs of every row."""
-
-    frame: ExactMatrix
-    levels: list[fmpq]
-    rules: list[Rule]
-
-
 class GradientTail(Claim[Problem]):
     name = "gradient-tail"
     title = "how rarely attention's gradients over a random prompt are far from their limits"
@@ -95,9 +90,7 @@ class GradientTail(Claim[Problem]):
         given = self.read_given(certificate)
         asserts = self.asserts.read(certificate.asserts, certificate.reading)
         error = read_gradient(asserts, given)
-        eps, delta = asserts[EXCEEDS], asserts[PROBABILITY]
-        if (delta < 1) is not True:
-            raise asserts.node(PROBABILITY).malformed("a probability above 0 and below 1", describe(delta))
+        eps, delta = asserts[EXCEEDS], read_probability(asserts)
         if certificate.witness is None:
             raise asserts.at.malformed("a witness that names the rules", "no witness")
         witness = self.witness.read(certificate.witness, certificate.reading)
@@ -132,7 +125,7 @@ class GradientTail(Claim[Problem]):
         return [at_most("probability", sentence, total, problem.delta, bits, part=Part.WITNESS)]
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        return [f"probability at most {show(o.left)}, stated {show(o.right)}" for o in obligations]
+        return [words for o in obligations for words in probability_words(o)]
 
 
 def _rules_in_V(witness: Values, error: GradientError, eps: fmpq) -> list[Rule]:  # noqa: N802 - V is a matrix
@@ -141,7 +134,7 @@ def _rules_in_V(witness: Values, error: GradientError, eps: fmpq) -> list[Rule]:
         if field in witness:
             raise witness.node(field).malformed(f"no {field.name} for the gradient in V")
     prompt = error.prompt
-    tokens = _read_framed(witness[TOKENS], ExactMatrix.identity(prompt.dimension), prompt, "tokens")
+    tokens = read_framed(witness[TOKENS], ExactMatrix.identity(prompt.dimension), prompt, "tokens")
     _require_levels(sum_of_squares(tokens.levels), eps, witness[TOKENS], "a sum of squared levels")
     return tokens.rules
 
@@ -151,10 +144,10 @@ def _rules_in_U(witness: Values, error: GradientError, eps: fmpq) -> list[Rule]:
     prompt = error.prompt
     if ENTRIES not in witness:
         raise witness.at.malformed("entries, for the gradient in U", "no entries")
-    tokens = _read_framed(witness[TOKENS], ExactMatrix.identity(prompt.dimension), prompt, "tokens")
+    tokens = read_framed(witness[TOKENS], ExactMatrix.identity(prompt.dimension), prompt, "tokens")
     outputs, rules = tokens, list(tokens.rules)
     if OUTPUTS in witness:
-        outputs = _read_framed(witness[OUTPUTS], prompt.values(), prompt, "outputs")
+        outputs = read_framed(witness[OUTPUTS], prompt.values(), prompt, "outputs")
         rules += outputs.rules
     elif prompt.values() != ExactMatrix.identity(prompt.dimension):
         raise witness.at.malformed("outputs, as V is not the identity", "no outputs")
@@ -170,21 +163,8 @@ def _rules_in_U(witness: Values, error: GradientError, eps: fmpq) -> list[Rule]:
     left = outputs.frame @ prompt.values()
     tails = list(_product_tails(prompt, left, tokens.frame, levels, symmetric))
     bounds = entries[ENTRY_BOUNDS]
-    _require_count(bounds, len(tails), entries, "two per entry, for + and -")
+    require_count(bounds, len(tails), entries, ENTRY_BOUNDS, "two per entry, for + and -")
     return rules + [read_product_rule(rule, tail) for rule, tail in zip(bounds, tails, strict=True)]
-
-
-def _read_framed(hint: Values, map_: ExactMatrix, prompt: RandomPrompt, what: str) -> Framed:
-    """A frame in the space that `map_` leads to from tokens, with a rule for both signs of each row."""
-    frame = read_frame(hint, FRAME, map_.rows, what)
-    levels = read_levels(hint, LEVELS, frame)
-    bounds = hint[BOUNDS]
-    _require_count(bounds, 2 * frame.rows, hint, "two per row of the frame, for + and -")
-    tails = []
-    for row, level in zip((frame @ map_).to_rows(), levels, strict=True):
-        direction = ExactMatrix.row_vector(row)
-        tails += [Tail(prompt, direction, level), Tail(prompt, -direction, level)]
-    return Framed(frame, levels, [read_rule(rule, tail) for rule, tail in zip(bounds, tails, strict=True)])
 
 
 def _entry_levels(entries: Values, rows: int, columns: int, symmetric: bool) -> list[list[fmpq]]:
@@ -212,11 +192,6 @@ def _product_tails(
 def _require_levels(total: fmpq, eps: fmpq, at: Values, what: str) -> None:
     if (total <= eps * eps) is not True:
         raise at.at.malformed(f"{what} of at most exceeds^2 = {describe(eps * eps)}", describe(total))
-
-
-def _require_count(rules: _Rules, count: int, at: Values, why: str) -> None:
-    if len(rules) != count:
-        raise at.node(BOUNDS).malformed(f"{counted(count, 'rule')}, {why}", counted(len(rules), "rule"))
 
 
 CLAIM = GradientTail()

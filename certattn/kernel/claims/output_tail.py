@@ -16,7 +16,7 @@ e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <=
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flint import arb, fmpq
 
@@ -24,36 +24,43 @@ from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.claim import Claim, Statement
-from certattn.kernel.claims.frames import read_frame, read_levels, sum_of_squares
+from certattn.kernel.claims.frames import sum_of_squares
 from certattn.kernel.claims.random_prompts import RandomPrompt, random_prompt_forms, read_random_prompt
+from certattn.kernel.claims.stated_tails import (
+    BOUNDS,
+    EXCEEDS,
+    FRAME,
+    LEVELS,
+    PROBABILITY,
+    StatedRules,
+    probability_words,
+    read_framed,
+    read_probability,
+    require_count,
+    two_sided_rules,
+)
 from certattn.kernel.claims.tail_rules import RULES, Rule, Tail, read_rule
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Field, Listing, Rational, Record, Values
-from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.fields import Choice, Field, Listing, Record, Values
+from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.verdict import Obligation, Part, at_most, show
+from certattn.kernel.verdict import Obligation, Part, at_most
 
 GIVEN = random_prompt_forms()
-_Rules = list[tuple[str, Values]]
-
 DIRECTION = Field("direction", Vector(), "a direction u of the outputs")
 NORM_NAME = Field("norm", Choice(("l2", "linf")), "norm in which the output is measured")
-EXCEEDS = Field("exceeds", Rational(above=0), "eps, what is exceeded rarely")
-PROBABILITY = Field("probability", Rational(above=0), "delta, a bound of the probability: above 0 and below 1")
 DIRECTIONS = Field(
     "directions", Listing(Record(DIRECTION, EXCEEDS, PROBABILITY)), "tails in stated directions", required=False
 )
 NORM = Field("norm", Record(NORM_NAME, EXCEEDS, PROBABILITY), "the tail of a norm", required=False)
 
-FRAME = Field(
-    "frame", Matrix(), "l2: vectors u_c, one per row, with sum u_c u_c' - I positive semidefinite", required=False
-)
-LEVELS = Field("levels", Vector(), "l2: e_c >= 0, one per row of the frame, sum e_c^2 <= exceeds^2", required=False)
-BOUNDS: Field[_Rules] = Field("bounds", Listing(RULES), "a rule for +u_1, -u_1, +u_2, -u_2, ...")
-DIRECTION_RULES: Field[_Rules] = Field(
+# The norm linf has neither.
+L2_FRAME = replace(FRAME, doc=f"l2: {FRAME.doc}", required=False)
+L2_LEVELS = replace(LEVELS, doc="l2: e_c >= 0, one per row of the frame, sum e_c^2 <= exceeds^2", required=False)
+DIRECTION_RULES: Field[StatedRules] = Field(
     "directions", Listing(RULES), "a rule for every stated direction", required=False
 )
-NORM_WITNESS = Field("norm", Record(FRAME, LEVELS, BOUNDS), "how the norm is bounded", required=False)
+NORM_WITNESS = Field("norm", Record(L2_FRAME, L2_LEVELS, BOUNDS), "how the norm is bounded", required=False)
 
 
 @dataclass(frozen=True)
@@ -64,11 +71,12 @@ class StatedDirection:
     eps: fmpq
     delta: fmpq
     rule: Rule
+    direction_words: str
 
     def words(self) -> str:
         return (
             f"the probability that <u, T_L - T> > {describe(self.eps)} is at most {describe(self.delta)} "
-            f"for u = {self.direction}"
+            f"for u = {self.direction_words}"
         )
 
 
@@ -160,7 +168,7 @@ class OutputTail(Claim[Problem]):
         return found
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        return [f"{o.name}: probability at most {show(o.left)}, stated {show(o.right)}" for o in obligations]
+        return [f"{o.name}: {words}" for o in obligations for words in probability_words(o)]
 
 
 def stated_words(problem: Problem) -> list[str]:
@@ -177,13 +185,14 @@ def _read_directions(asserts: Values, witness: Values, prompt: RandomPrompt) -> 
     items, rules = asserts.get(DIRECTIONS), witness.get(DIRECTION_RULES)
     if items is None or rules is None:
         return []
-    _require_count(rules, len(items), witness, DIRECTION_RULES, "one per stated direction")
+    require_count(rules, len(items), witness, DIRECTION_RULES, "one per stated direction")
     found, values = [], prompt.values()
     for item, rule in zip(items, rules, strict=True):
         item[DIRECTION].require_length(prompt.output_dimension, "an output")
         direction = item[DIRECTION].load()
         tail = Tail(prompt, direction @ values, item[EXCEEDS])
-        found.append(StatedDirection(direction, tail.eps, _probability(item), read_rule(rule, tail)))
+        stated, words = read_rule(rule, tail), item[DIRECTION].words()
+        found.append(StatedDirection(direction, tail.eps, read_probability(item), stated, words))
     return found
 
 
@@ -191,50 +200,31 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
     stated, hint = asserts.get(NORM), witness.get(NORM_WITNESS)
     if stated is None or hint is None:
         return None
-    norm, eps, delta = stated[NORM_NAME], stated[EXCEEDS], _probability(stated)
-    frame, levels = _frame(hint, prompt, eps) if norm == "l2" else _axes(hint, prompt, eps)
-    bounds = hint[BOUNDS]
-    _require_count(bounds, 2 * frame.rows, hint, BOUNDS, "two per direction, for + and -")
-    tails = []
-    for row, level in zip((frame @ prompt.values()).to_rows(), levels, strict=True):
-        direction = ExactMatrix.row_vector(row)
-        tails += [Tail(prompt, direction, level), Tail(prompt, -direction, level)]
-    rules = [read_rule(rule, tail) for rule, tail in zip(bounds, tails, strict=True)]
-    return StatedNorm(norm, eps, delta, rules)
+    norm, eps, delta = stated[NORM_NAME], stated[EXCEEDS], read_probability(stated)
+    if norm == "l2":
+        return StatedNorm(norm, eps, delta, _framed_rules(hint, prompt, eps))
+    return StatedNorm(norm, eps, delta, _coordinate_rules(hint, prompt, eps))
 
 
-def _axes(hint: Values, prompt: RandomPrompt, eps: fmpq) -> tuple[ExactMatrix, list[fmpq]]:
+def _coordinate_rules(hint: Values, prompt: RandomPrompt, eps: fmpq) -> list[Rule]:
     """linf: every coordinate, each at the level eps."""
-    for field in (FRAME, LEVELS):
+    for field in (L2_FRAME, L2_LEVELS):
         if field in hint:
             raise hint.node(field).malformed(f"no {field.name} for the norm linf")
-    return ExactMatrix.identity(prompt.output_dimension), [eps] * prompt.output_dimension
+    return two_sided_rules(hint, prompt.values(), [eps] * prompt.output_dimension, prompt)
 
 
-def _frame(hint: Values, prompt: RandomPrompt, eps: fmpq) -> tuple[ExactMatrix, list[fmpq]]:
+def _framed_rules(hint: Values, prompt: RandomPrompt, eps: fmpq) -> list[Rule]:
     """l2: rows u_c with sum u_c u_c' - I positive semidefinite, and levels with sum e_c^2 <= eps^2; both exactly."""
-    if FRAME not in hint or LEVELS not in hint:
+    if L2_FRAME not in hint or L2_LEVELS not in hint:
         raise hint.at.malformed("a frame and levels for the norm l2")
-    frame = read_frame(hint, FRAME, prompt.output_dimension, "outputs")
-    levels = read_levels(hint, LEVELS, frame)
-    total = sum_of_squares(levels)
+    framed = read_framed(hint, prompt.values(), prompt, "outputs")
+    total = sum_of_squares(framed.levels)
     if (total <= eps * eps) is not True:
         raise hint.node(LEVELS).malformed(
             f"squares of levels that sum to at most exceeds^2 = {describe(eps * eps)}", f"a sum of {describe(total)}"
         )
-    return frame, levels
-
-
-def _require_count(rules: _Rules, count: int, at: Values, field: Field[_Rules], why: str) -> None:
-    if len(rules) != count:
-        raise at.node(field).malformed(f"{counted(count, 'rule')}, {why}", counted(len(rules), "rule"))
-
-
-def _probability(values: Values) -> fmpq:
-    delta = values[PROBABILITY]
-    if (delta < 1) is not True:
-        raise values.node(PROBABILITY).malformed("a probability above 0 and below 1", describe(delta))
-    return delta
+    return framed.rules
 
 
 CLAIM = OutputTail()

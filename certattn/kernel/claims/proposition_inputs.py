@@ -115,7 +115,7 @@ class Setting:
     def words(self) -> str:
         sigma = "" if self.sigma is None else f" and sigma = {describe(self.sigma)}"
         return (
-            f"{self.law.words}, {self.queries.words.replace('tokens', 'queries')}, scores "
+            f"{self.law.words}, {self.queries.worded('queries')}, scores "
             f"{describe(self.scale)} * <x, U z> and outputs V x with {self.weights.words()}{sigma}"
         )
 

@@ -94,7 +94,7 @@ def read_random_prompt(form: str, values: Values) -> RandomPrompt:
         tilt.require_length(law.dimension, "the tokens")
         base = tilt.load()
         scale: Real = fmpq(1)
-        words = f"with the score <a, x> for a = {base}"
+        words = f"with the score <a, x> for a = {tilt.words()}"
     else:
         query, scale = values[QUERY], read_scale(values)
         query.require_length(weights.query_dimension, "what U or Q acts on")

@@ -104,7 +104,7 @@ def stated_of(problem: Problem) -> list[Stated]:
     """What is asserted."""
     found = []
     for index, stated in enumerate(problem.tail.directions):
-        words = f"<u, T - T_inf> for u = {stated.direction}"
+        words = f"<u, T - T_inf> for u = {stated.direction_words}"
         found.append(Stated(f"directions[{index}]", words, stated.eps, stated.delta, _along(stated.direction)))
     norm = problem.tail.norm
     if norm is not None:

@@ -50,6 +50,7 @@ from certattn.kernel.claims import (
     query_inputs,
     query_regions,
     region_bounds,
+    stated_tails,
     tail_rules,
 )
 from certattn.kernel.document.certificate import loads
@@ -386,7 +387,7 @@ TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "normal tails of half the width": (tail_rules, "normal_tail", lambda x: capped_sums.normal_tail(2 * x)),
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "no frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: False),
-    "any probability": (output_tail, "_probability", lambda values: values[output_tail.PROBABILITY]),
+    "any probability": (output_tail, "read_probability", lambda values: values[stated_tails.PROBABILITY]),
     "odd orders": (tail_rules, "even_order", lambda values, field: values[field]),
 }
 

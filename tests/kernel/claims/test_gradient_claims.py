@@ -17,7 +17,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic import covariance_error, gradient_bounds, pair_series, softmax_powers, weighted_products
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.checker import CLAIMS
-from certattn.kernel.claims import gradient_inputs, gradient_mean_square, gradient_tail, product_rules
+from certattn.kernel.claims import gradient_inputs, gradient_mean_square, gradient_tail, product_rules, stated_tails
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Obligation, Outcome, Verdict
@@ -109,7 +109,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "no product is constant": (product_rules, "is_constant", lambda law, direction: False),
     "every law is bounded": (product_rules, "bounded_parts", lambda law: []),
     "entries far too large": (product_rules, "bound_of_summands", lambda summand, parts: arb(1000)),
-    "frames of tokens are ignored": (gradient_tail, "read_frame", lambda hint, field, *others: hint[field].load()),
+    "frames of tokens are ignored": (stated_tails, "read_frame", lambda hint, field, *others: hint[field].load()),
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "any levels": (gradient_tail, "_require_levels", lambda *others: None),
 }

@@ -1,0 +1,143 @@
+"""What `pip install certattn` alone can do: everything but derivations and figures.
+
+The tests' own environment has every extra. Here a program of its own refuses to import what the base install
+does not bring.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import certattn
+from certattn.kernel.checker import CLAIMS
+
+ROOT = Path(__file__).resolve().parent.parent
+# The modules that each dependency of the base install brings.
+MODULES = {
+    "click": ["click"],
+    "PyYAML": ["yaml", "_yaml"],
+    "numpy": ["numpy"],
+    "python-flint": ["flint"],
+}
+PROGRAM = """\
+import sys
+allowed = set(sys.argv[1].split()) | {"certattn"} | set(sys.stdlib_module_names)
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in allowed:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+IMPORTS = """\
+import importlib, pkgutil, certattn
+for module in pkgutil.walk_packages(certattn.__path__, "certattn."):
+    # Derivations are the extra `theory`; __main__ runs the program.
+    if not module.name.startswith("certattn.theory") and module.name != "certattn.__main__":
+        importlib.import_module(module.name)
+        print(module.name)
+"""
+RUN = """\
+from certattn.cli.main import run
+sys.exit(run(sys.argv[2:]))
+"""
+SIGNS = "law: {kind: rademacher, sizes: [1, 1/2]}\nquery: [1, 1/2]\n"
+NORMAL = "law: {kind: gaussian, mean: [0], covariance: [[1/4]]}\n"
+QUERIES = "queries: {kind: gaussian, mean: [0], covariance: [[1]]}\n"
+FILES = {
+    "law.yaml": SIGNS,
+    "prompt.yaml": f"{SIGNS}length: 400\n",
+    "normal.yaml": f"{NORMAL}query: [1]\n",
+    "token.yaml": f"{NORMAL}{QUERIES}K: [[0]]\nlength: 1\n",
+    "alone.yaml": NORMAL,
+}
+COMMANDS = {
+    "binary64-exponential": [""],
+    "gradient-mean-square": ["prompt.yaml"],
+    "gradient-tail": ["prompt.yaml --probability 0.01", "prompt.yaml --exceeds 0.4 --gradient V"],
+    "infinite-prompt-operator": ["alone.yaml"],
+    "output-deviation": ["head.npz", "head.npz --queries 0:1 --radius 1/8 --cells 3"],
+    "output-mean-square": ["prompt.yaml"],
+    "output-tail": [
+        "law.yaml --direction 1,0 --exceeds 0.4 --probability 0.1",
+        "normal.yaml --norm l2 --length 100 --probability 0.1",
+    ],
+    "proposition-3-1": ["token.yaml"],
+    "proposition-3-4": ["token.yaml"],
+    "softmax-mean": ["head.npz --covariance --eigenvalues"],
+    "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],
+}
+LINES = [(claim, options) for claim, runs in COMMANDS.items() for options in runs]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that commands are given."""
+    folder = tmp_path_factory.mktemp("inputs")
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    rng = np.random.default_rng(3)
+    np.savez(folder / "head.npz", keys=rng.normal(size=(6, 2)), values=rng.normal(size=(6, 3)), queries=np.eye(2))
+    np.savez(folder / "tokens.npz", tokens=rng.normal(size=(50, 1)) / 2, queries=np.ones((1, 1)))
+    return folder
+
+
+def base_install(program: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program where only the base install is to be had."""
+    allowed = " ".join(module for modules in MODULES.values() for module in modules)
+    command = [sys.executable, "-c", PROGRAM + program, allowed, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_base_install_is_the_declared_one() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {re.split(r"[<>=~! ]", line)[0] for line in project["dependencies"]} == set(MODULES)
+
+
+def test_libraries_of_extras_are_really_absent(folder: Path) -> None:
+    for name in ("scipy", "sympy", "mpmath", "matplotlib", "pytest"):
+        done = base_install(f"import {name}", folder=folder)
+        assert f"ModuleNotFoundError: No module named '{name}'" in done.stderr
+
+
+def test_every_module_but_derivations_can_be_imported(folder: Path) -> None:
+    done = base_install(IMPORTS, folder=folder)
+    assert done.returncode == 0, done.stderr
+    imported = set(done.stdout.split())
+    for claim in CLAIMS:
+        module = claim.replace("-", "_")
+        assert {f"certattn.provers.{module}", f"certattn.cli.generate.{module}"} <= imported
+
+
+def test_a_command_is_tried_for_every_claim() -> None:
+    assert set(COMMANDS) == set(CLAIMS)
+
+
+@pytest.mark.parametrize(("claim", "options"), LINES, ids=[f"{claim} {options}" for claim, options in LINES])
+def test_every_prover_runs(claim: str, options: str, folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        shutil.copy(path, tmp_path)
+    made = base_install(RUN, "generate", claim, *options.split(), "-o", "made.yaml", folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+    report = certattn.check(tmp_path / "made.yaml")
+    assert report.verdict is certattn.Verdict.VERIFIED, report.reason
+
+
+def test_what_needs_an_extra_says_which(folder: Path) -> None:
+    tail = ["output-tail", "law.yaml", "--direction", "1,0", "--exceeds", "0.4", "--probability", "0.1"]
+    figure = base_install(RUN, "generate", *tail, "-o", "tail.yaml", "--plot", "tail.svg", folder=folder)
+    assert figure.returncode == 2
+    assert "a figure needs matplotlib: pip install 'certattn[plot]'" in figure.stderr
+    assert not (folder / "tail.yaml").exists()
+    derivations = base_install(RUN, "derive", folder=folder)
+    assert derivations.returncode == 2
+    assert "derivations need sympy: pip install sympy" in derivations.stderr
