@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from certattn.cli.generate.shared import array_names, blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.report.text import on_one_line
 
@@ -24,6 +26,9 @@ A YAML file in the place of HEAD holds what certificates write under given, for 
   values: [[1], [2], [0]]
   queries: [[1, 1/2]]
 """
+
+
+VALUE_NORM = "value-norm"
 
 
 @click.command("selection-on-a-head", epilog=_EPILOG)
@@ -75,18 +80,18 @@ def selection_on_a_head(
         if not options["per_query"]:
             raise UsageError("--plot shows what is stated of each query; expected --per-query beside it")
         require_figure(plot)
-    if score is not None and score != "value-norm":
-        options["score"] = [text.strip() for text in score.split(",")]
-    elif score is not None:
-        options["score"] = score
-    options["names"] = array_names(names)
+    if score is not None:
+        options["score"] = score if score == VALUE_NORM else [text.strip() for text in score.split(",")]
+    options |= {"names": array_names(names), "drawing": None if plot is None else partial(_draw, path=plot)}
     if source.suffix in (".yaml", ".yml"):
         with blaming(source, "given"):
-            certificate = make_certificate("selection-on-a-head", out, given=read_mapping(source, out), **options)
+            make_certificate("selection-on-a-head", out, given=read_mapping(source, out), **options)
     else:
-        certificate = make_certificate("selection-on-a-head", out, source=source, **options)
-    if plot is not None:
-        from certattn.provers.head_plot import draw_certificate
+        make_certificate("selection-on-a-head", out, source=source, **options)
 
-        draw_certificate(certificate, plot)
-        click.echo(f"drew {on_one_line(str(plot))}")
+
+def _draw(certificate: Certificate, path: Path) -> str:
+    from certattn.provers.head_plot import draw_certificate
+
+    draw_certificate(certificate, path)
+    return f"drew {on_one_line(str(path))}"
