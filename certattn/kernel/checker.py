@@ -24,8 +24,12 @@ from certattn.kernel.claims import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regularization_path,
+    selection_counterexample,
+    selection_direction,
     selection_on_a_head,
     softmax_mean,
+    token_optimality,
     typical_prompt,
 )
 from certattn.kernel.claims.claim import AnyClaim
@@ -46,8 +50,12 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "output-tail": output_tail.CLAIM,
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,
+    "regularization-path": regularization_path.CLAIM,
+    "selection-counterexample": selection_counterexample.CLAIM,
+    "selection-direction": selection_direction.CLAIM,
     "selection-on-a-head": selection_on_a_head.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
+    "token-optimality": token_optimality.CLAIM,
     "typical-prompt": typical_prompt.CLAIM,
 }
 

@@ -18,8 +18,12 @@ from certattn.provers import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regularization_path,
+    selection_counterexample,
+    selection_direction,
     selection_on_a_head,
     softmax_mean,
+    token_optimality,
     typical_prompt,
 )
 
@@ -33,7 +37,11 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "output-tail": output_tail.generate,
     "proposition-3-1": proposition_3_1.generate,
     "proposition-3-4": proposition_3_4.generate,
+    "regularization-path": regularization_path.generate,
+    "selection-counterexample": selection_counterexample.generate,
+    "selection-direction": selection_direction.generate,
     "selection-on-a-head": selection_on_a_head.generate,
     "softmax-mean": softmax_mean.generate,
+    "token-optimality": token_optimality.generate,
     "typical-prompt": typical_prompt.generate,
 }

@@ -220,6 +220,9 @@ class SymbolicMatrix:
     def __getitem__(self, place: tuple[int, int]) -> SymbolicNumber:
         return SymbolicNumber(self.entries_of[place])
 
+    def __setitem__(self, place: tuple[int, int], value: Any) -> None:
+        self.entries_of[place] = expression(value)
+
     def __add__(self, other: SymbolicMatrix) -> SymbolicMatrix:
         return SymbolicMatrix(self.entries_of + other.entries_of)
 

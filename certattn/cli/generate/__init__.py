@@ -13,8 +13,10 @@ from certattn.cli.generate.output_mean_square import output_mean_square
 from certattn.cli.generate.output_tail import output_tail
 from certattn.cli.generate.proposition_3_1 import proposition_3_1
 from certattn.cli.generate.proposition_3_4 import proposition_3_4
+from certattn.cli.generate.regularization_path import regularization_path
 from certattn.cli.generate.selection_on_a_head import selection_on_a_head
 from certattn.cli.generate.softmax_mean import softmax_mean
+from certattn.cli.generate.token_optimality import token_optimality
 from certattn.cli.generate.typical_prompt import typical_prompt
 
 
@@ -33,8 +35,10 @@ for command in (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regularization_path,
     selection_on_a_head,
     softmax_mean,
+    token_optimality,
     typical_prompt,
 ):
     generate.add_command(command)

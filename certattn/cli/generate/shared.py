@@ -90,3 +90,11 @@ def array_names(names: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"--array {text!r}: expected FIELD=NAME, such as keys=layer0.k")
         pairs[field] = name
     return pairs
+
+
+def index_list(text: str) -> list[int]:
+    """The indices in a text such as "0, 2, 1". Raises UsageError."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        raise UsageError(f"--indices {text!r}: expected indices counted from 0, such as '0, 2, 1'")
+    return [int(part) for part in parts]

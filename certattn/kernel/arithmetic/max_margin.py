@@ -13,11 +13,11 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023, problem (Att-SVM).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpz_mat
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 
@@ -84,3 +84,17 @@ class MaxMargin:
 def hard_margin(rows: ExactMatrix, multipliers: Mapping[int, fmpq]) -> MaxMargin:
     """The problem with every level 1."""
     return MaxMargin(rows, multipliers, (fmpq(1),) * rows.rows)
+
+
+def on_support(rows: ExactMatrix, support: Sequence[int]) -> MaxMargin | None:
+    """The problem with every level 1, and the multipliers that make the rows of `support` tight and are 0 elsewhere.
+
+    They solve Z Z' lambda = (1, ..., 1)' for the rows Z of the support; None where these are linearly dependent.
+    """
+    tight = rows.take_rows(support)
+    gram = tight @ tight.T
+    try:
+        solved = gram.numerators.solve(fmpz_mat(len(support), 1, [gram.denominator] * len(support)))
+    except ZeroDivisionError:
+        return None
+    return hard_margin(rows, {j: solved[k, 0] for k, j in enumerate(support)})

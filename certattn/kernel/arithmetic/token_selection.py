@@ -115,3 +115,11 @@ def best_tokens(tokens: Tokens) -> list[list[int]]:
         largest = max(scores)
         found.append([t for t, score in enumerate(scores) if score == largest])
     return found
+
+
+def largest_spread(selection: Selection) -> fmpq:
+    """The largest difference of two gaps of one input: 0 where the scores of the tokens not chosen are equal."""
+    gaps: dict[int, list[fmpq]] = {}
+    for pair, gap in zip(selection.pairs, selection.gaps, strict=True):
+        gaps.setdefault(pair.input, []).append(gap)
+    return max(max(found) - min(found) for found in gaps.values())

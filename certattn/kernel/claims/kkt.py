@@ -6,9 +6,10 @@ these multipliers prove nothing.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from flint import fmpq
 
-from certattn.kernel.arithmetic.max_margin import MaxMargin
 from certattn.kernel.arithmetic.token_selection import Pair, Selection
 from certattn.kernel.document.fields import Count, Field, Kind, Listing, Rational, Reading, Record, Schema, Values
 from certattn.kernel.document.tree import Node
@@ -17,12 +18,25 @@ from certattn.kernel.verdict import Obligation, Part, above, at_least, at_most
 CONDITIONS = ("multipliers", "constraints", "complementarity", "nonzero")
 
 
+class Conditions(Protocol):
+    """What the theorem of `arithmetic.max_margin` asks of: a `MaxMargin`, or the worst of several."""
+
+    @property
+    def smallest_multiplier(self) -> fmpq: ...
+    @property
+    def smallest_slack(self) -> fmpq: ...
+    @property
+    def complementarity(self) -> fmpq: ...
+    @property
+    def norm_squared(self) -> fmpq: ...
+
+
 def kkt_names(prefix: str) -> list[str]:
     """The names of the obligations of `kkt_obligations`."""
     return [f"{prefix}.{condition}" for condition in CONDITIONS]
 
 
-def kkt_obligations(prefix: str, solution: MaxMargin, what: str = "p") -> list[Obligation]:
+def kkt_obligations(prefix: str, solution: Conditions, what: str = "p") -> list[Obligation]:
     """That the point, called `what`, has least norm under its constraints, and is not 0."""
     multipliers, constraints, complementarity, nonzero = kkt_names(prefix)
     zero, part = fmpq(0), Part.WITNESS

@@ -13,6 +13,7 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.losses import LOSSES
+from certattn.kernel.arithmetic.paper_smoothness import PaperData, data_of_keys
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens
 from certattn.kernel.claims.query_inputs import Matrices, StatedMatrices
 from certattn.kernel.document.fields import ByKey, Choice, Count, Field, Kind, Listing, Reading, Record, Schema, Values
@@ -67,11 +68,15 @@ def scored_token_forms(*others: Field[Any]) -> ByKey:
 
 @dataclass(frozen=True)
 class StatedTokens:
-    """Inputs of tokens, with checked shapes. `words` describe keys and scores with every number or its file."""
+    """Inputs of tokens, with checked shapes. `words` describe keys and scores with every number or its file.
+
+    `rows` are the tokens x_it themselves; where keys are stated, these.
+    """
 
     node: Node
     tokens: Tokens
     words: str
+    rows: ExactMatrix
 
 
 def read_tokens(form: str, given: Values) -> StatedTokens:
@@ -84,7 +89,7 @@ def read_tokens(form: str, given: Values) -> StatedTokens:
         keys, words = rows, f"keys {stated.words()}"
         if SCORES in given:
             scores, words = _scores(given, lengths), f"{words}, scores {_score_words(given)}"
-        return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words)
+        return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words, rows)
     keys, words = rows, f"tokens x {stated.words()}, keys W x with W = "
     weights = given.get(KEY_MAP)
     if weights is not None:
@@ -94,11 +99,23 @@ def read_tokens(form: str, given: Values) -> StatedTokens:
     if VALUE_DIRECTION in given:
         direction = given[VALUE_DIRECTION]
         direction.require_length(rows.columns, "a token")
-        labels = _labels(given, len(lengths))
+        labels = read_labels(given, len(lengths))
         scores = _label_scores(rows, direction.load(), labels, lengths)
         shown = "all 1" if LABELS not in given else given[LABELS].words()
         words += f", scores Y v'x with v = {direction.words()} and labels Y {shown}"
-    return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words)
+    return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words, rows)
+
+
+def paper_data(form: str, given: Values, tokens: Tokens) -> PaperData:
+    """The X_i, W and v of the paper behind checked tokens; of keys with scores, the simplest that give these."""
+    inputs = range(tokens.count)
+    if form == "keys":
+        return data_of_keys([tokens.keys_of(i) for i in inputs], [tokens.scores_of(i) for i in inputs])
+    rows, lengths = _stacked(given[TOKENS], given, given.node(TOKENS))
+    weights = given.get(KEY_MAP)
+    stacked = Tokens(rows, lengths)
+    key_map = ExactMatrix.identity(rows.columns) if weights is None else weights.load()
+    return PaperData(tuple(stacked.keys_of(i) for i in inputs), given[VALUE_DIRECTION].load(), key_map)
 
 
 def read_selection(stated: StatedTokens, indices: list[int], node: Node) -> Selection:
@@ -114,6 +131,19 @@ def read_selection(stated: StatedTokens, indices: list[int], node: Node) -> Sele
     if not selection.pairs:
         raise stated.node.malformed("an input of more than one token", "nothing to select from")
     return selection
+
+
+def read_labels(given: Values, count: int) -> list[fmpq]:
+    """The label of each of `count` inputs, 1 or -1; all 1 if left out. Raises MalformedError."""
+    if LABELS not in given:
+        return [fmpq(1)] * count
+    stated = given[LABELS]
+    stated.require_length(count, "the list of inputs")
+    labels = stated.load().row(0)
+    for label in labels:
+        if abs(label) != 1:
+            raise stated.node.malformed("labels 1 or -1", f"{label}")
+    return labels
 
 
 def _stacked(stated: StatedMatrices, given: Values, node: Node) -> tuple[ExactMatrix, tuple[int, ...]]:
@@ -150,18 +180,6 @@ def _scores(given: Values, lengths: tuple[int, ...]) -> tuple[fmpq, ...]:
 
 def _score_words(given: Values) -> str:
     return ", ".join(part.words() for part in given[SCORES])
-
-
-def _labels(given: Values, count: int) -> list[fmpq]:
-    if LABELS not in given:
-        return [fmpq(1)] * count
-    stated = given[LABELS]
-    stated.require_length(count, "the list of inputs")
-    labels = stated.load().row(0)
-    for label in labels:
-        if abs(label) != 1:
-            raise stated.node.malformed("labels 1 or -1", f"{label}")
-    return labels
 
 
 def _label_scores(

@@ -1,0 +1,191 @@
+"""The numbers of a proof by Theorem D at a point: found by iterating its conditions, which are monotone.
+
+From Omega = 1 and E_u = 0 on, what a condition asks for is put in the place of the number it is asked of, slightly
+enlarged, until all hold. Everything is computed by the kernel's own formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.descent_rules import MoveRule
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.local_constants import LocalConstants
+from certattn.kernel.arithmetic.local_convergence import LocalConvergence, LocalTrial
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.document.tree import Plain
+from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+
+# Parts of delta_t Xi that are tried for lambda_t.
+_FRACTIONS = tuple(
+    fmpq(p, 10**6) for p in (1, 10, 100, 1000, 10**4, 3 * 10**4, 10**5, 2 * 10**5, 3 * 10**5, 5 * 10**5, 7 * 10**5)
+)
+# How much more than what is asked for is taken, and how much less of the progress.
+_ENLARGED, _REDUCED = fmpq(101, 100), fmpq(98, 100)
+_DIGITS = 8
+_ROUNDS = 60
+_LEAST_PROGRESS = fmpq(1, 100)
+_LARGEST_CONTRACTION = fmpq(98, 100)
+_FAR = 1e3
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no proof at a point: the condition that is out of reach."""
+
+    condition: str
+
+
+def find_trial(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> LocalTrial | Failure:
+    """Numbers with which Theorem D holds from every point of the ball `start`, at the working precision."""
+    trial = _first(constants, rule, start)
+    if isinstance(trial, Failure):
+        return trial
+    for round_ in range(_ROUNDS):
+        proof = LocalConvergence(constants, rule, start, trial)
+        failure = _out_of_reach(proof)
+        if failure is not None:
+            return failure
+        if round_ > 0 and _holds(proof):
+            return trial
+        if round_ % 4 == 0:
+            trial = replace(trial, fractions=_best_fractions(proof))
+            proof = LocalConvergence(constants, rule, start, trial)
+            failure = _out_of_reach(proof)
+            if failure is not None:
+                return failure
+        trial = _adjusted(proof)
+    return Failure("its conditions together: the numbers do not settle")
+
+
+def _first(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> LocalTrial | Failure:
+    reference = reference_point(constants, start)
+    blank = LocalTrial(
+        reference, dict.fromkeys(constants.bad, fmpq(1, 10)), fmpq(101, 100), fmpq(0), fmpq(1, 2), fmpq(1), fmpq(0)
+    )
+    proof = LocalConvergence(constants, rule, start, blank)
+    if proof.level.is_finite() is not True or (proof.level < constants.least_gain) is not True:
+        return Failure("P(p) < a, its first condition: the point is not far enough out in that direction")
+    # As if there were no bad tokens: what a step moves then is where to begin.
+    alone = replace(proof.near, reaches=dict.fromkeys(constants.bad, arb(0)))
+    longest = rule.longest_move(alone)
+    return replace(blank, move=_up(longest) if rule.moves else fmpq(0))
+
+
+def _out_of_reach(proof: LocalConvergence) -> Failure | None:
+    if (proof.near.smallest_factor > 0) is not True:
+        return Failure("the factors of theta_-, which must be positive: the point is not far enough out")
+    if (proof.proved_progress > _LEAST_PROGRESS) is not True:
+        return Failure("the progress chi, which must be positive: the point is not far enough out, or the step is long")
+    if proof.constants.bad and (proof.contraction < _LARGEST_CONTRACTION) is not True:
+        return Failure("the contraction S, which must be below 1: some bad token may take over")
+    return None
+
+
+def _holds(proof: LocalConvergence) -> bool:
+    trial = proof.trial
+    conditions = [trial.progress <= proof.proved_progress]
+    if proof.rule.moves:
+        conditions.append(proof.longest_move <= trial.move)
+    if proof.constants.bad:
+        conditions.append(proof.contraction <= 1 - 1 / trial.inflation)
+        conditions.append(proof.drift <= trial.setback)
+    return all(condition is True for condition in conditions)
+
+
+def _adjusted(proof: LocalConvergence) -> LocalTrial:
+    """The trial with what its conditions ask for."""
+    trial = proof.trial
+    progress = round_down(lower_rational(proof.proved_progress) * _REDUCED, _DIGITS)
+    move = max(trial.move, _up(proof.longest_move)) if proof.rule.moves else fmpq(0)
+    if not proof.constants.bad:
+        return replace(trial, progress=progress, move=move)
+    needed = 1 / (1 - upper_rational(proof.contraction))
+    inflation = round_up(1 + (needed - 1) * _ENLARGED, 2 * _DIGITS)
+    return replace(trial, progress=progress, move=move, inflation=inflation, setback=_up(proof.drift))
+
+
+def _up(value: arb) -> fmpq:
+    return round_up(upper_rational(value) * _ENLARGED, _DIGITS)
+
+
+def _best_fractions(proof: LocalConvergence) -> dict[int, fmpq]:
+    """For each bad token the fraction for which r~_t Lambda_t is least."""
+    best: dict[int, tuple[arb, fmpq]] = {}
+    for fraction in _FRACTIONS:
+        trial = replace(proof.trial, fractions=dict.fromkeys(proof.constants.bad, fraction))
+        tried = LocalConvergence(proof.constants, proof.rule, proof.start, trial)
+        for t in proof.constants.bad:
+            value = (tried.first_reaches[t] * tried.fades[t]).mid()
+            if t not in best or value < best[t][0]:
+                best[t] = (value, fraction)
+    return {t: fraction for t, (_, fraction) in best.items()}
+
+
+def stated(trial: LocalTrial) -> dict[str, Plain]:
+    """The numbers as certificates write them."""
+    found: dict[str, Plain] = {
+        "reference": [format_rational(entry) for entry in trial.reference.row(0)],
+        "progress": format_rational(trial.progress),
+    }
+    if trial.fractions:
+        found["fractions"] = [format_rational(trial.fractions[t]) for t in sorted(trial.fractions)]
+        found["inflation"] = format_rational(trial.inflation)
+        found["setback"] = format_rational(trial.setback)
+    if trial.move > 0:
+        found["move"] = format_rational(trial.move)
+    return found
+
+
+# -- the reference point
+
+
+def reference_point(constants: LocalConstants, start: Sequence[arb]) -> ExactMatrix:
+    """About the minimiser of the sum of c_j g_j e^{-<z_j^, q>} over neighbours; p_0's part where that is flat."""
+    neighbours = [j for j in constants.good if constants.solution.slacks[j] == 0]
+    unit = np.array([float(entry) for entry in constants.direction])
+    rows = np.array([[float(entry.p) / float(entry.q) for entry in constants.across.row(j)] for j in neighbours])
+    gains = np.log([float(constants.gains[j]) for j in neighbours])
+    point = np.array([float(entry) for entry in start])
+    point = point - (point @ unit) * unit
+    _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
+    axes = axes[sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
+    if len(axes):
+        inside = _minimiser(rows @ axes.T, gains, axes @ point)
+        point = axes.T @ inside + point - axes.T @ (axes @ point)
+    return ExactMatrix.row_vector([_rounded(x) for x in point])
+
+
+def _rounded(x: float) -> fmpq:
+    value = round_down(fmpq(*abs(x).as_integer_ratio()), 2 * _DIGITS)
+    return -value if x < 0 else value
+
+
+def _minimiser(rows: np.ndarray[Any, Any], logs: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Newton's method with halved steps for log sum e^{log_j - <z_j, y>}; stopped where there is no minimum nearby."""
+    for _ in range(100):
+        value, weights = _log_sum(logs - rows @ y)
+        gradient = -rows.T @ weights
+        hessian = rows.T @ (rows * weights[:, None]) - np.outer(gradient, gradient)
+        step = np.linalg.lstsq(hessian + 1e-13 * np.eye(len(y)), -gradient, rcond=None)[0]
+        decrease, length = float(-gradient @ step), 1.0
+        if decrease < 1e-26:
+            break
+        while _log_sum(logs - rows @ (y + length * step))[0] > value - length * decrease / 4 and length > 1e-12:
+            length /= 2
+        y = y + length * step
+        if float(np.linalg.norm(y)) > _FAR:
+            break
+    return y
+
+
+def _log_sum(exponents: np.ndarray[Any, Any]) -> tuple[float, np.ndarray[Any, Any]]:
+    largest = float(exponents.max())
+    powers = np.exp(exponents - largest)
+    total = float(powers.sum())
+    return largest + float(np.log(total)), powers / total

@@ -1,0 +1,106 @@
+"""Exact multipliers of max-margin problems: quadprog finds the active set in doubles, exact arithmetic does the rest.
+
+What quadprog says is a guess only: wherever it is wrong, gives up or is not to be believed, `active_set` goes on from
+there over the rationals. So the answer is exact always; a bad guess costs time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpz
+
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.errors import UsageError
+from certattn.provers.active_set import ActiveSet, NotSeparableError, lifted, unlifted
+
+# Numbers of at most so many bits become doubles without overflow.
+_MOST_BITS = 900
+# A multiplier that is smaller than this part of the largest one counts as 0 in the guess.
+_NEGLIGIBLE = 1e-11
+
+__all__ = ["NotSeparableError", "max_margin_multipliers"]
+
+
+def max_margin_multipliers(rows: ExactMatrix, levels: Sequence[fmpq] | None = None) -> dict[int, fmpq]:
+    """Multipliers lambda_j > 0, by row, so that p = sum lambda_j z_j has least norm with <z_j, p> >= r_j for all j.
+
+    `rows` hold the z_j and `levels` the r_j: 1, or 0 where a constraint is relaxed; all 1 if left out, and at least
+    one is 1. Where multipliers are not unique, these are those of linearly independent rows.
+    Raises NotSeparableError, with a proof, where no p satisfies the constraints.
+    """
+    levels = [fmpq(1)] * rows.rows if levels is None else list(levels)
+    if len(levels) != rows.rows or all(level == 0 for level in levels) or any(level < 0 for level in levels):
+        raise UsageError("expected a level for every row: 1, or 0 where the constraint is relaxed, and not only 0")
+    for row, (entries, level) in enumerate(zip(rows.numerators.tolist(), levels, strict=True)):
+        if level > 0 and not any(entries):
+            raise NotSeparableError({row: fmpq(1)})
+    guess = guessed_active_set(rows, levels)
+    if guess is not None:
+        return ActiveSet(rows, levels).solve(guess)
+    # In doubles the constraints contradict each other. The lifted problem has a solution even so.
+    unit = _largest_entry(rows)
+    table = lifted(rows, levels, unit)
+    return unlifted(ActiveSet(table, levels).solve(guessed_active_set(table, levels) or []), levels, unit)
+
+
+def _largest_entry(rows: ExactMatrix) -> fmpq:
+    """The size of the largest entry, up to a factor of 4: a power of 2."""
+    exponent = max(entry.bit_length() for entry in rows.numerators.entries()) - rows.denominator.bit_length()
+    return fmpq(2) ** exponent
+
+
+def guessed_active_set(rows: ExactMatrix, levels: Sequence[fmpq]) -> list[int] | None:
+    """Rows that have multipliers according to quadprog, the largest first; None where it finds no solution."""
+    table, lengths = _unit_rows(rows)
+    kept = [int(row) for row in np.flatnonzero(np.isfinite(lengths))]
+    # <z, p> >= r divided by |z|, and p measured in units of 1 / (the smallest |z|)
+    smallest = min(lengths[kept])
+    right = np.array([float(levels[j].p) / float(levels[j].q) * 2.0 ** (smallest - lengths[j]) for j in kept])
+    multipliers = _quadprog(table[kept], right)
+    if multipliers is None or not np.all(np.isfinite(multipliers)):
+        return None
+    largest = float(multipliers.max())
+    order = np.argsort(-multipliers, kind="stable")
+    return [kept[j] for j in order if multipliers[j] > _NEGLIGIBLE * largest]
+
+
+def _unit_rows(rows: ExactMatrix) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The rows divided by their lengths, in doubles, and log2 of the lengths, -inf for a row of zeros."""
+    table = np.zeros(rows.shape)
+    lengths = np.full(rows.rows, -math.inf)
+    for row, numerators in enumerate(rows.numerators.tolist()):
+        shift = max(0, max(entry.bit_length() for entry in numerators) - _MOST_BITS)
+        entries = np.array([_double(entry, shift) for entry in numerators])
+        largest = float(np.abs(entries).max())
+        if largest > 0:
+            unit = entries / largest
+            length = float(np.linalg.norm(unit))
+            table[row] = unit / length
+            lengths[row] = math.log2(largest) + math.log2(length) + shift
+    return table, lengths
+
+
+def _double(entry: fmpz, shift: int) -> float:
+    return float(int(entry) >> shift)
+
+
+def _quadprog(table: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """The multipliers of min |p|^2 / 2 subject to table p >= right; None where there is no solution in doubles."""
+    try:
+        import quadprog
+    except ImportError:
+        raise UsageError(
+            "max-margin problems need the package quadprog, which is not installed; "
+            "expected: pip install 'certattn[selection]'"
+        ) from None
+    dimension = table.shape[1]
+    normals = np.ascontiguousarray(table.T)
+    try:
+        found = quadprog.solve_qp(np.eye(dimension), np.zeros(dimension), normals, right)
+    except ValueError:
+        return None
+    return np.asarray(found[4])

@@ -1,0 +1,201 @@
+"""Find comparators for the minimisers over balls, and write down what they show of the path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.arithmetic.token_selection import Selection
+from certattn.kernel.claims.regularization_path import CLAIM, Given, Problem, RadiusBounds, radius_bounds
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.figures import require_figure
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.path_plot import draw
+from certattn.provers.path_points import Array, path_point
+from certattn.provers.quadratic_program import max_margin_multipliers
+from certattn.provers.rounding import as_float, decimal_exponent, lower_rational, round_nearest, round_up
+from certattn.provers.token_optimality import chosen_tokens, multiplier_table
+
+# Without a radius: about so many times 1/margin.
+_DEFAULT_REACH = 40
+_DIGITS = 4
+# Decimal places of a comparator after the leading one of R; and the step by which it is shortened.
+_PLACES = 17
+_SHORTER = fmpq(1, 10**15)
+_BITS = 128
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    radii: Sequence[Number] = (),
+    indices: Sequence[int] | None = None,
+    plot: Path | None = None,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `regularization-path` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`,
+        `head`; and `loss`.
+    radii : radii R > 0, exact numbers; by default one of about 40 times the norm of p_mm.
+    indices : the chosen token of each input; by default the one of the largest output.
+    plot : where to draw the path, for keys in two dimensions.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where the selection is not the best one, cannot be
+    separated, or a radius is too small for the theorem.
+    """
+    require_place(out, [])
+    if plot is not None:
+        require_figure(plot)
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    with not_yet_written(out):
+        read = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    problem = _problem(read, indices)
+    if plot is not None and read.stated.tokens.dimension != 2:
+        raise UsageError(f"a figure shows keys in two dimensions; these have {read.stated.tokens.dimension}")
+    stated = [exact_rational(radius, "radius") for radius in radii] or [_default_radius(problem)]
+    for radius in stated:
+        if radius <= 0:
+            raise UsageError(f"the radius {describe(radius)}: expected a positive number")
+    found = [_certified(problem, radius) for radius in stated]
+    certificate["asserts"] = {
+        "indices": [str(index) for index in problem.selection.indices],
+        "path": [
+            {"radius": format_rational(radius), "cosine": format_rational(cosine)}
+            for radius, (_, cosine) in zip(stated, found, strict=True)
+        ],
+    }
+    certificate["witness"] = {
+        "multipliers": multiplier_table(problem.selection, problem.multipliers),
+        "comparators": [[format_rational(entry) for entry in point.row(0)] for point, _ in found],
+    }
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    if plot is not None:
+        _draw(problem, stated, [cosine for _, cosine in found], plot)
+    return write_certificate(certificate, CLAIM, out)
+
+
+def _problem(read: Given, indices: Sequence[int] | None) -> Problem:
+    tokens = read.stated.tokens
+    if indices is None:
+        indices = [_best(read, i) for i in range(tokens.count)]
+    selection = chosen_tokens(tokens, indices)
+    problem = Problem(read, selection, max_margin_multipliers(selection.differences), [])
+    for i, mixing in problem.mixings.items():
+        if mixing.smallest <= 0:
+            raise NotProvedError(
+                f"token {selection.indices[i]} of input {i} is not better than every mixture with the others: the "
+                f"smallest score gap, less the largest curvature, is {describe(mixing.smallest)}; expected > 0"
+            )
+    return problem
+
+
+def _best(read: Given, i: int) -> int:
+    """The token of input i with the largest output of the head, Y psi(x)."""
+    tokens = read.stated.tokens
+    if tokens.lengths[i] == 1:
+        return 0
+    outputs = []
+    for t in range(tokens.lengths[i]):
+        selection = Selection(tokens, tuple(t if k == i else 0 for k in range(tokens.count)))
+        outputs.append(read.head.mixing(selection, read.loss, i).score)
+    best = [t for t, output in enumerate(outputs) if output == max(outputs)]
+    if len(best) > 1:
+        raise UsageError(f"the tokens {best} of input {i} are equally good; the path is about one best token per input")
+    return best[0]
+
+
+def _default_radius(problem: Problem) -> fmpq:
+    with working_precision(_BITS):
+        norm = lower_rational(1 / problem.solution.margin())
+    return round_up(_DEFAULT_REACH * norm, 2)
+
+
+def _certified(problem: Problem, radius: fmpq) -> tuple[ExactMatrix, fmpq]:
+    """A comparator, and the cosine that it shows, rounded down. Raises NotProvedError."""
+    point = comparator(problem, radius)
+    bounds = _bounds(problem, radius, point)
+    if (bounds.excess < bounds.least) is not True or (bounds.inward > 0) is not True:
+        raise NotProvedError(
+            f"R = {describe(radius)} is too small: the loss of the best point found exceeds that of the selection by "
+            f"{bounds.excess.str(4, radius=False)} times 1/n, and the theorem needs less than "
+            f"{bounds.least.str(4, radius=False)}; expected a larger radius"
+        )
+    cosine = 1 - round_up(1 - lower_rational(bounds.cosine), _DIGITS)
+    if cosine < -1:
+        raise NotProvedError(f"R = {describe(radius)} is too small: nothing is proved of the angle")
+    return point, cosine
+
+
+def _bounds(problem: Problem, radius: fmpq, point: ExactMatrix) -> RadiusBounds:
+    """The numbers of the theorem, at a precision at which the cosine has more digits than are stated."""
+    bits = _BITS
+    while True:
+        with working_precision(bits):
+            bounds = radius_bounds(problem, radius, point)
+            fine = bounds.cosine.rad() * 10**_DIGITS * 100 < abs(1 - bounds.cosine)
+        if fine or bits >= DEFAULT_LIMITS.max_bits:
+            break
+        bits *= 2
+    if bounds.cosine.is_finite() is not True and (bounds.excess < bounds.least) is True:
+        raise NotProvedError(
+            f"R = {describe(radius)} needs more than {DEFAULT_LIMITS.max_bits} bits; expected a smaller one"
+        )
+    return bounds
+
+
+def comparator(problem: Problem, radius: fmpq) -> ExactMatrix:
+    """About the minimiser over |p| <= R, exactly within it."""
+    found = numeric_path(problem, [as_float(radius)])[0]
+    return _inside([_exact(entry) for entry in found.tolist()], radius)
+
+
+def numeric_path(problem: Problem, radii: Sequence[float]) -> list[Array]:
+    """About the minimisers over |p| <= R, in doubles."""
+    with working_precision(_BITS):
+        costs = {i: mixing.costs(arb(0)) for i, mixing in problem.mixings.items()}
+    masses = np.zeros(len(problem.selection.pairs))
+    for i, positions in problem.pairs_of.items():
+        masses[positions] = [float(cost) for cost in costs[i]]
+    direction = np.array([as_float(entry) for entry in problem.solution.solution.row(0)])
+    direction /= np.linalg.norm(direction)
+    differences = np.array([[as_float(entry) for entry in row] for row in problem.selection.differences.to_rows()])
+    return [path_point(differences, masses, direction, radius) for radius in radii]
+
+
+def _draw(problem: Problem, radii: Sequence[fmpq], cosines: Sequence[fmpq], plot: Path) -> None:
+    largest = max(as_float(radius) for radius in radii)
+    path = numeric_path(problem, np.geomspace(largest / 100, largest, 200).tolist())
+    title = f"regularisation path, {problem.given.loss.name} loss"
+    draw(radii, cosines, problem.solution.solution, path, title, plot)
+
+
+def _exact(entry: float) -> fmpq:
+    return fmpq(*entry.as_integer_ratio())
+
+
+def _inside(entries: list[fmpq], radius: fmpq) -> ExactMatrix:
+    """The point in decimals, a little shorter where it is outside the ball."""
+    unit = fmpq(10) ** (decimal_exponent(radius) - _PLACES)
+    factor = fmpq(1)
+    while True:
+        point = ExactMatrix.row_vector([round_nearest(factor * entry, unit) for entry in entries])
+        if (point @ point.T).entry(0, 0) <= radius * radius:
+            return point
+        factor *= 1 - _SHORTER

@@ -1,0 +1,117 @@
+"""Write down that a descent misses the best tokens, although all other scores of every input are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from flint import fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.paper_smoothness import smoothness_bound
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.arithmetic.token_selection import Selection, best_tokens, largest_spread
+from certattn.kernel.claims.descent_inputs import GRADIENT
+from certattn.kernel.claims.selection_counterexample import CLAIM
+from certattn.kernel.claims.selection_inputs import paper_data
+from certattn.kernel.claims.selection_problem import GIVEN
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.exact_inputs import exact, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.selection_direction import (
+    SEARCH_BITS,
+    STEPS,
+    Run,
+    Search,
+    Setting,
+    max_margin_point,
+    read_setting,
+    require_proved,
+    stated_certificate,
+    stated_multipliers,
+)
+
+_DIGITS = 4
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Plain],
+    indices: Sequence[int] | None = None,
+    steps: int | None = None,
+    most_steps: int = STEPS,
+    smoothness: bool = True,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `selection-counterexample` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: keys with scores or tokens with `v`, `loss`, `descent`, `start`.
+    indices : the tokens that descent selects; found if left out.
+    steps : after how many steps the theorem is applied; found if left out.
+    most_steps : how many steps are tried.
+    smoothness : whether to state that the step is at most 1/L_p, where it is.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError, with the reason, where this is no counterexample.
+    """
+    require_place(out, [])
+    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    with not_yet_written(out):
+        draft = loads(to_text({**head, "asserts": {}}), out)
+        setting = read_setting(draft)
+    best = _best(setting)
+    with working_precision(SEARCH_BITS):
+        solution = max_margin_point(best)
+        search = Search(setting, tuple(indices) if indices is not None else None, None)
+        run, choice = search.find(0, steps, most_steps)
+        if run.selection.indices == best.indices:
+            raise NotProvedError("this descent converges in the direction of the best tokens: it is no counterexample")
+        product = (solution.solution @ run.solution.solution.T).entry(0, 0)
+        apart = lower_rational(1 - product * solution.margin() * run.solution.margin())
+        smooth = _smoothness(draft, run) if smoothness else None
+    certificate = stated_certificate(head, run, choice, limit=True)
+    asserts, witness = certificate["asserts"], certificate["witness"]
+    assert isinstance(asserts, dict)
+    assert isinstance(witness, dict)
+    asserts["apart"] = format_rational(round_down(apart, _DIGITS))
+    if smooth is not None:
+        asserts["smoothness"] = format_rational(smooth)
+    witness["best_multipliers"] = stated_multipliers(best, solution)
+    with not_yet_written(out):
+        require_proved(loads(to_text(certificate), out))
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+def _best(setting: Setting) -> Selection:
+    """The best tokens, where this is an instance that the claim is about."""
+    tokens, best = setting.stated.tokens, best_tokens(setting.stated.tokens)
+    if setting.rule.kind != GRADIENT or setting.start.everywhere:
+        raise UsageError("a counterexample is a gradient descent from a point, or from every point of a box")
+    for i, found in enumerate(best):
+        if len(found) > 1:
+            raise UsageError(f"tokens {found} of input {i} have the same score, the largest: none of them is the best")
+    selection = Selection(tokens, tuple(found[0] for found in best))
+    if not selection.pairs:
+        raise UsageError("every input has a single token: there is nothing to select from")
+    if largest_spread(selection) > 0:
+        raise UsageError("the scores of the tokens that are not best must be equal within every input")
+    return selection
+
+
+def _smoothness(draft: Certificate, run: Run) -> fmpq | None:
+    """A short number between the paper's L_p and 1/eta; None where there is none."""
+    form, given = GIVEN.read(draft.given, draft.reading)
+    tokens, eta = run.selection.tokens, run.setting.rule.step
+    scores = [tokens.scores_of(i) for i in range(tokens.count)]
+    bound = upper_rational(smoothness_bound(paper_data(form, given, tokens), run.setting.loss, scores))
+    assert eta is not None
+    short = round_up(bound, _DIGITS)
+    return next((number for number in (short, 1 / eta) if bound <= number <= 1 / eta), None)

@@ -1,0 +1,278 @@
+"""Find the theorem, and the step from which on it applies, that settle where a descent goes; and write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from flint import arb
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.losses import LOSSES, Loss
+from certattn.kernel.arithmetic.max_margin import MaxMargin, hard_margin
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.arithmetic.selection_constants import SelectionConstants
+from certattn.kernel.arithmetic.selection_descent import Enclosure, around, descend
+from certattn.kernel.arithmetic.selection_landscape import inner, landscape
+from certattn.kernel.arithmetic.token_selection import Selection, Tokens, best_tokens
+from certattn.kernel.checker import CheckOptions, check_certificate
+from certattn.kernel.claims.descent_inputs import CONE, DESCENT, START, Rule, Start, read_rule, read_start
+from certattn.kernel.claims.selection_direction import CLAIM
+from certattn.kernel.claims.selection_inputs import LOSS, StatedTokens, read_tokens
+from certattn.kernel.claims.selection_problem import GIVEN, MOST_STEPS
+from certattn.kernel.claims.selection_theorems import Situation
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.verdict import Verdict
+from certattn.provers.active_set import NotSeparableError
+from certattn.provers.exact_inputs import exact, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.quadratic_program import max_margin_multipliers
+from certattn.provers.selection_angles import with_bounds
+from certattn.provers.selection_theorems import CANDIDATES, Choice, applicable, cone_choice, why_not
+
+STEPS = 100_000
+# The precision of the search. The checker finds its own.
+SEARCH_BITS = 128
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Plain],
+    indices: Sequence[int] | None = None,
+    theorem: str | None = None,
+    steps: int | None = None,
+    most_steps: int = STEPS,
+    angles: Sequence[int | str] = (),
+    limit: bool = True,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `selection-direction` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: keys with scores or tokens with `v`, `loss`, `descent`, `start`.
+    indices : the chosen tokens; where the descent is going if left out, or the best tokens for every start.
+    theorem, steps : the theorem to apply, and after how many steps; found if left out.
+    most_steps : how many steps are tried.
+    angles : steps (times of the flow) at which to bound 1 - cos angle(p(k), p_mm). Steps up to `most_steps` are
+        enclosed, which gives the sharpest bounds.
+    limit : whether to state p_mm itself.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError, with the reason, where no theorem was found to apply.
+    """
+    require_place(out, [])
+    known = (*CANDIDATES, CONE)
+    if theorem is not None and theorem not in known:
+        raise UsageError(f"theorem is {theorem!r}, expected one of {', '.join(known)}")
+    if not 0 <= most_steps <= MOST_STEPS or (steps is not None and not 0 <= steps <= MOST_STEPS):
+        raise UsageError(f"expected at most {MOST_STEPS} steps, and not fewer than 0")
+    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    with not_yet_written(out):
+        setting = read_setting(loads(to_text({**head, "asserts": {}}), out))
+    at = [exact_text(angle, "angles") for angle in angles]
+    search = Search(setting, tuple(indices) if indices is not None else None, theorem)
+    with working_precision(SEARCH_BITS):
+        enclosed = [int(text) for text in at if text.isdigit() and int(text) <= most_steps]
+        run, choice = search.find(max(enclosed, default=0), steps, most_steps)
+    with not_yet_written(out):
+        certificate = stated_certificate(head, run, choice, limit)
+        if not setting.start.everywhere:
+            certificate = with_bounds(certificate, at, SEARCH_BITS)
+        require_proved(loads(to_text(certificate), out))
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is given."""
+
+    stated: StatedTokens
+    loss: Loss
+    rule: Rule
+    start: Start
+
+
+def read_setting(draft: Certificate) -> Setting:
+    form, values = GIVEN.read(draft.given, draft.reading)
+    stated = read_tokens(form, values)
+    rule = read_rule(values[DESCENT], stated.tokens.count)
+    return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated.tokens.dimension))
+
+
+# -- the chosen tokens
+
+
+def read_indices(setting: Setting, indices: tuple[int, ...]) -> Selection:
+    tokens = setting.stated.tokens
+    if len(indices) != tokens.count:
+        raise UsageError(f"{counted(len(indices), 'index')}, expected {tokens.count}, one for each input")
+    for i, (index, length) in enumerate(zip(indices, tokens.lengths, strict=True)):
+        if not 0 <= index < length:
+            raise UsageError(f"input {i} has no token {index}, expected one of its {length}, counted from 0")
+    selection = Selection(tokens, indices)
+    if not selection.pairs:
+        raise UsageError("every input has a single token: there is nothing to select from")
+    return selection
+
+
+def _best(tokens: Tokens) -> tuple[int, ...]:
+    """The tokens of largest score. Raises UsageError where one has an equal."""
+    best = best_tokens(tokens)
+    for i, found in enumerate(best):
+        if len(found) > 1:
+            raise UsageError(f"tokens {found} of input {i} have the same score: none is optimal; state indices")
+    return tuple(found[0] for found in best)
+
+
+def _heaviest(tokens: Tokens, point: Sequence[arb]) -> tuple[int, ...]:
+    """The tokens of largest softmax weight at a point, about."""
+    logits = [float(inner(row, point)) for row in tokens.keys.to_rows()]
+    rows = [logits[tokens.rows_of(i).start : tokens.rows_of(i).stop] for i in range(tokens.count)]
+    return tuple(row.index(max(row)) for row in rows)
+
+
+def _walk(setting: Setting, selection: Selection, steps: int) -> Iterator[tuple[int, Enclosure]]:
+    """The descent enclosed: at 0, 1, 2, ... and later at longer intervals, and at the last step."""
+    step = setting.rule.on(landscape(selection, setting.loss))
+    here, k = around(setting.start.balls()), 0
+    yield k, here
+    while k < steps:
+        length = min(1 + k // 10, steps - k)
+        here, k = descend(step, here, length)[length], k + length
+        yield k, here
+
+
+def max_margin_point(selection: Selection) -> MaxMargin:
+    try:
+        multipliers = max_margin_multipliers(selection.differences)
+    except NotSeparableError as error:
+        pairs = ", ".join(str(selection.pairs[j]) for j in sorted(error.weights))
+        shown = ", ".join(map(str, selection.indices))
+        raise NotProvedError(
+            f"the chosen tokens ({shown}) cannot be separated from the others: some positive multiples of "
+            f"k_ia - k_it sum to 0, for the pairs (i, t) = {pairs}; expected other indices"
+        ) from None
+    return hard_margin(selection.differences, multipliers)
+
+
+# -- the theorem and the step at which it applies
+
+
+@dataclass(frozen=True)
+class Run:
+    """A descent, and tokens that it may be shown to select."""
+
+    setting: Setting
+    selection: Selection
+    solution: MaxMargin
+
+    def situation(self, point: list[arb] | None) -> Situation:
+        """At a point, at the working precision."""
+        constants = SelectionConstants(self.selection, self.setting.loss, self.solution)
+        return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point, SEARCH_BITS)
+
+
+@dataclass
+class Search:
+    """For the chosen tokens, unless they are stated, and for a step at which a theorem applies to them."""
+
+    setting: Setting
+    indices: tuple[int, ...] | None
+    theorem: str | None
+    _runs: dict[tuple[int, ...], Run | None] = field(default_factory=dict)
+
+    def find(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
+        """The tokens, the theorem and the first step from `first` on at which it applies. At the working precision."""
+        setting, tokens = self.setting, self.setting.stated.tokens
+        if setting.start.everywhere or not setting.rule.discrete:
+            indices = self.indices if self.indices is not None else _best(tokens)
+            run = self._run(indices)
+            point, cone = None if setting.start.everywhere else setting.start.balls(), setting.start.cone
+            if cone is not None and self.theorem in (CONE, None):
+                choice = cone_choice(run.situation(None), cone)
+            else:
+                choice = applicable(run.situation(point), self.theorem)
+            if choice is None:
+                raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, 0))
+            return run, choice
+        last = most_steps if steps is None else steps
+        start = read_indices(setting, self.indices if self.indices is not None else (0,) * tokens.count)
+        end: list[arb] = []
+        for k, here in _walk(setting, start, last):
+            end = here.box
+            if k < first or steps not in (None, k):
+                continue
+            for indices in self._suspects(end):
+                tried = self._tried(indices)
+                choice = applicable(tried.situation(end), self.theorem) if tried is not None else None
+                if tried is not None and choice is not None:
+                    return tried, replace(choice, steps=k)
+        run = self._run(self._suspects(end)[-1])
+        raise NotProvedError(why_not(run.situation(end), run.solution, self.theorem, last))
+
+    def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
+        """The tokens that descent may be shown to select: those stated, or the best ones and the heaviest there."""
+        if self.indices is not None:
+            return [self.indices]
+        tokens = self.setting.stated.tokens
+        best = best_tokens(tokens)
+        heaviest = _heaviest(tokens, point)
+        unique = all(len(found) == 1 for found in best)
+        return [tuple(found[0] for found in best), heaviest] if unique else [heaviest]
+
+    def _tried(self, indices: tuple[int, ...]) -> Run | None:
+        """The run of these tokens; None where they are not stated and cannot be separated."""
+        if indices not in self._runs:
+            try:
+                self._runs[indices] = self._run(indices)
+            except NotProvedError:
+                if self.indices is not None:
+                    raise
+                self._runs[indices] = None
+        return self._runs[indices]
+
+    def _run(self, indices: tuple[int, ...]) -> Run:
+        selection = read_indices(self.setting, indices)
+        return Run(self.setting, selection, max_margin_point(selection))
+
+
+# -- what is stated
+
+
+def stated_multipliers(selection: Selection, solution: MaxMargin) -> list[Plain]:
+    """The multipliers of a max-margin point, by pair."""
+    return [
+        {
+            "input": str(selection.pairs[j].input),
+            "token": str(selection.pairs[j].token),
+            "multiplier": format_rational(value),
+        }
+        for j, value in sorted(solution.multipliers.items())
+    ]
+
+
+def stated_certificate(head: dict[str, Plain], run: Run, choice: Choice, limit: bool) -> dict[str, Plain]:
+    """The certificate, as yet without bounds of angles."""
+    selection, solution = run.selection, run.solution
+    witness: dict[str, Plain] = {"multipliers": stated_multipliers(selection, solution)}
+    if choice.steps > 0:
+        witness["steps"] = str(choice.steps)
+    witness["theorem"] = {"name": choice.theorem, **choice.parameters}
+    asserts: dict[str, Plain] = {"indices": [str(index) for index in selection.indices]}
+    if limit:
+        asserts["limit"] = [format_rational(entry) for entry in solution.solution.row(0)]
+    return {**head, "asserts": asserts, "witness": witness}
+
+
+def require_proved(certificate: Certificate) -> None:
+    report = check_certificate(certificate, CheckOptions())
+    if report.verdict is not Verdict.VERIFIED:
+        raise NotProvedError(f"the checker does not prove what was found ({report.verdict.value}): {report.reason}")

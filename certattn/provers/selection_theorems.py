@@ -1,0 +1,142 @@
+"""Which theorem on the direction of descent applies at a point, with which parameters; and if none does, why.
+
+One candidate per theorem: a function of the situation that gives the theorem's parameters as certificates write them,
+or None. Whether its conditions hold is asked of the kernel's own theorem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from flint import fmpq
+
+from certattn.kernel.arithmetic.cone_convergence import Cone
+from certattn.kernel.arithmetic.max_margin import MaxMargin
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.arithmetic.token_selection import Selection
+from certattn.kernel.claims.descent_inputs import NORMALISED
+from certattn.kernel.claims.global_selection_theorems import EVERY_START, GLOBAL
+from certattn.kernel.claims.local_selection_theorems import CONE_THEOREM, LOCAL, local_constants, move_rule
+from certattn.kernel.claims.selection_theorems import Situation
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.verdict import Outcome
+from certattn.provers.local_trial import Failure, find_trial, stated
+from certattn.provers.rounding import round_up, upper_rational
+
+_SHOWN = 5
+# How much wider a cone that descent stays in is tried to be than the one that it starts in, in tangents.
+_SLOPES = tuple(fmpq(p, 1000) for p in (1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 4000))
+_SLOPE_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A theorem, its parameters as certificates write them, and the step at which it applies."""
+
+    theorem: str
+    parameters: dict[str, Plain] = field(default_factory=dict)
+    steps: int = 0
+
+
+def _global(situation: Situation) -> dict[str, Plain] | None:
+    if situation.point is None:
+        return None
+    conclusion = GLOBAL.apply(situation, None)
+    return {} if all(o.outcome is Outcome.PROVED for o in conclusion.conditions) else None
+
+
+def _every_start(situation: Situation) -> dict[str, Plain] | None:
+    conclusion = EVERY_START.apply(situation, None)
+    return {} if all(o.outcome is Outcome.PROVED for o in conclusion.conditions) else None
+
+
+def _local(situation: Situation) -> dict[str, Plain] | None:
+    constants = local_constants(situation)
+    slack = constants.locally_optimal_by
+    if situation.point is None or (slack is not None and slack <= 0):
+        return None
+    if not all(entry.is_finite() for entry in situation.point):
+        return None
+    trial = find_trial(constants, move_rule(situation.rule), situation.point)
+    if isinstance(trial, Failure):
+        return None
+    conclusion = LOCAL.apply(situation, trial)
+    return stated(trial) if all(o.outcome is Outcome.PROVED for o in conclusion.conditions) else None
+
+
+# In the order in which they are tried.
+CANDIDATES: Mapping[str, Callable[[Situation], dict[str, Plain] | None]] = {
+    GLOBAL.name: _global,
+    EVERY_START.name: _every_start,
+    LOCAL.name: _local,
+}
+
+
+def cone_choice(situation: Situation, cone: Cone) -> Choice | None:
+    """The wider cone for which there is most room, of a few, for descent from every point of a cone."""
+    constants = local_constants(situation)
+    slack = constants.locally_optimal_by
+    if slack is not None and slack <= 0:
+        return None
+    inner_slope = upper_rational(cone.slope())
+    for part in _SLOPES:
+        slope = round_up(inner_slope + part, _SLOPE_DIGITS)
+        conclusion = CONE_THEOREM.apply(situation, (cone, slope))
+        if all(o.outcome is Outcome.PROVED for o in conclusion.conditions):
+            return Choice(CONE_THEOREM.name, {"slope": format_rational(slope)})
+    return None
+
+
+def applicable(situation: Situation, theorem: str | None) -> Choice | None:
+    """The first theorem that applies there; the one that is named if one is. At the working precision."""
+    for name, candidate in CANDIDATES.items():
+        if theorem in (name, None) and situation.rule.kind in THEOREM_RULES[name]:
+            parameters = candidate(situation)
+            if parameters is not None:
+                return Choice(name, parameters)
+    return None
+
+
+THEOREM_RULES: Mapping[str, tuple[str, ...]] = {theorem.name: theorem.rules for theorem in (GLOBAL, EVERY_START, LOCAL)}
+
+
+def why_not(situation: Situation, solution: MaxMargin, theorem: str | None, steps: int) -> str:
+    """Why no theorem was found to apply, as far as that is known."""
+    selection = situation.constants.selection
+    tokens = ", ".join(map(str, selection.indices))
+    reasons = [f"no theorem was found to show that this descent selects the tokens ({tokens})"]
+    neighbours = [selection.pairs[j] for j in selection.bad if solution.slacks[j] == 0]
+    if neighbours:
+        shown = ", ".join(map(str, neighbours[:_SHOWN]))
+        reasons.append(
+            "they are not locally optimal: of the neighbours (input, token), which p_mm scores 1 less than the chosen "
+            f"token, {shown} {'has' if len(neighbours) == 1 else 'have'} at least its score"
+        )
+    elif selection.bad:
+        shown = ", ".join(str(selection.pairs[j]) for j in selection.bad[:_SHOWN])
+        reasons.append(f"they are not globally optimal: (input, token) = {shown} scored as high or higher")
+    if situation.rule.kind == NORMALISED and theorem in (GLOBAL.name, EVERY_START.name):
+        reasons.append(f"the theorem {theorem!r} is not proved for normalised steps")
+    reasons += _about_the_point(situation, selection, steps)
+    return "; ".join(reasons)
+
+
+def _about_the_point(situation: Situation, selection: Selection, steps: int) -> list[str]:
+    """What the conditions of theorem A say after the last step, or of theorem D where not all tokens are good."""
+    if situation.point is None or not all(entry.is_finite() for entry in situation.point):
+        return []
+    after = f"after {counted(steps, 'step')}"
+    if not selection.bad:
+        found = []
+        for condition in GLOBAL.apply(situation, None).conditions:
+            if condition.outcome is not Outcome.PROVED:
+                shown = condition.to_dict()
+                found.append(f"{after}: {shown['sentence']}: not {shown['left']} < {shown['right']}")
+        return found
+    constants = local_constants(situation)
+    if constants.locally_optimal_by is None or constants.locally_optimal_by <= 0:
+        return []
+    trial = find_trial(constants, move_rule(situation.rule), situation.point)
+    return [f"{after} the theorem {LOCAL.name!r} fails at {trial.condition}"] if isinstance(trial, Failure) else []
