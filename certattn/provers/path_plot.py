@@ -10,6 +10,7 @@ import numpy as np
 from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.provers.figures import canvas
 from certattn.provers.rounding import as_float
 
 _PATH, _CONE, _RAY = "#1f4e79", "#c0562f", "#111111"
