@@ -121,6 +121,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
 
         judge_gradient = gradient_truth.judge_tail if claim == "gradient-tail" else gradient_truth.judge_mean_square
         return judge_gradient(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "max-margin":
+        from margin_truth import judge_margin
+
+        return judge_margin(certificate["given"], certificate["asserts"], witness, folder)
     raise NotAStatement(f"the claim {claim!r}")
 
 

@@ -124,6 +124,7 @@ _FAMILIES = (
     ("infinite-prompt-operator", "output-deviation", "binary64-exponential", "output-tail", "softmax-mean"),
     ("gradient-mean-square", "gradient-tail", "output-tail"),
     ("output-mean-square", "output-tail"),
+    ("max-margin", "softmax-mean"),
     ("proposition-3-1", "proposition-3-4", "typical-prompt", "output-tail"),
     ("fails", "holds"),
     ("U", "V"),
@@ -168,6 +169,12 @@ _SIBLINGS = (
     ("query", "token", "multiplier"),
     ("W", "direction", "multipliers"),
     ("causal", "score", "scale"),
+    ("solution", "direction", "W"),
+    ("neighbours", "support", "neighbours_among"),
+    ("multipliers", "weights"),
+    ("multiplier", "weight"),
+    ("input", "token", "point"),
+    ("indices", "relaxed", "lengths", "labels"),
 )
 _TINY = Fraction(1, 10**20)
 

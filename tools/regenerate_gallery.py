@@ -24,6 +24,7 @@ from typing import Any
 
 import gallery_gradient_mean_square
 import gallery_gradient_tail
+import gallery_max_margin
 import gallery_output_mean_square
 import gallery_output_tail
 import gallery_proposition_3_1
@@ -268,6 +269,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "gradient-mean-square": gallery_gradient_mean_square.write,
     "gradient-tail": gallery_gradient_tail.write,
     "infinite-prompt-operator": write_operators,
+    "max-margin": gallery_max_margin.write,
     "output-deviation": write_deviations,
     "output-mean-square": gallery_output_mean_square.write,
     "output-tail": gallery_output_tail.write,

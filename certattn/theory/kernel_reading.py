@@ -194,6 +194,26 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.capped_sums")
 
     @cached_property
+    def token_selection(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.token_selection")
+
+    @cached_property
+    def max_margin(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.max_margin")
+
+    @cached_property
+    def margin_distance(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.margin_distance")
+
+    @cached_property
+    def margin_rows(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.margin_rows")
+
+    @cached_property
+    def contradiction(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.contradiction")
+
+    @cached_property
     def typical_prompt(self) -> Any:
         return self._module(f"{_ROOT}.claims.typical_prompt")
 

@@ -95,14 +95,14 @@ def test_the_solution_is_that_of_every_active_set():
 @pytest.mark.parametrize("guess", [[], [0], [3, 2, 1, 0], [2, 2], [4]])
 def test_any_guess_leads_to_the_solution(guess, monkeypatch):
     rows = matrix([[1, 0], [0, 1], [2, 1], [1, 1], [3, 0]])
-    monkeypatch.setattr(quadratic_program, "guessed_active_set", lambda rows, levels: guess)
+    monkeypatch.setattr(quadratic_program, "guessed_multipliers", lambda rows, levels: dict.fromkeys(guess, fmpq(1)))
     assert max_margin_multipliers(rows) == {0: 1, 1: 1}
 
 
 @pytest.mark.parametrize("rows", [[[1, 0], [-1, 0]], [[1, 2], [3, -1], [-4, -1]], [[1], [0]]])
 def test_contradictions_are_found_from_any_guess(rows, monkeypatch):
     assert isinstance(solve(matrix(rows)), dict)
-    monkeypatch.setattr(quadratic_program, "guessed_active_set", lambda rows, levels: [0])
+    monkeypatch.setattr(quadratic_program, "guessed_multipliers", lambda rows, levels: {0: fmpq(1)})
     assert isinstance(solve(matrix(rows)), dict)
 
 

@@ -8,6 +8,7 @@ from certattn.cli.generate.binary64_exponential import binary64_exponential
 from certattn.cli.generate.gradient_mean_square import gradient_mean_square
 from certattn.cli.generate.gradient_tail import gradient_tail
 from certattn.cli.generate.infinite_prompt_operator import infinite_prompt_operator
+from certattn.cli.generate.max_margin import max_margin
 from certattn.cli.generate.output_deviation import output_deviation
 from certattn.cli.generate.output_mean_square import output_mean_square
 from certattn.cli.generate.output_tail import output_tail
@@ -30,6 +31,7 @@ for command in (
     gradient_mean_square,
     gradient_tail,
     infinite_prompt_operator,
+    max_margin,
     output_deviation,
     output_mean_square,
     output_tail,

@@ -1,0 +1,237 @@
+"""Solve a max-margin problem over the rationals and write down what the checker re-proves: the solution, a direction
+near it, or weights that show that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.margin_distance import MarginDistance
+from certattn.kernel.arithmetic.max_margin import MaxMargin
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.arithmetic.token_selection import Pair
+from certattn.kernel.claims.margin_problems import MarginProblem
+from certattn.kernel.claims.max_margin import CLAIM
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import UsageError
+from certattn.provers.array_files import open_array_file
+from certattn.provers.array_inputs import InFile, Source, placed
+from certattn.provers.exact_inputs import exact, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
+from certattn.provers.rounding import (
+    last_place,
+    lower_rational,
+    round_down,
+    round_nearest,
+    round_up,
+    upper_rational,
+)
+
+FORMS = ("auto", "exact", "direction")
+DIGITS = 30
+MATRICES = ("keys", "tokens", "W", "queries", "points")
+VECTORS = ("lengths", "indices", "relaxed", "labels")
+# Solutions on more constraints than this are stated as a direction: their numbers have thousands of digits.
+_MOST_ACTIVE = 32
+# Digits of bounds on the margin, of the gap and of the radius.
+_MARGIN_DIGITS = 15
+_FEW_DIGITS = 3
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any] | None = None,
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    form: str = "auto",
+    digits: int = DIGITS,
+    data: str = "auto",
+    note: str = "",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `max-margin` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: `keys` (or `tokens` and `W`), `lengths`, `indices`, `relaxed` and
+        `queries`, or `points` and `labels`, with exact numbers.
+    source : instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the
+        other.
+    arrays : the same as numpy arrays or lists, by keyword; they go before those of the file.
+    names : names in the file that differ, as {"keys": "attn.k"}.
+    form : "exact" states the solution itself, "direction" a direction with so many digits and its distance from the
+        solution, "auto" the first where the solution has at most 32 multipliers.
+    digits : of a direction; its distance from the solution is about 10^(-digits/2), but that of doubles, about 1e-7,
+        where more than 32 constraints are active and doubles do not tell them from others.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Where no point satisfies the constraints, the certificate says so. Raises UsageError and MalformedError.
+    """
+    if form not in FORMS:
+        raise UsageError(f"form is {form!r}, expected one of {', '.join(FORMS)}")
+    if not 2 <= digits <= 1000:
+        raise UsageError(f"digits is {digits}, expected 2 to 1000")
+    require_place(out, [Path(source)] if source is not None else [])
+    remark = exact_text(note, "note")
+    if given is not None:
+        if source is not None or names or arrays:
+            raise UsageError("a problem that is given whole takes no arrays and no names beside it")
+        with not_yet_written(out):
+            return _write(out, {"given": exact(given, "given")}, form, digits, remark)
+    matrices, vectors = _arrays(source, names or {}, arrays)
+    with not_yet_written(out), placed(out, matrices, data) as references:
+        return _write(out, {"given": {**references, **vectors}}, form, digits, remark)
+
+
+def _arrays(
+    source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]
+) -> tuple[dict[str, Source], dict[str, Plain]]:
+    """Matrices to refer to, and vectors to write out. Raises UsageError."""
+    known = (*MATRICES, *VECTORS)
+    if unknown := sorted((set(names) | set(arrays)) - set(known)):
+        raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
+    found: dict[str, Any] = {}
+    if source is not None:
+        file = open_array_file(Path(source))
+        for field in known:
+            name = names.get(field, field)
+            if name in file.headers:
+                found[field] = InFile(file, name)
+            elif field in names:
+                raise UsageError(f"{source}: no array {name!r}; it holds {file.listed()}")
+    found.update(arrays)
+    if not found:
+        raise UsageError(f"no array is there; expected some of {', '.join(known)}")
+    matrices = {f: found[f] if isinstance(found[f], InFile) else np.asarray(found[f]) for f in MATRICES if f in found}
+    return matrices, {field: _written_out(found[field], field) for field in VECTORS if field in found}
+
+
+def _written_out(values: Any, field: str) -> Plain:
+    """A vector of integers as certificates write it."""
+    array = np.asarray(values.file.read(values.name) if isinstance(values, InFile) else values)
+    if array.ndim != 1 or array.size == 0 or not np.all(array == np.trunc(array)):
+        raise UsageError(f"{field} has the shape {array.shape}, expected a vector of integers")
+    return [str(int(entry)) for entry in array]
+
+
+def _write(out: Path, certificate: dict[str, Plain], form: str, digits: int, note: str) -> Certificate:
+    certificate = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, **certificate}
+    problem = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    certificate |= _found(problem, form, digits)
+    certificate["provenance"] = provenance(note)
+    return write_certificate(certificate, CLAIM, out)
+
+
+def _found(problem: MarginProblem, form: str, digits: int) -> dict[str, Plain]:
+    """What is asserted, and its witness."""
+    try:
+        if form == "exact":
+            return _exactly(problem, max_margin_multipliers(problem.rows, problem.levels))
+        multipliers, is_exact = near_multipliers(problem.rows, problem.levels, digits, _MOST_ACTIVE)
+    except NotSeparableError as error:
+        weights = _constraints(problem, error.weights, {row: {"weight": _text(x)} for row, x in error.weights.items()})
+        return {"asserts": {"constraints": "contradictory"}, "witness": {"weights": weights}}
+    return _exactly(problem, multipliers) if is_exact and form == "auto" else _nearly(problem, multipliers, digits)
+
+
+def _exactly(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> dict[str, Plain]:
+    solved = MaxMargin(problem.rows, multipliers, problem.levels)
+    asserts: dict[str, Plain] = {
+        "solution": _point(solved.solution, problem),
+        "neighbours": _constraints(problem, solved.tight),
+        "support": _constraints(problem, multipliers),
+    }
+    if len(solved.tight) < problem.rows.rows:
+        tight = set(solved.tight)
+        gap = min(slack for j, slack in enumerate(solved.slacks) if j not in tight)
+        asserts["gap"] = _text(round_down(gap, _FEW_DIGITS))
+    asserts["margin"] = _margin(solved.norm_squared, solved.norm_squared)
+    return {"asserts": asserts, "witness": _multipliers(problem, multipliers)}
+
+
+def _nearly(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int) -> dict[str, Plain]:
+    """The solution and its multipliers rounded, and what they still prove."""
+    point = MaxMargin(problem.rows, multipliers, problem.levels).solution.row(0)
+    direction = ExactMatrix.row_vector(_rounded(point, digits))
+    kept = dict(zip(multipliers, _rounded(list(multipliers.values()), digits), strict=True))
+    kept = {row: value for row, value in kept.items() if value > 0}
+    distance = MarginDistance(problem.rows, problem.levels, direction, kept)
+    if distance.margin <= 0 or (distance.smallest_relaxed or 0) < 0 or distance.dual_value <= 0:
+        raise UsageError(f"{digits} digits are too few for a direction that satisfies the constraints; expected more")
+    with working_precision(_bits(digits)):
+        radius = round_up(upper_rational(arb(max(distance.distance_squared, fmpq(0))).sqrt()), _FEW_DIGITS)
+        loose = {j: room for j in range(problem.rows.rows) if (room := _room(distance, j, radius)) > 0}
+    asserts: dict[str, Plain] = {"direction": _point(direction, problem), "within": _text(radius)}
+    among = [j for j in range(problem.rows.rows) if j not in loose]
+    if loose and among:
+        asserts["neighbours_among"] = _constraints(problem, among)
+        asserts["gap"] = _text(round_down(min(loose.values()), _FEW_DIGITS))
+    asserts["margin"] = _margin(distance.dual_value, distance.norm_squared)
+    return {"asserts": asserts, "witness": _multipliers(problem, kept)}
+
+
+def _room(distance: MarginDistance, j: int, radius: fmpq) -> fmpq:
+    """<z_j, q> - r_j - |z_j| radius, or a little less: by so much the constraint is loose."""
+    slack = distance.products[j] / distance.margin - distance.levels[j]
+    return slack - upper_rational(arb(distance.squares[j]).sqrt()) * radius
+
+
+def _bits(digits: int) -> int:
+    return 4 * digits + 128
+
+
+def _rounded(values: Sequence[fmpq], digits: int) -> list[fmpq]:
+    """To the last of so many digits of the largest."""
+    unit = last_place(max(abs(value) for value in values), digits)
+    return [round_nearest(value, unit) for value in values]
+
+
+def _margin(smallest: fmpq, largest: fmpq) -> Plain:
+    """Bounds on the margin for a squared norm between these."""
+    with working_precision(_bits(_MARGIN_DIGITS)):
+        lower, upper = lower_rational((1 / arb(largest)).sqrt()), upper_rational((1 / arb(smallest)).sqrt())
+    return {
+        "at_least": _text(round_down(lower, _MARGIN_DIGITS)),
+        "at_most": _text(round_up(upper, _MARGIN_DIGITS)),
+    }
+
+
+def _multipliers(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> dict[str, Plain]:
+    numbers = {row: {"multiplier": _text(value)} for row, value in multipliers.items()}
+    return {"multipliers": _constraints(problem, multipliers, numbers)}
+
+
+def _constraints(
+    problem: MarginProblem, rows: Sequence[int] | Mapping[int, Any], numbers: Mapping[int, dict[str, Plain]] = {}
+) -> Plain:
+    """Constraints by name, each with its number where there is one."""
+    found: list[Plain] = []
+    for row in sorted(rows):
+        name = problem.constraints[row]
+        place: dict[str, Plain]
+        place = {"input": str(name.input), "token": str(name.token)} if isinstance(name, Pair) else {"point": str(name)}
+        found.append({**place, **numbers.get(row, {})})
+    return found
+
+
+def _point(point: ExactMatrix, problem: MarginProblem) -> Plain:
+    """A point of the problem in its own shape: a vector, or the rows of W."""
+    entries, (rows, columns) = [_text(entry) for entry in point.row(0)], problem.shape
+    if problem.variable != "W":
+        return list(entries)
+    return [list(entries[i * columns : (i + 1) * columns]) for i in range(rows)]
+
+
+def _text(value: fmpq) -> Plain:
+    return format_rational(value)

@@ -1,0 +1,265 @@
+"""Derivation of `max-margin`: the conditions of Karush, Kuhn and Tucker, weak duality, Farkas' lemma, and the rows.
+
+Every bound is an identity with squares and products of what is >= 0 on its right: those identities are what is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sympy
+
+from certattn.theory.derivation import Derivation, Step
+from certattn.theory.exactness import Check, equal
+from certattn.theory.kernel_reading import Kernel
+from certattn.theory.symbolic_flint import SymbolicNumber, plain
+from certattn.theory.symbols import column, gradient, matrix, positive_symbol, positive_vector, real, vector
+
+Expr = Any
+# Constraints and dimensions.
+SHAPES = ((1, 1), (2, 1), (1, 2), (2, 3), (3, 2))
+
+
+def check_lagrangian(kernel: Kernel) -> Iterator[Check]:
+    """p makes the Lagrangian |p|^2/2 - sum lambda_j (<z_j, p> - r_j) stationary; slacks and complementarity."""
+    for count, d in SHAPES:
+        z, r, weights, p = matrix("z", count, d), vector("r", count), positive_vector("l", count), vector("p", d)
+        slacks = list(z * column(p) - column(r))
+        lagrangian = _square(p) / 2 - sum(w * slack for w, slack in zip(weights, slacks, strict=True))
+        solved = _solved(kernel, z, weights, r)
+        (found,) = [plain(solved.solution.row(0))]
+        at = dict(zip(p, found, strict=True))
+        what = f"{count} constraints in dimension {d}"
+        yield equal(
+            f"the gradient vanishes, {what}", [g.subs(at) for g in gradient(lagrangian, p)], [sympy.Integer(0)] * d
+        )
+        yield equal(f"slacks, {what}", plain(solved.slacks), [slack.subs(at) for slack in slacks])
+        stated = sum(w * slack.subs(at) for w, slack in zip(weights, slacks, strict=True))
+        yield equal(f"complementarity, {what}", plain(solved.complementarity), stated)
+        yield equal(f"|p|^2, {what}", plain(solved.norm_squared), _square(found))
+        yield equal(f"the margin, {what}", plain(solved.margin()), 1 / sympy.sqrt(_square(found)))
+
+
+def check_optimality(kernel: Kernel) -> Iterator[Check]:
+    """|q|^2 = |p|^2 + |q - p|^2 + 2 sum lambda_j (<z_j, q> - r_j) - 2 complementarity, for every q."""
+    for count, d in SHAPES:
+        z, r, weights, q = matrix("z", count, d), vector("r", count), positive_vector("l", count), vector("q", d)
+        solved = _solved(kernel, z, weights, r)
+        p = plain(solved.solution.row(0))
+        beyond = sum(w * slack for w, slack in zip(weights, list(z * column(q) - column(r)), strict=True))
+        right = _square(p) + _square(_minus(q, p)) + 2 * beyond - 2 * plain(solved.complementarity)
+        yield equal(f"the norm of any other point, {count} constraints in dimension {d}", _square(q), right)
+
+
+def check_duality(kernel: Kernel) -> Iterator[Check]:
+    """|p|^2 - D = |p - sum lambda_j z_j|^2 + 2 sum lambda_j (<z_j, p> - r_j) for every p."""
+    for count, d in SHAPES:
+        z, r, weights, p = matrix("z", count, d), vector("r", count), positive_vector("l", count), vector("p", d)
+        distance = _distance(kernel, z, weights, r, p)
+        dual = list(z.T * column(weights))
+        beyond = sum(w * slack for w, slack in zip(weights, list(z * column(p) - column(r)), strict=True))
+        left = _square(p) - plain(distance.dual_value)
+        yield equal(f"{count} constraints in dimension {d}", left, _square(_minus(p, dual)) + 2 * beyond)
+
+
+def check_distance(kernel: Kernel) -> Iterator[Check]:
+    """The points between the solution and a feasible q, and the distance that the kernel states."""
+    s = real("s")
+    for d in (1, 2, 3):
+        p, q = vector("p", d), vector("q", d)
+        between = [a + s * (b - a) for a, b in zip(p, q, strict=True)]
+        slope = sympy.diff(_square(between), s).subs(s, 0)
+        # It is >= 0, as no feasible point is nearer to 0 than p.
+        yield equal(f"|q|^2 - |p|^2 - |q - p|^2, dimension {d}", _square(q) - _square(p) - _square(_minus(q, p)), slope)
+        z, weights = matrix("z", 1, d), positive_vector("l", 1)
+        distance = _distance(kernel, z, weights, [sympy.Integer(1)], p)
+        margin = sum(a * b for a, b in zip(z, p, strict=True))
+        scaled = [entry / margin for entry in p]
+        dual = 2 * weights[0] - weights[0] ** 2 * _square(list(z))
+        yield equal(f"|p~/m|^2 - D, dimension {d}", plain(distance.distance_squared), _square(scaled) - dual)
+
+
+def check_looseness(kernel: Kernel) -> Iterator[Check]:
+    """s |s| - |z|^2 r^2 is (s - |z| r)(s + |z| r) for s >= 0, and <z, e> >= -|z| |e| (Cauchy, Schwarz)."""
+    room, radius, gap = positive_symbol("s"), positive_symbol("r"), real("g")
+    for d in (1, 2, 3):
+        z, p, e = matrix("z", 1, d), vector("p", d), vector("e", d)
+        length, inner = _square(list(z)), sum(a * b for a, b in zip(z, e, strict=True))
+        # Pairs of coordinates, in either order.
+        crossed = sum((z[i] * e[j] - z[j] * e[i]) ** 2 for i in range(d) for j in range(i))
+        yield equal(f"|z|^2 |e|^2 - <z, e>^2, dimension {d}", length * _square(e) - inner**2, crossed)
+        distance = _distance(kernel, z, positive_vector("l", 1), [sympy.Integer(1)], p)
+        yield equal(f"|z|^2, dimension {d}", plain(distance.squares), [length])
+        # <z, q> = 1 for the one constraint, so that s = -gap.
+        found = plain(distance.looseness(0, SymbolicNumber(-room), SymbolicNumber(radius)))
+        roots = (room - sympy.sqrt(length) * radius) * (room + sympy.sqrt(length) * radius)
+        yield equal(f"by how much a constraint is loose, dimension {d}", found, roots)
+        signed = plain(distance.looseness(0, SymbolicNumber(gap), SymbolicNumber(radius)))
+        yield equal(f"with a sign, dimension {d}", signed, -gap * sympy.Abs(gap) - length * radius**2)
+
+
+def check_contradiction(kernel: Kernel) -> Iterator[Check]:
+    """sum mu_j <z_j, p> = <sum mu_j z_j, p>, and the sum of the right sides."""
+    for count, d in SHAPES:
+        z, r, weights, p = matrix("z", count, d), vector("r", count), positive_vector("m", count), vector("p", d)
+        stated = kernel.contradiction.Contradiction(kernel.exact(z), _numbers(r), _by_row(weights))
+        combination = list(z.T * column(weights))
+        left = sum(w * product for w, product in zip(weights, list(z * column(p)), strict=True))
+        yield equal(
+            f"products, {count} constraints in dimension {d}",
+            left,
+            sum(a * b for a, b in zip(combination, p, strict=True)),
+        )
+        yield equal(
+            f"right sides, {count} constraints",
+            plain(stated.total),
+            sum(a * b for a, b in zip(weights, r, strict=True)),
+        )
+        if d == 1:
+            yield equal(f"the sum, {count} constraints", plain(stated.largest_entry), sympy.Abs(combination[0]))
+
+
+def check_rows(kernel: Kernel) -> Iterator[Check]:
+    """The rows of each problem: k_alpha - k_t, z q' with <z q', W> = z'Wq, and Y x."""
+    selection = kernel.token_selection
+    keys = matrix("k", 5, 2)
+    tokens = selection.Tokens(kernel.exact(keys), (2, 3))
+    chosen = selection.Selection(tokens, (1, 0))
+    differences = [keys.row(1) - keys.row(0), keys.row(2) - keys.row(3), keys.row(2) - keys.row(4)]
+    yield equal("differences", _table(chosen.differences), sympy.Matrix.vstack(*differences))
+    for d, width in ((1, 1), (2, 2), (2, 3)):
+        z, q, W = matrix("z", 2, d), matrix("q", 2, width), matrix("W", d, width)
+        rows = _table(kernel.margin_rows.matrix_rows(kernel.exact(z), kernel.exact(q), [1, 0]))
+        products = list(rows * column(list(W)))
+        yield equal(f"z'Wq, {d} x {width}", products, [(z.row(0) * W * q.row(1).T)[0], (z.row(1) * W * q.row(0).T)[0]])
+    x, labels = matrix("x", 2, 2), [SymbolicNumber(1), SymbolicNumber(-1)]
+    labelled = _table(kernel.margin_rows.labelled_rows(kernel.exact(x), labels))
+    yield equal("Y x", labelled, sympy.Matrix.vstack(x.row(0), -x.row(1)))
+
+
+def check_one_query(kernel: Kernel) -> Iterator[Check]:
+    """W = p q'/|q|^2 has z'Wq = <z, p> and |W|_F = |p|/|q|; and |Wq| <= |W|_F |q| for every W."""
+    for d, width in ((1, 1), (2, 1), (2, 2), (1, 3)):
+        p, q, z, W = vector("p", d), vector("q", width), vector("z", d), matrix("W", d, width)
+        best = column(p) * column(q).T / _square(q)
+        what = f"{d} x {width}"
+        yield equal(f"z'Wq, {what}", (column(z).T * best * column(q))[0], sum(a * b for a, b in zip(z, p, strict=True)))
+        yield equal(f"|W|^2, {what}", _square(list(best)), _square(p) / _square(q))
+        crossed = sum((W[a, i] * q[j] - W[a, j] * q[i]) ** 2 for a in range(d) for i in range(width) for j in range(i))
+        left = _square(list(W)) * _square(q) - _square(list(W * column(q)))
+        yield equal(f"|W|^2 |q|^2 - |Wq|^2, {what}", left, crossed)
+
+
+def _solved(kernel: Kernel, z: sympy.Matrix, weights: list[Expr], r: list[Expr]) -> Any:
+    return kernel.max_margin.MaxMargin(kernel.exact(z), _by_row(weights), _numbers(r))
+
+
+def _distance(kernel: Kernel, z: sympy.Matrix, weights: list[Expr], r: list[Expr], p: list[Expr]) -> Any:
+    direction = kernel.exact(sympy.Matrix([p]))
+    return kernel.margin_distance.MarginDistance(kernel.exact(z), _numbers(r), direction, _by_row(weights))
+
+
+def _by_row(weights: list[Expr]) -> dict[int, SymbolicNumber]:
+    return dict(enumerate(_numbers(weights)))
+
+
+def _numbers(entries: list[Expr]) -> tuple[SymbolicNumber, ...]:
+    return tuple(SymbolicNumber(entry) for entry in entries)
+
+
+def _table(found: Any) -> sympy.Matrix:
+    return sympy.Matrix([plain(row) for row in found.to_rows()])
+
+
+def _square(entries: list[Expr]) -> Expr:
+    return sum(entry**2 for entry in entries)
+
+
+def _minus(x: list[Expr], y: list[Expr]) -> list[Expr]:
+    return [a - b for a, b in zip(x, y, strict=True)]
+
+
+DERIVATION = Derivation(
+    name="max-margin",
+    title="Max-margin problems: solutions, distances from them, contradictions",
+    source="Ataee Tarzanagh, Li, Zhang and Oymak 2023, arXiv 2306.13596, problem (Att-SVM)",
+    steps=(
+        Step(
+            "The rows",
+            "A constraint compares the chosen token of an input with another one. With a query it is about a matrix "
+            "W, as `z'Wq` is the inner product of `zq'` and `W`; with labels it is about points.",
+            ("z = k_(iα) - k_it,   ⟨z q', W⟩ = z'Wq,   z = Y x",),
+            (r"z &= k_{i\alpha_i} - k_{it}, \qquad \langle z q^\top, W\rangle = z^\top W q, \qquad z = Y x",),
+            check_rows,
+        ),
+        Step(
+            "The Lagrangian",
+            "Where the gradient of the Lagrangian vanishes, the point is a combination of the rows.",
+            ("∇_p (|p|²/2 - Σ λ_j (⟨z_j, p⟩ - r_j)) = 0  =>  p = Σ λ_j z_j",),
+            (
+                r"\nabla_p \Big( \tfrac12 |p|^2 - \sum_j \lambda_j (\langle z_j, p\rangle - r_j) \Big) = 0 "
+                r"\quad \Longrightarrow \quad p = \sum_j \lambda_j z_j",
+            ),
+            check_lagrangian,
+        ),
+        Step(
+            "Sufficiency",
+            "With multipliers >= 0 and complementarity 0, every point that satisfies the constraints is longer by its "
+            "distance: p is the solution, and the only one.",
+            ("|q|² = |p|² + |q - p|² + 2 Σ λ_j (⟨z_j, q⟩ - r_j) - 2 Σ λ_j (⟨z_j, p⟩ - r_j)",),
+            (
+                r"|q|^2 &= |p|^2 + |q - p|^2 + 2 \sum_j \lambda_j (\langle z_j, q\rangle - r_j) "
+                r"- 2 \sum_j \lambda_j (\langle z_j, p\rangle - r_j)",
+            ),
+            check_optimality,
+        ),
+        Step(
+            "Weak duality",
+            "For any multipliers >= 0 the number D is at most the squared norm of every point that satisfies the "
+            "constraints.",
+            ("D = 2 Σ λ_j r_j - |Σ λ_j z_j|²", "|p|² - D = |p - Σ λ_j z_j|² + 2 Σ λ_j (⟨z_j, p⟩ - r_j)"),
+            (
+                r"D &= 2 \sum_j \lambda_j r_j - \Big| \sum_j \lambda_j z_j \Big|^2",
+                r"|p|^2 - D &= \Big| p - \sum_j \lambda_j z_j \Big|^2 "
+                r"+ 2 \sum_j \lambda_j (\langle z_j, p\rangle - r_j)",
+            ),
+            check_duality,
+        ),
+        Step(
+            "The distance from the solution",
+            "Between the solution p and a point q that satisfies the constraints no point is shorter than p, so the "
+            "slope at p is not negative.",
+            ("|q|² - |p|² - |q - p|² = d/ds |p + s (q - p)|² at s = 0", "|q - p|² <= |q|² - D"),
+            (
+                r"|q|^2 - |p|^2 - |q - p|^2 &= \tfrac{d}{ds} |p + s (q - p)|^2 \big|_{s = 0}",
+                r"|q - p|^2 &\le |q|^2 - D",
+            ),
+            check_distance,
+        ),
+        Step(
+            "Loose constraints",
+            "What a constraint has to spare at q is more than it can lose within the radius.",
+            ("⟨z, e⟩ >= -|z| |e|", "s|s| - |z|² r² = (s - |z| r)(s + |z| r) for s >= 0"),
+            (r"\langle z, e\rangle &\ge -|z|\,|e|", r"s|s| - |z|^2 r^2 &= (s - |z| r)(s + |z| r), \qquad s \ge 0"),
+            check_looseness,
+        ),
+        Step(
+            "Contradictions",
+            "Weights >= 0 whose combination of the rows is 0, and of the right sides is not: no point satisfies all.",
+            ("0 = ⟨Σ μ_j z_j, p⟩ = Σ μ_j ⟨z_j, p⟩ >= Σ μ_j r_j > 0",),
+            (
+                r"0 &= \Big\langle \sum_j \mu_j z_j, p \Big\rangle = \sum_j \mu_j \langle z_j, p\rangle "
+                r"\ge \sum_j \mu_j r_j > 0",
+            ),
+            check_contradiction,
+        ),
+        Step(
+            "One query for all inputs",
+            "Then the problem for W is that for p: its solution has rank one.",
+            ("W = p q'/|q|²,   |W|_F = |p|/|q|,   |Wq| <= |W|_F |q|",),
+            (r"W &= \frac{p q^\top}{|q|^2}, \qquad \|W\|_F = \frac{|p|}{|q|}, \qquad |W q| \le \|W\|_F |q|",),
+            check_one_query,
+        ),
+    ),
+)

@@ -1,0 +1,55 @@
+"""The derivation of `max-margin` notices a kernel that runs another formula.
+
+As in `test_wrong_formulas`: each case edits the source of one kernel module in one place and re-proves one step.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+STEPS = {step.title: step for step in DERIVATIONS["max-margin"].steps}
+MARGIN, DISTANCE, ROWS = "arithmetic.max_margin", "arithmetic.margin_distance", "arithmetic.margin_rows"
+SELECTION, CONTRADICTION = "arithmetic.token_selection", "arithmetic.contradiction"
+
+
+def _step(start: str) -> Step:
+    (found,) = [step for title, step in STEPS.items() if title.startswith(start)]
+    return found
+
+
+WRONG = [
+    ("The rows", SELECTION, "take_rows(chosen) - self.tokens.keys.take_rows(others)", "take_rows(chosen)"),
+    ("The rows", SELECTION, "(0, *accumulate(self.lengths[:-1]))", "(0, *accumulate(self.lengths[1:]))"),
+    ("The rows", ROWS, "for weight in table[which]", "for weight in table[0]"),
+    ("The rows", ROWS, "for entry in row for weight in table[which]", "for weight in table[which] for entry in row"),
+    ("The rows", ROWS, "entry * label.p", "entry"),
+    ("The Lagrangian", MARGIN, "product - level for", "product + level for"),
+    ("The Lagrangian", MARGIN, "value * self.slacks[j]", "self.slacks[j]"),
+    ("The Lagrangian", MARGIN, "1 / arb(self.norm_squared).sqrt()", "1 / arb(self.norm_squared)"),
+    ("Sufficiency", MARGIN, "weights @ self.rows.take_rows(active)", "self.rows.take_rows(active[:1])"),
+    ("Weak duality", DISTANCE, "2 * total - (point", "total - (point"),
+    ("Weak duality", DISTANCE, "2 * total - (point", "2 * total + (point"),
+    ("Weak duality", DISTANCE, "self.multipliers[j] * self.levels[j]", "self.multipliers[j]"),
+    ("The distance", DISTANCE, "/ self.margin**2", "/ self.margin"),
+    ("The distance", DISTANCE, "self.norm_squared - self.dual_value", "self.norm_squared - self.dual_value / 2"),
+    ("Loose", DISTANCE, "self.squares[j] * radius**2", "self.squares[j] * radius"),
+    ("Loose", DISTANCE, "slack * abs(slack)", "slack * slack"),
+    ("Loose", DISTANCE, "- self.levels[j] - gap", "- self.levels[j]"),
+    ("Contradictions", CONTRADICTION, "weight * self.levels[j]", "weight"),
+    ("Contradictions", CONTRADICTION, "max(abs(entry)", "max(entry * 0"),
+]
+
+
+@pytest.mark.parametrize(("start", "module", "old", "new"), WRONG)
+def test_another_formula_is_not_proved(start: str, module: str, old: str, new: str) -> None:
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
+    assert not prove(_step(start), Kernel({module: source.replace(old, new)}), fail_fast=True).holds
+
+
+def test_the_kernel_as_it_is_is_proved() -> None:
+    assert all(outcome.holds for outcome in DERIVATIONS["max-margin"].prove())

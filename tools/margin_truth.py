@@ -1,0 +1,343 @@
+"""Whether a certificate of `max-margin` is true: a second opinion in fractions.
+
+The solution is found by trying every set of linearly independent constraints: some of them hold with equality and have
+multipliers >= 0 there. Where none is a solution, there is none. Meant for a few constraints in a few dimensions.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from certificate_truth import (
+    Judgement,
+    Table,
+    Truth,
+    Vector,
+    _mapping,
+    _number,
+    _record,
+    _require,
+    _table,
+    _times,
+    _vector,
+)
+from output_tail_truth import _count
+
+Name = tuple[int, int] | int
+Point = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class _Problem:
+    rows: tuple[Point, ...]
+    levels: Point
+    names: tuple[Name, ...]
+    shape: tuple[int, int]
+
+
+def judge_margin(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    problem = _problem(given, folder)
+    _record(
+        asserts,
+        "asserts",
+        set(),
+        {
+            "solution",
+            "neighbours",
+            "support",
+            "direction",
+            "within",
+            "neighbours_among",
+            "gap",
+            "margin",
+            "constraints",
+        },
+    )
+    _record(witness, "witness", set(), {"multipliers", "weights"})
+    numbers = {field: _numbered(witness[field], field.removesuffix("s"), problem) for field in witness}
+    if "constraints" in asserts:
+        return _contradiction(problem, asserts, numbers)
+    _require("multipliers" in numbers, "no multipliers")
+    if "direction" in asserts or "within" in asserts:
+        return _near(problem, asserts, numbers["multipliers"], folder)
+    return _exact(problem, asserts, numbers["multipliers"], folder)
+
+
+# -- the three forms
+
+
+def _contradiction(problem: _Problem, asserts: Any, numbers: dict[str, dict[int, Fraction]]) -> Judgement:
+    _require(asserts == {"constraints": "contradictory"}, "contradictory constraints and nothing else")
+    _require("weights" in numbers, "no weights")
+    weights = numbers["weights"]
+    shown = not any(_combined(problem, weights)) and sum(w * problem.levels[j] for j, w in weights.items()) > 0
+    return _judged(_solution(problem) is None, shown, "constraints")
+
+
+def _exact(problem: _Problem, asserts: Any, multipliers: dict[int, Fraction], folder: Path) -> Judgement:
+    _require(not {"neighbours_among"} & set(asserts), "another form")
+    _require(bool({"solution", "neighbours", "support", "margin"} & set(asserts)), "nothing is asserted")
+    solution = _solution(problem)
+    stated = {field: _named(asserts[field], problem) for field in ("neighbours", "support") if field in asserts}
+    point = _point(asserts["solution"], problem, folder) if "solution" in asserts else None
+    gap = _gap(asserts, "neighbours", stated, problem)
+    bounds = _bounds(asserts)
+    if solution is None:
+        return _judged(False, False, "no solution")
+    slacks = _slacks(problem, solution)
+    tight = {j for j, slack in enumerate(slacks) if slack == 0}
+    others = [slack for j, slack in enumerate(slacks) if j not in stated.get("neighbours", set())]
+    parts = {
+        "solution": point is None or point == solution,
+        "neighbours": "neighbours" not in stated or stated["neighbours"] == tight,
+        "gap": gap is None or min(others) >= gap,
+        "margin": _within(bounds, _inner(solution, solution)),
+    }
+    shown = _combined(problem, multipliers) == solution and set(multipliers) <= tight
+    if "support" in stated:
+        shown = shown and set(multipliers) == stated["support"]
+        supported = _supported(problem, solution, tight, stated["support"])
+        if supported is None and all(parts.values()):
+            return Judgement(Truth.OPEN, 0.0, "support", shown)
+        parts["support"] = supported is not False
+    wrong = [name for name, holds in parts.items() if not holds]
+    return _judged(not wrong, shown, ", ".join(wrong))
+
+
+def _near(problem: _Problem, asserts: Any, multipliers: dict[int, Fraction], folder: Path) -> Judgement:
+    _require(set(asserts) <= {"direction", "within", "neighbours_among", "gap", "margin"}, "another form")
+    _require({"direction", "within"} <= set(asserts), "one of direction and within")
+    direction, radius = _point(asserts["direction"], problem, folder), _number(asserts["within"])
+    _require(radius >= 0, "a negative radius")
+    stated = {f: _named(asserts[f], problem) for f in ("neighbours_among",) if f in asserts}
+    gap = _gap(asserts, "neighbours_among", stated, problem)
+    bounds = _bounds(asserts)
+    products = [_inner(row, direction) for row in problem.rows]
+    margin = min(x for x, level in zip(products, problem.levels, strict=True) if level)
+    solution = _solution(problem)
+    if margin <= 0 or any(x < 0 for x in products) or solution is None:
+        return _judged(False, False, "direction")
+    near = tuple(x / margin for x in direction)
+    slacks, among = _slacks(problem, solution), stated.get("neighbours_among", set(range(len(products))))
+    others = [j for j in range(len(products)) if j not in among]
+    dual_point = _combined(problem, multipliers)
+    dual = 2 * sum(x * problem.levels[j] for j, x in multipliers.items()) - _inner(dual_point, dual_point)
+    size = _inner(near, near)
+    parts = {
+        "within": _inner(_minus(near, solution), _minus(near, solution)) <= radius**2,
+        "neighbours_among": all(slacks[j] > 0 for j in others),
+        "gap": gap is None or all(slacks[j] >= gap for j in others),
+        "margin": _within(bounds, _inner(solution, solution)),
+    }
+    shown = size - dual <= radius**2 and _within(bounds, size, upper=False) and _within(bounds, dual, lower=False)
+    for j in others:
+        room = products[j] / margin - problem.levels[j] - (gap or 0)
+        square = _inner(problem.rows[j], problem.rows[j]) * radius**2
+        shown = shown and room >= 0 and (room**2 >= square if gap is not None else room**2 > square)
+    wrong = [name for name, holds in parts.items() if not holds]
+    return _judged(not wrong, shown, ", ".join(wrong))
+
+
+def _judged(true: bool, shown: bool, where: str) -> Judgement:
+    """Numbers here are exact: what is true is true by far, unless the witness does not show it."""
+    return Judgement(Truth.TRUE if true else Truth.FALSE, float(true and shown), where, shown)
+
+
+# -- parts of an assertion
+
+
+def _gap(asserts: Any, field: str, stated: dict[str, set[int]], problem: _Problem) -> Fraction | None:
+    if "gap" not in asserts:
+        return None
+    gap = _number(asserts["gap"])
+    _require(gap > 0, "a gap that is not positive")
+    _require(field in stated and len(stated[field]) < len(problem.rows), "a gap about nothing")
+    return gap
+
+
+def _bounds(asserts: Any) -> dict[str, Fraction]:
+    if "margin" not in asserts:
+        return {}
+    _record(asserts["margin"], "margin", set(), {"at_least", "at_most"})
+    bounds = {name: _number(text) for name, text in asserts["margin"].items()}
+    _require(bool(bounds) and min(bounds.values()) >= 0, "bounds on the margin")
+    return bounds
+
+
+def _within(bounds: dict[str, Fraction], norm: Fraction, lower: bool = True, upper: bool = True) -> bool:
+    """Whether 1/sqrt(norm) keeps the bounds; of a norm <= 0 nothing is known."""
+    least = not lower or "at_least" not in bounds or norm * bounds["at_least"] ** 2 <= 1
+    return least and (not upper or "at_most" not in bounds or norm * bounds["at_most"] ** 2 >= 1)
+
+
+def _supported(problem: _Problem, solution: Point, tight: set[int], support: set[int]) -> bool | None:
+    """Whether there are multipliers > 0 exactly there; None where that is not decided here."""
+    if not support <= tight:
+        return False
+    found = _multipliers(problem, sorted(support))
+    if found is None:
+        return None
+    return all(x > 0 for x in found) and _combined(problem, dict(zip(sorted(support), found, strict=True))) == solution
+
+
+# -- the solution
+
+
+@cache
+def _solution(problem: _Problem) -> Point | None:
+    for active in _subsets(problem):
+        found = _multipliers(problem, active)
+        if found is not None and all(x >= 0 for x in found):
+            point = _combined(problem, dict(zip(active, found, strict=True)))
+            if min(_slacks(problem, point)) >= 0:
+                return point
+    return None
+
+
+def _subsets(problem: _Problem) -> Iterator[list[int]]:
+    count = len(problem.rows)
+    for size in range(1, min(count, len(problem.rows[0])) + 1):
+        yield from map(list, itertools.combinations(range(count), size))
+
+
+def _multipliers(problem: _Problem, active: list[int]) -> list[Fraction] | None:
+    """Those with which the constraints hold with equality; None if their rows are linearly dependent."""
+    rows = [problem.rows[j] for j in active]
+    system = [[_inner(a, b) for b in rows] + [problem.levels[j]] for a, j in zip(rows, active, strict=True)]
+    size = len(active)
+    for i in range(size):
+        pivot = next((k for k in range(i, size) if system[k][i] != 0), None)
+        if pivot is None:
+            return None
+        system[i], system[pivot] = system[pivot], system[i]
+        system[i] = [x / system[i][i] for x in system[i]]
+        for k in range(size):
+            if k != i:
+                system[k] = [x - system[k][i] * y for x, y in zip(system[k], system[i], strict=True)]
+    return [row[-1] for row in system]
+
+
+def _combined(problem: _Problem, weights: dict[int, Fraction]) -> Point:
+    width = len(problem.rows[0])
+    return tuple(sum((w * problem.rows[j][k] for j, w in weights.items()), Fraction(0)) for k in range(width))
+
+
+def _slacks(problem: _Problem, point: Point) -> list[Fraction]:
+    return [_inner(row, point) - level for row, level in zip(problem.rows, problem.levels, strict=True)]
+
+
+def _inner(x: Point, y: Point) -> Fraction:
+    return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
+
+
+def _minus(x: Point, y: Point) -> Point:
+    return tuple(a - b for a, b in zip(x, y, strict=True))
+
+
+# -- reading
+
+
+def _problem(given: Any, folder: Path) -> _Problem:
+    _mapping(given, "given")
+    if "points" in given:
+        _record(given, "given", {"points", "labels"})
+        points, labels = _table(given["points"], folder), _vector(given["labels"], folder)
+        _require(len(points) == len(labels) and all(abs(label) == 1 for label in labels), "labels")
+        rows = tuple(tuple(y * x for x in point) for point, y in zip(points, labels, strict=True))
+        return _Problem(rows, (Fraction(1),) * len(rows), tuple(range(len(rows))), (1, len(rows[0])))
+    field = "keys" if "keys" in given or "queries" in given else "tokens"
+    own = {"queries"} if "queries" in given else {"W"} if field == "tokens" else set()
+    _record(given, "given", {field, "indices"} | (own & {"queries"}), {"lengths", "relaxed"} | (own & {"W"}))
+    inputs = _inputs(given, field, folder)
+    if "W" in given:
+        W = _table(given["W"], folder)
+        _require(len(W[0]) == len(inputs[0][0]), "W of another shape")
+        inputs = [[_times(W, token) for token in part] for part in inputs]
+    chosen = _counts(given["indices"])
+    _require(len(chosen) == len(inputs), "an index for each input")
+    _require(all(a < len(part) for a, part in zip(chosen, inputs, strict=True)), "indices of tokens")
+    relaxed = _counts(given["relaxed"]) if "relaxed" in given else []
+    _require(len(set(relaxed)) == len(relaxed) and all(i < len(inputs) for i in relaxed), "relaxed inputs")
+    queries = _table(given["queries"], folder) if "queries" in given else [[Fraction(1)]]
+    _require(len(queries) in (1, len(inputs)), "queries")
+    rows, levels, names = [], [], []
+    for i, (part, a) in enumerate(zip(inputs, chosen, strict=True)):
+        query = queries[i if len(queries) > 1 else 0]
+        for t, token in enumerate(part):
+            if t != a:
+                rows.append(tuple((x - y) * q for x, y in zip(part[a], token, strict=True) for q in query))
+                levels.append(Fraction(i not in relaxed))
+                names.append((i, t))
+    _require(any(levels), "no constraint, or only relaxed ones")
+    shape = (len(inputs[0][0]), len(queries[0])) if "queries" in given else (1, len(inputs[0][0]))
+    return _Problem(tuple(rows), tuple(levels), tuple(names), shape)
+
+
+def _inputs(given: Any, field: str, folder: Path) -> list[Table]:
+    node = given[field]
+    first = node[0] if isinstance(node, list) and node else None
+    if isinstance(first, dict) or (isinstance(first, list) and first and isinstance(first[0], list)):
+        _require("lengths" not in given, "lengths beside a list")
+        parts = [_table(part, folder) for part in node]
+        _require(len({len(part[0]) for part in parts}) == 1, "tokens of one dimension")
+        return parts
+    rows = _table(node, folder)
+    lengths = _counts(given["lengths"]) if "lengths" in given else [len(rows)]
+    _require(min(lengths) > 0 and sum(lengths) == len(rows), "lengths")
+    ends = list(itertools.accumulate(lengths))
+    return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+
+
+def _counts(node: Any) -> list[int]:
+    _require(isinstance(node, list) and node != [], "a list of counts")
+    return [_natural(item) for item in node]
+
+
+def _natural(text: Any) -> int:
+    return 0 if text == "0" else _count(text)
+
+
+def _point(node: Any, problem: _Problem, folder: Path) -> Point:
+    """A point of the problem, a matrix row after row."""
+    deep = isinstance(node, list) and bool(node) and isinstance(node[0], list)
+    deep = deep or (isinstance(node, dict) and isinstance(node.get("shape"), list) and len(node["shape"]) > 1)
+    table: list[Vector] = _table(node, folder) if deep else [_vector(node, folder)]
+    _require((len(table), len(table[0])) == problem.shape, "a point of another shape")
+    return tuple(x for row in table for x in row)
+
+
+def _name(item: Any, others: set[str], problem: _Problem) -> int:
+    _mapping(item, "a constraint")
+    name: Name
+    if "point" in item:
+        _record(item, "a constraint", {"point"} | others)
+        name = _natural(item["point"])
+    else:
+        _record(item, "a constraint", {"input", "token"} | others)
+        name = (_natural(item["input"]), _natural(item["token"]))
+    _require(name in problem.names, "a constraint that is none")
+    return problem.names.index(name)
+
+
+def _named(node: Any, problem: _Problem) -> set[int]:
+    _require(isinstance(node, list) and node != [], "a list of constraints")
+    found = [_name(item, set(), problem) for item in node]
+    _require(len(set(found)) == len(found), "a constraint twice")
+    return set(found)
+
+
+def _numbered(node: Any, number: str, problem: _Problem) -> dict[int, Fraction]:
+    _require(isinstance(node, list) and node != [], "a list of constraints")
+    found = {}
+    for item in node:
+        row = _name(item, {number}, problem)
+        _require(row not in found, "a constraint twice")
+        found[row] = _number(item[number])
+        _require(found[row] > 0, f"a {number} that is not positive")
+    return found
