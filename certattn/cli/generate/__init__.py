@@ -15,6 +15,7 @@ from certattn.cli.generate.output_tail import output_tail
 from certattn.cli.generate.proposition_3_1 import proposition_3_1
 from certattn.cli.generate.proposition_3_4 import proposition_3_4
 from certattn.cli.generate.regularization_path import regularization_path
+from certattn.cli.generate.selection_direction import selection_direction
 from certattn.cli.generate.selection_on_a_head import selection_on_a_head
 from certattn.cli.generate.softmax_mean import softmax_mean
 from certattn.cli.generate.token_optimality import token_optimality
@@ -38,6 +39,7 @@ for command in (
     proposition_3_1,
     proposition_3_4,
     regularization_path,
+    selection_direction,
     selection_on_a_head,
     softmax_mean,
     token_optimality,
