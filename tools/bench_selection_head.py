@@ -3,8 +3,8 @@
     python tools/bench_selection_head.py                    the heads of the gallery of output-deviation
     python tools/bench_selection_head.py --queries 64       the first 64 queries of each
 
-For each head: how many tokens its queries select, the head's own smallest gap over the norm of its matrix (the identity,
-as these heads come with keys and queries), and bounds of the largest margin that one matrix of norm 1 could have.
+For each head: how many tokens its queries select, the head's own smallest gap over the norm of its matrix (the
+identity, as these heads come with keys and queries), and bounds of the largest margin of any matrix of norm 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ import certattn
 HEADS = sorted(
     (Path(__file__).resolve().parent.parent / "certificates" / "output-deviation" / "data").glob("layer*.npz")
 )
-COLUMNS = f"{'head':<14}{'queries':>8}{'selected':>9}{'own':>10}{'largest margin':>20}{'generate':>10}{'check':>8}{'bytes':>9}"
+COLUMNS = (
+    f"{'head':<14}{'queries':>8}{'selected':>9}{'own':>10}{'largest margin':>20}"
+    f"{'generate':>10}{'check':>8}{'bytes':>9}"
+)
 
 
 def row(head: Path, queries: int) -> str:

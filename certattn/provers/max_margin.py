@@ -142,7 +142,16 @@ def _found(problem: MarginProblem, form: str, digits: int) -> dict[str, Plain]:
     except NotSeparableError as error:
         weights = _constraints(problem, error.weights, {row: {"weight": _text(x)} for row, x in error.weights.items()})
         return {"asserts": {"constraints": "contradictory"}, "witness": {"weights": weights}}
-    return _exactly(problem, multipliers) if is_exact and form == "auto" else _nearly(problem, multipliers, digits)
+    if is_exact and form == "auto":
+        return _exactly(problem, multipliers)
+    found = _nearly(problem, multipliers, digits)
+    if found is None and not is_exact:
+        found = _nearly(problem, max_margin_multipliers(problem.rows, problem.levels), digits)
+    if found is None:
+        raise UsageError(
+            f"no direction of {digits} digits satisfies the constraints; expected more digits, or the form exact"
+        )
+    return found
 
 
 def _exactly(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> dict[str, Plain]:
@@ -160,15 +169,15 @@ def _exactly(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> dict[st
     return {"asserts": asserts, "witness": _multipliers(problem, multipliers)}
 
 
-def _nearly(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int) -> dict[str, Plain]:
-    """The solution and its multipliers rounded, and what they still prove."""
-    point = MaxMargin(problem.rows, multipliers, problem.levels).solution.row(0)
-    direction = ExactMatrix.row_vector(_rounded(point, digits))
+def _nearly(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int) -> dict[str, Plain] | None:
+    """The solution and its multipliers rounded, and what they still prove; None if the direction is not feasible."""
+    multipliers = _with_room(problem, multipliers, digits)
+    direction = ExactMatrix.row_vector(_rounded(_solution(problem, multipliers), digits))
     kept = dict(zip(multipliers, _rounded(list(multipliers.values()), digits), strict=True))
     kept = {row: value for row, value in kept.items() if value > 0}
     distance = MarginDistance(problem.rows, problem.levels, direction, kept)
     if distance.margin <= 0 or (distance.smallest_relaxed or 0) < 0 or distance.dual_value <= 0:
-        raise UsageError(f"{digits} digits are too few for a direction that satisfies the constraints; expected more")
+        return None
     with working_precision(_bits(digits)):
         radius = round_up(upper_rational(arb(max(distance.distance_squared, fmpq(0))).sqrt()), _FEW_DIGITS)
         loose = {j: room for j in range(problem.rows.rows) if (room := _room(distance, j, radius)) > 0}
@@ -179,6 +188,24 @@ def _nearly(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int
         asserts["gap"] = _text(round_down(min(loose.values()), _FEW_DIGITS))
     asserts["margin"] = _margin(distance.dual_value, distance.norm_squared)
     return {"asserts": asserts, "witness": _multipliers(problem, kept)}
+
+
+def _solution(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> list[fmpq]:
+    return MaxMargin(problem.rows, multipliers, problem.levels).solution.row(0)
+
+
+def _with_room(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int) -> Mapping[int, fmpq]:
+    """The multipliers; where constraints are relaxed to >= 0, those of slightly more, which rounding does not undo."""
+    if all(level != 0 for level in problem.levels):
+        return multipliers
+    unit = last_place(max(abs(entry) for entry in _solution(problem, multipliers)), digits)
+    largest = max(sum((abs(entry) for entry in row), fmpq(0)) for row in problem.rows.to_rows())
+    levels = [level if level != 0 else unit * largest for level in problem.levels]
+    try:
+        return near_multipliers(problem.rows, levels, 2 * digits, _MOST_ACTIVE)[0]
+    except NotSeparableError:
+        # Such as <z, p> >= 0 and <-z, p> >= 0.
+        return multipliers
 
 
 def _room(distance: MarginDistance, j: int, radius: fmpq) -> fmpq:

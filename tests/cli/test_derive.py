@@ -19,6 +19,7 @@ NAMES = (
     "gradient-mean-square",
     "gradient-tail",
     "infinite-prompt-operator",
+    "max-margin",
     "output-deviation",
     "output-mean-square",
     "output-tail",

@@ -403,6 +403,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "gradient-mean-square",
         "gradient-tail",
         "infinite-prompt-operator",
+        "max-margin",
         "output-deviation",
         "output-mean-square",
         "output-tail",

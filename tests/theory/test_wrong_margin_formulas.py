@@ -22,7 +22,7 @@ def _step(start: str) -> Step:
 
 
 WRONG = [
-    ("The rows", SELECTION, "take_rows(chosen) - self.tokens.keys.take_rows(others)", "take_rows(chosen)"),
+    ("The rows", SELECTION, "flat.extend(x - y for", "flat.extend(x + y for"),
     ("The rows", SELECTION, "(0, *accumulate(self.lengths[:-1]))", "(0, *accumulate(self.lengths[1:]))"),
     ("The rows", ROWS, "for weight in table[which]", "for weight in table[0]"),
     ("The rows", ROWS, "for entry in row for weight in table[which]", "for weight in table[which] for entry in row"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from flint import fmpq
+from flint import fmpq, fmpz, fmpz_mat
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 
@@ -86,9 +86,12 @@ class Selection:
     @cached_property
     def differences(self) -> ExactMatrix:
         """The z_j, one per row, in the order of `pairs`."""
-        chosen = [self.tokens.row(pair.input, self.indices[pair.input]) for pair in self.pairs]
-        others = [self.tokens.row(pair.input, pair.token) for pair in self.pairs]
-        return self.tokens.keys.take_rows(chosen) - self.tokens.keys.take_rows(others)
+        tokens, table = self.tokens, self.tokens.keys.numerators.tolist()
+        flat: list[fmpz] = []
+        for pair in self.pairs:
+            chosen = table[tokens.row(pair.input, self.indices[pair.input])]
+            flat.extend(x - y for x, y in zip(chosen, table[tokens.row(pair.input, pair.token)], strict=True))
+        return ExactMatrix(fmpz_mat(len(self.pairs), tokens.dimension, flat), tokens.keys.denominator)
 
     @cached_property
     def gaps(self) -> tuple[fmpq, ...]:

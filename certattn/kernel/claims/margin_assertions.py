@@ -188,11 +188,11 @@ class ExactSolution(MarginAssertion):
         tight = len(self.solved.tight)
         with working_precision(DOUBLE):
             margin = show(self.solved.margin())
-        kind = "the only ones" if self.unique else "other multipliers make the same point"
-        holds = "holds" if tight == 1 else "hold"
+        kind = "no others make this point" if self.unique else "others make the same point"
+        count, holds = len(self.solved.multipliers), "holds" if tight == 1 else "hold"
         return [
             f"the margin is {margin}; {tight} of {counted(self.problem.rows.rows, 'constraint')} {holds} with equality",
-            f"{counted(len(self.solved.multipliers), 'multiplier')} that are not 0: {kind}",
+            f"{counted(count, 'multiplier')} {'is' if count == 1 else 'are'} not 0: {kind}",
         ]
 
 
@@ -292,7 +292,8 @@ class NoSolution(MarginAssertion):
 
 
 def _shaped(point: ExactMatrix, problem: MarginProblem) -> str:
-    """A point in the words of its own shape."""
+    """A point in its own shape: its numbers where they are few."""
     rows, columns = problem.shape
     entries = point.row(0)
-    return str(ExactMatrix.rational([entries[i * columns : (i + 1) * columns] for i in range(rows)]))
+    shown = str(ExactMatrix.rational([entries[i * columns : (i + 1) * columns] for i in range(rows)]))
+    return shown if shown.startswith("(") else f"the {shown} as stated"
