@@ -74,6 +74,7 @@ COMMANDS = {
     ],
     "proposition-3-1": ["token.yaml"],
     "proposition-3-4": ["token.yaml"],
+    "selection-on-a-head": ["head.npz", "head.npz --score value-norm --separability selected --exposure 0 --per-query"],
     "softmax-mean": ["head.npz --covariance --eigenvalues"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],
 }

@@ -132,7 +132,19 @@ def margin() -> None:
     max_margin_times()
 
 
-TABLES: dict[str, Callable[[], None]] = {"margin": margin}
+def descent() -> None:
+    import bench_selection_descent
+
+    bench_selection_descent.main([])
+
+
+def head() -> None:
+    import bench_selection_head
+
+    bench_selection_head.main([])
+
+
+TABLES: dict[str, Callable[[], None]] = {"margin": margin, "descent": descent, "head": head}
 
 
 def main() -> int:

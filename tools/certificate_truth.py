@@ -132,6 +132,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from typical_prompt_truth import judge_typical
 
         return judge_typical(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "selection-on-a-head":
+        from selection_on_a_head_truth import judge_head
+
+        return judge_head(certificate["given"], certificate["asserts"], witness, folder)
     if claim in ("gradient-mean-square", "gradient-tail"):
         import gradient_truth
 

@@ -139,6 +139,9 @@ _FAMILIES = (
     ("cantelli", "moment", "chernoff", "truncated", "exact"),
     ("values", "keys", "values-keys"),
     ("logistic", "exponential", "linear"),
+    ("selection-on-a-head", "softmax-mean"),
+    ("selected", "best"),
+    ("direction", "value-norm"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -181,6 +184,12 @@ _SIBLINGS = (
     ("head_multipliers", "multipliers", "comparators"),
     ("head", "attention"),
     ("input", "token", "entry", "multiplier"),
+    ("selected", "rank", "best"),
+    ("margin", "weight"),
+    ("separability", "exposure"),
+    ("query", "token", "multiplier"),
+    ("W", "direction", "multipliers"),
+    ("causal", "score", "scale"),
     ("solution", "direction", "W"),
     ("neighbours", "support", "neighbours_among"),
     ("multipliers", "weights"),

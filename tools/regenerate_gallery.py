@@ -33,6 +33,7 @@ import gallery_proposition_3_1
 import gallery_proposition_3_4
 import gallery_regularization_path
 import gallery_selection_direction
+import gallery_selection_on_a_head
 import gallery_token_optimality
 import gallery_typical_prompt
 import numpy as np
@@ -283,6 +284,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "regularization-path": gallery_regularization_path.write,
     "selection-counterexample": gallery_local_selection.write_counterexamples,
     "selection-direction": gallery_selection_direction.write,
+    "selection-on-a-head": gallery_selection_on_a_head.write,
     "softmax-mean": write_means,
     "token-optimality": gallery_token_optimality.write,
     "typical-prompt": gallery_typical_prompt.write,

@@ -1,7 +1,6 @@
 """A figure of a certificate of `joint-max-margin` in the plane: tokens, v_mm and p_mm, and the certified angles.
 
 A run of normalised gradient descent on v and p is drawn beside them, in doubles; nothing is certified of it.
-matplotlib is imported here only, and only for a figure.
 """
 
 from __future__ import annotations
@@ -15,18 +14,11 @@ import numpy as np
 from certattn.kernel.claims.joint_max_margin import CLAIM, Problem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.provers.figures import canvas
 from certattn.provers.joint_multipliers import Array, floats
 from certattn.provers.rounding import as_float
 
 _HEAD, _ATTENTION, _RUN = "#1f4e79", "#c0562f", 600
-_SETTINGS = {
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "certattn",
-    "mathtext.fontset": "cm",
-    "font.family": "serif",
-}
 
 
 def require_plane(certificate: Certificate) -> Problem:
@@ -40,17 +32,8 @@ def require_plane(certificate: Certificate) -> Problem:
 def draw_certificate(certificate: Certificate, path: Path) -> None:
     """Draw the figure into a file."""
     problem = require_plane(certificate)
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(_SETTINGS):
-        canvas, axes = pyplot.subplots(figsize=(5.0, 4.5), layout="constrained")
+    with canvas(path, (5.0, 4.5)) as (_, axes):
         _draw(axes, problem)
-        metadata = {"Date": None} if path.suffix == ".svg" else None
-        canvas.savefig(path, dpi=160, metadata=metadata)
-        pyplot.close(canvas)
 
 
 def _draw(axes: Any, problem: Problem) -> None:

@@ -1,7 +1,4 @@
-"""A figure of a regularisation path in two dimensions: the points found, the max-margin ray, the certified arcs.
-
-matplotlib is imported here only for a figure.
-"""
+"""A figure of a regularisation path in two dimensions: the points found, the max-margin ray, the certified arcs."""
 
 from __future__ import annotations
 
@@ -13,8 +10,8 @@ import numpy as np
 from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.provers.figures import canvas
 from certattn.provers.rounding import as_float
-from certattn.provers.tail_plot import SETTINGS
 
 _PATH, _CONE, _RAY = "#1f4e79", "#c0562f", "#111111"
 
@@ -28,15 +25,9 @@ def draw(
     file: Path,
 ) -> None:
     """Arcs of the circles |p| = R on which every minimiser lies, and `path`, minimisers for many radii."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     ray = np.array([as_float(entry) for entry in solution.row(0)])
     angle = float(np.arctan2(ray[1], ray[0]))
-    with pyplot.rc_context(SETTINGS):
-        canvas, axes = pyplot.subplots(figsize=(4.8, 4.8), layout="constrained")
+    with canvas(file, (5.2, 4.6)) as (_, axes):
         for k, (radius, cosine) in enumerate(zip(radii, cosines, strict=True)):
             label = r"certified: $p_R$ lies here" if k == 0 else None
             _draw_arc(axes, as_float(radius), angle, float(np.arccos(as_float(cosine))), label)
@@ -51,9 +42,7 @@ def draw(
         axes.set_xlabel("$p_1$")
         axes.set_ylabel("$p_2$")
         axes.set_title(title, fontsize=10)
-        axes.legend(frameon=False, fontsize=9, loc="best")
-        canvas.savefig(file, dpi=160, metadata={"Date": None} if file.suffix == ".svg" else None)
-        pyplot.close(canvas)
+        axes.legend(frameon=False, fontsize=9)
 
 
 def _draw_arc(axes: Any, radius: float, angle: float, width: float, label: str | None) -> None:

@@ -1,7 +1,4 @@
-"""A figure of a tail bound: the bound and the simulated quantile against the length of the prompt.
-
-matplotlib is imported here only, and only for a figure.
-"""
+"""A figure of a tail bound: the bound and the simulated quantile against the length of the prompt."""
 
 from __future__ import annotations
 
@@ -13,20 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.errors import UsageError
+from certattn.provers.figures import canvas
 from certattn.provers.prompt_simulation import Quantile
 
-SUFFIXES = (".svg", ".png", ".pdf")
-
 _BOUND, _TRUTH, _STATED = "#1f4e79", "#c0562f", "#111111"
-SETTINGS = {
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "certattn",
-    "mathtext.fontset": "cm",
-    "font.family": "serif",
-}
 
 
 @dataclass(frozen=True)
@@ -49,31 +36,10 @@ class Figure:
     title: str
 
 
-def require_figure(path: Path) -> None:
-    """Raises UsageError where no figure can be drawn, before any work is done."""
-    if path.suffix not in SUFFIXES:
-        raise UsageError(f"{path}: a figure ends in {', '.join(SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path.parent}: no such folder")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise UsageError("a figure needs matplotlib: pip install 'certattn[plot]'") from None
-
-
 def draw(figure: Figure, path: Path) -> None:
     """Draw the figure into a file."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(SETTINGS):
-        canvas, axes = pyplot.subplots(figsize=(6.0, 4.0), layout="constrained")
+    with canvas(path, (6.0, 4.0)) as (_, axes):
         _draw_curve(axes, figure)
-        metadata = {"Date": None} if path.suffix == ".svg" else None
-        canvas.savefig(path, dpi=160, metadata=metadata)
-        pyplot.close(canvas)
 
 
 def _draw_curve(axes: Any, figure: Figure) -> None:

@@ -102,6 +102,10 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.binary64.exponential_value")
 
     @cached_property
+    def chosen_tokens(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.chosen_tokens")
+
+    @cached_property
     def law_moments(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.law_moments")
 
@@ -196,10 +200,6 @@ class Kernel:
     @cached_property
     def label_margin(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.label_margin")
-
-    @cached_property
-    def losses(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.losses")
 
     @cached_property
     def token_selection(self) -> Any:

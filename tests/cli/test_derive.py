@@ -27,6 +27,7 @@ NAMES = (
     "proposition-3-1",
     "proposition-3-4",
     "regularization-path",
+    "selection-on-a-head",
     "softmax-mean",
     "token-optimality",
     "typical-prompt",

@@ -18,6 +18,7 @@ from certattn.cli.generate.proposition_3_4 import proposition_3_4
 from certattn.cli.generate.regularization_path import regularization_path
 from certattn.cli.generate.selection_counterexample import selection_counterexample
 from certattn.cli.generate.selection_direction import selection_direction
+from certattn.cli.generate.selection_on_a_head import selection_on_a_head
 from certattn.cli.generate.softmax_mean import softmax_mean
 from certattn.cli.generate.token_optimality import token_optimality
 from certattn.cli.generate.typical_prompt import typical_prompt
@@ -43,6 +44,7 @@ for command in (
     regularization_path,
     selection_counterexample,
     selection_direction,
+    selection_on_a_head,
     softmax_mean,
     token_optimality,
     typical_prompt,

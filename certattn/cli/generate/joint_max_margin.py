@@ -42,7 +42,7 @@ def joint_max_margin(data: Path, out: Path, norms: tuple[str, ...], loss: str, p
     the loss is to them.
     """
     if plot is not None:
-        from certattn.provers.tail_plot import require_figure
+        from certattn.provers.figures import require_figure
 
         require_figure(plot)
     pairs = [_pair(text) for text in norms]

@@ -50,7 +50,7 @@ def output_tail(law: Path, out: Path, directions: tuple[str, ...], plot: Path | 
     found, as small as the rules allow. A direction or norm is bounded, or several at once.
     """
     if plot is not None:
-        from certattn.provers.tail_plot import require_figure
+        from certattn.provers.figures import require_figure
 
         if len(directions) + (options["norm"] is not None) != 1:
             raise UsageError("--plot shows one direction or one norm")

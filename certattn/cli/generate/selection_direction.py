@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
 from certattn.cli.generate.shared import blaming, index_list, make_certificate, note_option, out_option, read_mapping
+from certattn.kernel.document.certificate import Certificate
+from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
   certattn generate selection-direction descent.yaml -o direction.yaml
   certattn generate selection-direction descent.yaml --angle 1000 --angle 1000000000 -o direction.yaml
+  certattn generate selection-direction descent.yaml -o direction.yaml --plot direction.svg
 
 \b
 The file holds what certificates write under given, for example
@@ -39,6 +43,12 @@ The file holds what certificates write under given, for example
 @click.option(
     "--angle", "angles", multiple=True, metavar="K", help="A step (time of the flow) at which to bound the angle."
 )
+@click.option(
+    "--plot",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Draw the run and what is certified of it, for keys in the plane.",
+)
 @note_option
 def selection_direction(
     descent: Path,
@@ -48,6 +58,7 @@ def selection_direction(
     steps: int | None,
     most_steps: int,
     angles: tuple[str, ...],
+    plot: Path | None,
     note: str,
 ) -> None:
     """State the direction that descent on the loss of token selection converges to, with a rate.
@@ -55,6 +66,10 @@ def selection_direction(
     DESCENT is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`; `loss`, `descent`
     and `start`.
     """
+    if plot is not None:
+        from certattn.provers.figures import require_figure
+
+        require_figure(plot)
     with blaming(descent, "given"):
         make_certificate(
             "selection-direction",
@@ -66,4 +81,12 @@ def selection_direction(
             most_steps=most_steps,
             angles=angles,
             note=note,
+            drawing=None if plot is None else partial(_draw, path=plot),
         )
+
+
+def _draw(certificate: Certificate, path: Path) -> str:
+    from certattn.provers.selection_plot import draw_certificate
+
+    draw_certificate(certificate, path)
+    return f"drew {on_one_line(str(path))}"

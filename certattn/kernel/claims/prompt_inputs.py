@@ -104,6 +104,13 @@ class StatedPrompt:
         queries = f", queries: {self.queries.words()}" if self.queries is not None else ""
         return f"{counted(self.length, 'token')} ({inputs}, scale {describe(self.scale)}{queries})"
 
+    @property
+    def score_words(self) -> str:
+        """The score of a token at a query q, for the form in which the prompt is given."""
+        if self.weights is None:
+            return "scale * <q, key>"
+        return "scale * <U q, token>" if self.weights.U is not None else "scale * <Q q, K token>"
+
     @cached_property
     def query_map(self) -> ExactMatrix:
         """From a stated query to the vector whose product with a key is the score."""

@@ -114,7 +114,7 @@ class SoftmaxMean(Claim[Problem]):
 
     def statement(self, problem: Problem) -> Statement:
         queries = f"each of {problem.count} queries" if problem.count > 1 else "one query"
-        score = _score_words(problem.prompt)
+        score = f"e^({problem.prompt.score_words})"
         words = (
             f"For {queries} q and a prompt of {problem.prompt.words()}, each token weighted by {score} / Z(q) "
             f"where Z(q) is the sum of {score} over the tokens: "
@@ -181,13 +181,6 @@ def _slack(obligation: Obligation) -> arb | None:
         return None
     with working_precision(2 * (obligation.bits or 2)):
         return (bound - value if obligation.relation == "<=" else value - bound).lower()
-
-
-def _score_words(prompt: StatedPrompt) -> str:
-    """e to the score, for the form in which the prompt is given."""
-    if prompt.weights is None:
-        return "e^(scale * <q, key>)"
-    return "e^(scale * <U q, token>)" if prompt.weights.U is not None else "e^(scale * <Q q, K token>)"
 
 
 CLAIM = SoftmaxMean()

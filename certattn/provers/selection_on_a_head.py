@@ -1,0 +1,236 @@
+"""Find which tokens a head selects, by what margins and weights, and how clearly tokens could be selected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import scale_ball, working_precision
+from certattn.kernel.arithmetic.chosen_tokens import ChosenTokens
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.head_assertions import BEST, EXPOSURE, MARGIN, RANK, SELECTED, SEPARABILITY, WEIGHT
+from certattn.kernel.claims.head_problem import Head, Problem
+from certattn.kernel.claims.selection_on_a_head import CLAIM
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.array_inputs import placed
+from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.head_margins import Bounds, bounds
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.prompt_sources import prompt_sources
+from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+
+VALUE_NORM = "value-norm"
+_BITS = 64
+_DIGITS = 4
+
+
+def generate(
+    out: Path,
+    *,
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    given: Mapping[str, Plain] | None = None,
+    scale: str = "1",
+    query_rows: str | None = None,
+    causal: int | None = None,
+    score: str | Sequence[Number] | None = None,
+    separability: Sequence[str] = (),
+    exposure: Sequence[int] = (),
+    gap: float = 0.05,
+    per_query: bool = False,
+    data: str = "auto",
+    note: str = "",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `selection-on-a-head` to `out` and return it.
+
+    Parameters
+    ----------
+    source : .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k),
+        or `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
+    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
+    names : names in the file that differ, as {"keys": "attn.k"}.
+    given : instead of arrays, `scale`, `query_rows`, `causal` and `score`: the section as certificates write it.
+    scale : factor of the logits, an exact number such as "1/sqrt(32)".
+    query_rows : "first:stop", the queries that are meant; all of them by default.
+    causal : how many of the first tokens the first query sees, at least 2; every further query sees one more.
+        All queries see all tokens by default.
+    score : what tokens are worth: "value-norm", or a direction of the values as a list of exact numbers.
+    separability : "selected", and "best" where there is a score: whether and how clearly one matrix selects them.
+    exposure : tokens, counted from 0: whether and how clearly any query selects them.
+    gap : how far the two bounds of a largest margin may be apart, as a part of it.
+    per_query : state margins and weights of each query.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where no token is selected alone.
+    """
+    require_place(out, [Path(source)] if source is not None else [])
+    if not 0 < gap < 1:
+        raise UsageError(f"gap is {gap}, expected a number between 0 and 1")
+    stated: dict[str, Plain] = {} if causal is None else {"causal": str(causal)}
+    if score is not None:
+        stated["score"] = _score(score)
+    wanted = _Wanted(separability, exposure, gap, per_query)
+    if given is not None:
+        if source is not None or names or arrays or scale != "1" or query_rows is not None or stated:
+            raise UsageError("a head that is given whole takes nothing else that certificates write under given")
+        with not_yet_written(out):
+            return _write(out, dict(given), wanted, note)
+    with not_yet_written(out), placed(out, prompt_sources(source, names or {}, arrays), data) as references:
+        if query_rows is not None:
+            references["queries"]["rows"] = query_rows
+        return _write(out, {**references, "scale": exact_text(scale, "scale"), **stated}, wanted, note)
+
+
+class _Wanted:
+    """What to state beside the selected tokens."""
+
+    def __init__(self, separability: Sequence[str], exposure: Sequence[int], gap: float, per_query: bool) -> None:
+        for of in separability:
+            if of not in (SELECTED.name, BEST.name):
+                raise UsageError(f"separability of {of!r}, expected 'selected' or 'best'")
+        self.separability = list(dict.fromkeys(separability))
+        self.exposure = list(dict.fromkeys(exposure))
+        self.gap, self.per_query = gap, per_query
+
+
+def _score(score: str | Sequence[Number]) -> dict[str, Plain]:
+    if isinstance(score, str):
+        if score != VALUE_NORM:
+            raise UsageError(f"score is {score!r}, expected {VALUE_NORM!r} or a direction as a list of numbers")
+        return {"kind": VALUE_NORM}
+    return {"kind": "direction", "v": exact(list(score), "score")}
+
+
+def _write(out: Path, given: dict[str, Plain], wanted: _Wanted, note: str) -> Certificate:
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    head = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    with working_precision(_BITS):
+        problem = Problem(head, _selected(head), {}, None, _best(head), {})
+        certificate["asserts"] = _at_queries(problem, wanted.per_query)
+        witness = _add_margins(problem, wanted, certificate["asserts"])
+    if witness:
+        certificate["witness"] = witness
+    certificate["provenance"] = provenance(note)
+    return write_certificate(certificate, CLAIM, out)
+
+
+# -- at the queries
+
+
+def _selected(head: Head) -> tuple[int, ...]:
+    """The token of the largest logit at each query. Raises NotProvedError where two share it."""
+    prompt = head.prompt
+    anything = ChosenTokens(prompt.exact.keys, prompt.stated_queries, (0,) * prompt.count, head.seen)
+    found = []
+    for i, row in enumerate(anything.gaps(head.own_map).products):
+        seen = row[: head.seen[i]]
+        largest = max(seen)
+        tokens = [t for t, product in enumerate(seen) if product == largest]
+        if len(tokens) > 1:
+            raise NotProvedError(f"tokens {tokens[0]} and {tokens[1]} share the largest logit at query {i}")
+        found += tokens
+    return tuple(found)
+
+
+def _best(head: Head) -> tuple[int, ...] | None:
+    """The token of the largest score at each query; None where there is no score, or two share the largest."""
+    if head.score is None:
+        return None
+    found = []
+    for seen in head.seen:
+        scores = head.scores[:seen]
+        largest = max(scores)
+        tokens = [t for t, score in enumerate(scores) if score == largest]
+        if len(tokens) > 1:
+            return None
+        found += tokens
+    return tuple(found)
+
+
+def _at_queries(problem: Problem, per_query: bool) -> dict[str, Plain]:
+    """The assertions about queries."""
+    head, queries = problem.head, range(problem.head.prompt.count)
+    scale = abs(scale_ball(head.prompt.scale))
+    margins = [_margin(problem, i) for i in queries]
+    weights = [problem.gaps.weight(i, scale) for i in queries]
+    low, high = [_down(weight) for weight in weights], [_up(weight) for weight in weights]
+    asserts: dict[str, Plain] = {
+        SELECTED.name: [str(token) for token in problem.selected],
+        MARGIN.name: {"at_least": _numbers(margins) if per_query else format_rational(min(margins))},
+        WEIGHT.name: {
+            "at_least": _numbers(low) if per_query else format_rational(min(low)),
+            "at_most": _numbers(high) if per_query else format_rational(max(high)),
+        },
+    }
+    if head.score is not None:
+        asserts[RANK.name] = [str(problem.better(i)) for i in queries]
+    if problem.best is not None:
+        asserts[BEST.name] = [str(token) for token in problem.best]
+    return asserts
+
+
+def _margin(problem: Problem, i: int) -> fmpq:
+    """The margin at query i, rounded down."""
+    margin = problem.margin(i)
+    return round_down(margin, _DIGITS) if isinstance(margin, fmpq) else _down(margin)
+
+
+def _down(value: arb) -> fmpq:
+    return round_down(lower_rational(value), _DIGITS)
+
+
+def _up(value: arb) -> fmpq:
+    return round_up(upper_rational(value), _DIGITS)
+
+
+def _numbers(values: list[fmpq]) -> Plain:
+    return [format_rational(value) for value in values]
+
+
+# -- largest margins
+
+
+def _add_margins(problem: Problem, wanted: _Wanted, asserts: Plain) -> dict[str, Plain]:
+    """Add what is stated of largest margins to `asserts`, and return the witness."""
+    assert isinstance(asserts, dict)
+    witness: dict[str, Plain] = {}
+    stated: list[Plain] = []
+    shown: list[Plain] = []
+    for of in wanted.separability:
+        if of == BEST.name and problem.best is None:
+            raise UsageError("separability of the best tokens needs a score whose largest value no two tokens share")
+        found = bounds(problem.chosen_as(of), wanted.gap)
+        stated.append({"of": of, **found.asserted()})
+        shown.append({"of": of, **_matrix(found), "multipliers": _multipliers(found, with_query=True)})
+    if stated:
+        asserts[SEPARABILITY.name], witness[SEPARABILITY.name] = stated, shown
+    stated, shown = [], []
+    for token in wanted.exposure:
+        if not 0 <= token < problem.head.prompt.length:
+            raise UsageError(f"exposure of token {token}, expected one of the {problem.head.prompt.length}, from 0")
+        found = bounds(problem.chosen_as(token), wanted.gap)
+        direction: dict[str, Plain] = {} if found.matrix is None else {"direction": _numbers(found.matrix.T.row(0))}
+        stated.append({"token": str(token), **found.asserted()})
+        shown.append({"token": str(token), **direction, "multipliers": _multipliers(found, with_query=False)})
+    if stated:
+        asserts[EXPOSURE.name], witness[EXPOSURE.name] = stated, shown
+    return witness
+
+
+def _matrix(found: Bounds) -> dict[str, Plain]:
+    return {} if found.matrix is None else {"W": [_numbers(row) for row in found.matrix.to_rows()]}
+
+
+def _multipliers(found: Bounds, *, with_query: bool) -> Plain:
+    return [
+        {**({"query": str(i)} if with_query else {}), "token": str(t), "multiplier": format_rational(value)}
+        for (i, t), value in found.multipliers.items()
+    ]

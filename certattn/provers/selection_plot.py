@@ -1,0 +1,230 @@
+"""A figure of a certificate of `selection-direction` in the plane: the run, the direction of p_mm, what is certified.
+
+The run is computed in doubles, many steps at once where the point hardly moves, and shown as it is. Beside it stands
+what the certificate says of its angle with p_mm: the tube of all later points (at the computed distance from 0), from
+the rate, as far as it is less than a right angle; and an arc for each bound at a single step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from certattn.kernel.arithmetic.selection_landscape import landscape
+from certattn.kernel.claims.descent_inputs import NORMALISED
+from certattn.kernel.claims.selection_direction import CLAIM
+from certattn.kernel.claims.selection_problem import Problem, StatedRate
+from certattn.kernel.claims.selection_theorems import (
+    FROM,
+    GROWTH,
+    LATERAL,
+    LOGARITHM,
+    NUMERATOR,
+    OFFSET,
+    SLOPE,
+    SQUARE,
+)
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import UsageError
+from certattn.provers.figures import canvas
+from certattn.provers.rounding import as_float
+
+_RUN, _CERTIFIED, _RAY, _TOKEN = "#1f4e79", "#c0562f", "#111111", "#6b6b6b"
+# The run is followed until the certified angle is so small, or for so many steps, in so many moves of such a length.
+_NARROW, _LAST, _MOST_MOVES, _MOVE = 0.3, 1e60, 20_000, 0.02
+
+Array = np.ndarray[Any, Any]
+
+
+def require_plane(certificate: Certificate) -> Problem:
+    """The problem of a certificate that can be drawn. Raises UsageError."""
+    problem = CLAIM.read(certificate)
+    if problem.selection.tokens.dimension != 2:
+        raise UsageError(
+            f"a figure shows keys in the plane; these have the dimension {problem.selection.tokens.dimension}"
+        )
+    if problem.start.lower is None:
+        raise UsageError("a figure shows runs from a point or a box; this certificate is about more starts than that")
+    return problem
+
+
+def draw_certificate(certificate: Certificate, path: Path) -> None:
+    """Draw the run and what is certified of it into a file."""
+    problem = require_plane(certificate)
+    with canvas(path, (5.6, 5.4)) as (_, axes):
+        _draw(axes, problem)
+
+
+def _draw(axes: Any, problem: Problem) -> None:
+    ray = _floats(problem.solution.solution.row(0))
+    turn = math.atan2(ray[1], ray[0])
+    runs = [Run.of(problem, start) for start in _starts(problem)]
+    reach = 1.1 * max(float(np.linalg.norm(run.points, axis=1).max()) for run in runs)
+    _draw_keys(axes, problem)
+    tip = reach * np.array([math.cos(turn), math.sin(turn)])
+    axes.plot([0, tip[0]], [0, tip[1]], color=_RAY, ls="--", lw=1.2, label=r"direction of $p_{mm}$", zorder=3)
+    for number, run in enumerate(runs):
+        label = f"descent, computed to step {run.at[-1]:.0e}" if number == 0 else None
+        axes.plot(*run.points.T, color=_RUN, lw=1.5, label=label, zorder=4)
+        axes.plot(*run.points[0], marker="o", ms=4, color=_RUN, zorder=5)
+        if problem.rate is not None:
+            _draw_tube(axes, run, problem.rate, turn, "certified for all later steps" if number == 0 else None)
+    for index, stated in enumerate(problem.angles):
+        label = "certified at a step" if index == 0 else None
+        opening, radius = _opening(as_float(stated.at_most)), runs[0].radius_at(as_float(stated.at))
+        axes.plot(*_arc(radius, turn - opening, turn + opening).T, color=_CERTIFIED, lw=3, label=label, zorder=3)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("$p_1$")
+    axes.set_ylabel("$p_2$")
+    chosen = ", ".join(map(str, problem.selection.indices))
+    axes.set_title(f"{problem.rule.kind} descent, {problem.loss.name} loss, tokens ({chosen})", fontsize=10)
+    axes.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
+
+
+# -- the run, in doubles
+
+
+class Run:
+    """Points of a run, and at which steps (or times) they are."""
+
+    def __init__(self, at: Array, points: Array) -> None:
+        self.at, self.points = at, points
+
+    @classmethod
+    def of(cls, problem: Problem, start: Array) -> Run:
+        """From a start to where what is certified has become narrow, as far as there is patience."""
+        end, downhill, step = _end(problem), _gradients(problem), _step(problem)
+        point, k, at, points = start, 0.0, [0.0], [start]
+        while k < end and len(at) < _MOST_MOVES:
+            slope = downhill(point)
+            length = float(np.linalg.norm(slope))
+            move = step if problem.rule.kind == NORMALISED else step * length
+            if not move > 0:
+                break
+            together = max(1.0, math.floor((_MOVE + 0.002 * float(np.linalg.norm(point))) / move))
+            point, k = point + min(together, max(1.0, end - k)) * move / length * slope, k + together
+            at.append(k)
+            points.append(point)
+        return cls(np.array(at), np.array(points))
+
+    def radius_at(self, at: float) -> float:
+        """|p| there; of what was not computed, at the end of the run."""
+        radii = np.linalg.norm(self.points, axis=1)
+        return float(np.interp(at, self.at, radii))
+
+
+def _end(problem: Problem) -> float:
+    """The last step that is shown."""
+    end = max([1000.0, *(min(as_float(angle.at), _LAST) for angle in problem.angles)])
+    if problem.rate is not None:
+        begins = as_float(problem.rate.values[FROM])
+        end = max(end, 10 * begins)
+        while end < _LAST and _opening(_bound(problem.rate, end - begins)) > _NARROW:
+            end *= 10
+    return end
+
+
+def _gradients(problem: Problem) -> Callable[[Array], Array]:
+    """-grad F in doubles, F the sum of the losses."""
+    inputs = []
+    for contrasts in landscape(problem.selection, problem.loss).inputs:
+        rows = np.array([[float(x) for x in z] for z, _ in contrasts.rows])
+        inputs.append((float(contrasts.score), rows, np.array([float(g) for _, g in contrasts.rows])))
+    slope = _SLOPES[problem.loss.name]
+
+    def downhill(point: Array) -> Array:
+        total = np.zeros(2)
+        for score, rows, gaps in inputs:
+            exponents = np.append(-(rows @ point), 0.0)
+            masses = np.exp(exponents - exponents.max())
+            shares = masses[:-1] / masses.sum()
+            gap = float(shares @ gaps)
+            total += slope(score - gap) * ((shares * (gaps - gap)) @ rows)
+        return total
+
+    return downhill
+
+
+_SLOPES: dict[str, Callable[[float], float]] = {
+    "linear": lambda x: 1.0,
+    "logistic": lambda x: 1 / (1 + math.exp(min(x, 700.0))),
+    "exponential": lambda x: math.exp(min(-x, 700.0)),
+}
+
+
+def _step(problem: Problem) -> float:
+    """The factor of -grad F in one step, or in a unit of time of the flow; or the length of a normalised step."""
+    if problem.rule.step is None:
+        return 1 / problem.rule.inputs
+    return as_float(problem.rule.step) / (1 if problem.rule.kind == NORMALISED else problem.rule.inputs)
+
+
+def _starts(problem: Problem) -> list[Array]:
+    """The corners of the box: one where it is a point."""
+    start = problem.start
+    assert start.lower is not None
+    assert start.upper is not None
+    low, high = _floats(start.lower.row(0)), _floats(start.upper.row(0))
+    corners = {(x, y) for x in (low[0], high[0]) for y in (low[1], high[1])}
+    return [np.array(corner) for corner in sorted(corners)]
+
+
+def _floats(row: list[fmpq]) -> Array:
+    return np.array([as_float(entry) for entry in row])
+
+
+# -- what is certified
+
+
+def _bound(rate: StatedRate, elapsed: float) -> float:
+    """The stated bound of 1 - cos so many steps after the rate begins."""
+    values = rate.values
+    log = math.log(as_float(values[OFFSET]) + as_float(values[SLOPE]) * elapsed)
+    if rate.form == LOGARITHM:
+        return as_float(values[NUMERATOR]) / log
+    root = math.sqrt(as_float(values[SQUARE]) + as_float(values[GROWTH]) * log)
+    return ((as_float(values[LATERAL]) + root) / log) ** 2 / 2
+
+
+def _opening(bound: float) -> float:
+    """The angle whose 1 - cos is the bound."""
+    return math.acos(max(-1.0, 1 - bound))
+
+
+def _draw_tube(axes: Any, run: Run, rate: StatedRate, turn: float, words: str | None) -> None:
+    """Where all later points lie, from where it is less than a right angle."""
+    begins, radii = as_float(rate.values[FROM]), np.linalg.norm(run.points, axis=1)
+    later = [
+        (float(r), _opening(_bound(rate, at - begins))) for at, r in zip(run.at, radii, strict=True) if at >= begins
+    ]
+    shown = np.array([(radius, opening) for radius, opening in later if opening < math.pi / 2])
+    if len(shown) < 2:
+        return
+    left, right = (_polar(shown[:, 0], turn + sign * shown[:, 1]) for sign in (1, -1))
+    (first, width), (last, narrow) = shown[0], shown[-1]
+    far, near = _arc(last, turn + narrow, turn - narrow), _arc(first, turn - width, turn + width)
+    axes.fill(*np.concatenate([left, far, right[::-1], near]).T, color=_CERTIFIED, alpha=0.18, lw=0, zorder=1)
+    for side, label in ((left, words), (right, None)):
+        axes.plot(*side.T, color=_CERTIFIED, lw=1.2, label=label, zorder=2)
+
+
+def _polar(radii: Array | float, angles: Array) -> Array:
+    return np.stack([radii * np.cos(angles), radii * np.sin(angles)], 1)
+
+
+def _arc(radius: float, begin: float, end: float) -> Array:
+    return _polar(radius, np.linspace(begin, end, 60))
+
+
+def _draw_keys(axes: Any, problem: Problem) -> None:
+    """The keys, the chosen ones filled."""
+    tokens = problem.selection.tokens
+    for i, index in enumerate(problem.selection.indices):
+        for t, key in enumerate(tokens.keys_of(i).to_rows()):
+            face = _TOKEN if t == index else "white"
+            axes.plot(*_floats(key), marker="s", ms=6, mfc=face, mec=_TOKEN, ls="", zorder=6)

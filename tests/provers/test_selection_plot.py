@@ -1,0 +1,85 @@
+"""The figure of `selection-direction`: the computed run lies in what is certified, and what cannot be drawn is not."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import certattn
+from certattn import Certificate, UsageError
+from certattn.kernel.claims.selection_direction import CLAIM
+from certattn.kernel.claims.selection_theorems import FROM
+from certattn.provers.rounding import as_float
+from certattn.provers.selection_plot import Run, _bound, draw_certificate, require_plane
+
+GLOBAL: dict[str, Any] = {
+    "keys": [[["-0.1", "1"], ["1", "0"], ["0", "0"]]],
+    "scores": [["1", "0.9", "0.9"]],
+    "loss": "logistic",
+    "descent": {"rule": "gradient", "step": "1"},
+    "start": ["0", "-1.5"],
+}
+LOCAL = {**GLOBAL, "scores": [["1", "0.9", "0"]], "start": ["4", "0"]}
+
+
+def made(folder: Path, given: dict[str, Any], **inputs: Any) -> Certificate:
+    return certattn.generate("selection-direction", folder / "a.yaml", given=given, **inputs)
+
+
+@pytest.mark.parametrize("given", [GLOBAL, LOCAL], ids=["global", "local"])
+def test_the_run_lies_in_the_tube(given: dict[str, Any], tmp_path: Path) -> None:
+    problem = CLAIM.read(made(tmp_path, given, indices=[0] if given is GLOBAL else [1]))
+    assert problem.rate is not None
+    run = Run.of(problem, np.array([as_float(problem.start.lower.entry(0, i)) for i in range(2)]))  # type: ignore[union-attr]
+    ray = np.array([as_float(entry) for entry in problem.solution.solution.row(0)])
+    begins = as_float(problem.rate.values[FROM])
+    later = [(at, p) for at, p in zip(run.at, run.points, strict=True) if at >= begins]
+    assert len(later) > 100
+    for at, p in later:
+        cosine = p @ ray / math.sqrt((p @ p) * (ray @ ray))
+        assert 1 - cosine <= _bound(problem.rate, at - begins) + 1e-9
+
+
+def test_the_run_is_gradient_descent(tmp_path: Path) -> None:
+    problem = CLAIM.read(made(tmp_path, GLOBAL, indices=[0]))
+    run = Run.of(problem, np.array([0.0, -1.5]))
+    keys, scores = np.array([[-0.1, 1], [1, 0], [0, 0]]), np.array([1, 0.9, 0.9])
+    p = np.array([0.0, -1.5])
+    for _ in range(5000):
+        s = np.exp(keys @ p - (keys @ p).max())
+        s /= s.sum()
+        x = float(s @ scores)
+        p = p + 1 / (1 + math.exp(x)) * ((s * (scores - x)) @ keys)
+    near = [np.interp(5000, run.at, run.points[:, c]) for c in (0, 1)]
+    assert np.allclose(near, p, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_a_figure_is_drawn(suffix: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    certificate = made(tmp_path, LOCAL, indices=[1], angles=["1000000"], most_steps=1000)
+    draw_certificate(certificate, tmp_path / f"a{suffix}")
+    assert (tmp_path / f"a{suffix}").stat().st_size > 5000
+    if suffix == ".svg":
+        text = (tmp_path / "a.svg").read_text()
+        assert "certified for all later steps" in text
+        assert "certified at a step" in text
+
+
+@pytest.mark.parametrize("rule", [{"rule": "flow"}, {"rule": "normalised", "step": "0.1"}], ids=["flow", "normalised"])
+def test_other_rules(rule: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    draw_certificate(made(tmp_path, {**GLOBAL, "descent": rule}, indices=[0]), tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").exists()
+
+
+def test_what_is_not_in_the_plane_is_refused(tmp_path: Path) -> None:
+    given = {**GLOBAL, "keys": [[["1"], ["0"], ["-1"]]], "start": ["0"]}
+    with pytest.raises(UsageError, match="keys in the plane"):
+        require_plane(made(tmp_path, given, indices=[0]))
+    with pytest.raises(UsageError, match="from a point or a box"):
+        require_plane(made(tmp_path, {**GLOBAL, "start": "every"}, indices=[0]))

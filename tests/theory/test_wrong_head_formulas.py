@@ -1,0 +1,34 @@
+"""The derivation of `selection-on-a-head` notices a kernel that runs another formula, as in `test_wrong_formulas`."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+MODULE = "arithmetic.chosen_tokens"
+WRONG = [
+    ("The weight", "fn.exp(-gap)", "fn.exp(gap)"),
+    ("The weight", "total: Number = fn.ratio(1, 1)", "total: Number = fn.ratio(2, 1)"),
+    ("Gaps", "row[chosen] - row[t]", "row[t] - row[chosen]"),
+    ("Gaps", "self.queries @ matrix.T", "self.queries @ matrix"),
+    ("Gaps", "if t != chosen)", "if t > chosen)"),
+    ("Weak duality", "[self.chosen[i]] += value", "[self.chosen[i]] += 1"),
+    ("Weak duality", "[t] -= value", "[t] += value"),
+    ("Weak duality", "differences.T @ self.queries", "differences.T @ -self.queries"),
+    ("Weak duality", "return smallest / fn.sqrt(norm_squared)", "return smallest / norm_squared"),
+    ("Weak duality", "return fn.sqrt(norm_squared) / total", "return fn.sqrt(norm_squared / total)"),
+    ("Nothing is lost", "return fn.sqrt(norm_squared) / total", "return norm_squared / total"),
+]
+
+
+@pytest.mark.parametrize(("title", "old", "new"), WRONG, ids=[f"{title}: {new}" for title, _, new in WRONG])
+def test_a_wrong_formula_is_noticed(title: str, old: str, new: str) -> None:
+    (step,) = [s for s in DERIVATIONS["selection-on-a-head"].steps if s.title.startswith(title)]
+    source = source_of(MODULE)
+    assert source.count(old) == 1
+    outcome = prove(step, Kernel({MODULE: source.replace(old, new)}), fail_fast=True)
+    assert outcome.failed != ()
+    assert prove(step).holds

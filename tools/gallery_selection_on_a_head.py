@@ -1,0 +1,64 @@
+"""The family `selection-on-a-head` of the gallery: the authors' keys, and two real heads."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import certattn
+
+ARRAYS = Path(__file__).resolve().parent.parent / "certificates" / "output-deviation" / "data"
+HEAD = "layer {} head {} of all-MiniLM-L6-v2 on the first 512 tokens of the GNU GPL version 3: {}"
+
+# The single input of Ataee Tarzanagh, Li, Zhang and Oymak with their global scores, and a key between the others
+# that scores highest.
+AUTHORS: dict[str, Any] = {
+    "keys": [["-0.1", "1"], ["1", "0"], ["0", "0"], ["0.3", "0.3"]],
+    "values": [["1"], ["0.9"], ["0.9"], ["2"]],
+    "queries": [["1", "3"], ["2", "-1"], ["-1", "-1"]],
+    "score": {"kind": "direction", "v": ["1"]},
+}
+
+
+def write(folder: Path) -> None:
+    (folder / "data").mkdir(exist_ok=True)
+    certattn.generate(
+        "selection-on-a-head",
+        folder / "authors-keys.yaml",
+        given=AUTHORS,
+        separability=["selected", "best"],
+        exposure=[0, 3],
+        note="the keys of the authors' single input and one between them, which scores highest and cannot be selected",
+    )
+    whole = folder / "data" / "layer1-head9.npz"
+    shutil.copyfile(ARRAYS / whole.name, whole)
+    real: dict[str, Any] = {"source": whole, "scale": "1/sqrt(32)", "score": "value-norm"}
+    certattn.generate(
+        "selection-on-a-head",
+        folder / "layer1-head9.yaml",
+        per_query=True,
+        note=HEAD.format(1, 9, "the token that each query selects, its margin and its weight"),
+        **real,
+    )
+    certattn.generate(
+        "selection-on-a-head",
+        folder / "layer1-head9-causal.yaml",
+        query_rows="1:512",
+        causal=2,
+        note=HEAD.format(1, 9, "the same where every query sees the tokens up to its own"),
+        **real,
+    )
+    arrays = np.load(ARRAYS / "layer2-head6.npz")
+    cut = folder / "data" / "layer2-head6-32-queries.npz"
+    np.savez(cut, keys=arrays["keys"], values=arrays["values"], queries=arrays["queries"][:32])
+    certattn.generate(
+        "selection-on-a-head",
+        folder / "layer2-head6.yaml",
+        separability=["selected", "best"],
+        exposure=[0, 84],
+        note=HEAD.format(2, 6, "how clearly one matrix selects what 32 queries select, or their best token"),
+        **{**real, "source": cut},
+    )

@@ -1,0 +1,326 @@
+"""Whether a certificate of `selection-on-a-head` is true: gaps in fractions, weights by mpmath, distances exactly.
+
+The distance of 0 from the hull of a few points is found by trying every set of affinely independent points: the
+nearest point is the nearest of the affine hull of one of them. Meant for a handful of tokens and queries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from certificate_truth import (
+    Comparison,
+    Judgement,
+    Table,
+    Truth,
+    Vector,
+    _bits,
+    _both,
+    _each,
+    _identity,
+    _number,
+    _Prompt,
+    _prompt,
+    _real,
+    _record,
+    _require,
+    _root,
+    _table,
+    _times,
+    _vector,
+)
+from mpmath import mp, mpf
+
+_ORDER = (Truth.FALSE, Truth.EQUAL, Truth.OPEN, Truth.TRUE)
+Points = tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Head:
+    prompt: _Prompt
+    own: Table
+    seen: list[int]
+    scores: list[Fraction] | None
+
+    @property
+    def sign(self) -> int:
+        return -1 if not self.prompt.scale.is_root and self.prompt.scale.value < 0 else 1
+
+    def scores_at(self, i: int) -> list[Fraction]:
+        """<x, U z> over the tokens that query i sees."""
+        tilt = _times(self.prompt.U, self.prompt.queries[i])
+        return [_dot(token, tilt) for token in self.prompt.tokens[: self.seen[i]]]
+
+
+def judge_head(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """False where something that is stated is; not provable where the witness does not show a largest margin."""
+    head = _head(given, folder)
+    _record(asserts, "asserts", {"selected"}, {"margin", "weight", "rank", "best", "separability", "exposure"})
+    _bits(witness, {"separability", "exposure"})
+    selected = _tokens(asserts["selected"], head.seen)
+    _require(head.scores is not None or not {"rank", "best"} & set(asserts), "no score")
+    best = _tokens(asserts["best"], head.seen) if "best" in asserts else None
+    found = [*_at_queries(head, asserts, selected, best, folder)]
+    shown: list[Judgement] = []
+    for node, beside, key in (("separability", "separability", "of"), ("exposure", "exposure", "token")):
+        records, witnesses = _records(asserts.get(node), key), _records(witness.get(beside), key)
+        _require(node not in asserts or bool(records), "nothing that is stated")
+        _require(beside not in witness or bool(witnesses), "a list of nothing")
+        _require(set(witnesses) <= set(records), "a witness of what is not stated")
+        for name, record in records.items():
+            _record(record, node, {key}, {"at_least", "at_most"})
+            if key == "of":
+                _require(name in ("selected", "best"), "of")
+                chosen = selected if name == "selected" else best
+                _require(chosen is not None, "no best tokens")
+                assert chosen is not None
+                keys, queries, seen, own = head.prompt.keys, head.prompt.queries, head.seen, head.own
+                own = [[head.sign * x for x in row] for row in own]
+            else:
+                keys, chosen = head.prompt.keys, [_count(name)]
+                _require(chosen[0] < len(keys), "a token that is not there")
+                queries, seen, own = [[Fraction(1)]], [len(keys)], None
+            true, proved = _margin(record, witnesses.get(name), (keys, queries, chosen, seen), own, key, folder)
+            found += true
+            shown += proved
+    worst = min([*found, *shown], key=lambda judgement: (_ORDER.index(judgement.truth), judgement.slack))
+    provable = all(judgement.truth is not Truth.FALSE for judgement in shown)
+    if provable or any(judgement.truth is Truth.FALSE for judgement in found):
+        lowest = worst if provable else min(found, key=lambda j: (_ORDER.index(j.truth), j.slack))
+        return Judgement(lowest.truth, lowest.slack, lowest.where, provable)
+    return Judgement(Truth.OPEN, 0.0, worst.where, False)
+
+
+# -- what is given
+
+
+def _head(given: Any, folder: Path) -> _Head:
+    present = dict(given) if isinstance(given, dict) else {}
+    _require(isinstance(given, dict), "given must be a mapping")
+    causal, score = present.pop("causal", None), present.pop("score", None)
+    prompt = _prompt(present, set(), folder)
+    length, count = len(prompt.keys), len(prompt.queries)
+    _require(length >= 2, "nothing to select from")
+    own = _identity(len(prompt.keys[0]))
+    for name in ("Q", "U"):
+        own = _table(present[name], folder) if name in present else own
+    seen = [length] * count
+    if causal is not None:
+        first = _count(causal)
+        _require(first >= 2 and first + count - 1 <= length, "causal")
+        seen = [first + i for i in range(count)]
+    scores = None
+    if score is not None:
+        _require(isinstance(score, dict) and score.get("kind") in ("direction", "value-norm"), "a score")
+        if score["kind"] == "direction":
+            _record(score, "score", {"kind", "v"})
+            v = _vector(score["v"], folder)
+            _require(len(v) == len(prompt.values[0]), "a direction of another dimension")
+            scores = _times(prompt.values, v)
+        else:
+            _record(score, "score", {"kind"})
+            scores = [_dot(value, value) for value in prompt.values]
+    return _Head(prompt, own, seen, scores)
+
+
+def _tokens(node: Any, seen: Sequence[int]) -> list[int]:
+    found = _counts(node, len(seen))
+    _require(all(token < most for token, most in zip(found, seen, strict=True)), "a token that is not there")
+    return found
+
+
+def _counts(node: Any, count: int) -> list[int]:
+    _require(isinstance(node, list) and len(node) == count, "a number per query")
+    return [_count(item) for item in node]
+
+
+def _count(text: Any) -> int:
+    _require(isinstance(text, str) and re.fullmatch("0|[1-9][0-9]{0,17}", text, re.ASCII) is not None, "a count")
+    return int(text)
+
+
+def _records(node: Any, key: str) -> dict[str, dict[str, Any]]:
+    """Records by their key, each at most once."""
+    if node is None:
+        return {}
+    _require(isinstance(node, list) and node != [], "a list of records")
+    found: dict[str, dict[str, Any]] = {}
+    for record in node:
+        _require(isinstance(record, dict) and isinstance(record.get(key), str), "a record")
+        _require(record[key] not in found, "a record twice")
+        found[record[key]] = record
+    return found
+
+
+# -- at the queries
+
+
+def _at_queries(
+    head: _Head, asserts: Any, selected: list[int], best: list[int] | None, folder: Path
+) -> Iterator[Judgement]:
+    count = len(head.prompt.queries)
+    ranges = {name: asserts[name] for name in ("margin", "weight") if name in asserts}
+    ends = {}
+    for name, record in ranges.items():
+        _record(record, name, set(), {"at_least", "at_most"})
+        _require(record != {}, "nothing that is stated")
+        ends[name] = {end: _each(node, count, folder) for end, node in record.items()}
+    ranks = _counts(asserts["rank"], count) if "rank" in asserts else None
+    for i in range(count):
+        scores, token = head.scores_at(i), selected[i]
+        gap = min(head.sign * (scores[token] - score) for t, score in enumerate(scores) if t != token)
+        yield _exactly(f"selected[{i}]", gap > 0)
+        values: dict[str, Callable[[], mpf]] = {
+            "margin": lambda gap=gap: abs(_root(head.prompt.scale)) * _real(gap),
+            "weight": lambda scores=scores, token=token: _weight(head, scores, token),
+        }
+        for name, bounds in ends.items():
+            for end, numbers in bounds.items():
+                yield _both([Comparison(f"{name}.{end}[{i}]", values[name], numbers[i], end == "at_most")])
+        if head.scores is None:
+            continue
+        worths = head.scores[: head.seen[i]]
+        if ranks is not None:
+            yield _exactly(f"rank[{i}]", sum(worth > worths[token] for worth in worths) == ranks[i])
+        if best is not None:
+            others = [worth for t, worth in enumerate(worths) if t != best[i]]
+            yield _exactly(f"best[{i}]", worths[best[i]] > max(others))
+
+
+def _weight(head: _Head, scores: Vector, token: int) -> mpf:
+    masses = [mp.exp(_root(head.prompt.scale) * _real(score)) for score in scores]
+    return masses[token] / mp.fsum(masses)
+
+
+def _exactly(where: str, holds: bool) -> Judgement:
+    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, where)
+
+
+# -- largest margins
+
+
+def _margin(
+    record: dict[str, Any],
+    witness: dict[str, Any] | None,
+    instance: tuple[Table, Table, list[int], list[int]],
+    own: Table | None,
+    key: str,
+    folder: Path,
+) -> tuple[list[Judgement], list[Judgement]]:
+    """Whether the bounds hold, and whether the witness shows them."""
+    keys, queries, chosen, seen = instance
+    lower = _number(record["at_least"]) if "at_least" in record else None
+    upper = _number(record["at_most"]) if "at_most" in record else None
+    _require(lower is not None or upper is not None, "nothing that is stated")
+    _require(lower is None or lower > 0, "a lower bound that is not positive")
+    _require(upper is None or upper >= 0, "an upper bound that is negative")
+    points = {
+        (i, t): [a * b for a in _minus(keys[chosen[i]], keys[t]) for b in z]
+        for i, z in enumerate(queries)
+        for t in range(seen[i])
+        if t != chosen[i]
+    }
+    matrix, weights = _read_witness(witness, key, (len(keys[0]), len(queries[0])), set(points), folder)
+    matrix = matrix if matrix is not None or own is None else [x for row in own for x in row]
+    square = _distance_squared(tuple(tuple(point) for point in points.values()))
+    found, shown = [], []
+    if lower is not None:
+        found.append(_root_at_least(f"{record[key]}.at_least", square, lower))
+        shown.append(Judgement(Truth.FALSE))
+        if matrix is not None and any(matrix):
+            low = min(_dot(point, matrix) for point in points.values())
+            norm = _dot(matrix, matrix)
+            shown[-1] = Judgement(Truth.FALSE) if low <= 0 else _root_at_least("shown", low * low / norm, lower)
+    if upper is not None:
+        found.append(_root_at_most(f"{record[key]}.at_most", square, upper))
+        shown.append(Judgement(Truth.FALSE))
+        if weights:
+            total = sum(weights.values())
+            columns = zip(*(points[pair] for pair in weights), strict=True)
+            mean = [_dot(column, list(weights.values())) / total for column in columns]
+            shown[-1] = _root_at_most("shown", _dot(mean, mean), upper)
+    return found, shown
+
+
+def _read_witness(
+    witness: dict[str, Any] | None, key: str, shape: tuple[int, int], pairs: set[tuple[int, int]], folder: Path
+) -> tuple[Vector | None, dict[tuple[int, int], Fraction]]:
+    if witness is None:
+        return None, {}
+    name = "W" if key == "of" else "direction"
+    _record(witness, "witness", {key}, {name, "multipliers"})
+    matrix = None
+    if name in witness:
+        table = _table(witness[name], folder) if key == "of" else [[x] for x in _vector(witness[name], folder)]
+        _require((len(table), len(table[0])) == shape, "a matrix of another shape")
+        matrix = [x for row in table for x in row]
+    weights: dict[tuple[int, int], Fraction] = {}
+    if "multipliers" in witness:
+        _require(isinstance(witness["multipliers"], list) and witness["multipliers"] != [], "multipliers")
+        for record in witness["multipliers"]:
+            _record(record, "a multiplier", {"token", "multiplier"} | ({"query"} if key == "of" else set()))
+            pair = (_count(record.get("query", "0")), _count(record["token"]))
+            _require(pair in pairs and pair not in weights, "a pair that is none, or twice")
+            weights[pair] = _number(record["multiplier"])
+            _require(weights[pair] > 0, "a multiplier that is not positive")
+    return matrix, weights
+
+
+def _root_at_least(where: str, square: Fraction, bound: Fraction) -> Judgement:
+    """sqrt(square) >= bound > 0, by squares."""
+    gap = square - bound * bound
+    return Judgement(Truth.TRUE if gap >= 0 else Truth.FALSE, float(abs(gap) / (bound * bound)), where)
+
+
+def _root_at_most(where: str, square: Fraction, bound: Fraction) -> Judgement:
+    """sqrt(square) <= bound, by squares; that 0 <= 0 is no close call."""
+    gap, size = bound * bound - square, max(square, bound * bound)
+    return Judgement(Truth.TRUE if gap >= 0 else Truth.FALSE, float(abs(gap) / size) if size else 1.0, where)
+
+
+@cache
+def _distance_squared(points: Points) -> Fraction:
+    """The squared distance of 0 from the convex hull, exactly: over all sets of affinely independent points."""
+    distinct = tuple(dict.fromkeys(points))
+    best = min(_dot(point, point) for point in distinct)
+    for size in range(2, min(len(distinct), len(points[0]) + 1) + 1):
+        for chosen in combinations(distinct, size):
+            nearest = _nearest_of_affine_hull(chosen)
+            if nearest is not None:
+                best = min(best, _dot(nearest, nearest))
+    return best
+
+
+def _nearest_of_affine_hull(points: Sequence[Sequence[Fraction]]) -> Vector | None:
+    """The point of least norm of the affine hull, where it lies in the convex hull and the points are independent."""
+    first, size = points[0], len(points) - 1
+    edges = [_minus(point, first) for point in points[1:]]
+    table = [[*(_dot(a, b) for b in edges), -_dot(a, first)] for a in edges]
+    for c in range(size):
+        pivot = next((r for r in range(c, size) if table[r][c] != 0), None)
+        if pivot is None:
+            return None
+        table[c], table[pivot] = table[pivot], table[c]
+        table[c] = [x / table[c][c] for x in table[c]]
+        for r in range(size):
+            if r != c and table[r][c] != 0:
+                table[r] = [x - table[r][c] * y for x, y in zip(table[r], table[c], strict=True)]
+    steps = [row[size] for row in table]
+    if min(steps) < 0 or sum(steps) > 1:
+        return None
+    return [x + sum(s * edge[k] for s, edge in zip(steps, edges, strict=True)) for k, x in enumerate(first)]
+
+
+def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
+    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
+
+
+def _minus(left: Sequence[Fraction], right: Sequence[Fraction]) -> Vector:
+    return [x - y for x, y in zip(left, right, strict=True)]
