@@ -59,6 +59,11 @@ FILES = {
     "normal.yaml": f"{NORMAL}query: [1]\n",
     "token.yaml": f"{NORMAL}{QUERIES}K: [[0]]\nlength: 1\n",
     "alone.yaml": NORMAL,
+    "scored.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nscores: [1, 0.9, 0.9]\n",
+    "lossy.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nscores: [1, 0.9, 0.9]\nloss: logistic\n",
+    "descent.yaml": "keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]\nscores: [[1, 0], [1, 0]]\nloss: linear\n"
+    "descent: {rule: gradient, step: 1/60}\nstart: [3, 0]\n",
+    "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
     "three.yaml": "tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]\nlabels: [1, -1]\nindices: [1, 1]\n",
 }
 COMMANDS = {
@@ -79,7 +84,14 @@ COMMANDS = {
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],
 }
 # Claims whose provers solve quadratic programs, which the extra `selection` brings.
-SELECTION = ("joint-max-margin", "max-margin")
+SELECTION = {
+    "joint-max-margin": "three.yaml",
+    "max-margin": "chosen.yaml",
+    "regularization-path": "lossy.yaml",
+    "selection-counterexample": "descent.yaml",
+    "selection-direction": "descent.yaml",
+    "token-optimality": "scored.yaml",
+}
 LINES = [(claim, options) for claim, runs in COMMANDS.items() for options in runs]
 
 
@@ -136,17 +148,20 @@ def test_every_prover_runs(claim: str, options: str, folder: Path, tmp_path: Pat
     assert report.verdict is certattn.Verdict.VERIFIED, report.reason
 
 
+@pytest.mark.parametrize(("claim", "given"), SELECTION.items(), ids=list(SELECTION))
+def test_what_solves_quadratic_programs_says_what_it_needs(claim: str, given: str, folder: Path) -> None:
+    done = base_install(RUN, "generate", claim, given, "-o", "selected.yaml", folder=folder)
+    assert done.returncode == 2
+    assert "pip install 'certattn[selection]'" in done.stderr
+    assert not (folder / "selected.yaml").exists()
+
+
 def test_what_needs_an_extra_says_which(folder: Path) -> None:
     tail = ["output-tail", "law.yaml", "--direction", "1,0", "--exceeds", "0.4", "--probability", "0.1"]
     figure = base_install(RUN, "generate", *tail, "-o", "tail.yaml", "--plot", "tail.svg", folder=folder)
     assert figure.returncode == 2
     assert "a figure needs matplotlib: pip install 'certattn[plot]'" in figure.stderr
     assert not (folder / "tail.yaml").exists()
-    joint = ["joint-max-margin", "three.yaml"]
-    solver = base_install(RUN, "generate", *joint, "-o", "joint.yaml", folder=folder)
-    assert solver.returncode == 2
-    assert "pip install 'certattn[selection]'" in solver.stderr
-    assert not (folder / "joint.yaml").exists()
     derivations = base_install(RUN, "derive", folder=folder)
     assert derivations.returncode == 2
     assert "derivations need sympy: pip install sympy" in derivations.stderr

@@ -27,6 +27,8 @@ NAMES = (
     "proposition-3-1",
     "proposition-3-4",
     "regularization-path",
+    "selection-counterexample",
+    "selection-direction",
     "selection-on-a-head",
     "softmax-mean",
     "token-optimality",

@@ -411,6 +411,8 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "proposition-3-1",
         "proposition-3-4",
         "regularization-path",
+        "selection-counterexample",
+        "selection-direction",
         "selection-on-a-head",
         "softmax-mean",
         "token-optimality",
