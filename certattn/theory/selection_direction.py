@@ -21,8 +21,8 @@ _LANDSCAPE = (
         "The gradient is a combination of the differences",
         "Let `z_j` and `g_j` be the key and the score of the chosen token less those of another one, for the pairs `j` "
         "of an input and another token. The excess loss depends on `p` through the products `<z_j, p>` alone. "
-        "Differentiated from its definition, for a loss of unspecified first and second derivative, with up to three tokens an "
-        "input and two inputs.",
+        "Differentiated from its definition, for a loss of unspecified first and second derivative, with up to three "
+        "tokens an input and two inputs.",
         (
             "F(p) = n (L(p) - L_α) = Σ f_i(G_i),   G_i = Σ s_it g_it,   s_it = e^(-⟨z_it,p⟩) / (1 + Σ e^(-⟨z_ir,p⟩))",
             "-∇F = Σ ω_j z_j,   ω_it = f_i'(G_i) s_it (g_it - G_i)",
@@ -94,8 +94,8 @@ _DIRECTION = (
         "What a step gains, and the bound of theorem A",
         "The weights of an input sum to the slope times `G` times the softmax weight of the chosen token. The "
         "potential `log(1/F)`, or `log(1/F - 1/a)`, grows by at least the length of a step over `|p_mm|`, up to "
-        "errors that sum to a constant; and it is at most the height of `p` along `p_mm`, over `|p_mm|`, less `log w`. The "
-        "difference of the two is the kernel's `J`, whatever `F_k` is.",
+        "errors that sum to a constant; and it is at most the height of `p` along `p_mm`, over `|p_mm|`, less "
+        "`log w`. The difference of the two is the kernel's `J`, whatever `F_k` is.",
         (
             "|p_k| - N ≤ (ψ(F_k) - ψ(F_0)) / Ξ + errors,   Ξ ⟨p_k,u⟩ ≥ log w + ψ(F_k)",
             "1 - cos θ_k ≤ J / |p_k| ≤ Ξ J / log( w s_0 (1/F_0 + k h (1-ρ) Ξ² s_0²) )",
