@@ -31,8 +31,8 @@ _SLOPES = {
 
 def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where something speaks against it; else open."""
-    instance = Instance(given, folder, {"loss", "descent", "start"})
-    _require({"loss", "descent", "start"} <= set(given), "given")
+    _require(isinstance(given, dict) and {"loss", "descent", "start"} <= set(given), "given")
+    instance = Instance({key: given[key] for key in given if key not in ("loss", "descent", "start")}, folder)
     _require(isinstance(given["loss"], str) and given["loss"] in _SLOPES, "the loss")
     _record(asserts, "asserts", {"indices"}, {"limit", "angles", "rate"})
     indices = _indices(instance, _counts(asserts["indices"]))

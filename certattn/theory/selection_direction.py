@@ -19,9 +19,10 @@ _LANDSCAPE = (
     ),
     Step(
         "The gradient is a combination of the differences",
-        "With `z_j = k_(i α) - k_it` and `g_j = γ_(i α) - γ_it` for the pairs `j = (i, t)`, the excess loss depends on "
-        "`p` through `e^(-<z_j, p>)` alone. Differentiated from its definition, for a loss of unspecified first and "
-        "second derivative, with up to three tokens an input and two inputs.",
+        "Let `z_j` and `g_j` be the key and the score of the chosen token less those of another one, for the pairs `j` "
+        "of an input and another token. The excess loss depends on `p` through the products `<z_j, p>` alone. "
+        "Differentiated from its definition, for a loss of unspecified first and second derivative, with up to three "
+        "tokens an input and two inputs.",
         (
             "F(p) = n (L(p) - L_α) = Σ f_i(G_i),   G_i = Σ s_it g_it,   s_it = e^(-⟨z_it,p⟩) / (1 + Σ e^(-⟨z_ir,p⟩))",
             "-∇F = Σ ω_j z_j,   ω_it = f_i'(G_i) s_it (g_it - G_i)",
@@ -71,7 +72,7 @@ _DIRECTION = (
     Step(
         "The margin of any direction",
         "The multipliers of tight constraints sum to `|p_mm|^2`, and the mean of `<z_j, q>` with weights "
-        "`m_j = λ_j / Σ λ` is `Ξ cos θ` for a unit vector `q` at the angle `θ` from `p_mm`, `Ξ = 1 / |p_mm|`.",
+        "proportional to them is the cosine of the angle of a unit vector `q` from `p_mm`, over `|p_mm|`.",
         ("Σ m_j ⟨z_j, q⟩ = ⟨p_mm, q⟩ / |p_mm|² = Ξ cos θ   ≥   min ⟨z_j, q⟩",),
         (
             r"\sum_j m_j \langle z_j, q \rangle &= \frac{\langle p_{mm}, q \rangle}{|p_{mm}|^2} = \Xi \cos \theta "
@@ -91,8 +92,9 @@ _DIRECTION = (
     ),
     Step(
         "What a step gains, and the bound of theorem A",
-        "The weights of an input sum to `f' G s_α`. The potential `log(1/F)`, or `log(1/F - 1/a)`, grows by at least "
-        "`Ξ` times the length of a step, up to errors that sum to a constant; and it is at most `Ξ <p, u>` less "
+        "The weights of an input sum to the slope times `G` times the softmax weight of the chosen token. The "
+        "potential `log(1/F)`, or `log(1/F - 1/a)`, grows by at least the length of a step over `|p_mm|`, up to "
+        "errors that sum to a constant; and it is at most the height of `p` along `p_mm`, over `|p_mm|`, less "
         "`log w`. The difference of the two is the kernel's `J`, whatever `F_k` is.",
         (
             "|p_k| - N ≤ (ψ(F_k) - ψ(F_0)) / Ξ + errors,   Ξ ⟨p_k,u⟩ ≥ log w + ψ(F_k)",
@@ -109,13 +111,14 @@ _DIRECTION = (
     Step(
         "Equal scores: theorem A2",
         "Where the other tokens of an input have one score, the gradient is a combination of those of "
-        "`m_i = -log Σ e^(-<z_it, p>)`, and `s_α` is the logistic function of `m_i`.",
+        "the margins `m_i`, and the softmax weight of the chosen token is the logistic function of `m_i`.",
         (
-            "-∇F = Σ ω_i ∇m_i,   ω_i = f_i' g_i s_α (1 - s_α)",
+            "m_i = -log Σ e^(-⟨z_it,p⟩),   -∇F = Σ ω_i ∇m_i,   ω_i = f_i' g_i s_α (1 - s_α)",
             "m_i(p_k) ≥ m_i(p_0) - (D_i² / 8) h F_0 / (1 - h B_F / 2)",
         ),
         (
-            r"-\nabla F &= \sum_i \omega_i \nabla m_i, \qquad \omega_i = f_i' g_i s_{i\alpha} (1 - s_{i\alpha})",
+            r"m_i &= -\log \sum_t e^{-\langle z_{it}, p \rangle}, \qquad "
+            r"-\nabla F = \sum_i \omega_i \nabla m_i, \qquad \omega_i = f_i' g_i s_{i\alpha} (1 - s_{i\alpha})",
             r"m_i(p_k) &\ge m_i(p_0) - \frac{D_i^2}{8} \cdot \frac{h F_0}{1 - h B_F / 2}",
         ),
         selection_landscapes.check_equal_scores,

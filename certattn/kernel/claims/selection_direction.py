@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from flint import arb, fmpq
+
 from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.arithmetic.losses import Loss
 from certattn.kernel.arithmetic.reals import describe
@@ -140,6 +142,10 @@ class _Proof:
         names += rate_names(problem.rate.form) if problem.rate is not None else []
         if any(condition.outcome is Outcome.REFUTED for condition in conclusion.conditions):
             return [unproved(name, "it rests on the theorem", "a condition of it is false") for name in names]
+        if any(condition.outcome is not Outcome.PROVED for condition in conclusion.conditions):
+            # Nothing is said at this precision; NaN decides nothing.
+            sentence = "it rests on a condition that is not decided"
+            return [at_most(name, sentence, arb.nan(), fmpq(0), bits, part=Part.WITNESS) for name in names]
         assert conclusion.rate is not None
         rate = conclusion.rate()
         before = problem.rate_begins

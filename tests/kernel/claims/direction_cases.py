@@ -189,7 +189,7 @@ witness:
             "slack",
         ),
         "a pair twice": ("{input: 2, token: 0", "{input: 1, token: 0", MALFORMED, "at most once"),
-        "v of another sign": ("v: [1, 0.5]", "v: [-1, 0.5]", REJECTED, "the least gap"),
+        "v of another sign": ("v: [1, 0.5]", "v: [-1, 0.5]", REFUTED, "angle(p(20), p_mm)"),
         "tokens that are not separable": ("[[0, 0], [1, -1]]", "[[0, 0], [-1, -1]]", REJECTED, "slack"),
         "keys given too": ("  v:", "  keys: [[[1]]]\n  v:", MALFORMED, "unknown key"),
     },
