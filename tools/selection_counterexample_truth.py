@@ -29,7 +29,7 @@ def judge_counterexample(given: Any, asserts: Any, witness: Any, folder: Path) -
         {key: value for key, value in witness.items() if key != "best_multipliers"},
         folder,
     )
-    instance = Instance(given, folder, {"loss", "descent", "start"})
+    instance = Instance({key: given[key] for key in given if key not in ("loss", "descent", "start")}, folder)
     rule = given["descent"]
     _require(len(instance.keys) > 1 and rule["rule"] == "gradient" and given["start"] != "every", "not of this claim")
     _require(not (isinstance(given["start"], dict) and "cone" in given["start"]), "a point or a box")
