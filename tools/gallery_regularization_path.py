@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gallery_seven_tokens import IN_SPACE
 
 import certattn
 
@@ -79,6 +80,10 @@ CERTIFICATES: dict[str, dict[str, Any]] = {
         },
         "radii": ["30"],
         "note": "a head that is quadratic in the attended token",
+    },
+    "seven-tokens": {
+        "given": {**IN_SPACE, "loss": "logistic"},
+        "note": "three inputs of seven drawn tokens in space",
     },
     "random": {"given": _random(), "note": "three inputs of three random tokens in dimension 6"},
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gallery_local_selection import LOCAL
+from gallery_seven_tokens import IN_SPACE, IN_THE_PLANE
 
 import certattn
 
@@ -25,6 +26,7 @@ _THREE: dict[str, Any] = {
     "descent": {"rule": "gradient", "step": "1"},
     "start": ["0", "0"],
 }
+_FROM_ZERO: dict[str, Any] = {"loss": "logistic", "descent": {"rule": "gradient", "step": "1"}}
 _LOSSES = ("linear", "logistic", "exponential")
 _FAR = ["1000", "1000000000"]
 
@@ -70,6 +72,16 @@ CERTIFICATES: dict[str, dict[str, Any]] = {
     **{
         f"two-inputs-{loss}": {"given": _two(loss), "angles": _FAR, "note": f"two inputs, the {loss} loss"}
         for loss in _LOSSES
+    },
+    "seven-tokens-plane": {
+        "given": {**IN_THE_PLANE, **_FROM_ZERO, "start": ["0", "0"]},
+        "angles": ["10000", "1000000000000"],
+        "note": "three inputs of seven drawn tokens in the plane: locally optimal ones are selected",
+    },
+    "seven-tokens-space": {
+        "given": {**IN_SPACE, **_FROM_ZERO, "start": ["0", "0", "0"]},
+        "angles": ["10000", "1000000000000"],
+        "note": "three inputs of seven drawn tokens in space: the best ones are selected",
     },
     **LOCAL,
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gallery_seven_tokens import IN_THE_PLANE
 
 import certattn
 
@@ -53,6 +54,7 @@ CERTIFICATES: dict[str, dict[str, Any]] = {
         "selections": [[1]],
         "note": "the best token lies between two others: no p selects it, and no selection is locally optimal",
     },
+    "seven-tokens": {"given": IN_THE_PLANE, "note": "343 selections of three inputs of seven tokens in the plane"},
     "random": {"given": _random(), "note": "1,296 selections of four inputs of six tokens in dimension 3"},
 }
 

@@ -67,7 +67,7 @@ def generate(
         draft = loads(to_text({**head, "asserts": {}}), out)
         setting = read_setting(draft)
     best = _best(setting)
-    with working_precision(SEARCH_BITS):
+    with working_precision(SEARCH_BITS[0]):
         solution = max_margin_point(best)
         search = Search(setting, tuple(indices) if indices is not None else None, None)
         run, choice = search.find(0, steps, most_steps)

@@ -36,8 +36,13 @@ from certattn.provers.selection_angles import with_bounds
 from certattn.provers.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
 
 STEPS = 100_000
-# The precision of the search. The checker finds its own.
-SEARCH_BITS = 128
+# Precisions of the search: the next where the enclosure of a descent from a point grows beyond bounds.
+SEARCH_BITS = (128, 512, 2048)
+
+
+class UnboundedError(NotProvedError):
+    """Nothing is known of where a descent is after some steps, at the working precision."""
+
 
 
 def generate(
@@ -78,13 +83,12 @@ def generate(
         setting = read_setting(loads(to_text({**head, "asserts": {}}), out))
     at = [exact_text(angle, "angles") for angle in angles]
     search = Search(setting, tuple(indices) if indices is not None else None, theorem)
-    with working_precision(SEARCH_BITS):
-        enclosed = [int(text) for text in at if text.isdigit() and int(text) <= most_steps]
-        run, choice = search.find(max(enclosed, default=0), steps, most_steps)
+    enclosed = [int(text) for text in at if text.isdigit() and int(text) <= most_steps]
+    run, choice = search.find(max(enclosed, default=0), steps, most_steps)
     with not_yet_written(out):
         certificate = stated_certificate(head, run, choice, limit)
         if not setting.start.everywhere:
-            certificate = with_bounds(certificate, at, SEARCH_BITS)
+            certificate = with_bounds(certificate, at, run.bits)
         require_proved(loads(to_text(certificate), out))
     certificate["provenance"] = provenance(exact_text(note, "note"))
     return write_certificate(certificate, CLAIM, out)
@@ -173,11 +177,12 @@ class Run:
     setting: Setting
     selection: Selection
     solution: MaxMargin
+    bits: int = SEARCH_BITS[0]
 
     def situation(self, point: list[arb] | None) -> Situation:
         """At a point, at the working precision."""
         constants = SelectionConstants(self.selection, self.setting.loss, self.solution)
-        return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point, SEARCH_BITS)
+        return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point, self.bits)
 
 
 @dataclass
@@ -190,7 +195,22 @@ class Search:
     _runs: dict[tuple[int, ...], Run | None] = field(default_factory=dict)
 
     def find(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
-        """The tokens, the theorem and the first step from `first` on at which it applies. At the working precision."""
+        """The tokens, the theorem and the first step from `first` on at which it applies.
+
+        From a point, with as many bits as its enclosures need; a box grows whatever the precision.
+        """
+        for bits in SEARCH_BITS:
+            try:
+                with working_precision(bits):
+                    run, choice = self._found(first, steps, most_steps)
+                return replace(run, bits=bits), choice
+            except UnboundedError:
+                if bits == SEARCH_BITS[-1] or not self.setting.start.is_point():
+                    raise
+        raise AssertionError("the last precision returns or raises")
+
+    def _found(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
+        """The same at the working precision."""
         setting, tokens = self.setting, self.setting.stated.tokens
         if setting.start.everywhere or not setting.rule.discrete:
             indices = self.indices if self.indices is not None else _best(tokens)
@@ -209,7 +229,7 @@ class Search:
         weak: tuple[Run, Choice] | None = None
         for k, here in _walk(setting, start, last):
             if not here.error.is_finite():
-                raise NotProvedError(
+                raise UnboundedError(
                     f"the enclosure of p({k}) is unbounded: the start box, which grows as descent goes on, is too "
                     "large, or the gradient is not told from 0 there; expected a smaller box, or fewer steps"
                 )
@@ -277,6 +297,8 @@ def stated_certificate(head: dict[str, Plain], run: Run, choice: Choice, limit: 
     witness: dict[str, Plain] = {"multipliers": stated_multipliers(selection, solution)}
     if choice.steps > 0:
         witness["steps"] = str(choice.steps)
+    if run.bits > SEARCH_BITS[0]:
+        witness["bits"] = str(run.bits)
     witness["theorem"] = {"name": choice.theorem, **choice.parameters}
     asserts: dict[str, Plain] = {"indices": [str(index) for index in selection.indices]}
     if limit:

@@ -111,8 +111,11 @@ class Start:
         corners = zip(self.lower.row(0), self.upper.row(0), strict=True)
         return [arb(low).union(arb(high)) for low, high in corners]
 
+    def is_point(self) -> bool:
+        return self.lower is not None and self.lower == self.upper
+
     def is_origin(self) -> bool:
-        return self.lower is not None and self.lower == self.upper and self.lower.is_zero()
+        return self.is_point() and self.lower is not None and self.lower.is_zero()
 
 
 class Starts(Kind["StatedStart"]):
