@@ -140,7 +140,10 @@ def why_not(situation: Situation, solution: MaxMargin, theorem: str | None, step
 
 def _about_the_point(situation: Situation, selection: Selection, steps: int) -> list[str]:
     """What the conditions of theorem A say after the last step, or of theorem D where not all tokens are good."""
-    if situation.point is None or not all(entry.is_finite() for entry in situation.point):
+    if situation.point is None:
+        product = situation.rule.size() * situation.constants.curvature_bound
+        return [f"the step is long: h B_F = {product.str(3)}, not < 2"] if (product >= 2) is True else []
+    if not all(entry.is_finite() for entry in situation.point):
         return []
     after = f"after {counted(steps, 'step')}"
     if not selection.bad:

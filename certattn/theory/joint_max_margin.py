@@ -23,7 +23,7 @@ DERIVATION = Derivation(
         ),
         Step(
             "Sums of exponentials",
-            "The loss of a comparator bounds the sum of e^{-y_i} at every minimiser.",
+            "The loss of a comparator bounds the sum of `e^(-y_i)` at every minimiser.",
             ("Σ e^(-y_i) <= E = Σ e^(-ŷ_i)  or  Π (1 + e^(-ŷ_i)) - 1",),
             (r"\sum_i e^{-y_i} &\le E = \sum_i e^{-\hat y_i} \ \text{ or } \ \prod_i (1 + e^{-\hat y_i}) - 1",),
             joint_path.check_exponentials,
@@ -56,7 +56,7 @@ DERIVATION = Derivation(
         Step(
             "The same head with other attention",
             "At the head of a minimiser its attention does no worse than any other: both losses rise by at most "
-            "e^-gamma (e^G - 1), and by at least their slope times G.",
+            "`e^-gamma (e^G - 1)`, and by at least their slope times G.",
             ("l(γ - G) - l(γ) <= e^-γ (e^G - 1)", "-l'(γ) >= e^-γ e^(-E)"),
             (r"\ell(\gamma - G) - \ell(\gamma) &\le e^{-\gamma} (e^G - 1)", r"-\ell'(\gamma) &\ge e^{-\gamma} e^{-E}"),
             joint_path.check_comparison,

@@ -105,7 +105,7 @@ def _both_of_lemma_3(kernel: Kernel) -> Iterator[Check]:
 STEPS = (
     Step(
         "Lemma 3: the weights near the limit",
-        "Every good weight is `c g E` times a quotient between `θ_-` and `θ_+`; two probability vectors whose quotient "
+        "Every good weight is `c g E` times a quotient between `theta_-` and `theta_+`; two probability vectors whose quotient "
         "varies by at most `r` are within `(r - 1)/4` in total variation.",
         (
             "1 + η = f'/c · s_α (1 - G/g),   θ_- ≤ 1 + η ≤ θ_+",
@@ -121,7 +121,7 @@ STEPS = (
     ),
     Step(
         "Lemma 4: one step",
-        "What a step of the move `m` gains on `-log P`, per `|V|^2`; it increases with `|V|`, which is at least `Ξ`.",
+        "What a step of the move `m` gains on `-log P`, per `|V|^2`; it increases with `|V|`, which is at least `Xi`.",
         ("log P/P⁺ ≥ χ Ξ² m,   χ = 1 - d/Ξ - (1 + d/Ξ) e/Ξ - D²/8 m (1 + e/Ξ)²",),
         (
             r"\log \tfrac{P}{P^+} &\ge \chi \Xi^2 m, \qquad \chi = 1 - \tfrac{d}{\Xi} "

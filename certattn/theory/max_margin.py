@@ -198,14 +198,14 @@ DERIVATION = Derivation(
             "Where the gradient of the Lagrangian vanishes, the point is a combination of the rows.",
             ("∇_p (|p|²/2 - Σ λ_j (⟨z_j, p⟩ - r_j)) = 0  =>  p = Σ λ_j z_j",),
             (
-                r"\nabla_p \Big( \tfrac12 |p|^2 - \sum_j \lambda_j (\langle z_j, p\rangle - r_j) \Big) = 0 "
+                r"\nabla_p \Big( \tfrac12 |p|^2 - \sum_j \lambda_j (\langle z_j, p\rangle - r_j) \Big) &= 0 "
                 r"\quad \Longrightarrow \quad p = \sum_j \lambda_j z_j",
             ),
             check_lagrangian,
         ),
         Step(
             "Sufficiency",
-            "With multipliers >= 0 and complementarity 0, every point that satisfies the constraints is longer by its "
+            "With multipliers `>= 0` and complementarity 0, every point that satisfies the constraints is longer by its "
             "distance: p is the solution, and the only one.",
             ("|q|² = |p|² + |q - p|² + 2 Σ λ_j (⟨z_j, q⟩ - r_j) - 2 Σ λ_j (⟨z_j, p⟩ - r_j)",),
             (
@@ -216,7 +216,7 @@ DERIVATION = Derivation(
         ),
         Step(
             "Weak duality",
-            "For any multipliers >= 0 the number D is at most the squared norm of every point that satisfies the "
+            "For any multipliers `>= 0` the number D is at most the squared norm of every point that satisfies the "
             "constraints.",
             ("D = 2 Σ λ_j r_j - |Σ λ_j z_j|²", "|p|² - D = |p - Σ λ_j z_j|² + 2 Σ λ_j (⟨z_j, p⟩ - r_j)"),
             (
@@ -246,7 +246,7 @@ DERIVATION = Derivation(
         ),
         Step(
             "Contradictions",
-            "Weights >= 0 whose combination of the rows is 0, and of the right sides is not: no point satisfies all.",
+            "Weights `>= 0` whose combination of the rows is 0, and of the right sides is not: no point satisfies all.",
             ("0 = ⟨Σ μ_j z_j, p⟩ = Σ μ_j ⟨z_j, p⟩ >= Σ μ_j r_j > 0",),
             (
                 r"0 &= \Big\langle \sum_j \mu_j z_j, p \Big\rangle = \sum_j \mu_j \langle z_j, p\rangle "

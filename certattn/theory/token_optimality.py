@@ -101,7 +101,7 @@ _STEPS = (
     Step(
         "A point of least norm",
         "For p = sum lambda z and any q, the squared norms differ by the square of the distance and twice a sum over "
-        "the constraints. With lambda >= 0, <z, q> >= 1 and lambda (<z, p> - 1) = 0 the sum is not negative: p is the "
+        "the constraints. With `lambda >= 0`, `<z, q> >= 1` and `lambda (<z, p> - 1) = 0` the sum is not negative: p is the "
         "one point of least norm. Checked for one and two rows in dimension 1 to 3, with the kernel's point and "
         "slacks.",
         ("|q|² - |p|² = |q - p|² + 2 Σ λ_j (⟨z_j,q⟩ - ⟨z_j,p⟩)",),
@@ -117,7 +117,7 @@ _STEPS = (
     ),
     Step(
         "No point at all (Gordan)",
-        "If a combination of the differences with positive weights is 0, no p has <z, p> >= 1 for all of them. The "
+        "If a combination of the differences with positive weights is 0, no p has `<z, p> >= 1` for all of them. The "
         "rows of a cut are differences of every selection with its chosen tokens. Checked for two inputs in the plane.",
         ("Σ μ_j ⟨z_j,p⟩ = ⟨Σ μ_j z_j, p⟩ = 0   but   Σ μ_j ⟨z_j,p⟩ ≥ Σ μ_j > 0",),
         (r"\sum_j \mu_j \langle z_j, p \rangle &= \Big\langle \sum_j \mu_j z_j, p \Big\rangle",),

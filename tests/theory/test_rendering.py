@@ -20,7 +20,7 @@ MACROS = set(
         \log \ln \cosh \sinh \tanh \coth \qquad \quad \sqrt \le \ge \cdots \big \lambda
         \phi \gamma \theta \int \alpha \sigma \varepsilon \kappa \eta \Psi \beta \varphi \prod \sin \det \hat \mid
         \mapsto \dots \exp \textstyle \mathrm \binom \iff \bigl \bigr \Bigl \Bigr
-        \omega \Xi \ell \psi \cos \min
+        \omega \Xi \ell \psi \cos \min \zeta \xi \chi \tan \ne \cup \implies \Longrightarrow \overline \mathbf
         """,
     )
 )

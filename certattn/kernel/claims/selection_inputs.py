@@ -120,7 +120,7 @@ def read_selection(stated: StatedTokens, indices: list[int], node: Node) -> Sele
     """A chosen token of each input; `node` is where `indices` stand. Raises MalformedError."""
     tokens = stated.tokens
     if len(indices) != tokens.count:
-        raise node.malformed(f"one index per input, {tokens.count} in all", f"{len(indices)}")
+        raise node.malformed(f"{counted(tokens.count, 'index')}, one per input", f"{len(indices)}")
     for i, (index, length) in enumerate(zip(indices, tokens.lengths, strict=True)):
         if index >= length:
             expected = f"the index of one of the {counted(length, 'token')} of input {i}, counted from 0"

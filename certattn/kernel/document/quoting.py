@@ -31,9 +31,11 @@ def name(text: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """1 token, 2 tokens, 3 queries."""
+    """1 token, 2 tokens, 3 queries, 4 indices."""
     if number == 1:
         return f"1 {noun}"
+    if noun.endswith("ex"):
+        return f"{number} {noun.removesuffix('ex')}ices"
     return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("ry") else f"{number} {noun}s"
 
 
