@@ -61,9 +61,8 @@ def check(
 def generate(claim: str, out: str | Path, **inputs: Any) -> Certificate:
     """Make a certificate of `claim`, write it to the file `out` and return it.
 
-    The inputs depend on the claim: see `certattn.provers.output_deviation.generate`,
-    `certattn.provers.infinite_prompt_operator.generate`, `certattn.provers.output_tail.generate`,
-    `certattn.provers.softmax_mean.generate` and `certattn.provers.binary64_exponential.generate`.
+    The inputs depend on the claim: see `generate` of the module of its name in `certattn.provers`, such as
+    `certattn.provers.output_deviation.generate`.
     Raises UsageError for inputs that make no sense, NotProvedError where what is to be stated is not
     true, MalformedError for bad files.
 
@@ -78,8 +77,16 @@ def generate(claim: str, out: str | Path, **inputs: Any) -> Certificate:
     >>> check(folder / "prompt.yaml").verdict
     <Verdict.VERIFIED: 'verified'>
     """
+    import inspect
+
     from certattn.provers import PROVERS
 
     if claim not in PROVERS:
         raise UsageError(f"no prover for the claim {claim!r}; there is one for {', '.join(PROVERS)}")
-    return PROVERS[claim](Path(out), **inputs)
+    prover = PROVERS[claim]
+    try:
+        inspect.signature(prover).bind(Path(out), **inputs)
+    except TypeError as error:
+        known = [name for name in inspect.signature(prover).parameters if name != "out"]
+        raise UsageError(f"{claim}: {error}; its inputs are {', '.join(known)}") from None
+    return prover(Path(out), **inputs)

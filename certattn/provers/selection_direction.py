@@ -44,7 +44,6 @@ class UnboundedError(NotProvedError):
     """Nothing is known of where a descent is after some steps, at the working precision."""
 
 
-
 def generate(
     out: Path,
     *,

@@ -82,12 +82,16 @@ def _enumerates(tokens: Tokens, asked: bool | None) -> bool:
     return asked
 
 
+def _shown(indices: Sequence[int]) -> str:
+    return f"({', '.join(map(str, indices))})"
+
+
 def chosen_tokens(tokens: Tokens, indices: Sequence[int]) -> Selection:
     if len(indices) != tokens.count:
-        raise UsageError(f"the selection {tuple(indices)}: expected {counted(tokens.count, 'index')}, one per input")
+        raise UsageError(f"the selection {_shown(indices)}: expected {counted(tokens.count, 'index')}, one per input")
     for i, (index, length) in enumerate(zip(indices, tokens.lengths, strict=True)):
         if not 0 <= index < length:
-            raise UsageError(f"the selection {tuple(indices)}: input {i} has the tokens 0 to {length - 1}")
+            raise UsageError(f"the selection {_shown(indices)}: input {i} has the tokens 0 to {length - 1}")
     selection = Selection(tokens, tuple(indices))
     if not selection.pairs:
         raise UsageError("every input has one token only: there is nothing to select from")

@@ -105,7 +105,8 @@ def _both_of_lemma_3(kernel: Kernel) -> Iterator[Check]:
 STEPS = (
     Step(
         "Lemma 3: the weights near the limit",
-        "Every good weight is `c g E` times a quotient between `theta_-` and `theta_+`; two probability vectors whose quotient "
+        "Every good weight is `c g E` times a quotient between `theta_-` and `theta_+`; two probability vectors "
+        "whose quotient "
         "varies by at most `r` are within `(r - 1)/4` in total variation.",
         (
             "1 + η = f'/c · s_α (1 - G/g),   θ_- ≤ 1 + η ≤ θ_+",

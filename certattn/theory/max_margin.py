@@ -205,7 +205,8 @@ DERIVATION = Derivation(
         ),
         Step(
             "Sufficiency",
-            "With multipliers `>= 0` and complementarity 0, every point that satisfies the constraints is longer by its "
+            "With multipliers `>= 0` and complementarity 0, every point that satisfies the constraints is "
+            "longer by its "
             "distance: p is the solution, and the only one.",
             ("|q|² = |p|² + |q - p|² + 2 Σ λ_j (⟨z_j, q⟩ - r_j) - 2 Σ λ_j (⟨z_j, p⟩ - r_j)",),
             (

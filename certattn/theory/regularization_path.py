@@ -9,7 +9,8 @@ _STEPS = (
     Step(
         "Softmax weights, and scores along a direction",
         "The weights of the tokens that are not chosen depend on p through the products with the differences of keys. "
-        "Along a direction u with `b_t = <z_t, u>` the score falls by `G = sum s_t g_t`, and G changes as a covariance: "
+        "Along a direction u with `b_t = <z_t, u>` the score falls by `G = sum s_t g_t`, and G changes as a "
+        "covariance: "
         "where `G < g_t` for all t and `b_t > 0`, it falls. Checked for up to three other tokens.",
         ("s_t = e^(-⟨z_t,p⟩) / (1 + Σ e^(-⟨z_r,p⟩))", "d/dτ G(p + τu) = -Σ s_t b_t (g_t - G)"),
         (
@@ -21,7 +22,8 @@ _STEPS = (
     Step(
         "Weighted means",
         "With the shares of the multipliers, which sum to 1, and `x_j = <z_j, p>`, the sum over the pairs is `w e^-X` "
-        "times a weighted mean of `e^(y_j)`, where the `y_j` have the weighted mean 0; and `e^t >= 1 + t`. Checked for up to "
+        "times a weighted mean of `e^(y_j)`, where the `y_j` have the weighted mean 0; and `e^t >= 1 + t`. "
+        "Checked for up to "
         "three pairs.",
         ("Σ m_j e^(-x_j) = w e^(-X) Σ λ_j e^(y_j) ≥ w e^(-X),   X = Σ λ_j x_j,   log w = Σ λ_j log(m_j/λ_j)",),
         (
@@ -32,7 +34,8 @@ _STEPS = (
     ),
     Step(
         "The bound of the angle",
-        "`F >= (1 - F/a) w e^-X` is solved for X. The bound falls as F grows, so that any point of the ball with a small "
+        "`F >= (1 - F/a) w e^-X` is solved for X. The bound falls as F grows, so that any point of the ball "
+        "with a small "
         "loss gives one for all minimisers.",
         ("X ≥ log( w (1/F - 1/a) ),   cos ≥ X / (Ξ R)",),
         (r"X &\ge \log\left( w \left( \tfrac{1}{F} - \tfrac{1}{a} \right) \right), \qquad \cos \ge \frac{X}{\Xi R}",),

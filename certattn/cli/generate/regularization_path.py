@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from certattn.cli.generate.shared import blaming, index_list, make_certificate, note_option, out_option, read_mapping
+from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -53,5 +54,6 @@ def regularization_path(
             radii=radii,
             indices=None if indices is None else index_list(indices),
             plot=plot,
+            drawing=None if plot is None else lambda _: f"drew {on_one_line(str(plot))}",
             note=note,
         )

@@ -81,7 +81,7 @@ def selection_on_a_head(
             raise UsageError("--plot shows what is stated of each query; expected --per-query beside it")
         require_figure(plot)
     if score is not None:
-        options["score"] = score if score == VALUE_NORM else [text.strip() for text in score.split(",")]
+        options["score"] = score if score.replace("-", "").isalpha() else [text.strip() for text in score.split(",")]
     options |= {"names": array_names(names), "drawing": None if plot is None else partial(_draw, path=plot)}
     if source.suffix in (".yaml", ".yml"):
         with blaming(source, "given"):

@@ -63,6 +63,8 @@ def read_mapping(path: Path, out: Path) -> dict[str, Plain]:
 
     require_place(out, [path])
     plain = read_tree(path, DEFAULT_LIMITS).plain()
+    if isinstance(plain, dict) and {"certattn", "claim", "given"} <= plain.keys():
+        raise UsageError(f"{path} is a whole certificate; expected a file with what stands under its given")
     return cast(dict[str, Plain], plain)
 
 

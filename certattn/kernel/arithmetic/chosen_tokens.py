@@ -102,6 +102,12 @@ class Gaps:
         weight: arb = selected_weight([gap * unit for gap in self.of_query(i)], BALLS)
         return weight
 
+    def other_weight(self, i: int, scale: arb) -> arb:
+        """1 - weight, which a ball near 1 would not tell from 0."""
+        unit = scale / self.denominator
+        weight: arb = unselected_weight([gap * unit for gap in self.of_query(i)], BALLS)
+        return weight
+
 
 def selected_weight(gaps: Sequence[Number], fn: Functions) -> Number:
     """The softmax weight of a token whose logit exceeds those of the others by `gaps`: 1 / (1 + sum_t e^(-gap_t))."""
@@ -109,6 +115,12 @@ def selected_weight(gaps: Sequence[Number], fn: Functions) -> Number:
     for gap in gaps:
         total = total + fn.exp(-gap)
     return 1 / total
+
+
+def unselected_weight(gaps: Sequence[Number], fn: Functions) -> Number:
+    """The softmax weight of all other tokens: 1 less that of the selected one, without cancellation."""
+    others = sum([fn.exp(-gap) for gap in gaps])
+    return others / (1 + others)
 
 
 def attained_margin(smallest: Number, norm_squared: Number, fn: Functions) -> Number:

@@ -127,10 +127,10 @@ class JointMaxMargin(Claim[Problem]):
             f"support inputs{others} is p_mm = {problem.p}",
         ]
         latex = [r"v_{mm} = v", r"p_{mm} = p"]
-        if problem.at_least is not None:
-            words.append(f"the label margin 1/|v_mm| is at least {describe(problem.at_least)}")
-        if problem.at_most is not None:
-            words.append(f"the label margin 1/|v_mm| is at most {describe(problem.at_most)}")
+        ends = (("at least", problem.at_least), ("at most", problem.at_most))
+        bounds = " and ".join(f"{side} {describe(bound)}" for side, bound in ends if bound is not None)
+        if bounds:
+            words.append(f"the label margin 1/|v_mm| is {bounds}")
         if problem.drop is not None:
             words.append(
                 "whatever weights attention puts on the tokens, no v with |v| <= 1 has a label margin above 1/|v_mm| - "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flint import fmpq
@@ -100,6 +100,11 @@ def _witnessed(field: Field[list[list[Values]]], count: int, witness: Values | N
     return found
 
 
+def _require_once(selections: Sequence[Selection], node: Node) -> None:
+    if len({selection.indices for selection in selections}) < len(selections):
+        raise node.malformed("every selection at most once", "one that is listed twice")
+
+
 def read_accepted(
     asserts: Values, witness: Values | None, stated: StatedTokens
 ) -> list[tuple[Selection, Mapping[int, fmpq]]]:
@@ -110,6 +115,7 @@ def read_accepted(
     node = asserts.node(LOCALLY)
     multipliers = _witnessed(SOLUTIONS, len(listed), witness, node)
     selections = [read_selection(stated, indices, node) for indices in listed]
+    _require_once(selections, node)
     return [(s, read_multipliers(m, s)) for s, m in zip(selections, multipliers, strict=True)]
 
 

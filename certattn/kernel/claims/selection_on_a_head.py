@@ -149,14 +149,33 @@ def _in_range(problem: Problem, i: int, wanted: frozenset[str], bits: int) -> li
         lower, upper = f"{kind}.{_LOWER}[{i}]", f"{kind}.{_UPPER}[{i}]"
         if not {lower, upper} & wanted:
             continue
-        is_margin = kind == MARGIN.name
-        value = problem.margin(i) if is_margin else problem.gaps.weight(i, abs(scale_ball(problem.head.prompt.scale)))
-        sentence = f"the {'margin' if is_margin else 'softmax weight'} of token {problem.selected[i]} at query {i}"
+        value = problem.margin(i) if kind == MARGIN.name else _weight(problem, i)
+        sentence = f"the {_NOUNS[kind]} of token {problem.selected[i]} at query {i}"
         if stated.lower is not None and lower in wanted:
-            found.append(at_least(lower, sentence, value, stated.lower.at(i), bits))
+            bound = stated.lower.at(i)
+            if kind == WEIGHT.name and bound >= 1:
+                found.append(at_most(lower, f"1 less {sentence}", _others(problem, i), 1 - bound, bits))
+            else:
+                found.append(at_least(lower, sentence, value, bound, bits))
         if stated.upper is not None and upper in wanted:
-            found.append(at_most(upper, sentence, value, stated.upper.at(i), bits))
+            bound = stated.upper.at(i)
+            if kind == WEIGHT.name and bound >= 1:
+                found.append(at_least(upper, f"1 less {sentence}", _others(problem, i), 1 - bound, bits))
+            else:
+                found.append(at_most(upper, sentence, value, bound, bits))
     return found
+
+
+_NOUNS = {MARGIN.name: "margin", WEIGHT.name: "softmax weight"}
+
+
+def _weight(problem: Problem, i: int) -> arb:
+    return problem.gaps.weight(i, abs(scale_ball(problem.head.prompt.scale)))
+
+
+def _others(problem: Problem, i: int) -> arb:
+    """1 - weight: a weight is below 1, however close."""
+    return problem.gaps.other_weight(i, abs(scale_ball(problem.head.prompt.scale)))
 
 
 def _scored(problem: Problem, i: int, wanted: frozenset[str]) -> list[Obligation]:
