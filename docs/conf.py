@@ -49,7 +49,8 @@ def parameters(app: object, what: str, name: str, obj: object, options: object, 
     for index in range(start, len(lines)):
         match = _PARAMETER.match(lines[index])
         if match is not None:
-            lines[index] = f":param {match[1]}: {match[2]}"
+            # Of two words before the colon, Sphinx takes the first for a type.
+            lines[index] = f":param {match[1].replace(', ', '/')}: {match[2]}"
         elif not lines[index].strip():
             break
 
