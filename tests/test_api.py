@@ -133,3 +133,8 @@ def test_generate_refuses_an_unknown_claim(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="output-deviation"):
         certattn.generate("nothing", tmp_path / "a.yaml")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_generate_names_the_inputs_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(certattn.UsageError, match=r"'indices'; its inputs are given, selections"):
+        certattn.generate("token-optimality", tmp_path / "x.yaml", given={}, indices=[0])

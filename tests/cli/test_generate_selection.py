@@ -48,3 +48,25 @@ def test_errors_name_the_file(certattn_run: Run, tokens: Path) -> None:
     assert done.status == 2
     assert "tokens.yaml" in done.err
     assert "loss" in done.err
+
+
+def test_a_whole_certificate_is_not_what_stands_under_given(certattn_run: Run, tokens: Path) -> None:
+    assert certattn_run("generate", "token-optimality", tokens, "-o", "made.yaml").status == 0
+    done = certattn_run("generate", "token-optimality", "made.yaml", "-o", "again.yaml")
+    assert done.status == 2
+    assert done.err == "certattn: made.yaml is a whole certificate; expected a file with what stands under its given\n"
+
+
+def test_a_selection_twice_is_refused(certattn_run: Run, tokens: Path, folder: Path) -> None:
+    twice = ["--indices", "1, 0", "--indices", "1, 0"]
+    done = certattn_run("generate", "token-optimality", tokens, *twice, "-o", "made.yaml")
+    assert done.status == 2
+    assert "every selection at most once" in done.err
+    assert not (folder / "made.yaml").exists()
+
+
+def test_a_figure_of_a_path_is_mentioned(certattn_run: Run, tokens: Path, folder: Path) -> None:
+    tokens.write_text(TOKENS + "loss: exponential\n")
+    done = certattn_run("generate", "regularization-path", tokens, "--plot", "path.png", "-o", "made.yaml")
+    assert done.out.endswith("drew path.png\n")
+    assert (folder / "path.png").is_file()

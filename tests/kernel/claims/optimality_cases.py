@@ -96,6 +96,12 @@ witness:
         "an index out of range": ("locally_optimal: [[0, 0]", "locally_optimal: [[0, 2]", MALFORMED, "2 tokens"),
         "a negative index": ("locally_optimal: [[0, 0]", "locally_optimal: [[0, -1]", MALFORMED, "an integer >= 0"),
         "an index too few": ("locally_optimal: [[0, 0]", "locally_optimal: [[0]", MALFORMED, "one per input"),
+        "a selection twice": (
+            "locally_optimal: [[0, 0], [1, 0]]",
+            "locally_optimal: [[1, 0], [1, 0]]",
+            MALFORMED,
+            "listed twice",
+        ),
         "an optimal token out of range": ("optimal: [[0], [0]]", "optimal: [[0], [2]]", MALFORMED, "below 2"),
         "an optimal token twice": ("optimal: [[0], [0]]", "optimal: [[0], [0, 0]]", MALFORMED, "at most once"),
         "an input without optimal tokens": ("optimal: [[0], [0]]", "optimal: [[0], []]", MALFORMED, "at least one"),

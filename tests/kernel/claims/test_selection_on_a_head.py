@@ -20,6 +20,7 @@ from certattn.kernel.arithmetic import chosen_tokens
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.chosen_tokens import ChosenTokens, Gaps
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.claims import head_assertions, head_problem, selection_on_a_head
 from certattn.kernel.claims.head_problem import Head, Problem
 from certattn.kernel.claims.selection_on_a_head import CLAIM
@@ -235,3 +236,35 @@ def test_the_sweep_notices_a_checker_that_lets_things_pass(
     monkeypatch.setattr(selection_on_a_head, "at_least", holds)
     tree = loads(next(cases.CAUSAL.cases()).text, arrays / "case.yaml").plain
     assert len(mutate.sweep(list(mutate.mutants(tree))[::3], arrays).false_accepts) > 10
+
+
+HUGE = """certattn: 1
+claim: selection-on-a-head
+given: {{keys: [[1], [0]], values: [[1], [0]], queries: [[100000]]}}
+asserts:
+  selected: [0]
+  weight: {{{0}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        ("at_most: 1", Verdict.VERIFIED),
+        ("at_most: 2", Verdict.VERIFIED),
+        ("at_least: 0.999", Verdict.VERIFIED),
+        ("at_least: 1", Verdict.REFUTED),
+        ("at_least: 2", Verdict.REFUTED),
+    ],
+)
+def test_a_weight_is_below_1_however_close(bound: str, expected: Verdict, arrays: Path) -> None:
+    """It is 1 - e^-100000, about: no precision tells it from 1 by itself."""
+    assert check(HUGE.format(bound), arrays).verdict is expected
+
+
+def test_weights_of_the_selected_token_and_of_the_others_sum_to_1() -> None:
+    gaps = [fmpq(1, 3), fmpq(2), fmpq(0)]
+    with working_precision(128):
+        balls = [arb(gap) for gap in gaps]
+        both = chosen_tokens.selected_weight(balls, BALLS) + chosen_tokens.unselected_weight(balls, BALLS)
+        assert abs(both - 1) < arb(2) ** -120
