@@ -119,7 +119,7 @@ def selected_weight(gaps: Sequence[Number], fn: Functions) -> Number:
 
 def unselected_weight(gaps: Sequence[Number], fn: Functions) -> Number:
     """The softmax weight of all other tokens: 1 less that of the selected one, without cancellation."""
-    others = sum([fn.exp(-gap) for gap in gaps])
+    others = sum([fn.exp(-x) for x in gaps])
     return others / (1 + others)
 
 
