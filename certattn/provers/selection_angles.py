@@ -15,34 +15,80 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.claims.selection_direction import CLAIM
 from certattn.kernel.claims.selection_problem import Problem
-from certattn.kernel.claims.selection_theorems import OFFSET, RATE_PARTS, SLOPE
+from certattn.kernel.claims.selection_theorems import (
+    FROM,
+    GROWTH,
+    LATERAL,
+    LOGARITHM,
+    NUMERATOR,
+    OFFSET,
+    RATE_PARTS,
+    SLOPE,
+    SQUARE,
+)
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
-from certattn.kernel.errors import NotProvedError
+from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.verdict import Obligation
+from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 _DIGITS = 4
+# Nobody waits so long for a rate to say something.
+LATE = fmpq(10) ** 30
 # The largest 1 - cos there is.
 _LARGEST = fmpq(2)
 
 
-def with_bounds(plain: dict[str, Plain], at: Sequence[str], bits: int) -> dict[str, Plain]:
-    """The certificate with bounds of 1 - cos angle at those steps (or times), and a rate if the theorem has one."""
+def with_bounds(plain: dict[str, Plain], at: Sequence[str], bits: int, late_rate: bool) -> dict[str, Plain]:
+    """The certificate with bounds of 1 - cos angle at those steps (or times), and a rate if the theorem has one.
+
+    Bounds that are not below 1, a right angle, are left out; and without `late_rate` so is a rate that is not after
+    LATE steps (or so long).
+    """
     problem = _problem(plain)
+    for text in at:
+        _require_bounded(problem, text)
     asserts: Any = plain["asserts"]
     key = "step" if problem.rule.discrete else "time"
     if at:
         asserts = {**asserts, "angles": [{key: text, "at_most": "2"} for text in at]}
         found = _proved({**plain, "asserts": asserts}, bits)
         bounds = [found[f"angles[{index}]"].left for index in range(len(at))]
-        shown = [format_rational(_up(bound)) for bound in bounds]
-        asserts["angles"] = [{key: text, "at_most": bound} for text, bound in zip(at, shown, strict=True)]
+        shown = [(text, _up(bound)) for text, bound in zip(at, bounds, strict=True)]
+        stated = [{key: text, "at_most": format_rational(bound)} for text, bound in shown if bound < 1]
+        asserts = {**asserts, "angles": stated} if stated else plain["asserts"]
     rate = _rate(plain, problem, bits) if problem.rate_begins is not None else None
-    if rate is not None:
+    if rate is not None and (late_rate or not _is_late(rate)):
         asserts = {**asserts, "rate": rate}
     return {**plain, "asserts": asserts}
+
+
+def _require_bounded(problem: Problem, text: str) -> None:
+    """That something is proved of the angle at that step (or time). Raises UsageError."""
+    at, begins, name = exact_rational(text, "angles"), problem.rate_begins, problem.theorem.name
+    if at <= problem.steps or (begins is not None and at >= begins):
+        return
+    unit = "step" if problem.rule.discrete else "time"
+    if begins is None:
+        raise UsageError(f"--angle {text}: the theorem {name!r} gives no bounds of angles after {unit} {problem.steps}")
+    first = format_rational(begins)
+    raise UsageError(
+        f"--angle {text}: the theorem {name!r} bounds angles from {unit} {first} on; expected --angle {first} or more"
+    )
+
+
+def _is_late(rate: dict[str, Plain]) -> bool:
+    """Whether a rate is not proved to be below 1 after LATE."""
+    values = {name: arb(exact_rational(value, name)) for name, value in rate.items() if name != "form"}
+    log = (values[OFFSET.name] + values[SLOPE.name] * (LATE - values[FROM.name])).log()
+    if rate["form"] == LOGARITHM:
+        bound = values[NUMERATOR.name] / log
+    else:
+        root = (values[SQUARE.name] + values[GROWTH.name] * log).sqrt()
+        bound = ((values[LATERAL.name] + root) / log) ** 2 / 2
+    return (bound < 1) is not True
 
 
 def _rate(plain: dict[str, Plain], problem: Problem, bits: int) -> dict[str, Plain] | None:

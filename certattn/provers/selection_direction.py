@@ -17,11 +17,11 @@ from certattn.kernel.arithmetic.selection_descent import Enclosure, around, desc
 from certattn.kernel.arithmetic.selection_landscape import inner, landscape
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.checker import CheckOptions, check_certificate
-from certattn.kernel.claims.descent_inputs import CONE, DESCENT, START, Rule, Start, read_rule, read_start
+from certattn.kernel.claims.descent_inputs import CONE, DESCENT, NORMALISED, START, Rule, Start, read_rule, read_start
 from certattn.kernel.claims.selection_direction import CLAIM
 from certattn.kernel.claims.selection_inputs import LOSS, StatedTokens, read_tokens
 from certattn.kernel.claims.selection_problem import GIVEN, MOST_STEPS
-from certattn.kernel.claims.selection_theorems import Situation
+from certattn.kernel.claims.selection_theorems import RATE, Situation
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
@@ -54,6 +54,7 @@ def generate(
     most_steps: int = STEPS,
     angles: Sequence[int | str] = (),
     limit: bool = True,
+    late_rate: bool = False,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `selection-direction` to `out` and return it.
@@ -65,7 +66,8 @@ def generate(
     theorem, steps : the theorem to apply, and after how many steps; found if left out.
     most_steps : how many steps are tried.
     angles : steps (times of the flow) at which to bound 1 - cos angle(p(k), p_mm). Steps up to `most_steps` are
-        enclosed, which gives the sharpest bounds.
+        enclosed, which gives the sharpest bounds. A bound that is not below 1 is left out.
+    late_rate : whether to state a rate that is below 1 only after 10^30 steps (or so long).
     limit : whether to state p_mm itself.
     note : a line about the certificate for its readers, kept under `provenance`.
 
@@ -81,14 +83,15 @@ def generate(
     with not_yet_written(out):
         setting = read_setting(loads(to_text({**head, "asserts": {}}), out))
     at = [exact_text(angle, "angles") for angle in angles]
+    _require_fit(setting, theorem, at)
     search = Search(setting, tuple(indices) if indices is not None else None, theorem)
     enclosed = [int(text) for text in at if text.isdigit() and int(text) <= most_steps]
     run, choice = search.find(max(enclosed, default=0), steps, most_steps)
     with not_yet_written(out):
         certificate = stated_certificate(head, run, choice, limit)
         if not setting.start.everywhere:
-            certificate = with_bounds(certificate, at, run.bits)
-        require_proved(loads(to_text(certificate), out))
+            certificate = with_bounds(certificate, at, run.bits, late_rate)
+        certificate = proved_at_best(certificate, out)
     certificate["provenance"] = provenance(exact_text(note, "note"))
     return write_certificate(certificate, CLAIM, out)
 
@@ -108,6 +111,14 @@ def read_setting(draft: Certificate) -> Setting:
     stated = read_tokens(form, values)
     rule = read_rule(values[DESCENT], stated.tokens.count)
     return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated.tokens.dimension))
+
+
+def _require_fit(setting: Setting, theorem: str | None, at: Sequence[str]) -> None:
+    """That theorem and angles fit the start."""
+    if theorem == CONE and setting.start.cone is None:
+        raise UsageError("the theorem 'cone' needs start: {cone: {opening, norm}}")
+    if at and setting.start.everywhere:
+        raise UsageError(f"--angle {at[0]}: no bound of an angle holds for all of {setting.start.words}; leave it out")
 
 
 # -- the chosen tokens
@@ -184,6 +195,18 @@ class Run:
         return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point, self.bits)
 
 
+def _why_unbounded(setting: Setting) -> str:
+    """Why nothing is known of a point of descent, and what to do."""
+    if not setting.start.is_point():
+        return (
+            "the start box, which grows as descent goes on, is too large, or the gradient is not told from 0 there; "
+            "expected a smaller box"
+        )
+    if setting.rule.kind == NORMALISED:
+        return "normalised steps overshoot there, where the gradient is not told from 0; expected a smaller step"
+    return "the steps overshoot there and enlarge every error; expected a smaller step"
+
+
 @dataclass
 class Search:
     """For the chosen tokens, unless they are stated, and for a step at which a theorem applies to them."""
@@ -228,10 +251,7 @@ class Search:
         weak: tuple[Run, Choice] | None = None
         for k, here in _walk(setting, start, last):
             if not here.error.is_finite():
-                raise UnboundedError(
-                    f"the enclosure of p({k}) is unbounded: the start box, which grows as descent goes on, is too "
-                    "large, or the gradient is not told from 0 there; expected a smaller box, or fewer steps"
-                )
+                raise UnboundedError(f"the enclosure of p({k}) is unbounded: {_why_unbounded(setting)}, or fewer steps")
             end = here.box
             if k < first or steps not in (None, k):
                 continue
@@ -303,6 +323,19 @@ def stated_certificate(head: dict[str, Plain], run: Run, choice: Choice, limit: 
     if limit:
         asserts["limit"] = [format_rational(entry) for entry in solution.solution.row(0)]
     return {**head, "asserts": asserts, "witness": witness}
+
+
+def proved_at_best(plain: dict[str, Plain], out: Path) -> dict[str, Plain]:
+    """The certificate if it is proved, or else without its rate. Raises NotProvedError if that is not proved either."""
+    try:
+        require_proved(loads(to_text(plain), out))
+    except NotProvedError:
+        asserts = plain["asserts"]
+        if not isinstance(asserts, dict) or RATE.name not in asserts:
+            raise
+        plain = {**plain, "asserts": {name: value for name, value in asserts.items() if name != RATE.name}}
+        require_proved(loads(to_text(plain), out))
+    return plain
 
 
 def require_proved(certificate: Certificate) -> None:

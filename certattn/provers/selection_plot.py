@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
+from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.selection_landscape import landscape
 from certattn.kernel.claims.descent_inputs import NORMALISED
 from certattn.kernel.claims.selection_direction import CLAIM
@@ -74,8 +75,10 @@ def _draw(axes: Any, problem: Problem) -> None:
         axes.plot(*run.points[0], marker="o", ms=4, color=_RUN, zorder=5)
         if problem.rate is not None:
             _draw_tube(axes, run, problem.rate, turn, "certified for all later steps" if number == 0 else None)
+    unit = "step" if problem.rule.discrete else "time"
+    steps = ", ".join(describe(stated.at) for stated in problem.angles)
     for index, stated in enumerate(problem.angles):
-        label = "certified at a step" if index == 0 else None
+        label = f"certified at {unit} {steps}" if index == 0 else None
         opening, radius = _opening(as_float(stated.at_most)), runs[0].radius_at(as_float(stated.at))
         axes.plot(*_arc(radius, turn - opening, turn + opening).T, color=_CERTIFIED, lw=3, label=label, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")

@@ -86,6 +86,13 @@ def test_a_box_and_the_flow(tmp_path: Path) -> None:
         ({**TOY, "start": {"lower": [-40, -40], "upper": [40, 40]}}, {}, "unbounded"),
         ({**PAIR, "scores": [[0], [0]], "keys": [[[0, 0]], [[1, 1]]]}, {}, "nothing to select from"),
         ({**TOY, "descent": {"rule": "normalised", "step": 1}}, {"theorem": "global"}, "not proved for normalised"),
+        (TOY, {"theorem": "cone"}, "'cone' needs start: {cone: {opening, norm}}"),
+        ({**TOY, "start": "every"}, {"angles": [1]}, "--angle 1: no bound of an angle holds for all of every"),
+        (
+            {**TOY, "start": [3, -4], "descent": {"rule": "flow"}},
+            {"theorem": "every-start", "angles": ["1"]},
+            "--angle 1: the theorem 'every-start' bounds angles from time 4 on; expected --angle 4 or more",
+        ),
     ],
 )
 def test_failures_say_why(given: dict[str, Any], options: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -99,3 +106,54 @@ def test_a_start_between_the_basins_is_never_certified(tmp_path: Path) -> None:
     missed = {**PAIR, "keys": [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]], "scores": [[1, 0], [1, 0]], "start": [3, 0]}
     with pytest.raises(NotProvedError, match="below the threshold a"):
         generate(tmp_path / "direction.yaml", given=missed, indices=[0, 0], most_steps=300)
+
+
+def test_normalised_steps_that_overshoot_are_to_be_smaller(tmp_path: Path) -> None:
+    """The chosen token scores least on one side: the loss has its least value near 0, about which long steps go."""
+    given: dict[str, Any] = {
+        "keys": [[[1], [0]], [[-1], [0]]],
+        "scores": [[1, 0], [1, 0]],
+        "loss": "linear",
+        "descent": {"rule": "normalised", "step": "1/2"},
+        "start": [1],
+    }
+    with pytest.raises(NotProvedError, match=r"overshoot there, .* expected a smaller step"):
+        generate(tmp_path / "direction.yaml", given=given, indices=None, most_steps=50)
+
+
+ONE_DIMENSION: dict[str, Any] = {
+    "tokens": [[["-3/2"], [-3]], [["9/4"], ["-11/4"]], [["1/4"]]],
+    "v": ["11/4"],
+    "labels": [1, 1, 1],
+    "loss": "exponential",
+    "descent": {"rule": "gradient", "step": 1},
+    "start": ["-15/4"],
+}
+LATE: dict[str, Any] = {
+    "tokens": [
+        [["5/2", 1, "1/4"], [1, "9/4", "-3/2"]],
+        [["-3/4", "-3/4", "3/2"], ["3/4", 1, 0]],
+        [["3/2", "-11/4", "3/4"]],
+    ],
+    "v": ["-5/4", "11/4", 0],
+    "W": [[-1, "1/2", 2]],
+    "loss": "exponential",
+    "descent": {"rule": "gradient", "step": "1/10"},
+    "start": [3],
+}
+
+
+def test_a_rate_is_stated_that_few_bits_do_not_tell(tmp_path: Path) -> None:
+    assert float(made(tmp_path, ONE_DIMENSION)["asserts"]["rate"]["numerator"]) < 1e-11
+
+
+def test_what_says_nothing_is_left_out(tmp_path: Path) -> None:
+    """A rate that is below 1 after e^100000 steps, and angles that it bounds by 2; the rate is stated on request."""
+    assert set(made(tmp_path, LATE, angles=[10**12], most_steps=50)["asserts"]) == {"indices", "limit"}
+    (tmp_path / "direction.yaml").unlink()
+    assert made(tmp_path, LATE, late_rate=True, most_steps=50)["asserts"]["rate"]["offset"] == "2"
+
+
+def test_a_rate_that_is_not_proved_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("certattn.provers.selection_angles.round_up", lambda value, digits: value / 2)
+    assert "rate" not in made(tmp_path, TOY)["asserts"]

@@ -43,6 +43,7 @@ The file holds what certificates write under given, for example
 @click.option(
     "--angle", "angles", multiple=True, metavar="K", help="A step (time of the flow) at which to bound the angle."
 )
+@click.option("--late-rate", is_flag=True, help="State a rate even if it is below 1 only after 10^30 steps.")
 @click.option(
     "--plot",
     metavar="FILE",
@@ -58,6 +59,7 @@ def selection_direction(
     steps: int | None,
     most_steps: int,
     angles: tuple[str, ...],
+    late_rate: bool,
     plot: Path | None,
     note: str,
 ) -> None:
@@ -80,9 +82,29 @@ def selection_direction(
             steps=steps,
             most_steps=most_steps,
             angles=angles,
+            late_rate=late_rate,
             note=note,
+            finding=partial(_left_out, angles=angles),
             drawing=None if plot is None else partial(_draw, path=plot),
         )
+
+
+def _left_out(certificate: Certificate, angles: tuple[str, ...]) -> str:
+    """What was asked for, or found, and is not stated because it says nothing."""
+    from certattn.kernel.claims.selection_problem import read_problem
+    from certattn.provers.exact_inputs import exact_rational
+
+    problem = read_problem(certificate)
+    stated = {angle.at for angle in problem.angles}
+    missing = [text for text in angles if exact_rational(text, "--angle") not in stated]
+    said = []
+    if missing:
+        said.append(
+            f"left out --angle {', '.join(missing)}: no bound of 1 - cos below 1, a right angle, is proved there"
+        )
+    if problem.rate is None and problem.rate_begins is not None:
+        said.append("left out the rate: none is proved that is below 1 within 10^30 steps (--late-rate states it)")
+    return "\n".join(said)
 
 
 def _draw(certificate: Certificate, path: Path) -> str:

@@ -6,6 +6,7 @@ The formulas stand in `arithmetic.global_selection`, the proofs in docs/claims/s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from flint import arb, fmpq
@@ -18,6 +19,7 @@ from certattn.kernel.claims.selection_theorems import (
     LOGARITHM,
     Conclusion,
     LogarithmicRate,
+    Range,
     Situation,
     Theorem,
 )
@@ -44,12 +46,15 @@ class Global(Theorem):
         return [*_common_names(self.name), f"{self.name}.threshold", f"{self.name}.step"]
 
     def apply(self, situation: Situation, parameters: None) -> Conclusion:
-        basin = GlobalBasin(
-            situation.constants, situation.rule.size(), situation.excess().upper(), situation.norm().upper()
+        constants, size = situation.constants, situation.rule.size()
+        excess, norm = situation.excess(), situation.norm()
+        basins = _Basins(
+            GlobalBasin(constants, size, excess.upper(), norm.upper()),
+            GlobalBasin(constants, size, _least(excess), _least(norm)),
         )
-        conditions = _common(self.name, situation.constants, situation.bits)
-        conditions += _basin_conditions(self.name, basin, situation.bits)
-        return Conclusion(conditions, lambda: _rate(basin, situation))
+        conditions = _common(self.name, constants, situation.bits)
+        conditions += _basin_conditions(self.name, basins, situation.bits)
+        return Conclusion(conditions, lambda: basins.rate(situation.rule))
 
 
 class EveryStart(Theorem):
@@ -91,26 +96,51 @@ class EveryStart(Theorem):
         conditions.append(below(f"{self.name}.step", "h B_F < 2", product, fmpq(2), bits, part=witness))
         if parameters is None:
             return Conclusion(conditions, None)
-        later = _later_basin(situation, parameters)
+        later = _later_basins(situation, parameters)
         first, last = _basin_conditions(self.name, later, bits, "later-step")
-        return Conclusion([*conditions, first, last], lambda: _rate(later, situation))
+        return Conclusion([*conditions, first, last], lambda: later.rate(situation.rule))
 
 
-def _later_basin(situation: Situation, after: fmpq) -> GlobalBasin:
+@dataclass(frozen=True)
+class _Basins:
+    """Theorem A with the largest and the least F_0 and N_0 of the balls that contain F(p) and |p|.
+
+    Every bound of the theorem gets worse as they grow. The largest prove; the least tell what cannot be proved with
+    narrower balls either.
+    """
+
+    worst: GlobalBasin
+    best: GlobalBasin
+
+    def rate(self, rule: Rule) -> LogarithmicRate:
+        worst, best, unit = self.worst, self.best, rule.unit()
+        return LogarithmicRate(
+            Range(worst.numerator, best.numerator),
+            Range(worst.start, best.start),
+            Range(worst.slope(unit), best.slope(unit)),
+        )
+
+
+def _least(ball: arb) -> arb:
+    """The lower end, of what is not negative."""
+    return ball.lower().max(arb(0))
+
+
+def _later_basins(situation: Situation, after: fmpq) -> _Basins:
     """What theorem A2 says of the point so many steps (or so long) after K."""
-    rule, excess = situation.rule, situation.excess().upper()
+    constants, rule = situation.constants, situation.rule
     assert situation.point is not None
     powers = situation.landscape.exponentials(situation.point)
-    odds = dict(zip(situation.constants.several, (sum(row, arb(0)).upper() for row in powers), strict=True))
-    equal = EqualScores(situation.constants, rule.size(), excess, situation.norm().upper(), odds)
-    elapsed = rule.unit() * after
-    return GlobalBasin(
-        situation.constants, rule.size(), equal.excess_after(elapsed).upper(), equal.norm_after(elapsed).upper()
+    odds = dict(zip(constants.several, (sum(row, arb(0)) for row in powers), strict=True))
+    elapsed, excess, norm = rule.unit() * after, situation.excess(), situation.norm()
+    largest = {i: value.upper() for i, value in odds.items()}
+    smallest = {i: _least(value) for i, value in odds.items()}
+    worst = EqualScores(constants, rule.size(), excess.upper(), norm.upper(), largest)
+    best = EqualScores(constants, rule.size(), _least(excess), _least(norm), smallest)
+    return _Basins(
+        GlobalBasin(constants, rule.size(), worst.excess_after(elapsed).upper(), worst.norm_after(elapsed).upper()),
+        GlobalBasin(constants, rule.size(), _least(best.excess_after(elapsed)), _least(best.norm_after(elapsed))),
     )
-
-
-def _rate(basin: GlobalBasin, situation: Situation) -> LogarithmicRate:
-    return LogarithmicRate(basin.numerator, basin.start, basin.slope(situation.rule.unit()))
 
 
 # -- conditions
@@ -136,25 +166,15 @@ def _common(name: str, constants: SelectionConstants, bits: int) -> list[Obligat
     ]
 
 
-def _basin_conditions(name: str, basin: GlobalBasin, bits: int, step: str = "step") -> list[Obligation]:
+def _basin_conditions(name: str, basins: _Basins, bits: int, step: str = "step") -> list[Obligation]:
     """F_0 < a* and rho < 1."""
+    worst, best, part = basins.worst, basins.best, Part.WITNESS
+    first = "the excess loss F = n (L - L_alpha) there is below the threshold a*"
+    second = "rho < 1: the step is short enough there"
+    excess, overshoot = Range(worst.excess, best.excess), Range(worst.overshoot, best.overshoot)
     return [
-        below(
-            f"{name}.threshold",
-            "the excess loss F = n (L - L_alpha) there is below the threshold a*",
-            basin.excess,
-            basin.threshold,
-            bits,
-            part=Part.WITNESS,
-        ),
-        below(
-            f"{name}.{step}",
-            "rho < 1: the step is short enough there",
-            basin.overshoot,
-            fmpq(1),
-            bits,
-            part=Part.WITNESS,
-        ),
+        excess.decide(lambda ball: below(f"{name}.threshold", first, ball, worst.threshold, bits, part=part)),
+        overshoot.decide(lambda ball: below(f"{name}.{step}", second, ball, fmpq(1), bits, part=part)),
     ]
 
 

@@ -21,7 +21,7 @@ from certattn.kernel.arithmetic.selection_landscape import Landscape, inner
 from certattn.kernel.arithmetic.token_selection import Selection
 from certattn.kernel.claims.descent_inputs import ENCLOSED, Rule, Start
 from certattn.kernel.document.fields import Field, Rational, Record, Values, Variant
-from certattn.kernel.verdict import Obligation, Part, at_least, at_most
+from certattn.kernel.verdict import Obligation, Outcome, Part, at_least, at_most
 
 # -- rates: bounds for all later steps, in one formula
 
@@ -64,31 +64,62 @@ class AngleRate(Protocol):
 
 
 @dataclass(frozen=True)
+class Range:
+    """A number that a proof uses: its value at the end of a ball where it proves least, and at the other end.
+
+    The first is what is proved. It gets better as the ball gets narrower, with more bits, but not beyond the other
+    one: what is not proved is therefore false only where the other end does not prove it either.
+    """
+
+    worst: arb
+    best: arb
+
+    def ball(self) -> arb:
+        """Everything between; not finite where an end is not."""
+        return self.worst.union(self.best)
+
+    def decide(self, obligation: Callable[[arb], Obligation]) -> Obligation:
+        """An obligation of this number: proved by the worst value, or else about all values."""
+        found = obligation(self.worst)
+        return found if found.outcome is Outcome.PROVED else obligation(self.ball())
+
+
+@dataclass(frozen=True)
 class LogarithmicRate:
     """1 - cos angle(p(k), p_mm) <= numerator / log(offset + slope (k - K)) for k >= K with a positive logarithm."""
 
-    numerator: arb
-    offset: arb
-    slope: arb
+    numerator: Range
+    offset: Range
+    slope: Range
 
     def at(self, elapsed: fmpq) -> arb:
-        """The bound so many steps after K; 2, the largest value of all, where the logarithm is not positive."""
-        argument = self.offset + self.slope * elapsed
-        if (argument <= 1) is True:
-            return arb(2)
-        return (self.numerator / argument.log()).min(arb(2))
+        """The bound so many steps after K; from 0 where nothing is known of the other end."""
+        numerator, offset, slope = self.numerator, self.offset, self.slope
+        worst = _logarithmic(numerator.worst, offset.worst + slope.worst * elapsed)
+        best = _logarithmic(numerator.best, offset.best + slope.best * elapsed)
+        return worst.union(best if best.is_finite() is True else arb(0))
 
     def obligations(self, stated: Values, elapsed: fmpq, bits: int) -> list[Obligation]:
         """That a stated rate, from so many steps after K on, is implied."""
-        part = Part.WITNESS
-        names, offset = rate_names(LOGARITHM), self.offset + self.slope * elapsed
+        part, names = Part.WITNESS, rate_names(LOGARITHM)
+        first = "A >= the numerator of the rate proved"
+        second, third = "B <= the offset proved at k0", "C <= the slope proved"
+        offset = Range(
+            self.offset.worst + self.slope.worst * elapsed,
+            self.offset.best + self.slope.best * elapsed,
+        )
         return [
-            at_least(
-                names[0], "A >= the numerator of the rate proved", stated[NUMERATOR], self.numerator, bits, part=part
-            ),
-            at_most(names[1], "B <= the offset proved at k0", stated[OFFSET], offset, bits, part=part),
-            at_most(names[2], "C <= the slope proved", stated[SLOPE], self.slope, bits, part=part),
+            self.numerator.decide(lambda ball: at_least(names[0], first, stated[NUMERATOR], ball, bits, part=part)),
+            offset.decide(lambda ball: at_most(names[1], second, stated[OFFSET], ball, bits, part=part)),
+            self.slope.decide(lambda ball: at_most(names[2], third, stated[SLOPE], ball, bits, part=part)),
         ]
+
+
+def _logarithmic(numerator: arb, argument: arb) -> arb:
+    """numerator / log(argument); 2, the largest value of all, where the logarithm is not positive."""
+    if (argument <= 1) is True:
+        return arb(2)
+    return (numerator / argument.log()).min(arb(2))
 
 
 def rate_names(form: str) -> list[str]:

@@ -177,7 +177,7 @@ witness:
         ),
     },
     {
-        "the step on the sum in place of the average": ("step: 1/2", "step: 1/6", REJECTED, "below the threshold a*"),
+        "the step on the sum in place of the average": ("step: 1/2", "step: 1/6", INCONCLUSIVE, "undecided"),
         "an angle at the start that no point of the box keeps": ("0.031", "0.024", REFUTED, "angle(p(0), p_mm)"),
         "an angle at the start that some points keep": ("0.031", "0.028", INCONCLUSIVE, "undecided"),
         "another label": ("labels: [1, 1, 1]", "labels: [1, -1, 1]", REFUTED, "angle(p(20), p_mm)"),

@@ -17,9 +17,9 @@ from certattn.kernel.arithmetic import selection_descent
 from certattn.kernel.arithmetic.global_selection import EqualScores, GlobalBasin
 from certattn.kernel.claims import global_selection_theorems, selection_direction
 from certattn.kernel.claims.kkt import kkt_obligations
-from certattn.kernel.claims.selection_theorems import LogarithmicRate
+from certattn.kernel.claims.selection_theorems import LogarithmicRate, Range
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.verdict import Outcome, Verdict
+from certattn.kernel.verdict import Outcome, Verdict, at_most
 
 Tool = Callable[[str], ModuleType]
 CASES = [case for family in direction_cases.FAMILIES for case in family.cases()]
@@ -106,3 +106,35 @@ def test_nothing_is_enclosed_from_where_it_is_not_finite(tmp_path: Path) -> None
     text = next(direction_cases.BOX.cases()).text.replace("[0.51, 0.01]", "[50, 50]")
     report = check(text, tmp_path)
     assert report.verdict in (Verdict.INCONCLUSIVE, Verdict.REJECTED)
+
+
+def test_few_bits_refute_nothing_that_more_bits_prove(tmp_path: Path) -> None:
+    """F is about 1e-16 at the start: 64 bits tell its first digits only, and the rate with all of them is stated."""
+    text = """certattn: 1
+claim: selection-direction
+given:
+  tokens: [[[-3/2], [-3]], [[9/4], [-11/4]], [[1/4]]]
+  v: [11/4]
+  labels: [1, 1, 1]
+  loss: exponential
+  descent: {rule: gradient, step: 1}
+  start: [-15/4]
+asserts:
+  indices: [0, 0, 0]
+  rate: {form: logarithm, from: 1, numerator: 0.00000000000201, offset: 5024000000000000, slope: 191.4}
+witness:
+  multipliers: [{input: 0, token: 1, multiplier: 4/9}]
+  steps: 1
+  theorem: {name: global}
+"""
+    assert check(text, tmp_path).verdict is Verdict.VERIFIED
+    report = check(text.replace("slope: 191.4", "slope: 191.6"), tmp_path)
+    assert report.verdict is Verdict.REJECTED, report.reason
+
+
+def test_a_range_proves_by_its_worst_end_and_refutes_by_both() -> None:
+    def outcome(bound: int, best: arb) -> Outcome:
+        return Range(arb(2), best).decide(lambda ball: at_most("a", "b", ball, fmpq(bound))).outcome
+
+    assert [outcome(bound, arb(1)) for bound in (2, 1, 0)] == [Outcome.PROVED, Outcome.UNDECIDED, Outcome.REFUTED]
+    assert [outcome(bound, arb.nan()) for bound in (2, 0)] == [Outcome.PROVED, Outcome.UNDECIDED]
