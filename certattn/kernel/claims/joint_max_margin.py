@@ -185,7 +185,8 @@ class JointMaxMargin(Claim[Problem]):
         return [obligation for obligation in found if obligation.name in names]
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        if not _all_proved([o for o in obligations if o.name.startswith(("v.", "support", "drop.multipliers"))]):
+        proved = {o.name for o in obligations if o.outcome is Outcome.PROVED}
+        if not proved.issuperset([*kkt_names("v"), "v.solution", "support"]):
             return []
         lines = []
         if problem.needs_drop and problem.head.enumerated:

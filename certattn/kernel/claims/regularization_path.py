@@ -181,7 +181,8 @@ class RegularizationPath(Claim[Problem]):
         shown = []
         for k, stated in enumerate(problem.path):
             bound = proved.get(f"path[{k}].cosine")
-            if bound is not None and isinstance(bound.left, arb):
+            needed = [n for n in self.names(problem) if not n.startswith("path[") or n.startswith(f"path[{k}].")]
+            if bound is not None and proved.keys() >= set(needed) and isinstance(bound.left, arb):
                 with working_precision(bound.bits or 2):
                     shown.append(f"R = {describe(stated.radius)}: 1 - cosine is at most {(1 - bound.left).str(5)}")
         return shown

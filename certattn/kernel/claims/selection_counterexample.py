@@ -147,6 +147,9 @@ class SelectionCounterexample(Claim[Counterexample]):
         return [o for o in [*found, *_steps(problem, bits)] if o.name in names]
 
     def findings(self, problem: Counterexample, obligations: Sequence[Obligation]) -> list[str]:
+        proved = {o.name for o in obligations if o.outcome is Outcome.PROVED}
+        if not proved.issuperset(self.names(problem)):
+            return []
         return [*DIRECTION.findings(problem.direction, obligations), f"p_best = {problem.best_solution.solution}"]
 
 

@@ -91,7 +91,8 @@ class SelectionDirection(Claim[Problem]):
         return [obligation for obligation in found if obligation.name in names]
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        if any(o.name.startswith("p_mm.") and o.outcome is not Outcome.PROVED for o in obligations):
+        proved = {o.name for o in obligations if o.outcome is Outcome.PROVED}
+        if not proved.issuperset(self.names(problem)):
             return []
         return [f"p_mm = {problem.solution.solution}, by the theorem {problem.theorem.name!r} at step {problem.steps}"]
 

@@ -138,3 +138,12 @@ def test_a_range_proves_by_its_worst_end_and_refutes_by_both() -> None:
 
     assert [outcome(bound, arb(1)) for bound in (2, 1, 0)] == [Outcome.PROVED, Outcome.UNDECIDED, Outcome.REFUTED]
     assert [outcome(bound, arb.nan()) for bound in (2, 0)] == [Outcome.PROVED, Outcome.UNDECIDED]
+
+
+REJECTS = [case for case in CASES if case.verdict is Verdict.REJECTED][::7]
+
+
+@pytest.mark.parametrize("case", REJECTS, ids=lambda case: case.name)
+def test_what_is_not_proved_is_not_found(case, tmp_path: Path) -> None:
+    """A rejected report does not say which theorem leads to the limit."""
+    assert check(case.text, tmp_path).findings == ()
