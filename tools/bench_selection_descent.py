@@ -23,10 +23,11 @@ from flint import arb, fmpq
 
 import certattn
 from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.enclosure import around
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.losses import LOSSES
 from certattn.kernel.arithmetic.max_margin import hard_margin
-from certattn.kernel.arithmetic.selection_descent import GradientStep, around, descend
+from certattn.kernel.arithmetic.selection_descent import GradientStep, descend
 from certattn.kernel.arithmetic.selection_landscape import landscape
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens
 from certattn.provers.active_set import NotSeparableError

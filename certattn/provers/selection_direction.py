@@ -9,11 +9,12 @@ from pathlib import Path
 from flint import arb
 
 from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.enclosure import Enclosure, around
 from certattn.kernel.arithmetic.losses import LOSSES, Loss
 from certattn.kernel.arithmetic.max_margin import MaxMargin, hard_margin
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants
-from certattn.kernel.arithmetic.selection_descent import Enclosure, around, descend
+from certattn.kernel.arithmetic.selection_descent import descend
 from certattn.kernel.arithmetic.selection_landscape import inner, landscape
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.checker import CheckOptions, check_certificate

@@ -14,14 +14,14 @@ import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import sympy
 
 from certattn.kernel import verdict
 from certattn.kernel.arithmetic import functions, laws
-from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber
+from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, SymbolicPolynomial
 
 _ROOT = "certattn.kernel"
 # Executed again; everything else in the kernel (documents, verdicts) is used as it is.
@@ -138,6 +138,14 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.mean_value")
 
     @cached_property
+    def context_descent(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.context_descent")
+
+    @cached_property
+    def context_losses(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.context_losses")
+
+    @cached_property
     def covariance_error(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.covariance_error")
 
@@ -234,6 +242,10 @@ class Kernel:
         return self._module(f"{_ROOT}.claims.prompt_inputs")
 
     @cached_property
+    def infinite_contexts(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.infinite_contexts")
+
+    @cached_property
     def infinite_prompt_operator(self) -> Any:
         return self._module(f"{_ROOT}.claims.infinite_prompt_operator")
 
@@ -278,12 +290,48 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.path_bound")
 
     @cached_property
+    def bayes_points(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.bayes_points")
+
+    @cached_property
+    def finite_prompt_gap(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.finite_prompt_gap")
+
+    @cached_property
+    def regression(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.regression")
+
+    @cached_property
+    def regression_flow(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.regression_flow")
+
+    @cached_property
+    def validated_flow(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.validated_flow")
+
+    @cached_property
+    def regression_rates(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.regression_rates")
+
+    @cached_property
     def selection_constants(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.selection_constants")
 
     @cached_property
     def selection_landscape(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.selection_landscape")
+
+    @cached_property
+    def risk_gap(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.risk_gap")
+
+    @cached_property
+    def softmax_power_majorants(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.softmax_power_majorants")
+
+    @cached_property
+    def analytic_weights(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.analytic_weights")
 
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""
@@ -319,8 +367,10 @@ def _symbolic_flint() -> ModuleType:
     module = ModuleType("flint")
     numbers = dict.fromkeys(("arb", "acb", "fmpq", "fmpz"), SymbolicNumber)
     matrices = dict.fromkeys(("arb_mat", "fmpq_mat", "fmpz_mat"), SymbolicMatrix)
-    # The working precision is not read: nothing is rounded here.
-    module.__dict__.update(numbers, **matrices, ctx=None, __FLINT_VERSION__="symbolic")
+    # Nothing is rounded here: there is no working precision.
+    precision = SimpleNamespace(prec=None)
+    polynomials = {"arb_poly": SymbolicPolynomial}
+    module.__dict__.update(numbers, **matrices, **polynomials, ctx=precision, __FLINT_VERSION__="symbolic")
     return module
 
 

@@ -21,6 +21,7 @@ Expr = Any
 CLOSED_FORMS = {
     sympy.Rational(3, 2): lambda x: sympy.sinh(x) / x,
     sympy.Rational(5, 2): lambda x: 3 * (x * sympy.cosh(x) - sympy.sinh(x)) / x**3,
+    sympy.Rational(7, 2): lambda x: 15 * ((x**2 + 3) * sympy.sinh(x) - 3 * x * sympy.cosh(x)) / x**5,
 }
 
 
@@ -51,13 +52,20 @@ def check_closed_forms(kernel: Kernel) -> Iterator[Check]:
         for index, wanted in ((2 * n, even), (2 * n + 1, odd)):
             found = sympy.powsimp((exponential(x, index) + sign * exponential(-x, index)) / 2)
             yield equal(f"terms {index} of {name} from the exponential series", sympy.simplify(found), wanted)
-    three_halves, five_halves = CLOSED_FORMS
+    three_halves, five_halves, seven_halves = CLOSED_FORMS
     yield equal_series("0F1(;3/2;x^2/4) = sinh(x)/x", term(three_halves, n), sinh_term / x, n)
     # x cosh x - sinh x begins at its second term, so the index is moved by one.
     difference = x * cosh_term - sinh_term
     yield equal("x cosh x - sinh x has no term in x", difference.subs(n, 0), 0)
     moved = 3 * difference.subs(n, n + 1) / x**3
     yield equal_series("0F1(;5/2;x^2/4) = 3 (x cosh x - sinh x)/x^3", term(five_halves, n), moved, n)
+    # (x^2 + 3) sinh x - 3 x cosh x, term by term from the second on, begins at its third: moved by two.
+    combined = x**2 * sinh_term.subs(n, n - 1) + 3 * sinh_term - 3 * x * cosh_term
+    yield equal("(x^2 + 3) sinh x - 3x cosh x has no term in x", (3 * sinh_term - 3 * x * cosh_term).subs(n, 0), 0)
+    yield equal("(x^2 + 3) sinh x - 3x cosh x has no term in x^3", combined.subs(n, 1), 0)
+    moved = 15 * combined.subs(n, n + 2) / x**5
+    closed = "15 ((x^2 + 3) sinh x - 3x cosh x)/x^5"
+    yield equal_series(f"0F1(;7/2;x^2/4) = {closed}", term(seven_halves, n), moved, n)
 
 
 def check_forms(kernel: Kernel) -> Iterator[Check]:

@@ -152,6 +152,10 @@ class SymbolicNumber:
         """The radius of a ball: nothing is rounded here."""
         return SymbolicNumber(0)
 
+    def upper(self) -> SymbolicNumber:
+        """The upper end of a ball."""
+        return self
+
     def max(self, other: Any) -> SymbolicNumber:
         return SymbolicNumber(sympy.Max(self.expr, expression(other)))
 
@@ -248,6 +252,31 @@ class SymbolicMatrix:
         return all(vanishes(x - y) for x, y in zip(self.entries_of, other.entries_of, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class SymbolicPolynomial:
+    """`arb_poly`: from the coefficients, the constant one first."""
+
+    __slots__ = ("coefficients",)
+
+    def __init__(self, coefficients: Sequence[Any]) -> None:
+        self.coefficients = [expression(entry) for entry in coefficients]
+
+    def __getitem__(self, k: int) -> SymbolicNumber:
+        return SymbolicNumber(self.coefficients[k] if k < len(self.coefficients) else 0)
+
+    def __setitem__(self, k: int, value: Any) -> None:
+        missing = [sympy.Integer(0)] * (k + 1 - len(self.coefficients))
+        self.coefficients = [*self.coefficients, *missing]
+        self.coefficients[k] = expression(value)
+
+    def __mul__(self, other: Any) -> SymbolicPolynomial:
+        factors = other.coefficients if isinstance(other, SymbolicPolynomial) else [expression(other)]
+        found = [sympy.Integer(0)] * max(len(self.coefficients) + len(factors) - 1, 0)
+        for i, x in enumerate(self.coefficients):
+            for j, y in enumerate(factors):
+                found[i + j] += x * y
+        return SymbolicPolynomial(found)
 
 
 def plain(value: Sequence[Any] | Any) -> Any:

@@ -156,6 +156,11 @@ class ExactMatrix:
         """The sum of the diagonal."""
         return sum((self.entry(i, i) for i in range(self.rows)), fmpq(0))
 
+    def inner(self, other: ExactMatrix) -> fmpq:
+        """tr(M'N) = sum_ij M_ij N_ij."""
+        pairs = zip(self.numerators.entries(), other.numerators.entries(), strict=True)
+        return fmpq(sum((x * y for x, y in pairs), fmpz(0)), self.denominator * other.denominator)
+
     def take_rows(self, indices: Sequence[int]) -> ExactMatrix:
         if len(indices) * self.rows <= _FEW_PLACES:
             # FLINT multiplies by a small matrix of 0 and 1 far faster than Python copies entries.

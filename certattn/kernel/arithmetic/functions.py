@@ -83,6 +83,16 @@ def langevin_ratio(x: Number, fn: Functions) -> Number:
     return fn.hypergeometric_0f1(fn.ratio(5, 2), z) / fn.hypergeometric_0f1(fn.ratio(3, 2), z) / 3
 
 
+def langevin_ratio_slope(x: Number, fn: Functions) -> Number:
+    """The derivative of R(x) = (coth x - 1/x) / x, and 0 at 0: R' = (1 - L^2 - 3R)/x with L = x R."""
+    ratio = langevin_ratio(x, fn)
+    if fn.is_large(fn.absolute(x)):
+        return (1 - natural_power(langevin(x, fn), 2) - 3 * ratio) / x
+    z = x * x / 4
+    quotient = fn.hypergeometric_0f1(fn.ratio(7, 2), z) / fn.hypergeometric_0f1(fn.ratio(3, 2), z)
+    return x * (quotient / 15 - natural_power(ratio, 2))
+
+
 def exp_tail(t: Number, fn: Functions) -> Number:
     """(e^t - 1 - t) / t^2 from 1 on; below, a bound of it that holds for every t >= 0 and has no cancellation.
 

@@ -1,6 +1,8 @@
-"""Second and fourth moments of a law of tokens, in the quadratic form of a matrix G = V'V.
+"""Second, third and fourth moments of a law of tokens; G = V'V is a quadratic form.
 
-    spread(law, a, G)  = tr G C(a),  C(a) the covariance of the law tilted by a: E|V(x - tau(a))|^2 under the tilt
+    tilted_covariance(law, a) = C(a), the covariance of the law tilted by a
+    third_cumulant(law, a, c) = the derivative of C at a in the direction c
+    spread(law, a, G)  = tr G C(a): E|V(x - tau(a))|^2 under the tilt
     fourth(law, c, G)  = E ((x - c)'G(x - c))^2 under the law itself: E|V(x - c)|^4
 
 Written once, generic in the number type, like the laws.
@@ -10,7 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.arithmetic.functions import Functions, Number, langevin, langevin_ratio, natural_power
+from certattn.kernel.arithmetic.functions import (
+    Functions,
+    Number,
+    langevin,
+    langevin_ratio,
+    langevin_ratio_slope,
+    natural_power,
+)
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
 
 Form = Sequence[Vector]
@@ -39,12 +48,8 @@ def spread(law: Law, tilt: Vector, G: Form, fn: Functions) -> Number:
     """tr G C(a)."""
     if isinstance(law, Gaussian):
         return product_trace(G, law.covariance)
-    if isinstance(law, Rademacher):
-        return _diagonal(
-            G, [c * c * (1 - natural_power(fn.tanh(c * a), 2)) for c, a in zip(law.sizes, tilt, strict=True)]
-        )
-    if isinstance(law, Box):
-        return _diagonal(G, [c * c * box_variance(c * a, fn) for c, a in zip(law.sizes, tilt, strict=True)])
+    if isinstance(law, Rademacher | Box):
+        return _diagonal(G, _variances(law, tilt, fn))
     if isinstance(law, Atoms):
         shares = law.shares(tilt, fn)
         mean = law.tilted_mean(tilt, fn)
@@ -58,6 +63,102 @@ def spread(law: Law, tilt: Vector, G: Form, fn: Functions) -> Number:
         ]
         return dot(shares, parts) / sum(shares)
     raise TypeError(f"no second moment of {type(law).__name__}")
+
+
+def tilted_covariance(law: Law, tilt: Vector, fn: Functions) -> list[list[Number]]:
+    """C(a), which is the derivative of tau at a."""
+    if isinstance(law, Gaussian):
+        return [list(row) for row in law.covariance]
+    if isinstance(law, Rademacher | Box):
+        variances = _variances(law, tilt, fn)
+        return [[x if i == j else x * 0 for j in range(len(variances))] for i, x in enumerate(variances)]
+    mean = law.tilted_mean(tilt, fn)
+    if isinstance(law, Atoms):
+        return _weighted(law.shares(tilt, fn), [_square(minus(y, mean)) for y in law.points])
+    if isinstance(law, Mixture):
+        # Total covariance: within the components, and between them.
+        within = [tilted_covariance(part, tilt, fn) for part in law.components]
+        between = [_square(minus(part.tilted_mean(tilt, fn), mean)) for part in law.components]
+        return _weighted(law.shares(tilt, fn), [_sum(x, y) for x, y in zip(within, between, strict=True)])
+    raise TypeError(f"no second moment of {type(law).__name__}")
+
+
+def _variances(law: Rademacher | Box, tilt: Vector, fn: Functions) -> list[Number]:
+    """Of the independent coordinates, tilted."""
+    pairs = zip(law.sizes, tilt, strict=True)
+    if isinstance(law, Box):
+        return [c * c * box_variance(c * a, fn) for c, a in pairs]
+    return [c * c * (1 - natural_power(fn.tanh(c * a), 2)) for c, a in pairs]
+
+
+def third_cumulant(law: Law, tilt: Vector, c: Vector, fn: Functions) -> list[list[Number]]:
+    """E <c, x - tau(a)> (x - tau(a))(x - tau(a))' under the tilt: the derivative of C at a in the direction c."""
+    if isinstance(law, Gaussian):
+        return [[entry * 0 for entry in row] for row in law.covariance]
+    if isinstance(law, Rademacher | Box):
+        thirds = _third_moments(law, tilt, fn)
+        return [[c[i] * x if i == j else x * 0 for j in range(len(thirds))] for i, x in enumerate(thirds)]
+    mean = law.tilted_mean(tilt, fn)
+    if isinstance(law, Atoms):
+        return _weighted(law.shares(tilt, fn), [_cube(minus(y, mean), c) for y in law.points])
+    if isinstance(law, Mixture):
+        parts = [_third_about(part, tilt, mean, c, fn) for part in law.components]
+        return _weighted(law.shares(tilt, fn), parts)
+    raise TypeError(f"no third moment of {type(law).__name__}")
+
+
+def _third_about(law: Law, tilt: Vector, centre: Vector, c: Vector, fn: Functions) -> list[list[Number]]:
+    """E <c, x - z>(x - z)(x - z)' under the tilt.
+
+    With e = tau(a) - z it is K(c) + C c e' + e c'C + <c, e> (C + e e').
+    """
+    off = minus(law.tilted_mean(tilt, fn), centre)
+    C = tilted_covariance(law, tilt, fn)
+    Cc = apply(C, c)
+    mixed = [[x * e + f * y for y, e in zip(Cc, off, strict=True)] for x, f in zip(Cc, off, strict=True)]
+    even = [[dot(c, off) * entry for entry in row] for row in _sum(C, _square(off))]
+    return _sum(third_cumulant(law, tilt, c, fn), _sum(mixed, even))
+
+
+def _third_moments(law: Rademacher | Box, tilt: Vector, fn: Functions) -> list[Number]:
+    """Of the independent coordinates, tilted and about their means."""
+    pairs = zip(law.sizes, tilt, strict=True)
+    if isinstance(law, Box):
+        return [natural_power(c, 3) * box_third(c * a, fn) for c, a in pairs]
+    return [natural_power(c, 3) * sign_third(fn.tanh(c * a)) for c, a in pairs]
+
+
+def sign_third(t: Number) -> Number:
+    """-2 t (1 - t^2), the third central moment of a sign of mean t."""
+    return -2 * t * (1 - natural_power(t, 2))
+
+
+def box_third(x: Number, fn: Functions) -> Number:
+    """2 coth x / sinh^2 x - 2/x^3, the third central moment of [-1, 1] tilted by x: the derivative of `box_variance`.
+
+    With L = coth x - 1/x = x R and L' = 1 - L^2 - 2R it is L'' = -2 L L' - 2 R'.
+    """
+    return -2 * (langevin(x, fn) * box_variance(x, fn) + langevin_ratio_slope(x, fn))
+
+
+def _cube(x: Vector, c: Vector) -> list[list[Number]]:
+    """<c, x> x x'."""
+    return [[dot(c, x) * entry for entry in row] for row in _square(x)]
+
+
+def _square(x: Vector) -> list[list[Number]]:
+    """x x'."""
+    return [[a * b for b in x] for a in x]
+
+
+def _sum(left: Form, right: Form) -> list[list[Number]]:
+    return [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)]
+
+
+def _weighted(shares: Vector, forms: Sequence[Form]) -> list[list[Number]]:
+    """sum_r pi_r M_r / sum_r pi_r."""
+    total = sum(shares)
+    return [[dot(shares, entries) / total for entries in zip(*rows, strict=True)] for rows in zip(*forms, strict=True)]
 
 
 def box_variance(x: Number, fn: Functions) -> Number:

@@ -21,6 +21,7 @@ from typing import Protocol
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import l2_norm
+from certattn.kernel.arithmetic.enclosure import Enclosure, around, inflated
 from certattn.kernel.arithmetic.functions import Number, natural_power
 from certattn.kernel.arithmetic.selection_landscape import Landscape, Point, inner
 
@@ -79,32 +80,6 @@ class NormalisedStep:
         return self.landscape.fn.sqrt(inner(downhill, downhill))
 
 
-@dataclass(frozen=True)
-class Enclosure:
-    """The points within a Euclidean distance `error` of the centre."""
-
-    centre: list[arb]
-    error: arb
-
-    @property
-    def box(self) -> list[arb]:
-        """A ball for each coordinate."""
-        return [_inflated(entry, self.error) for entry in self.centre]
-
-    def shortfall(self, direction: Sequence[arb]) -> arb:
-        """1 - cos angle(p, u) for the points p, u the unit vector `direction`; not finite where p may be 0.
-
-        No p is further than asin(s) from the direction of the centre c, s = error / |c|. So the cosines differ by at
-        most s sin angle(c, u) + 1 - sqrt(1 - s^2).
-        """
-        length = l2_norm(self.centre)
-        along = inner(direction, self.centre)
-        across = l2_norm([x - along * y for x, y in zip(self.centre, direction, strict=True)])
-        turned = self.error / length
-        turn = turned * across / length + turned * turned / (1 + (1 - turned * turned).sqrt())
-        return _inflated(1 - along / length, turn.upper())
-
-
 def descend(step: Step, start: Enclosure, steps: int, stops: Sequence[int] = ()) -> dict[int, Enclosure]:
     """Enclosures of p(k) from every point of `start`, for k = 0, k = steps and the `stops` between.
 
@@ -125,9 +100,18 @@ def descend(step: Step, start: Enclosure, steps: int, stops: Sequence[int] = ())
     return found
 
 
-def around(box: Sequence[arb]) -> Enclosure:
-    """The smallest enclosure of a box."""
-    return Enclosure([entry.mid() for entry in box], l2_norm([entry.rad() for entry in box]).upper())
+def shortfall(found: Enclosure, direction: Sequence[arb]) -> arb:
+    """1 - cos angle(p, u) for the points p enclosed, u the unit vector `direction`; not finite where p may be 0.
+
+    No p is further than asin(s) from the direction of the centre c, s = error / |c|. So the cosines differ by at
+    most s sin angle(c, u) + 1 - sqrt(1 - s^2).
+    """
+    length = l2_norm(found.centre)
+    along = inner(direction, found.centre)
+    across = l2_norm([x - along * y for x, y in zip(found.centre, direction, strict=True)])
+    turned = found.error / length
+    turn = turned * across / length + turned * turned / (1 + (1 - turned * turned).sqrt())
+    return inflated(1 - along / length, turn.upper())
 
 
 def _block(step: Step, start: Enclosure, length: int) -> Enclosure:
@@ -153,7 +137,7 @@ def _carried(step: Step, centres: list[list[arb]], error: arb, rounding: arb) ->
     # Of a single step, the error before it is all that is met.
     room = 2 if (error < _NARROW) is True else _LITTLE_ROOM
     met = error if len(centres) == 1 else (room * sum_of_errors).upper()
-    box = [_inflated(_hull([centre[k] for centre in centres]), met) for k in range(len(centres[0]))]
+    box = [inflated(_hull([centre[k] for centre in centres]), met) for k in range(len(centres[0]))]
     factor = step.expansion(box).max(arb(1))
     after = (natural_power(factor, len(centres)) * sum_of_errors).upper()
     return after if len(centres) == 1 or (after <= met) is True else None
@@ -162,7 +146,3 @@ def _carried(step: Step, centres: list[list[arb]], error: arb, rounding: arb) ->
 def _hull(entries: list[arb]) -> arb:
     # Rows of exact numbers: the ends of their hull are among them.
     return min(entries).union(max(entries))
-
-
-def _inflated(entry: arb, distance: arb) -> arb:
-    return entry + distance * arb(0, 1)

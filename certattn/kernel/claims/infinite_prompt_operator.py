@@ -26,7 +26,7 @@ from certattn.kernel.arithmetic.balls import ARB, linf_norm
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Gaussian
 from certattn.kernel.arithmetic.operator import AffineMap, Operator
-from certattn.kernel.arithmetic.reals import Real, describe, square
+from certattn.kernel.arithmetic.reals import Real, describe
 from certattn.kernel.claims.attention_inputs import (
     BILINEAR,
     COVARIANCE,
@@ -44,6 +44,7 @@ from certattn.kernel.claims.attention_inputs import (
     read_weights,
 )
 from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.gaussian_image import pushforward_obligations
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import ByKey, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.matrices import Matrix, Vector
@@ -77,6 +78,7 @@ class Given:
     law: StatedLaw
     weights: Weights
     query_law: Gaussian | None
+    stated_queries: Values | None
     truth: Operator
     affine: AffineMap | None
 
@@ -95,13 +97,14 @@ class StatedValue:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is given and what is asserted; `suspects` are queries at which to test an affine map."""
+    """What is given and asserted; `suspects` are queries at which to test an affine map, `words` what is said of T."""
 
     given: Given
     operator: AffineMap | None
     pushforward: Gaussian | None
     values: list[StatedValue]
     suspects: ExactMatrix
+    words: list[str]
 
 
 class InfinitePromptOperator(Claim[Problem]):
@@ -118,12 +121,14 @@ class InfinitePromptOperator(Claim[Problem]):
         if not any(field in asserts for field in (OPERATOR, PUSHFORWARD, VALUES)):
             raise asserts.at.malformed("operator, pushforward or values", "nothing that is asserted")
         weights = given.weights
+        operator = _read_operator(asserts.get(OPERATOR), weights, given.truth.scale)
         return Problem(
             given,
-            _read_operator(asserts.get(OPERATOR), weights, given.truth.scale),
+            operator,
             _read_pushforward(asserts, weights, given.query_law),
             [_read_value(item, weights) for item in asserts.get(VALUES) or []],
             self._suspects(certificate, weights.query_dimension),
+            _words(given.stated_queries, operator, asserts),
         )
 
     def read_given(self, certificate: Certificate) -> Given:
@@ -132,7 +137,8 @@ class InfinitePromptOperator(Claim[Problem]):
         law = values[TOKEN_LAW]
         weights = read_weights(values, law.dimension)
         truth = Operator(law.law, weights.bilinear(), weights.values(), read_scale(values))
-        return Given(law, weights, _read_query_law(values, weights), truth, truth.affine())
+        query_law = _read_query_law(values, weights)
+        return Given(law, weights, query_law, values.get(QUERY_LAW), truth, truth.affine())
 
     def _suspects(self, certificate: Certificate, dimension: int) -> ExactMatrix:
         zero = [fmpq(0)] * dimension
@@ -151,15 +157,13 @@ class InfinitePromptOperator(Claim[Problem]):
         given = problem.given
         words = [
             f"For {given.law.words}, with {given.weights.words()} and scale {describe(given.truth.scale)}, "
-            "attention over the whole law, T(z) = V tau(scale * U z) with U = K'Q and tau the tilted mean,"
+            "attention over the whole law, T(z) = V tau(scale * U z) with U = K'Q and tau the tilted mean,",
+            *problem.words,
         ]
         latex = []
         if problem.operator is not None:
-            operator = problem.operator
-            words.append(f"is the affine map {operator.offset} + {operator.factor}A z with A = {operator.matrix}")
             latex.append(r"T[\mu](z) = b + s A z \quad \forall z")
-        if problem.pushforward is not None and given.query_law is not None:
-            words.append(f"maps {_normal(given.query_law)} to {_normal(problem.pushforward)}")
+        if problem.pushforward is not None:
             latex.append(r"T[\mu]_\# \mathcal N(m_z, S_z) = \mathcal N(m, S)")
         if problem.values:
             words += [f"is {stated} in every coordinate" for stated in problem.values[:_SHOWN_VALUES]]
@@ -219,17 +223,7 @@ class InfinitePromptOperator(Claim[Problem]):
             return []
         if affine is None:
             return [unproved("pushforward", "T is affine, so z's Gaussian law is mapped to a Gaussian", "no proof")]
-        covariance = ExactMatrix.rational(law.covariance)
-        true_covariance = (affine.matrix @ covariance @ affine.matrix.T).scaled(square(affine.scale))
-        return [
-            _mean_obligation(stated, law, affine),
-            identical(
-                "pushforward.covariance",
-                "covariance = s^2 V Gamma U S_z U' Gamma V'",
-                ExactMatrix.rational(stated.covariance),
-                true_covariance,
-            ),
-        ]
+        return pushforward_obligations(stated, law, affine)
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
         for o in obligations:
@@ -238,22 +232,20 @@ class InfinitePromptOperator(Claim[Problem]):
         return []
 
 
-def _mean_obligation(stated: Gaussian, law: Gaussian, affine: AffineMap) -> Obligation:
-    """mean = V m + s V Gamma U m_z, where an irrational s leaves only one way to be rational."""
-    name, sentence = "pushforward.mean", "mean = V m + s V Gamma U m_z"
-    mean = ExactMatrix.row_vector(stated.mean)
-    linear = ExactMatrix.row_vector(law.mean) @ affine.matrix.T
-    if isinstance(affine.scale, fmpq):
-        return identical(name, sentence, mean, affine.offset + linear.scaled(affine.scale))
-    if linear.is_zero():
-        return identical(name, sentence, mean, affine.offset)
-    # The stated mean is rational and the true one is not: its irrational part must vanish.
-    zero = ExactMatrix.zero(linear.rows, linear.columns)
-    return identical(name, f"{sentence}, irrational part", zero, linear)
+def _words(queries: Values | None, operator: AffineMap | None, asserts: Values) -> list[str]:
+    """What is asserted of T as a map: the numbers where few are written out, else their shape and source."""
+    words = []
+    if operator is not None:
+        stated = asserts[OPERATOR]
+        offset, matrix = stated[OFFSET].words(), stated[MATRIX].words()
+        words.append(f"is the affine map {offset} + {operator.factor}A z with A = {matrix}")
+    if queries is not None and PUSHFORWARD in asserts:
+        words.append(f"maps {_normal(queries)} to {_normal(asserts[PUSHFORWARD])}")
+    return words
 
 
-def _normal(law: Gaussian) -> str:
-    return f"N({ExactMatrix.row_vector(law.mean)}, {ExactMatrix.rational(law.covariance)})"
+def _normal(law: Values) -> str:
+    return f"N({law[MEAN].words()}, {law[COVARIANCE].words()})"
 
 
 def _read_operator(stated: Values | None, weights: Weights, scale: Real) -> AffineMap | None:

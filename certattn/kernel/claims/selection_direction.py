@@ -20,10 +20,11 @@ from collections.abc import Collection, Sequence
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import ARB
+from certattn.kernel.arithmetic.enclosure import Enclosure, around
 from certattn.kernel.arithmetic.losses import Loss
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants
-from certattn.kernel.arithmetic.selection_descent import Enclosure, around, descend
+from certattn.kernel.arithmetic.selection_descent import descend, shortfall
 from certattn.kernel.arithmetic.selection_landscape import landscape
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.claims.kkt import kkt_names, kkt_obligations
@@ -128,7 +129,7 @@ class _Proof:
         found = []
         for index, angle in enumerate(self._problem.angles):
             if self._problem.is_direct(angle):
-                value = self._enclosures[int(angle.at.p)].shortfall(self._constants.direction)
+                value = shortfall(self._enclosures[int(angle.at.p)], self._constants.direction)
                 sentence = f"1 - cos angle(p({describe(angle.at)}), p_mm)"
                 found.append(at_most(f"angles[{index}]", sentence, value, angle.at_most, self._bits))
         return found

@@ -10,14 +10,14 @@ from flint import arb, fmpq
 from selection_instances import random_instance
 
 from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.enclosure import Enclosure, around
 from certattn.kernel.arithmetic.max_margin import hard_margin
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants
 from certattn.kernel.arithmetic.selection_descent import (
-    Enclosure,
     GradientStep,
     NormalisedStep,
-    around,
     descend,
+    shortfall,
 )
 from certattn.kernel.arithmetic.selection_landscape import landscape
 
@@ -122,7 +122,7 @@ def test_the_shortfall_holds_that_of_every_point(seed: int) -> None:
     direction /= np.linalg.norm(direction)
     centre, error = rng.normal(size=3), float(rng.uniform()) ** 2
     with working_precision(64):
-        found = Enclosure(balls(centre), arb(error)).shortfall(balls(direction))
+        found = shortfall(Enclosure(balls(centre), arb(error)), balls(direction))
     if not found.is_finite():
         assert error >= np.linalg.norm(centre)
         return
