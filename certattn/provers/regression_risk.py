@@ -1,0 +1,180 @@
+"""Compute the risk of in-context regression at a point, what is near it, and the Bayes point that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flint import fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.bayes_points import bayes_point, inverse_squares
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.arithmetic.regression import Parameters
+from certattn.kernel.claims.regression_inputs import PARAMETERS, exact_regression, read_parameters
+from certattn.kernel.claims.regression_risk import CLAIM
+from certattn.kernel.claims.risk_assertions import ASSERTS, BAYES, PREDICTIONS, SADDLE, SECOND_DERIVATIVE
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import decimal_exponent, nearest
+
+RADIUS = "1e-15"
+# What `generate` states by itself where it holds; the others need a direction, or w and x.
+STATED = tuple(name for name in ASSERTS.fields if name not in (SECOND_DERIVATIVE.name, PREDICTIONS.name))
+# Of larger matrices the gradient and the endpoint are stated only where they are asked for.
+_MOST_ROWS = 8
+_BITS = 256
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Sigma and (A, b)."""
+
+    covariance: ExactMatrix
+    at: Parameters
+
+    @property
+    def dimension(self) -> int:
+        return self.covariance.rows
+
+    def stationary(self) -> str | None:
+        """What kind of stationary point it is, if it is one."""
+        task = exact_regression(self.covariance)
+        if task.error(self.at).is_zero():
+            return BAYES
+        return SADDLE if self.at.b == 0 and task.gradient(self.at).b == 0 else None
+
+    def second_derivative(self, along: Parameters) -> Plain:
+        value = exact_regression(self.covariance).second_derivative(self.at, along)
+        return {"along": _parameters(along), "value": format_rational(value)}
+
+    def prediction(self, w: Plain, query: Plain) -> Plain:
+        rows = [_vector(vector, name, self.dimension) for vector, name in ((w, "w"), (query, "query"))]
+        value = (rows[0] @ self.covariance @ self.at.A @ rows[1].T).entry(0, 0) * self.at.b
+        return {"w": w, "query": query, "value": format_rational(value)}
+
+    def endpoint(self, radius: fmpq) -> Plain:
+        """The Bayes point, rounded to decimals well inside the radius, and tr(Sigma^-2)."""
+        places, bits = max(1, 1 - decimal_exponent(radius)), _BITS
+        while bits <= DEFAULT_LIMITS.max_bits:
+            with working_precision(bits):
+                truth = bayes_point(self.covariance, self.at.invariant(), (self.at.b > 0) is True)
+                balls = [*truth.A.entries(), truth.b]
+                if all((entry.rad() * 10**places < 1) is True for entry in balls):
+                    *entries, b = [format_rational(nearest(entry, places)) for entry in balls]
+                    size = self.dimension
+                    rows: list[Plain] = [list[Plain](entries[i * size : (i + 1) * size]) for i in range(size)]
+                    trace = format_rational(inverse_squares(self.covariance))
+                    return {"A": rows, "b": b, "radius": format_rational(radius), "trace": trace}
+            bits *= 2
+        raise NotProvedError(
+            f"the Bayes point could not be enclosed within {describe(radius)} at {DEFAULT_LIMITS.max_bits} bits, "
+            "the most that a check takes by default; expected a larger radius"
+        )
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    states: Sequence[str] = (),
+    along: dict[str, Any] | None = None,
+    predictions: Sequence[tuple[Sequence[Number], Sequence[Number]]] = (),
+    radius: Number = RADIUS,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `regression-risk` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: `covariance` and `parameters` with `A` and `b`, exact numbers.
+    states : which of risk, gradient, invariant, stationary and endpoint are stated. Left out, all that hold there;
+        matrices up to 8 x 8 only.
+    along : a direction `A` and `b` along which to state the second derivative.
+    predictions : pairs of w and a query, each a list of exact numbers, at which to state the prediction.
+    radius : half-width of the stated endpoint.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
+    Raises UsageError, MalformedError, and NotProvedError where the checker's default precision does not prove the
+    endpoint within the radius.
+    """
+    require_place(out, [])
+    half_width = _positive(radius)
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    with not_yet_written(out):
+        draft = loads(to_text({**certificate, "asserts": {}}), out)
+        _, covariance, at = CLAIM.read_given(draft)
+        point = _Point(covariance, at)
+        asserts = {name: _stated(point, name, half_width) for name in _wanted(point, states)}
+        if along is not None:
+            asserts["second_derivative"] = point.second_derivative(_direction(exact(along, "along"), point, out))
+    if predictions:
+        pairs = [(exact(w, "w"), exact(query, "query")) for w, query in predictions]
+        asserts["predictions"] = [point.prediction(w, query) for w, query in pairs]
+    certificate["asserts"] = {name: asserts[name] for name in ASSERTS.fields if name in asserts}
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+def _wanted(point: _Point, states: Sequence[str]) -> list[str]:
+    """The names of what is to be stated. Raises UsageError for what does not hold there."""
+    for name in states:
+        if name not in STATED:
+            raise UsageError(f"{name!r} is nothing to state; expected {', '.join(STATED)}")
+    if "stationary" in states and point.stationary() is None:
+        raise UsageError("the gradient does not vanish there; expected a stationary point, or no stationary to state")
+    if "endpoint" in states and point.at.b == 0:
+        raise UsageError("b = 0 has no sign; expected another b, or no endpoint to state")
+    if states:
+        return list(states)
+    names = ["risk", "invariant"]
+    if point.dimension <= _MOST_ROWS:
+        names += ["gradient"] if point.stationary() is None else []
+        names += ["endpoint"] if point.at.b != 0 else []
+    return names + (["stationary"] if point.stationary() is not None else [])
+
+
+def _stated(point: _Point, name: str, radius: fmpq) -> Plain:
+    task = exact_regression(point.covariance)
+    if name == "risk":
+        return format_rational(task.risk(point.at))
+    if name == "gradient":
+        return _parameters(task.gradient(point.at))
+    if name == "invariant":
+        return format_rational(point.at.invariant())
+    return point.stationary() or "" if name == "stationary" else point.endpoint(radius)
+
+
+def _direction(stated: Plain, point: _Point, out: Path) -> Parameters:
+    """A and b of a direction, read as a certificate's parameters."""
+    tree = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": stated, "asserts": {}}
+    draft = loads(to_text(tree), out)
+    return read_parameters(PARAMETERS.read(draft.given, draft.reading), point.dimension)
+
+
+def _parameters(parameters: Parameters) -> Plain:
+    rows: list[Plain] = [[format_rational(entry) for entry in row] for row in parameters.A.to_rows()]
+    return {"A": rows, "b": format_rational(parameters.b)}
+
+
+def _vector(stated: Plain, name: str, dimension: int) -> ExactMatrix:
+    if not isinstance(stated, list) or len(stated) != dimension:
+        raise UsageError(f"{name} is {stated!r:.60}, expected a list of {counted(dimension, 'number')}")
+    return ExactMatrix.row_vector([exact_rational(entry, name) for entry in stated])
+
+
+def _positive(radius: Number) -> fmpq:
+    value = exact_rational(radius, "radius")
+    if value > 0:
+        return value
+    raise UsageError(f"radius is {describe(value)}, expected a positive number")

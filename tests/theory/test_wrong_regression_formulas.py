@@ -1,0 +1,43 @@
+"""A derivation must notice a kernel whose formulas of in-context regression are not the derived ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+REGRESSION, RATES = "arithmetic.regression", "arithmetic.regression_rates"
+
+WRONG = [
+    ("The risk", REGRESSION, "inner(E) / 2", "inner(E)"),
+    ("The risk", REGRESSION, ".scaled(at.b) - self.identity", ".scaled(at.b) + self.identity"),
+    ("The risk", REGRESSION, "(E @ self.covariance).inner(E)", "(self.covariance @ E).inner(E)"),
+    ("Its gradient", REGRESSION, "Parameters(residual.scaled(at.b)", "Parameters(residual"),
+    ("Its gradient", REGRESSION, "at.A.inner(residual))", "at.A.T.inner(residual))"),
+    ("Its gradient", REGRESSION, "self.covariance @ self.error(at) @ self", "self.error(at) @ self"),
+    ("Its gradient", REGRESSION, "+ 2 * along.b * along.A", "+ along.b * along.A"),
+    ("Its gradient", REGRESSION, "along.A).scaled(at.b)", "along.A).scaled(along.b)"),
+    ("The flow", REGRESSION, "Parameters(residual.scaled(at.b)", "Parameters(residual.scaled(-at.b)"),
+    ("The flow", REGRESSION, "self.A.inner(self.A) - self.b", "self.A.inner(self.A) + self.b"),
+    ("Stationary", REGRESSION, "+ 2 * along.b * along.A", "- 2 * along.b * along.A"),
+    ("The Bayes", RATES, "4 * product * product", "2 * product * product"),
+    ("The Bayes", RATES, "- invariant) / 2", "+ invariant) / 2"),
+    ("How fast neighbouring", REGRESSION, "+ 2 * along.b * along.A", "- 2 * along.b * along.A"),
+    ("How fast neighbouring", REGRESSION, "self.covariance @ self.error(at) @ self.covariance", "self.error(at)"),
+    ("How fast the risk", REGRESSION, "Parameters(residual.scaled(at.b)", "Parameters(residual"),
+]  # fmt: skip
+
+
+def _step(title: str) -> Step:
+    (found,) = [step for step in DERIVATIONS["regression-risk"].steps if step.title.startswith(title)]
+    return found
+
+
+@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n}" for t, _, _, n in WRONG])
+def test_a_wrong_formula_is_noticed(title: str, module: str, old: str, new: str) -> None:
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
+    outcome = prove(_step(title), Kernel({module: source.replace(old, new)}), fail_fast=True)
+    assert not outcome.holds

@@ -1,0 +1,203 @@
+"""Whether a certificate of `regression-risk` is true, over the fractions.
+
+The risk is a sum of squares over w's coordinates. It has degree 4 along a line, so five of its values give every
+derivative exactly: no formula of a gradient is used. A Bayes point is where the risk is 0, a saddle where it is not
+although all its derivatives are. Endpoints are solved for with mpmath.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from certificate_truth import (
+    Comparison,
+    Judgement,
+    Table,
+    Truth,
+    _both,
+    _number,
+    _real,
+    _record,
+    _require,
+    _table,
+    _vector,
+)
+from mpmath import mp, mpf
+
+Risk = Callable[[Table, Fraction], Fraction]
+_KEYS = {"risk", "gradient", "invariant", "second_derivative", "stationary", "predictions", "endpoint"}
+
+
+def judge_risk(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """True or false; for an endpoint as far as digits go."""
+    _record(given, "given", {"covariance", "parameters"})
+    _record(asserts, "asserts", set(), _KEYS)
+    _record(witness, "witness", set())
+    _require(len(asserts) > 0, "nothing is stated")
+    covariance = _table(given["covariance"], folder)
+    _require(len(covariance) == len(covariance[0]), "a covariance that is not square")
+    _require(positive_definite(covariance), "a covariance that is not positive definite")
+    size = len(covariance)
+    A, b = _parameters(given["parameters"], size, folder)
+    found = [_exactly(name, left == right) for name, left, right in _identities(covariance, A, b, asserts, folder)]
+    if "endpoint" in asserts:
+        found += _endpoint(covariance, A, b, asserts["endpoint"], folder)
+    for truth in (Truth.FALSE, Truth.EQUAL):
+        for judgement in found:
+            if judgement.truth is truth:
+                return judgement
+    return min(found, key=lambda judgement: judgement.slack)
+
+
+def _exactly(name: str, holds: bool) -> Judgement:
+    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, name)
+
+
+def positive_definite(matrix: Table) -> bool:
+    """By the signs of the pivots."""
+    if any(matrix[i][j] != matrix[j][i] for i in range(len(matrix)) for j in range(i)):
+        return False
+    rows = [list(row) for row in matrix]
+    for i in range(len(rows)):
+        if rows[i][i] <= 0:
+            return False
+        for j in range(i + 1, len(rows)):
+            factor = rows[j][i] / rows[i][i]
+            rows[j] = [x - factor * y for x, y in zip(rows[j], rows[i], strict=True)]
+    return True
+
+
+def risk_of(covariance: Table) -> Risk:
+    """1/2 E (w'(b Sigma A - I) x)^2: w has independent coordinates of variance 1, x the covariance Sigma."""
+    size = len(covariance)
+
+    def risk(A: Table, b: Fraction) -> Fraction:
+        total = Fraction(0)
+        for i in range(size):
+            row = [b * sum(covariance[i][k] * A[k][j] for k in range(size)) - (i == j) for j in range(size)]
+            total += sum(row[j] * covariance[j][k] * row[k] for j in range(size) for k in range(size))
+        return total / 2
+
+    return risk
+
+
+def derivatives(risk: Risk, A: Table, b: Fraction, H: Table, h: Fraction) -> tuple[Fraction, Fraction]:
+    """The first two along a line, of a polynomial of degree 4 in t from its values at t = -2, ..., 2."""
+    values = []
+    for t in (-2, -1, 0, 1, 2):
+        moved = [[x + t * y for x, y in zip(row, other, strict=True)] for row, other in zip(A, H, strict=True)]
+        values.append(risk(moved, b + t * h))
+    first = (values[0] - 8 * values[1] + 8 * values[3] - values[4]) / 12
+    second = (-values[0] + 16 * values[1] - 30 * values[2] + 16 * values[3] - values[4]) / 12
+    return first, second
+
+
+def slopes(risk: Risk, A: Table, b: Fraction) -> tuple[Table, Fraction]:
+    """The gradient, coordinate by coordinate."""
+    size = len(A)
+    zero = [[Fraction(0)] * size for _ in range(size)]
+
+    def along(i: int, j: int) -> Fraction:
+        unit = [[Fraction((k, m) == (i, j)) for m in range(size)] for k in range(size)]
+        return derivatives(risk, A, b, unit, Fraction(0))[0]
+
+    return [[along(i, j) for j in range(size)] for i in range(size)], derivatives(risk, A, b, zero, Fraction(1))[0]
+
+
+def _identities(covariance: Table, A: Table, b: Fraction, asserts: Any, folder: Path) -> list[tuple[str, Any, Any]]:
+    """What is stated beside what is true, by name."""
+    size, risk = len(A), risk_of(covariance)
+    found: list[tuple[str, Any, Any]] = []
+    if "risk" in asserts:
+        found.append(("risk", _number(asserts["risk"]), risk(A, b)))
+    if "gradient" in asserts:
+        found.append(("gradient", _parameters(asserts["gradient"], size, folder), slopes(risk, A, b)))
+    if "invariant" in asserts:
+        found.append(("invariant", _number(asserts["invariant"]), _invariant(A, b)))
+    if "second_derivative" in asserts:
+        stated = asserts["second_derivative"]
+        _record(stated, "second_derivative", {"along", "value"})
+        H, h = _parameters(stated["along"], size, folder)
+        found.append(("second_derivative", _number(stated["value"]), derivatives(risk, A, b, H, h)[1]))
+    if "stationary" in asserts:
+        _require(asserts["stationary"] in ("bayes", "saddle"), "a kind of stationary point")
+        flat = risk(A, b) == 0 if asserts["stationary"] == "bayes" else _is_saddle(risk, A, b)
+        found.append(("stationary", True, flat))
+    if "predictions" in asserts:
+        _require(isinstance(asserts["predictions"], list) and asserts["predictions"] != [], "no predictions")
+        for index, stated in enumerate(asserts["predictions"]):
+            _record(stated, "a prediction", {"w", "query", "value"})
+            w, x = _vector(stated["w"], folder), _vector(stated["query"], folder)
+            _require(len(w) == len(x) == size, "w or x of another dimension")
+            image = [sum(A[k][j] * x[j] for j in range(size)) for k in range(size)]
+            truth = b * sum(w[i] * covariance[i][k] * image[k] for i in range(size) for k in range(size))
+            found.append((f"predictions[{index}]", _number(stated["value"]), truth))
+    return found
+
+
+def _is_saddle(risk: Risk, A: Table, b: Fraction) -> bool:
+    table, slope = slopes(risk, A, b)
+    return slope == 0 and all(entry == 0 for row in table for entry in row) and risk(A, b) != 0
+
+
+def _invariant(A: Table, b: Fraction) -> Fraction:
+    return sum((entry * entry for row in A for entry in row), Fraction(0)) - b * b
+
+
+def _parameters(stated: Any, size: int, folder: Path, *others: str) -> tuple[Table, Fraction]:
+    _record(stated, "parameters", {"A", "b"}, others)
+    A, b = _table(stated["A"], folder), _number(stated["b"])
+    _require((len(A), len(A[0])) == (size, size), "A of another shape")
+    return A, b
+
+
+def _endpoint(covariance: Table, A: Table, b: Fraction, stated: Any, folder: Path) -> list[Judgement]:
+    """The root b of b^2 (b^2 + delta) = |Sigma^-1|_F^2 with the sign of the given b, and Sigma^-1 / b."""
+    size = len(A)
+    _record(stated, "endpoint", {"A", "b", "radius"}, {"trace"})
+    end, end_b = _parameters({"A": stated["A"], "b": stated["b"]}, size, folder)
+    radius, delta = _number(stated["radius"]), _invariant(A, b)
+    _require(radius >= 0 and b != 0, "an endpoint")
+    inverse = [list(row) for row in zip(*(_solve(covariance, unit) for unit in _units(size)), strict=True)]
+    squares = sum((entry * entry for row in inverse for entry in row), Fraction(0))
+
+    def root() -> mpf:
+        """By Newton's method from above, where b^4 + delta b^2 is convex and increasing."""
+        d, s = _real(delta), _real(squares)
+        x = mp.sqrt(abs(d)) + mp.sqrt(mp.sqrt(s))
+        for _ in range(10_000):
+            step = (x**4 + d * x**2 - s) / (4 * x**3 + 2 * d * x)
+            x -= step
+            if abs(step) < mpf(10) ** (3 - mp.dps) * x:
+                break
+        return x if b > 0 else -x
+
+    def largest() -> mpf:
+        at = root()
+        pairs = [(inverse[i][j], end[i][j]) for i in range(size) for j in range(size)]
+        return max(abs(_real(x) / at - _real(y)) for x, y in pairs)
+
+    found = [_both([Comparison("endpoint.A", largest, radius)])]
+    found.append(_both([Comparison("endpoint.b", lambda: abs(root() - _real(end_b)), radius)]))
+    if "trace" in stated:
+        found.append(_exactly("endpoint.trace", _number(stated["trace"]) == squares))
+    return found
+
+
+def _units(size: int) -> Table:
+    return [[Fraction(i == j) for j in range(size)] for i in range(size)]
+
+
+def _solve(matrix: Table, right: list[Fraction]) -> list[Fraction]:
+    """By elimination; the pivots of a positive definite matrix are not 0."""
+    rows = [[*row, entry] for row, entry in zip(matrix, right, strict=True)]
+    for i in range(len(rows)):
+        rows[i] = [entry / rows[i][i] for entry in rows[i]]
+        for j in range(len(rows)):
+            if j != i:
+                factor = rows[j][i]
+                rows[j] = [x - factor * y for x, y in zip(rows[j], rows[i], strict=True)]
+    return [row[-1] for row in rows]
