@@ -1,0 +1,292 @@
+"""Find the rate at which a run of training in context converges, from when on, and to where; and write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.bayes_points import bayes_point
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.functions import BALLS
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.arithmetic.regression import Parameters
+from certattn.kernel.arithmetic.regression_rates import (
+    DescentRates,
+    FlowRates,
+    covariance_constants,
+)
+from certattn.kernel.claims.regression_inputs import exact_regression
+from certattn.kernel.claims.training_convergence import CLAIM
+from certattn.kernel.claims.training_proof import TrainingProof
+from certattn.kernel.claims.training_runs import Problem, StatedLimit, StatedRisk
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.verdict import Obligation, Outcome
+from certattn.provers.array_inputs import placed
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import last_place, lower_rational, nearest, round_down, round_up, upper_rational
+from certattn.provers.training_inputs import scaled_start
+from certattn.provers.training_runs import FloatRun, Point, first_where
+
+AUTO = "auto"
+# Where `auto` begins, the rate is this part of the one at the limit.
+GOAL = "0.9"
+MOST_STEPS = 20_000
+_DIGITS = 4
+_PLACES = 15
+_FIRST_BITS = 64
+# The limit of larger problems is stated in numbers only where that is asked for.
+_MOST_ROWS = 8
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    begins: Number = "0",
+    enclosed: Number | None = None,
+    risks: Sequence[Number] = (),
+    numbers: bool | None = None,
+    most_steps: int = MOST_STEPS,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `training-convergence` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: `covariance`, `start` and `training`, with exact numbers. The start
+        may be `alpha` and `P` for A = alpha P and b = alpha; `covariance` and `start.A` may be numpy arrays, which
+        are written to a file beside the certificate.
+    begins : the time or step from which the rate is stated, or "auto": where it is nine tenths of that at the limit.
+    enclosed : until when the run is enclosed step by step, at most `begins`, which it is if left out.
+    risks : times or steps at which to bound R as well.
+    numbers : whether to state the limit in numbers; if left out, for matrices up to 8 x 8.
+    most_steps : how far "auto" looks.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
+    Raises UsageError, MalformedError, and NotProvedError where the theorem does not apply.
+    """
+    require_place(out, [])
+    arrays, plain = _given(given)
+    with placed(out, arrays, "auto") as references:
+        _put(plain, references)
+        certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": plain}
+        finder = _Finder(certificate, out, most_steps)
+        wanted = finder.chosen(begins, enclosed)
+        stated = [exact_rational(time, "risks") for time in risks]
+        asserts = finder.asserts(wanted, stated, numbers)
+        certificate["asserts"] = asserts
+        if wanted.enclosed != wanted.begins:
+            certificate["witness"] = {"enclosed": format_rational(wanted.enclosed)}
+        certificate["provenance"] = provenance(exact_text(note, "note"))
+        return write_certificate(certificate, CLAIM, out)
+
+
+def _given(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Plain]]:
+    """Arrays by name, and the rest as certificates write it. Raises UsageError."""
+    start = given.get("start")
+    if isinstance(start, dict) and "alpha" in start:
+        start = scaled_start(start)
+    arrays = {}
+    if isinstance(given.get("covariance"), np.ndarray):
+        arrays["covariance"] = given["covariance"]
+    if isinstance(start, dict) and isinstance(start.get("A"), np.ndarray):
+        arrays["A"] = start["A"]
+    kept = {key: value for key, value in given.items() if key not in ("start", *arrays)}
+    plain = exact(kept, "given")
+    assert isinstance(plain, dict)
+    if start is not None:
+        rest = {key: value for key, value in start.items() if key not in arrays} if isinstance(start, dict) else start
+        plain["start"] = exact(rest, "given.start")
+    return arrays, plain
+
+
+def _put(plain: dict[str, Plain], references: dict[str, dict[str, Plain]]) -> None:
+    """References to array files in the place of the arrays."""
+    if "covariance" in references:
+        plain["covariance"] = references["covariance"]
+    if "A" in references:
+        start = plain["start"]
+        assert isinstance(start, dict)
+        plain["start"] = {"A": references["A"], **start}
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """From when on the rate is stated, and until when the run is enclosed."""
+
+    begins: fmpq
+    enclosed: fmpq
+
+
+class _Finder:
+    """Reads the task once; what is stated comes from the kernel's own enclosures."""
+
+    def __init__(self, certificate: dict[str, Plain], out: Path, most_steps: int) -> None:
+        draft: dict[str, Plain] = {**certificate, "asserts": {"risk": "0", "rate": "1"}}
+        with not_yet_written(out):
+            self._problem = CLAIM.read(loads(to_text(draft), out))
+        self._most_steps = most_steps
+
+    # -- where to begin
+
+    def chosen(self, begins: Number, enclosed: Number | None) -> _Wanted:
+        """The times to use. Raises UsageError, NotProvedError."""
+        time = self._good_start() if begins == AUTO else self._time(begins, "from")
+        until = time if enclosed is None else self._time(enclosed, "enclosed")
+        if until > time:
+            raise UsageError(f"enclosed is {describe(until)}, expected at most {describe(time)}, where the rate begins")
+        return _Wanted(time, until)
+
+    def _time(self, value: Number, what: str) -> fmpq:
+        time = exact_rational(value, what)
+        if time < 0 or (self._problem.rule.discrete and time.q != 1):
+            kind = "a number of steps" if self._problem.rule.discrete else "a time >= 0"
+            raise UsageError(f"{what} is {describe(time)}, expected {kind}")
+        return time
+
+    def _good_start(self) -> fmpq:
+        """Where the rate is about nine tenths of what it is at the limit. Raises NotProvedError."""
+        with working_precision(_FIRST_BITS):
+            constants = covariance_constants(self._problem.covariance, _FIRST_BITS)
+
+            def good(point: Point) -> bool:
+                rates, risk = self._rates(constants, point), arb(point.risk)
+                if isinstance(rates, DescentRates) and (rates.step * rates.smoothness(risk) <= 1) is not True:
+                    return False
+                return (rates.rate(risk) >= arb(GOAL) * rates.rate(arb(0))) is True
+
+            found = first_where(
+                FloatRun(self._problem.covariance, self._problem.start, self._problem.rule.step), good, self._most_steps
+            )
+        if found is None:
+            gradient = exact_regression(self._problem.covariance).gradient(self._problem.start)
+            if gradient.inner(gradient) == 0:
+                raise NotProvedError("the gradient vanishes at the start, which training never leaves")
+            shorter = ", or a shorter step: with this one descent may diverge" if self._problem.rule.discrete else ""
+            raise NotProvedError(
+                f"in {self._most_steps} steps the run comes nowhere to where a good rate can be proved; "
+                f"expected more of them (--most-steps), a time to begin at (--from){shorter}"
+            )
+        if self._problem.rule.discrete:
+            return fmpq(int(found.time))
+        time = fmpq(*found.time.as_integer_ratio())
+        return round_up(time, 2)
+
+    def _rates(self, constants: Any, point: Point) -> FlowRates | DescentRates:
+        step = self._problem.rule.step
+        if step is None:
+            return FlowRates(constants, arb(self._problem.start.invariant()), BALLS)
+        invariant = arb(float((point.A * point.A).sum()) - point.b**2)
+        return DescentRates(constants, invariant, arb(step), arb(point.risk), BALLS)
+
+    # -- what to state
+
+    def asserts(self, wanted: _Wanted, risks: list[fmpq], numbers: bool | None) -> dict[str, Plain]:
+        """The section, every number rounded to the safe side. Raises NotProvedError."""
+        size = self._problem.covariance.rows
+        zero = StatedLimit(True, None, None, "")
+        problem = replace(
+            self._problem,
+            begins=wanted.begins,
+            enclosed=wanted.enclosed,
+            length=fmpq(0),
+            limit=zero,
+            risks=[StatedRisk(time, fmpq(0)) for time in risks],
+        )
+        found = self._proved(problem)
+        sign = found["limit.sign"].left
+        assert not isinstance(sign, str)
+        positive = (sign > 0) is True
+        limit: dict[str, Plain] = {"sign": "positive" if positive else "negative"}
+        if numbers if numbers is not None else size <= _MOST_ROWS:
+            limit.update(self._limit(problem, positive))
+        return {
+            **({"from": format_rational(wanted.begins)} if wanted.begins != 0 else {}),
+            "risk": _up(found["risk"]),
+            "rate": format_rational(round_down(lower_rational(_ball(found["rate"])), _DIGITS)),
+            "length": _up(found["length"]),
+            "limit": limit,
+            **({"risks": [
+                {"at": format_rational(time), "at_most": _up(found[f"risks[{index}]"])}
+                for index, time in enumerate(risks)
+            ]} if risks else {}),
+        }  # fmt: skip
+
+    def _limit(self, problem: Problem, positive: bool) -> dict[str, Plain]:
+        """The limit in decimals, and the radius; for descent bounds of the invariant as well."""
+        limit: dict[str, Plain] = {}
+        stated = StatedLimit(positive, None, (fmpq(0), fmpq(0)), "")
+        invariant = problem.start.invariant()
+        if problem.rule.discrete:
+            found = self._proved(replace(problem, limit=stated))
+            low = lower_rational(_ball(found["limit.invariant.lower"]))
+            high = upper_rational(_ball(found["limit.invariant.upper"]))
+            invariant = (low + high) / 2
+            unit = last_place(max(high - low, fmpq(1, 10**_PLACES)), 2)
+            bounds = (low / unit).floor() * unit, (high / unit).ceil() * unit
+            limit["invariant"] = {"lower": format_rational(bounds[0]), "upper": format_rational(bounds[1])}
+        point = self._bayes_point(invariant, positive)
+        found = self._proved(replace(problem, limit=replace(stated, point=(point, fmpq(0)))))
+        rows: list[Plain] = [[format_rational(entry) for entry in row] for row in point.A.to_rows()]
+        radius = round_up(upper_rational(_ball(found["limit.point"])), 2)
+        return {"A": rows, "b": format_rational(point.b), "radius": format_rational(radius), **limit}
+
+    def _bayes_point(self, invariant: fmpq, positive: bool) -> Parameters:
+        """The zero of R with this invariant and sign of b, in decimals."""
+        with working_precision(4 * _FIRST_BITS):
+            truth = bayes_point(self._problem.covariance, invariant, positive)
+            table = [[nearest(entry, _PLACES) for entry in row] for row in truth.A.balls.tolist()]
+            return Parameters(ExactMatrix.rational(table), nearest(truth.b, _PLACES))
+
+    def _proved(self, problem: Problem) -> dict[str, Obligation]:
+        """The obligations, all of them enclosed, with the conditions proved. Raises NotProvedError."""
+        bits = 2 * _FIRST_BITS
+        while bits <= DEFAULT_LIMITS.max_bits:
+            with working_precision(bits):
+                found = {o.name: o for o in TrainingProof(problem, bits).obligations()}
+            self._require_conditions(found)
+            if all(_narrow(o) for o in found.values()):
+                return found
+            bits *= 2
+        raise NotProvedError("the run could not be enclosed at the precision that a check takes by default")
+
+    def _require_conditions(self, found: dict[str, Obligation]) -> None:
+        for name in ("inside", "step"):
+            if name in found and found[name].outcome is Outcome.REFUTED:
+                shown = found[name].to_dict()
+                hint = "a start nearer to a Bayes point, or a later time to begin at (--from auto)"
+                raise NotProvedError(
+                    f"{shown['sentence']}: {shown['left']} {shown['relation']} {shown['right']} is false; "
+                    f"expected {'a shorter step, or a later one to begin at' if name == 'step' else hint}"
+                )
+
+
+def _narrow(obligation: Obligation) -> bool:
+    """Whether the left side has some digits; the point that descent reaches is not known to many."""
+    value = obligation.left
+    if not isinstance(value, arb) or value.is_finite() is not True:
+        return not isinstance(value, arb)
+    return obligation.name == "limit.point" or (value.rad() * 10**8 <= abs(value) + arb(10) ** -30) is True
+
+
+def _ball(obligation: Obligation) -> arb:
+    assert not isinstance(obligation.left, str)
+    return arb(obligation.left)
+
+
+def _up(obligation: Obligation) -> str:
+    left = obligation.left
+    value = left if isinstance(left, fmpq) else upper_rational(_ball(obligation))
+    return format_rational(round_up(max(value, fmpq(0)), _DIGITS))

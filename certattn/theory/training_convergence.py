@@ -1,0 +1,215 @@
+"""Derivation of the constants of the claim `training-convergence`.
+
+That the flow conserves |A|_F^2 - b^2, its gradient, and |K|_F^2 >= 2 l^3 R are derived for `regression-risk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sympy
+
+from certattn.theory.derivation import Derivation, Step
+from certattn.theory.exactness import Check, equal, positive
+from certattn.theory.kernel_reading import Kernel
+from certattn.theory.symbols import PLAIN, matrix, positive_symbol, positive_vector, real
+
+Expr = Any
+_SIZE = 2
+
+
+def _constants(kernel: Kernel) -> tuple[list[Expr], Any]:
+    """Eigenvalues s_1 and s_2 of Sigma, s_1 the smallest, and the kernel's constants of them."""
+    s = positive_vector("s", _SIZE)
+    powers = {p: sum(x**p for x in s) for p in (1, 4, -2, -5)}
+    found = kernel.regression_rates.CovarianceConstants(s[0], s[1], powers[1], powers[4], powers[-2], powers[-5])
+    return s, found
+
+
+def check_products(kernel: Kernel) -> Iterator[Check]:
+    """<bA, X> for X = Sigma^2 and X = Sigma^-1, by hand in an eigenbasis; the kernel's bounds."""
+    s, constants = _constants(kernel)
+    F = matrix("f", _SIZE, _SIZE)
+    S = sympy.diag(*s)
+    root = sympy.diag(*(sympy.sqrt(x) for x in s))
+    # bA = Sigma^-1 (I + F Sigma^(-1/2)), F = E Sigma^(1/2).
+    product = S.inv() * (sympy.eye(_SIZE) + F * root.inv())
+    risk = positive_symbol("R")
+    r = sympy.sqrt(2 * risk)
+    bounds = []
+    for power in (2, -1):
+        X = S**power
+        weight = S.inv() * X * root.inv()
+        inner = (product.T * X).trace()
+        yield equal(f"<bA, Sigma^{power}>", inner, (S.inv() * X).trace() + (F.T * weight).trace())
+        length, size = sympy.sqrt((X * X).trace()), sympy.sqrt((weight * weight).trace())
+        bounds.append(((S.inv() * X).trace() - r * size) / length)
+    # The kernel takes the larger of them, and 0.
+    least = constants.least_product(risk, PLAIN)
+    found = [part for part in least.args if part != 0] if isinstance(least, sympy.Max) else []
+    yield Check("the larger of two bounds and 0", isinstance(least, sympy.Max) and 0 in least.args and len(found) == 2)
+    for bound in bounds:
+        yield Check("is one of them", any(equal("", part, bound).holds for part in found))
+    # |Sigma^-1 F Sigma^(-1/2)|^2 = sum f_ij^2 / (s_i^2 s_j), and s_1 is the smallest.
+    moved = S.inv() * F * root.inv()
+    terms = sum(F[i, j] ** 2 / (s[i] ** 2 * s[j]) for i in range(_SIZE) for j in range(_SIZE))
+    yield equal("|Sigma^-1 E|^2", (moved.T * moved).trace(), terms)
+    most = sympy.sqrt((S**-2).trace()) + r / s[0] ** sympy.Rational(3, 2)
+    yield equal("M", constants.largest_product(risk, PLAIN), most)
+
+
+def check_factor(kernel: Kernel) -> Iterator[Check]:
+    """z (z + delta) = p^2, and z decreases with delta and grows with p."""
+    delta, p = real("delta"), positive_symbol("p")
+    z = kernel.regression_rates.squared_factor(delta, p, PLAIN)
+    yield equal("z (z + delta)", z * (z + delta), p**2)
+    root = sympy.sqrt(delta**2 + 4 * p**2)
+    yield equal("dz/d delta", sympy.diff(z, delta), -z / root)
+    yield equal("dz/dp", sympy.diff(z, p), 2 * p / root)
+    yield equal("z at p = 0, delta = -1", kernel.regression_rates.squared_factor(sympy.Integer(-1), 0, PLAIN), 1)
+
+
+def check_flow(kernel: Kernel) -> Iterator[Check]:
+    """The rate of the flow, from l^3 b^2, and of its length."""
+    s, constants = _constants(kernel)
+    delta, risk = real("delta"), positive_symbol("R")
+    module = kernel.regression_rates
+    rates = module.FlowRates(constants, delta, PLAIN)
+    least = constants.least_product(risk, PLAIN)
+    yield equal("c", rates.rate(risk), s[0] ** 3 * module.squared_factor(delta, least, PLAIN))
+    yield equal("2c", rates.decay(risk), 2 * rates.rate(risk))
+    bayes = sympy.sqrt(sum(x**-2 for x in s))
+    yield equal("b^2 in the limit", rates.limit_square(), module.squared_factor(delta, bayes, PLAIN))
+    # |grad R| >= sqrt(2cR), so -d sqrt(R) = |grad R|^2 / (2 sqrt R) dt >= |grad R| sqrt(c/2) dt.
+    c, g = positive_symbol("c"), positive_symbol("g")
+    yield equal("-d sqrt R", g**2 / (2 * sympy.sqrt(risk)), g * sympy.sqrt(c / 2) * (g / sympy.sqrt(2 * c * risk)))
+
+
+def check_curvature(kernel: Kernel) -> Iterator[Check]:
+    """The two bounds of |h Sigma A Sigma^(1/2) + b Sigma H Sigma^(1/2)|^2, and of Sigma E Sigma."""
+    s, constants = _constants(kernel)
+    delta, eta, first, risk = real("delta"), positive_symbol("eta"), positive_symbol("R_0"), positive_symbol("R")
+    rates = kernel.regression_rates.DescentRates(constants, delta, eta, first, PLAIN)
+    lam, M = s[1], constants.largest_product(risk, PLAIN)
+    yield equal("D", rates.drift, 2 * eta * first)
+    grown = sympy.Abs(delta) + 2 * eta * first
+    yield equal("by norms", rates.curvature_by_norms(risk), lam**3 * sympy.sqrt(grown**2 + 4 * M**2))
+    # (|A|^2 + b^2)^2 = (|A|^2 - b^2)^2 + 4 b^2 |A|^2.
+    a, b = positive_symbol("a"), positive_symbol("b")
+    yield equal("|theta|^4", (a**2 + b**2) ** 2, (a**2 - b**2) ** 2 + 4 * (b * a) ** 2)
+    # (x h + y k)^2 <= (x^2 + y^2)(h^2 + k^2), x and y bounds of the two parts of D.
+    x, y, h, k = (positive_symbol(name) for name in "xyhk")
+    yield equal("Cauchy", (x**2 + y**2) * (h**2 + k**2) - (x * h + y * k) ** 2, (x * k - y * h) ** 2)
+    square = positive_symbol("z")
+    expected = lam**3 * square + (sympy.sqrt(sum(s)) + sympy.sqrt(2 * risk)) ** 2 / square
+    yield equal("by b^2", rates.curvature_at(square, risk), expected)
+    yield positive("it is convex in b^2", sympy.diff(rates.curvature_at(square, risk), square, 2))
+    rest = lam ** sympy.Rational(3, 2) * sympy.sqrt(2 * risk)
+    yield equal("|Sigma E Sigma|", rates.rest_of_curvature(risk), rest)
+    least = constants.least_product(risk, PLAIN)
+    factor = kernel.regression_rates.squared_factor
+    yield equal("the least b^2", rates.least_square(risk), factor(delta + 2 * eta * first, least, PLAIN))
+    yield equal("the largest b^2", rates.largest_square(risk), factor(delta - 2 * eta * first, M, PLAIN))
+
+
+def check_descent(kernel: Kernel) -> Iterator[Check]:
+    """The steps of the induction, and the kernel's rates of them, with any bound beta of second derivatives."""
+    eta, beta, risk, g = (positive_symbol(name) for name in ("eta", "beta", "R", "g"))
+    s, constants = _constants(kernel)
+
+    class Rates(kernel.regression_rates.DescentRates):  # type: ignore[name-defined]
+        """With a symbol for beta."""
+
+        def smoothness(self, risk: Expr) -> Expr:
+            return beta
+
+    rates = Rates(constants, real("delta"), eta, positive_symbol("R_0"), PLAIN)
+    kappa = 1 - eta * beta / 2
+    yield equal("kappa", rates.share(risk), kappa)
+    yield equal("R_k - R_(k+1), at least", eta * g**2 - eta**2 * g**2 * beta / 2, eta * kappa * g**2)
+    least = rates.least_square(risk)
+    yield equal("c", rates.rate(risk), kappa * s[0] ** 3 * least)
+    yield equal("1 - 2 eta c", rates.factor(risk), 1 - 2 * eta * kappa * s[0] ** 3 * least)
+    yield equal("its logarithm", sympy.exp(-rates.decay(risk)), rates.factor(risk))
+    # eta^2 |grad R|^2 <= 2 eta (eta beta) R, and 2 eta beta kappa <= 1.
+    yield equal("1 - 2 eta beta kappa", 1 - 2 * eta * beta * kappa, (1 - eta * beta) ** 2)
+    yield equal("how far delta goes", rates.wander(risk), eta * risk / kappa)
+    c = kappa * s[0] ** 3 * least
+    yield equal("the length", rates.length(risk), sympy.sqrt(2 * risk / (kappa * c)))
+    # sqrt R_k - sqrt R_(k+1) >= (R_k - R_(k+1)) / (2 sqrt R_k) >= eta kappa g sqrt(c/(2 kappa)).
+    p, q = positive_symbol("p"), positive_symbol("q")
+    yield equal("roots", (p - q) - (p**2 - q**2) / (2 * p), (p - q) ** 2 / (2 * p))
+
+
+DERIVATION = Derivation(
+    "training-convergence",
+    "How fast training in context converges to the Bayes predictor",
+    "Boursier and Boyer 2026, section 5, in explicit form",
+    (
+        Step(
+            "The product bA",
+            "Two test matrices give two lower bounds: `Σ²` is best where the risk is large, `Σ⁻¹` where it is small.",
+            (
+                "bA = Σ⁻¹(I + E),   F = EΣ^(1/2),   |F| = √(2R) = r,   |bA| ≥ ⟨bA, X⟩ / |X|",
+                "m = max(0, (tr Σ - r √tr Σ)/√tr Σ⁴, (tr Σ⁻² - r √tr Σ⁻⁵)/√tr Σ⁻²),   M = √tr Σ⁻² + r/ℓ^(3/2)",
+            ),
+            (
+                r"bA &= \Sigma^{-1}(I + E), \qquad F = E \Sigma^{1/2},\ |F|_F = \sqrt{2R} = r, \qquad "
+                r"|bA|_F \ge \langle bA, X \rangle / |X|_F",
+                r"m &= \max\Bigl(0, \tfrac{\operatorname{tr}\Sigma - r \sqrt{\operatorname{tr}\Sigma}}"
+                r"{\sqrt{\operatorname{tr}\Sigma^4}}, \tfrac{\operatorname{tr}\Sigma^{-2} - "
+                r"r \sqrt{\operatorname{tr}\Sigma^{-5}}}{\sqrt{\operatorname{tr}\Sigma^{-2}}}\Bigr), \qquad "
+                r"M = \sqrt{\operatorname{tr}\Sigma^{-2}} + r / \ell^{3/2}",
+            ),
+            check_products,
+        ),
+        Step(
+            "From the product to b",
+            "The invariant makes `b²` a function of `|bA|`, decreasing in the invariant.",
+            ("b²(b² + δ) = |bA|²,   z(δ, p) = (√(δ² + 4p²) - δ)/2,   z(δ, m) ≤ b² ≤ z(δ, M)",),
+            (
+                r"b^2(b^2 + \delta) &= |bA|_F^2, \qquad z(\delta, p) = \tfrac12(\sqrt{\delta^2 + 4p^2} - \delta), "
+                r"\qquad z(\delta, m) \le b^2 \le z(\delta, M)",
+            ),
+            check_factor,
+        ),
+        Step(
+            "The flow",
+            "`|grad R|² ≥ 2 ℓ³ b² R`, and the root of the risk falls at least as fast as a multiple of the path grows.",
+            ("R' ≤ -2cR,   c = ℓ³ z(δ, m),   |path| ≤ √(2R/c)",),
+            (r"R' &\le -2cR, \qquad c = \ell^3 z(\delta, m), \qquad |\text{path}| \le \sqrt{2R/c}",),
+            check_flow,
+        ),
+        Step(
+            "Second derivatives along a descent",
+            "By norms, and by `b²` where it is bounded below; the second bound is convex, so that its ends suffice.",
+            (
+                "|D Σ^(1/2)|² ≤ λ³ (|A|² + b²) (h² + |H|²),   |A|² + b² = √(δ² + 4|bA|²)",
+                "|D Σ^(1/2)|² ≤ (λ³b² + (√tr Σ + r)²/b²) (h² + |H|²),   |ΣEΣ| ≤ λ^(3/2) r",
+            ),
+            (
+                r"|D\Sigma^{1/2}|_F^2 &\le \lambda^3 (|A|_F^2 + b^2)(h^2 + |H|_F^2), \qquad "
+                r"|A|_F^2 + b^2 = \sqrt{\delta^2 + 4|bA|_F^2}",
+                r"|D\Sigma^{1/2}|_F^2 &\le \bigl(\lambda^3 b^2 + (\sqrt{\operatorname{tr}\Sigma} + r)^2 / b^2\bigr)"
+                r"(h^2 + |H|_F^2), \qquad |\Sigma E \Sigma|_F \le \lambda^{3/2} r",
+            ),
+            check_curvature,
+        ),
+        Step(
+            "Descent",
+            "With `κ = 1 - ηβ/2`: a step lowers the risk, and changes the invariant no more than the risk allows.",
+            (
+                "R_(k+1) ≤ R_k - ηκ |grad R_k|² ≤ (1 - 2ηc) R_k,   c = κ ℓ³ z(δ_0 + D, m),   D = 2ηR_0",
+                "|δ_k - δ_0| ≤ (η/κ)(R_0 - R_k),   |path| ≤ √(2R/(κc))",
+            ),
+            (
+                r"R_{k+1} &\le R_k - \eta\kappa |\nabla R_k|^2 \le (1 - 2\eta c) R_k, \qquad "
+                r"c = \kappa \ell^3 z(\delta_0 + D, m), \quad D = 2 \eta R_0",
+                r"|\delta_k - \delta_0| &\le \tfrac{\eta}{\kappa}(R_0 - R_k), \qquad "
+                r"|\text{path}| \le \sqrt{2R/(\kappa c)}",
+            ),
+            check_descent,
+        ),
+    ),
+)

@@ -1,0 +1,42 @@
+"""A derivation must notice a kernel whose rates of training are not the derived ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+RATES = "arithmetic.regression_rates"
+
+WRONG = [
+    (0, "root = fn.sqrt(2 * risk)\n        far", "root = fn.sqrt(risk)\n        far"),
+    (0, "/ fn.sqrt(self.trace_fourth)", "/ self.trace_fourth"),
+    (0, "root * fn.sqrt(self.trace_inverse_fifth)", "root * self.trace_inverse_fifth"),
+    (0, "fn.maximum(fn.maximum(far, near), 0 * risk)", "fn.maximum(far, near)"),
+    (0, "/ fn.sqrt(self.smallest) / self.smallest", "/ self.smallest"),
+    (1, "4 * product * product", "2 * product * product"),
+    (1, "- invariant) / 2", "+ invariant) / 2"),
+    (2, "return l * l * l * squared_factor", "return l * l * squared_factor"),
+    (2, "return 2 * self.rate(risk)", "return 4 * self.rate(risk)"),
+    (3, "return 2 * self.step * self.first_risk", "return self.step * self.first_risk"),
+    (3, "self.fn.absolute(self.invariant) + self.drift", "self.fn.absolute(self.invariant)"),
+    (3, "squared_factor(self.invariant + self.drift", "squared_factor(self.invariant"),
+    (3, "squared_factor(self.invariant - self.drift", "squared_factor(self.invariant"),
+    (3, "lam * lam * lam * square + root * root / square", "lam * lam * lam * square + root / square"),
+    (3, "lam * self.fn.sqrt(lam) * self.fn.sqrt(2 * risk)", "lam * self.fn.sqrt(2 * risk)"),
+    (4, "self.smoothness(risk) / 2", "self.smoothness(risk) / 4"),
+    (4, "return self.share(risk) * l", "return l"),
+    (4, "1 - 2 * self.step * self.rate(risk)", "1 - 4 * self.step * self.rate(risk)"),
+    (4, "self.step * risk / self.share(risk)", "self.step * risk"),
+    (4, "2 * risk / (self.share(risk) * self.rate(risk))", "2 * risk / self.rate(risk)"),
+]
+
+
+@pytest.mark.parametrize(("index", "old", "new"), WRONG, ids=[new for _, _, new in WRONG])
+def test_a_wrong_formula_is_noticed(index: int, old: str, new: str) -> None:
+    source = source_of(RATES)
+    assert source.count(old) == 1, f"{source.count(old)} places in {RATES} read {old!r}"
+    step = DERIVATIONS["training-convergence"].steps[index]
+    assert not prove(step, Kernel({RATES: source.replace(old, new)}), fail_fast=True).holds

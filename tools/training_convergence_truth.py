@@ -1,0 +1,238 @@
+"""Whether a certificate of `training-convergence` may be true: the run itself in doubles, by Runge-Kutta or by steps.
+
+A bound that the run exceeds, a limit that it does not approach or a sign that b does not have shows a statement to be
+false; what holds as far as the run is followed stays open. What is exact at the start is compared exactly, and the
+Bayes point by mpmath. Shares no code with the kernel.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from certificate_truth import Judgement, Truth, _number, _record, _require, _table
+from mpmath import mp
+
+Array = np.ndarray[Any, Any]
+
+# The run in doubles is trusted to so much, relatively; where risks are smaller than the last number, to nothing.
+_TRUSTED = 1e-6
+# Beyond this a descent has diverged.
+_HUGE = 1e30
+_SMALL = 1e-18
+_STEPS = 600
+_DIGITS = 60
+# Most changes are of what is asserted of one and the same run.
+_RUNS: dict[str, list[tuple[float, Array, float]]] = {}
+
+
+def judge_training(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """False where something speaks against it; else open."""
+    _record(given, "given", {"covariance", "start", "training"})
+    task = _Task(given, folder)
+    _record(asserts, "asserts", {"risk", "rate"}, {"from", "length", "limit", "risks"})
+    begins = task.time(asserts.get("from", "0"))
+    _record(witness, "witness", set(), {"enclosed", "order"})
+    if "enclosed" in witness:
+        _require(task.time(witness["enclosed"]) <= begins, "enclosed after from")
+    if "order" in witness:
+        _require(str(witness["order"]).isdecimal() and not str(witness["order"]).startswith("0"), "order")
+        _require(int(witness["order"]) <= 60, "order")
+    risk, rate = _number(asserts["risk"]), _number(asserts["rate"])
+    _require(risk >= 0 and rate > 0, "risk and rate")
+    bounds = [(begins, risk)]
+    if "risks" in asserts:
+        _require(isinstance(asserts["risks"], list) and asserts["risks"] != [], "risks")
+        for item in asserts["risks"]:
+            _record(item, "a risk", {"at", "at_most"})
+            bounds.append((task.time(item["at"]), _number(item["at_most"])))
+    _require(all(bound >= 0 for _, bound in bounds), "a negative bound")
+    length = _number(asserts["length"]) if "length" in asserts else None
+    _require(length is None or length >= 0, "a negative length")
+    limit = _Limit(asserts["limit"], task, folder) if "limit" in asserts else None
+    wrong = [name for name, false in _doubts(task, begins, rate, bounds, length, limit) if false]
+    return Judgement(Truth.FALSE, 0.0, wrong[0]) if wrong else Judgement(Truth.OPEN, 0.0)
+
+
+class _Task:
+    """Sigma, the start and the rule."""
+
+    def __init__(self, given: Any, folder: Path) -> None:
+        self.exact = _table(given["covariance"], folder)
+        size = len(self.exact)
+        _require(all(len(row) == size for row in self.exact), "a covariance that is not square")
+        _require(self.exact == [list(column) for column in zip(*self.exact, strict=True)], "no symmetric covariance")
+        _require(all(_determinant([row[:k] for row in self.exact[:k]]) > 0 for k in range(1, size + 1)), "indefinite")
+        _record(given["start"], "start", {"A", "b"})
+        self.A, self.b = _table(given["start"]["A"], folder), _number(given["start"]["b"])
+        _require((len(self.A), len(self.A[0])) == (size, size), "A of another shape")
+        training = given["training"]
+        _require(isinstance(training, dict) and training.get("rule") in ("flow", "descent"), "the rule")
+        self.discrete = training["rule"] == "descent"
+        _record(training, "training", {"rule", "step"} if self.discrete else {"rule"})
+        self.step = _number(training["step"]) if self.discrete else Fraction(0)
+        _require(not self.discrete or self.step > 0, "the step")
+        self.S = np.array(self.exact, float)
+
+    def time(self, text: Any) -> Fraction:
+        time = _number(text)
+        _require(time >= 0 and (not self.discrete or time.denominator == 1), "a time")
+        return time
+
+    @property
+    def invariant(self) -> Fraction:
+        return sum((x * x for row in self.A for x in row), Fraction(0)) - self.b**2
+
+    def first_risk(self) -> Fraction:
+        """Exactly."""
+        size = range(len(self.A))
+        S, A = self.exact, self.A
+        E = [[self.b * sum(S[i][k] * A[k][j] for k in size) - (i == j) for j in size] for i in size]
+        return sum((E[i][j] * S[j][k] * E[i][k] for i in size for j in size for k in size), Fraction(0)) / 2
+
+    def risk(self, A: Array, b: float) -> float:
+        E = b * self.S @ A - np.eye(len(A))
+        return float(np.trace(E @ self.S @ E.T)) / 2
+
+    def velocity(self, A: Array, b: float) -> tuple[Array, float]:
+        Q = self.S @ (b * self.S @ A - np.eye(len(A))) @ self.S
+        return -b * Q, -float((A * Q).sum())
+
+    def run(self) -> list[tuple[float, Array, float]]:
+        """Times, A and b: steps of descent, or those of Runge-Kutta, as many as are allowed."""
+        key = repr((self.exact, self.A, self.b, self.step))
+        if key not in _RUNS:
+            _RUNS[key] = self._followed()
+        return _RUNS[key]
+
+    def _followed(self) -> list[tuple[float, Array, float]]:
+        A, b, time = np.array(self.A, float), float(self.b), 0.0
+        found = [(time, A, b)]
+        top = float(np.linalg.eigvalsh(self.S)[-1])
+        while len(found) < _STEPS and abs(b) + abs(A).max() < _HUGE:
+            if self.discrete:
+                dA, db = self.velocity(A, b)
+                A, b, time = A + float(self.step) * dA, b + float(self.step) * db, time + 1
+            else:
+                stiff = top**3 * (float((A * A).sum()) + b * b) + top**1.5 * self.risk(A, b) ** 0.5
+                h = 0.1 / (stiff + 1e-12)
+                (A, b), time = self.flown(A, b, h), time + h
+            found.append((time, A, b))
+        return found
+
+    def flown(self, A: Array, b: float, h: float) -> tuple[Array, float]:
+        """A step of Runge-Kutta."""
+        k1 = self.velocity(A, b)
+        k2 = self.velocity(A + h / 2 * k1[0], b + h / 2 * k1[1])
+        k3 = self.velocity(A + h / 2 * k2[0], b + h / 2 * k2[1])
+        k4 = self.velocity(A + h * k3[0], b + h * k3[1])
+        found = A + h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0])
+        return found, b + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
+
+    def risk_when(self, run: list[tuple[float, Array, float]], at: float) -> float | None:
+        """R at a time; None where the run does not reach it."""
+        before = [point for point in run if point[0] <= at]
+        if len(before) == len(run):
+            return None
+        time, A, b = before[-1]
+        return self.risk(A, b) if self.discrete else self.risk(*self.flown(A, b, at - time))
+
+
+class _Limit:
+    """What is stated of the limit."""
+
+    def __init__(self, stated: Any, task: _Task, folder: Path) -> None:
+        _record(stated, "limit", {"sign"}, {"A", "b", "radius", "invariant"})
+        _require(stated["sign"] in ("positive", "negative"), "the sign")
+        self.sign = 1 if stated["sign"] == "positive" else -1
+        named = [name in stated for name in ("A", "b", "radius")]
+        _require(all(named) or not any(named), "a point in part")
+        self.point = None
+        if all(named):
+            table, radius = _table(stated["A"], folder), _number(stated["radius"])
+            _require((len(table), len(table[0])) == (len(task.A), len(task.A)) and radius >= 0, "the point")
+            self.point = table, _number(stated["b"]), radius
+        self.invariant = None
+        if "invariant" in stated:
+            _record(stated["invariant"], "invariant", {"lower", "upper"})
+            self.invariant = _number(stated["invariant"]["lower"]), _number(stated["invariant"]["upper"])
+            _require(self.invariant[0] <= self.invariant[1], "bounds")
+
+    def off(self, task: _Task, invariant: Any) -> Any:
+        """How far the stated point is from the Bayes point with this invariant."""
+        with mp.workdps(_DIGITS):
+            inverse = mp.matrix([[mp.mpf(x.numerator) / x.denominator for x in row] for row in task.exact]) ** -1
+            square = mp.fsum(x * x for x in inverse)
+            b = self.sign * mp.sqrt((mp.sqrt(invariant**2 + 4 * square) - invariant) / 2)
+            assert self.point is not None
+            size = range(len(task.A))
+            gaps = [inverse[i, j] / b - _real(self.point[0][i][j]) for i in size for j in size]
+            return mp.sqrt(mp.fsum(gap * gap for gap in [*gaps, b - _real(self.point[1])]))
+
+
+def _doubts(
+    task: _Task, begins: Fraction, rate: Fraction, bounds: Any, length: Fraction | None, limit: Any
+) -> list[tuple[str, bool]]:
+    """Names of what was looked at, and whether it is false."""
+    found = [("R at the start", task.first_risk() > bound) for time, bound in bounds if time == 0]
+    if limit is not None and begins == 0:
+        found.append(("sign", task.b * limit.sign <= 0))
+    if not task.discrete and limit is not None:
+        with mp.workdps(_DIGITS):
+            if limit.point is not None:
+                found.append(("limit", limit.off(task, _real(task.invariant)) > _real(limit.point[2])))
+        if limit.invariant is not None:
+            found.append(("invariant", not limit.invariant[0] <= task.invariant <= limit.invariant[1]))
+    run = task.run()
+    return found + _along(task, run, float(begins), rate, bounds, limit) + _travelled(run, float(begins), length)
+
+
+def _along(
+    task: _Task, run: list[tuple[float, Array, float]], begins: float, rate: Fraction, bounds: Any, limit: Any
+) -> list[tuple[str, bool]]:
+    """The bounds along the run. R decreases along the flow: a bound at a time holds at all later ones."""
+    found = []
+    factor = 1 - 2 * float(task.step) * float(rate)
+    if task.discrete and factor <= 0:
+        return [("the factor", True)]
+    falls = -np.log(factor) if task.discrete else 2 * float(rate)
+    for time, A, b in run:
+        risk = task.risk(A, b)
+        if not np.isfinite(risk) or risk < _SMALL:
+            continue
+        if time >= begins:
+            fall = np.exp(-min(falls * (time - begins), 700))
+            found.append(("rate", risk > float(bounds[0][1]) * fall * (1 + _TRUSTED) + _SMALL))
+            if limit is not None:
+                found.append(("sign later", b * limit.sign < -_TRUSTED))
+    for at, bound in bounds:
+        known = task.risk_when(run, float(at))
+        if known is not None:
+            found.append((f"R at {float(at)}", known > float(bound) * (1 + _TRUSTED) + _SMALL))
+    if task.discrete and abs(run[-1][2]) + abs(run[-1][1]).max() >= _HUGE:
+        found.append(("divergence", True))
+    return found
+
+
+def _travelled(run: list[tuple[float, Array, float]], begins: float, length: Fraction | None) -> list[tuple[str, bool]]:
+    """The path is longer than each of its chords."""
+    later = [(A, b) for time, A, b in run if time >= begins and np.isfinite(b)]
+    if length is None or len(later) < 2:
+        return []
+    (A, b), (C, c) = later[0], later[-1]
+    chord = float(np.linalg.norm(np.append(A - C, b - c)))
+    return [("length", chord > float(length) * (1 + _TRUSTED) + _TRUSTED * 1e-3)]
+
+
+def _determinant(table: list[list[Fraction]]) -> Fraction:
+    if len(table) == 1:
+        return table[0][0]
+    minors = ([row[:j] + row[j + 1 :] for row in table[1:]] for j in range(len(table)))
+    signs = ((-1) ** j * table[0][j] for j in range(len(table)))
+    return sum((s * _determinant(m) for s, m in zip(signs, minors, strict=True)), Fraction(0))
+
+
+def _real(value: Fraction) -> Any:
+    return mp.mpf(value.numerator) / value.denominator
