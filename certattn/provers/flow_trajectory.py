@@ -1,0 +1,257 @@
+"""Follow the gradient flow of training in context, and write down where it is: decimals, and a radius."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import l2_norm, working_precision
+from certattn.kernel.arithmetic.bayes_points import bayes_point
+from certattn.kernel.arithmetic.enclosure import around
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.arithmetic.regression import Parameters
+from certattn.kernel.arithmetic.regression_descent import flat
+from certattn.kernel.arithmetic.regression_flow import RegressionFlow
+from certattn.kernel.arithmetic.validated_flow import MOST_STEPS, integrate, steps
+from certattn.kernel.checker import CheckOptions, check_certificate
+from certattn.kernel.claims.flow_inputs import GIVEN, LEAST_ORDER, MOST_ORDER, Problem, StatedPoint, is_at_rest
+from certattn.kernel.claims.flow_trajectory import CLAIM, taylor_order
+from certattn.kernel.claims.regression_inputs import (
+    COVARIANCE,
+    START,
+    balls_around,
+    parameters_words,
+    read_covariance,
+    read_parameters,
+)
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.verdict import Verdict
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import (
+    last_place,
+    lower_rational,
+    midpoint,
+    round_down,
+    round_nearest,
+    round_up,
+    upper_rational,
+)
+from certattn.provers.training_inputs import scaled_start
+
+RADIUS = "1e-20"
+# Precisions to try: the first whose enclosures are far narrower than the radius.
+_BITS = (64, 96, 128, 160, 192, 256, 384, 512, 1024)
+_SHARP = 2**4
+_RISK_DIGITS, _DISTANCE_DIGITS = 6, 3
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    times: Sequence[Number] = (),
+    within: Number | None = None,
+    points: int = 1,
+    radius: Number = RADIUS,
+    tube: bool = False,
+    order: int | None = None,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `flow-trajectory` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: `covariance` and `start`, with exact numbers. The start may be
+        `alpha` and `P` for A = alpha P and b = alpha. `training: {rule: flow}` may stand there, too.
+    times : when to state where the flow is.
+    within : instead, until the flow is so near to the zero of R with the same invariant and sign of b.
+    points : with one time T or `within`: at so many times T (k / points)^2, denser where the flow is fast.
+    radius : what is stated is so near to the truth.
+    tube : whether to bound the distance from the straight lines between the points as well.
+    order : of the Taylor polynomials; chosen by the checker if left out.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
+    Raises UsageError, MalformedError, and NotProvedError where the flow could not be enclosed.
+    """
+    require_place(out, [])
+    if order is not None and not LEAST_ORDER <= order <= MOST_ORDER:
+        raise UsageError(f"order is {order}, expected {LEAST_ORDER} to {MOST_ORDER}")
+    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": _given(given)}
+    with not_yet_written(out):
+        setting = _read(loads(to_text({**head, "asserts": {}}), out), order)
+    stated_radius = exact_rational(radius, "radius")
+    if stated_radius <= 0:
+        raise UsageError(f"radius is {describe(stated_radius)}, expected a number > 0")
+    problem, bits = _stated(setting, _times(setting, times, within, points), stated_radius, tube)
+    witness: dict[str, Plain] = {"bits": str(bits)}
+    certificate: dict[str, Plain] = {
+        **head,
+        "asserts": {"points": [_written(point) for point in problem.points]},
+        "witness": witness if order is None else {**witness, "order": str(order)},
+    }
+    with not_yet_written(out):
+        report = check_certificate(loads(to_text(certificate), out), CheckOptions())
+    if report.verdict is not Verdict.VERIFIED:
+        raise NotProvedError(f"the checker does not prove what was found ({report.verdict.value}): {report.reason}")
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+def _given(given: dict[str, Any]) -> Plain:
+    """As certificates write it; a file about training by the flow says the same. Raises UsageError."""
+    if given.get("training", {"rule": "flow"}) != {"rule": "flow"}:
+        raise UsageError("training is not by the flow; expected training: {rule: flow}, or none")
+    kept = {key: value for key, value in given.items() if key != "training"}
+    start = kept.get("start")
+    if isinstance(start, dict) and "alpha" in start:
+        kept["start"] = scaled_start(start)
+    return exact(kept, "given")
+
+
+def _read(draft: Certificate, order: int | None) -> Problem:
+    """The problem, as yet without points."""
+    given = GIVEN.read(draft.given, draft.reading)
+    covariance = read_covariance(given[COVARIANCE])
+    start = read_parameters(given[START], covariance.rows)
+    return Problem(covariance, given[COVARIANCE].words(), start, parameters_words(given[START]), [], order)
+
+
+# -- when
+
+
+def _times(setting: Problem, times: Sequence[Number], within: Number | None, points: int) -> list[fmpq]:
+    """The times to state, in their order. Raises UsageError, NotProvedError."""
+    if (len(times) > 0) is (within is not None):
+        raise UsageError("expected either times or within, how near to the limit to go")
+    if points < 1:
+        raise UsageError(f"points is {points}, expected at least 1")
+    if within is not None:
+        chosen = [_arrival(setting, exact_rational(within, "within"))]
+    else:
+        chosen = sorted({exact_rational(time, "times") for time in times})
+    if chosen[0] <= 0:
+        raise UsageError(f"a time is {describe(chosen[0])}, expected times > 0")
+    if points > 1 and len(chosen) > 1:
+        raise UsageError(f"{len(chosen)} times and points = {points}: expected one time to divide, or points = 1")
+    return [chosen[0] * fmpq(k * k, points * points) for k in range(1, points + 1)] if points > 1 else chosen
+
+
+def _arrival(setting: Problem, within: fmpq) -> fmpq:
+    """When the flow is so near to the zero of R that it goes to, about. Raises UsageError, NotProvedError."""
+    if within <= 0:
+        raise UsageError(f"within is {describe(within)}, expected a number > 0")
+    if is_at_rest(setting.covariance, setting.start):
+        raise UsageError("the flow rests at its start: b = 0 and tr(A'Sigma^2) = 0; expected another start")
+    bits = _BITS[1]
+    with working_precision(bits):
+        field = RegressionFlow(setting.covariance)
+        start = around(flat(balls_around(setting.start)))
+        ends = {sign: flat(bayes_point(setting.covariance, setting.start.invariant(), sign)) for sign in (True, False)}
+        for count, step in enumerate(steps(field, start, fmpq(MOST_STEPS) ** 2, taylor_order(setting, bits))):
+            end = ends[(step.end.centre[-1] > 0) is True]
+            gap = l2_norm([x - y for x, y in zip(step.end.centre, end, strict=True)])
+            if (gap + step.end.error <= within) is True:
+                return round_up(step.last, 3)
+            if count == MOST_STEPS:
+                break
+    raise NotProvedError(
+        f"in {MOST_STEPS} steps the flow does not come within {describe(within)} of a zero of R; "
+        "expected a larger distance (--within), or a time (--time)"
+    )
+
+
+# -- what
+
+
+def _stated(setting: Problem, times: list[fmpq], radius: fmpq, tube: bool) -> tuple[Problem, int]:
+    """Points with all bounds, rounded to the safe side, and the precision. Raises NotProvedError."""
+    for bits in _BITS:
+        with working_precision(bits):
+            problem = _located(setting, times, radius, bits)
+            if problem is not None:
+                return _bounded(problem, bits, tube), bits
+    raise NotProvedError(
+        f"the flow is not enclosed as narrowly as {describe(radius)} up to t = {describe(times[-1])} with "
+        f"{_BITS[-1]} bits and {MOST_STEPS} steps; expected an earlier time or a larger radius"
+    )
+
+
+def _located(setting: Problem, times: list[fmpq], radius: fmpq, bits: int) -> Problem | None:
+    """The points in decimals; None where their enclosures are too wide."""
+    start = around(flat(balls_around(setting.start)))
+    found = integrate(RegressionFlow(setting.covariance), start, times, taylor_order(setting, bits)).found
+    size = setting.covariance.rows
+    # So many numbers, each rounded by half a unit, are at a distance of less than the radius.
+    unit = last_place(radius / (size + 1), 1)
+    points = []
+    for time in times:
+        if time not in found or (found[time].error * _SHARP < radius) is not True:
+            return None
+        numbers = [round_nearest(midpoint(entry), unit) for entry in found[time].centre]
+        A = ExactMatrix.rational([numbers[i * size : (i + 1) * size] for i in range(size)])
+        points.append(StatedPoint(time, Parameters(A, numbers[-1]), "", radius, None, None, None))
+    return replace(setting, points=points)
+
+
+def _bounded(problem: Problem, bits: int, tube: bool) -> Problem:
+    """With bounds of the risk at all points, of the distance from the Bayes point at the last, and tubes."""
+    zero, last = fmpq(0), len(problem.points) - 1
+    moves = not is_at_rest(problem.covariance, problem.start)
+    asked = [
+        replace(point, risk=(zero, zero), bayes=zero if index == last and moves else None, tube=zero if tube else None)
+        for index, point in enumerate(problem.points)
+    ]
+    draft = replace(problem, points=asked)
+    sides = _Sides({o.name: o.left for o in CLAIM.prove(draft, CLAIM.names(draft), bits)})
+    points = []
+    for index, point in enumerate(problem.points):
+        place = f"points[{index}]"
+        risk = max(lower_rational(sides.ball(f"{place}.risk.lower")), zero)
+        bounds = (round_down(risk, _RISK_DIGITS), sides.above(f"{place}.risk.upper", _RISK_DIGITS))
+        points.append(
+            replace(
+                point,
+                risk=bounds,
+                bayes=sides.above(f"{place}.bayes", _DISTANCE_DIGITS) if index == last and moves else None,
+                tube=sides.above(f"{place}.tube", _DISTANCE_DIGITS) if tube else None,
+            )
+        )
+    return replace(problem, points=points)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The left sides of obligations, by name."""
+
+    found: dict[str, Any]
+
+    def ball(self, name: str) -> arb:
+        return arb(self.found[name])
+
+    def above(self, name: str, digits: int) -> fmpq:
+        """A decimal that is at least as large."""
+        return round_up(max(upper_rational(self.ball(name)), fmpq(0)), digits)
+
+
+def _written(point: StatedPoint) -> dict[str, Plain]:
+    """As certificates write it."""
+    assert point.risk is not None
+    optional = {"bayes": point.bayes, "tube": point.tube}
+    return {
+        "time": format_rational(point.time),
+        "A": [[format_rational(entry) for entry in row] for row in point.parameters.A.to_rows()],
+        "b": format_rational(point.parameters.b),
+        "radius": format_rational(point.radius),
+        "risk": {"lower": format_rational(point.risk[0]), "upper": format_rational(point.risk[1])},
+        **{name: format_rational(value) for name, value in optional.items() if value is not None},
+    }

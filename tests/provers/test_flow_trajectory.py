@@ -1,0 +1,124 @@
+"""`certattn generate flow-trajectory`: from files to certificates that verify, and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import certattn
+from certattn.cli.generate import generate as commands
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.verdict import Verdict
+from certattn.provers import flow_trajectory
+
+Tool = Callable[[str], ModuleType]
+PLANE = {"covariance": [["1", "1/2"], ["1/2", "5/4"]], "start": {"alpha": "1/2", "P": [["3/5", "0"], ["0", "4/5"]]}}
+
+
+def made(path: Path, **inputs: Any) -> list[dict[str, Any]]:
+    """The points of a certificate; it verifies."""
+    certificate = certattn.generate("flow-trajectory", path, **inputs)
+    assert certattn.check(path).verdict is Verdict.VERIFIED
+    asserts: Any = certificate.plain["asserts"]
+    return list(asserts["points"])
+
+
+def test_times_are_stated_in_their_order(tmp_path: Path) -> None:
+    points = made(tmp_path / "c.yaml", given={**PLANE, "training": {"rule": "flow"}}, times=["2", "1/2", "1", "1.0"])
+    assert [point["time"] for point in points] == ["0.5", "1", "2"]
+    assert all(point["radius"] == "1e-20" and "tube" not in point for point in points)
+    assert [("bayes" in point) for point in points] == [False, False, True]
+    assert float(points[-1]["risk"]["upper"]) < float(points[0]["risk"]["lower"])
+
+
+def test_up_to_the_limit(tmp_path: Path) -> None:
+    points = made(tmp_path / "c.yaml", given=PLANE, within="1e-4", points=4, radius="1e-30", tube=True)
+    assert len(points) == 4
+    assert 1e-5 < float(points[-1]["bayes"]) <= 1e-4
+    assert points[0]["radius"] == "1e-30"
+    # Times T (k/N)^2.
+    assert float(points[1]["time"]) == pytest.approx(4 * float(points[0]["time"]))
+    assert all(0 < float(point["tube"]) < 1 for point in points)
+
+
+def test_dimension_five_to_within_a_millionth_of_the_limit(tool: Tool, tmp_path: Path) -> None:
+    instances = tool("gallery_training")
+    given = {"covariance": instances.COVARIANCES["isotropic"], "start": instances.start("1/2", instances.BALANCED[5])}
+    (point,) = made(tmp_path / "c.yaml", given=given, within="1e-6")
+    assert float(point["bayes"]) <= 1e-6
+    assert point["radius"] == "1e-20"
+
+
+def test_an_order_is_kept(tmp_path: Path) -> None:
+    certificate = certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, times=["1"], order=10)
+    assert certificate.plain["witness"] == {"bits": "96", "order": "10"}
+
+
+def test_a_flow_at_rest(tmp_path: Path) -> None:
+    given = {"covariance": [["1"]], "start": {"A": [["0"]], "b": "0"}}
+    (point,) = made(tmp_path / "c.yaml", given=given, times=["5"])
+    assert (point["A"], point["b"]) == ([["0"]], "0")
+    assert "bayes" not in point
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({}, "either times or within"),
+        ({"times": ["1"], "within": "1e-3"}, "either times or within"),
+        ({"times": ["0"]}, "expected times > 0"),
+        ({"times": ["1", "2"], "points": 3}, "expected one time to divide"),
+        ({"times": ["1"], "points": 0}, "expected at least 1"),
+        ({"times": ["1"], "radius": "0"}, "expected a number > 0"),
+        ({"times": ["1"], "order": 7}, "expected 8 to 100"),
+        ({"within": "0"}, "expected a number > 0"),
+        ({"within": "1e-3", "given": {"covariance": [["1"]], "start": {"A": [["0"]], "b": "0"}}}, "the flow rests"),
+        ({"times": ["1"], "given": {**PLANE, "training": {"rule": "descent", "step": "1"}}}, "not by the flow"),
+    ],
+)
+def test_what_cannot_be_stated_is_said(inputs: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said):
+        certattn.generate("flow-trajectory", tmp_path / "c.yaml", **{"given": PLANE, **inputs})
+    assert not (tmp_path / "c.yaml").exists()
+
+
+def test_what_is_not_reached_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow_trajectory, "MOST_STEPS", 5)
+    with pytest.raises(NotProvedError, match="does not come within"):
+        certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, within="1e-9")
+    monkeypatch.setattr(flow_trajectory, "_BITS", (64,))
+    with pytest.raises(NotProvedError, match="not enclosed as narrowly"):
+        certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, times=["1"])
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (
+            ["--time", "4", "--points", "5", "--tube", "--radius", "1e-9", "--plot", "tube.svg", "--across", "0, 1"],
+            0,
+            "drew",
+        ),
+        (["--time", "1", "--radius", "1e-9", "--plot", "points.png", "--across", "norm"], 0, "drew points.png"),
+        (["--time", "1", "--radius", "1e-9", "--plot", "p.svg", "--across", "2, 0"], 2, "A has no entry 2, 0"),
+        (["--time", "1", "--plot", "p.svg", "--across", "first"], 2, "expected norm, or a row and a column"),
+        (["--time", "1", "--plot", "p.txt"], 2, "a figure ends in"),
+    ],
+)
+def test_the_command_and_its_figure(
+    options: list[str], status: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("flow.yaml").write_text("covariance: [[1, 1/2], [1/2, 5/4]]\nstart: {alpha: 1/2, P: [[3/5, 0], [0, 4/5]]}\n")
+    done = CliRunner().invoke(commands, ["flow-trajectory", "flow.yaml", "-o", "c.yaml", *options])
+    text = done.output + str(done.exception or "")
+    assert (done.exit_code == 0) is (status == 0), text
+    assert said in text
+    if status == 0:
+        figure = Path(options[options.index("--plot") + 1])
+        assert figure.stat().st_size > 5000

@@ -1,0 +1,42 @@
+"""A derivation must notice a kernel whose Taylor method is not the derived one."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+FIELD, FLOW = "arithmetic.regression_flow", "arithmetic.validated_flow"
+
+WRONG = [
+    ("Taylor", FIELD, "factor = arb(-1) / (k + 1)", "factor = arb(-1) / (k + 2)"),
+    ("Taylor", FIELD, "factor = arb(-1)", "factor = arb(1)"),
+    ("Taylor", FIELD, "product - self._left if k == 0 else product", "product"),
+    ("Taylor", FIELD, "enumerate(S.inner(A.last)[:k])", "enumerate(S.inner(A.last))"),
+    ("Taylor", FIELD, "[*reversed(numbers), *", "[*numbers, *"),
+    ("What the polynomial", FIELD, "S = A * b * self._cube", "S = A * b"),
+    ("What the polynomial", FIELD, "S[0] = self._residual(coefficients[0])", "S[0] = arb(0)"),
+    ("What the polynomial", FIELD, "left, right = b * S, A * S", "left, right = b * S, b * S"),
+    ("How far paths", FIELD, "length * radius + radius * radius / 2", "length * radius"),
+    ("The error", FLOW, "/ (order + i + 1) for", "/ (order + i + 2) for"),
+    ("The error", FLOW, "growth = (h * rate.max(arb(0))).exp()", "growth = (h * rate).exp()"),
+    ("The error", FLOW, "(h * rate).exp() * error + growth * defect", "error + growth * defect"),
+    ("Between", FLOW, "range(len(moved) - 2, first - 1, -1)", "range(len(moved) - 2, first, -1)"),
+    ("Between", FLOW, "[x - y for x, y in zip(*pair", "[x + y for x, y in zip(*pair"),
+    ("Which points", FIELD, "2 * length * radius + radius * radius", "length * radius + radius * radius"),
+]
+
+
+def _step(title: str) -> Step:
+    (found,) = [step for step in DERIVATIONS["flow-trajectory"].steps if step.title.startswith(title)]
+    return found
+
+
+@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n}" for t, _, _, n in WRONG])
+def test_a_wrong_formula_is_noticed(title: str, module: str, old: str, new: str) -> None:
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
+    outcome = prove(_step(title), Kernel({module: source.replace(old, new)}), fail_fast=True)
+    assert not outcome.holds
