@@ -1,0 +1,122 @@
+"""Run both descents in balls, at enough precision, and state what they prove."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certattn.kernel.arithmetic.context_descent import EACH, FINITE, INFINITE
+from certattn.kernel.claims.context_inputs import TOKENS
+from certattn.kernel.claims.descent_setting import REGRESSION, TASKS
+from certattn.kernel.claims.descent_trajectory import CLAIM
+from certattn.kernel.claims.regression_inputs import COVARIANCE, read_covariance
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.fields import Record
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import UsageError
+from certattn.provers.array_inputs import Source, placed
+from certattn.provers.context_prompts import Drawing, drawn, sources
+from certattn.provers.descent_runs import Said, Wanted, find_run
+from certattn.provers.exact_inputs import exact, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import as_float
+
+PLACES = (EACH, FINITE, INFINITE)
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Plain],
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    arrays: Mapping[str, Any] | None = None,
+    draw: Drawing | None = None,
+    tasks: bool = True,
+    at: str = EACH,
+    checkpoints: Sequence[int] = (),
+    gronwall: int | None = None,
+    data: str = "auto",
+    note: str = "",
+    said: Said | None = None,
+) -> Certificate:
+    """Write a certificate of `descent-trajectory` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it, without the fields that are arrays or drawn.
+    source, names, arrays : a file with arrays `tokens`, `labels`, `queries`, `targets` and `tasks`, their names in it,
+        and arrays that are passed instead.
+    draw : draw such regression prompts.
+    tasks : whether infinite prompts are of the tasks w_n, where these are there; else of all tasks.
+    at : where the gaps of risks and gradients are compared, `each`, `finite` or `infinite`.
+    checkpoints : steps at which to state both ends of distance and risks; the last step is always among them.
+    gronwall : for how many steps to state the closed bound; not at all if left out.
+    data : "copy" to copy arrays beside the certificate, "reference" to refer to them, "auto" for what is possible.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where no tube holds the Gronwall bound.
+    """
+    require_place(out, [Path(source)] if source is not None else [])
+    if at not in PLACES:
+        raise UsageError(f"at is {at!r}, expected one of {', '.join(PLACES)}")
+    stated = {key: value for key, value in _mapping(exact(given, "given")).items() if tasks or key != TASKS.name}
+    found = _arrays(stated, Path(source) if source is not None else None, names or {}, arrays or {}, draw, out)
+    if not tasks:
+        found.pop(TASKS.name, None)
+    with placed(out, found, data) as references:
+        head: dict[str, Plain] = {
+            "certattn": FORMAT_VERSION,
+            "claim": CLAIM.name,
+            "given": {**stated, **references},
+        }
+        with not_yet_written(out):
+            setting = CLAIM.read_given(loads(to_text({**head, "asserts": {}}), out))
+        if any(not 0 <= k <= setting.steps for k in checkpoints):
+            raise UsageError(f"checkpoints are steps between 0 and {setting.steps}")
+        if gronwall is not None and not 1 <= gronwall <= setting.steps:
+            raise UsageError(f"the Gronwall bound is for 1 to {setting.steps} steps, not {gronwall}")
+        run = find_run(setting, Wanted(at, frozenset({*checkpoints, setting.steps}), gronwall or 0, said))
+        certificate: dict[str, Plain] = {
+            **head,
+            "asserts": run.asserts(),
+            "witness": {"bits": str(run.bits_enough())},
+            "provenance": provenance(exact_text(note, "note")),
+        }
+        return write_certificate(certificate, CLAIM, out)
+
+
+def _mapping(plain: Plain) -> dict[str, Plain]:
+    if not isinstance(plain, dict):
+        raise UsageError("given is no mapping; expected what certificates write under given")
+    return plain
+
+
+def _arrays(
+    given: dict[str, Plain],
+    source: Path | None,
+    names: Mapping[str, str],
+    arrays: Mapping[str, Any],
+    drawing: Drawing | None,
+    out: Path,
+) -> dict[str, Source]:
+    """The arrays to be placed: found, or drawn. Raises UsageError and MalformedError."""
+    model = given.get("model")
+    if drawing is None:
+        if source is None and not arrays and TOKENS.name not in given:
+            raise UsageError("no prompts; expected so many to draw and their length (--prompts, --length), or --arrays")
+        return sources(source, names, arrays, str(model))
+    if source is not None or arrays:
+        raise UsageError("prompts are drawn, or taken from arrays: not both")
+    if model != REGRESSION:
+        raise UsageError(f"prompts are drawn for the model {REGRESSION!r} only; pass arrays for another")
+    covariance = {name: given[name] for name in (COVARIANCE.name,) if name in given}
+    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": covariance, "asserts": {}}
+    with not_yet_written(out):
+        draft = loads(to_text(head), out)
+        exactly = read_covariance(Record(COVARIANCE).read(draft.given, draft.reading)[COVARIANCE])
+    return drawn(drawing, np.array([[as_float(entry) for entry in row] for row in exactly.to_rows()]))

@@ -1,0 +1,163 @@
+"""`certattn generate descent-trajectory` in Python: what is drawn, what is found, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import certattn
+from certattn.kernel.claims.descent_trajectory import CLAIM
+from certattn.kernel.claims.gronwall_bound import Gronwall
+from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
+from certattn.kernel.verdict import Verdict
+from certattn.provers.context_prompts import Drawing
+from certattn.provers.descent_plot import draw_certificate
+
+PLANE: dict[str, Any] = {
+    "model": "regression",
+    "covariance": [["1", "1/2"], ["1/2", "5/4"]],
+    "start": {"A": [["1/4", "0"], ["0", "1/4"]], "b": "1/4"},
+    "step": "1/100",
+    "steps": "6",
+}
+SIGNS: dict[str, Any] = {
+    "model": "attention",
+    "laws": [{"kind": "rademacher", "sizes": ["1", "1"]}],
+    "start": {"U": [["1/2", "0"], ["0", "1/4"]], "V": [["1", "0"], ["0", "1"]]},
+    "step": "1/20",
+    "steps": "3",
+}
+
+
+def attention_arrays(count: int = 2, length: int = 8) -> dict[str, np.ndarray[Any, Any]]:
+    random = np.random.default_rng(0)
+    tokens = random.choice([-1.0, 1.0], (count * length, 2))
+    queries = random.choice([-1.0, 1.0], (count, 2))
+    return {"tokens": tokens, "queries": queries, "targets": queries / 2}
+
+
+def stated(path: Path) -> Any:
+    return CLAIM.read(certattn.load(path))
+
+
+@pytest.mark.parametrize("tasks", [True, False])
+def test_drawn_prompts(tmp_path: Path, tasks: bool) -> None:
+    out = tmp_path / "descent.yaml"
+    steps: list[tuple[int, int]] = []
+    certattn.generate(
+        "descent-trajectory",
+        out,
+        given=PLANE,
+        draw=Drawing(4, 64, 3),
+        tasks=tasks,
+        at="infinite",
+        checkpoints=[0, 3],
+        gronwall=2,
+        said=lambda done, of: steps.append((done, of)),
+    )
+    report = certattn.check(out)
+    assert report.verdict is Verdict.VERIFIED
+    assert steps[-1] == (6, 6)
+    plain = certattn.load(out).plain
+    assert report.bits == int(plain["witness"]["bits"])
+    assert ("tasks" in plain["given"]) is tasks
+    assert [checkpoint["step"] for checkpoint in plain["asserts"]["checkpoints"]] == ["0", "3", "6"]
+    (tube,) = [found for found in stated(out).assertions if isinstance(found, Gronwall)]
+    assert tube.steps == 2
+    # The bound that is stated of the last distance is no more than 1.01 times what is below it.
+    last = plain["asserts"]["checkpoints"][-1]["distance"]
+    assert float(last["at_most"]) <= 1.001 * float(last["at_least"])
+
+
+def test_two_certificates_of_one_seed_are_the_same(tmp_path: Path) -> None:
+    made = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        certattn.generate("descent-trajectory", tmp_path / name / "d.yaml", given=PLANE, draw=Drawing(2, 16))
+        made.append((tmp_path / name / "d.yaml").read_bytes())
+    assert made[0] == made[1]
+
+
+def test_attention_to_arrays(tmp_path: Path) -> None:
+    out = tmp_path / "signs.yaml"
+    certattn.generate("descent-trajectory", out, given=SIGNS, arrays=attention_arrays())
+    assert certattn.check(out).verdict is Verdict.VERIFIED
+    draw_certificate(certattn.load(out), tmp_path / "signs.svg")
+    assert (tmp_path / "signs.svg").stat().st_size > 1000
+
+
+def test_arrays_of_a_file_under_other_names(tmp_path: Path) -> None:
+    arrays = attention_arrays()
+    np.savez(tmp_path / "p.npz", z=arrays["tokens"], queries=arrays["queries"], targets=arrays["targets"])
+    out = tmp_path / "signs.yaml"
+    certattn.generate("descent-trajectory", out, given=SIGNS, source=tmp_path / "p.npz", names={"tokens": "z"})
+    assert certattn.load(out).plain["given"]["tokens"]["array"] == "z"
+    assert certattn.check(out).verdict is Verdict.VERIFIED
+
+
+def test_many_bits_where_steps_are_long(tmp_path: Path) -> None:
+    """Bits are lost in every step; the run is made again with more of them, and says how many."""
+    out = tmp_path / "long.yaml"
+    given = {**PLANE, "step": "1/4", "steps": "60"}
+    certattn.generate("descent-trajectory", out, given=given, draw=Drawing(2, 16))
+    bits = int(certattn.load(out).plain["witness"]["bits"])
+    assert bits > 128
+    report = certattn.check(out)
+    assert report.verdict is Verdict.VERIFIED
+    assert report.bits == bits
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "drawn and passed": ({"draw": Drawing(2, 8), "arrays": attention_arrays()}, "not both"),
+    "attention is not drawn": ({"given": SIGNS, "draw": Drawing(2, 8)}, "'regression' only"),
+    "no prompts": ({"draw": Drawing(0, 8)}, "at least one of each"),
+    "too many numbers": ({"draw": Drawing(10**5, 10**5)}, "at most"),
+    "a negative seed": ({"draw": Drawing(2, 8, -1)}, "the seed"),
+    "another place": ({"draw": Drawing(2, 8), "at": "both"}, "each, finite, infinite"),
+    "a checkpoint after the end": ({"draw": Drawing(2, 8), "checkpoints": [7]}, "between 0 and 6"),
+    "a bound of no steps": ({"draw": Drawing(2, 8), "gronwall": 0}, "1 to 6 steps"),
+    "a bound of more steps": ({"draw": Drawing(2, 8), "gronwall": 7}, "1 to 6 steps"),
+    "labels of attention": ({"given": SIGNS, "arrays": {"labels": [[1]]}}, "unknown arrays labels"),
+    "names without a file": ({"names": {"tokens": "x"}}, "no file that holds them"),
+    "floats": ({"given": {**PLANE, "step": 0.01}, "draw": Drawing(2, 8)}, "the float"),
+}
+
+
+@pytest.mark.parametrize(("inputs", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused(inputs: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=words):
+        certattn.generate("descent-trajectory", tmp_path / "d.yaml", **{"given": PLANE, **inputs})
+    assert not (tmp_path / "d.yaml").exists()
+
+
+def test_bad_numbers_are_named(tmp_path: Path) -> None:
+    out, draw = tmp_path / "d.yaml", Drawing(2, 8)
+    indefinite = {**PLANE, "covariance": [["1", "2"], ["2", "1"]]}
+    with pytest.raises(MalformedError, match="positive definite"):
+        certattn.generate("descent-trajectory", out, given=indefinite, draw=draw)
+    without = {key: value for key, value in PLANE.items() if key != "covariance"}
+    with pytest.raises(MalformedError, match="covariance"):
+        certattn.generate("descent-trajectory", out, given=without, draw=draw)
+    with pytest.raises(MalformedError, match="tokens"):
+        certattn.generate("descent-trajectory", out, given=PLANE)
+
+
+def test_no_tube_for_long_steps(tmp_path: Path) -> None:
+    given = {**PLANE, "step": "1/4"}
+    with pytest.raises(NotProvedError, match="holds its own Gronwall bound of 6 steps"):
+        certattn.generate("descent-trajectory", tmp_path / "d.yaml", given=given, draw=Drawing(2, 8), gronwall=6)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_figure_needs_bounds(tmp_path: Path) -> None:
+    out = tmp_path / "d.yaml"
+    certattn.generate("descent-trajectory", out, given=PLANE, draw=Drawing(4, 64), gronwall=1)
+    draw_certificate(certattn.load(out), tmp_path / "d.png")
+    text = out.read_text()
+    first, last = text.index("  distance:\n    at_most: ["), text.index("  checkpoints:")
+    out.write_text(text[:first] + text[last:])
+    with pytest.raises(UsageError, match="nothing to draw"):
+        draw_certificate(certattn.load(out), tmp_path / "e.png")

@@ -1,0 +1,49 @@
+"""A derivation must notice a kernel whose formulas of training on prompts are not the derived ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+LOSSES, INFINITE = "arithmetic.context_losses", "arithmetic.infinite_contexts"
+DESCENT, MOMENTS, FUNCTIONS = "arithmetic.context_descent", "arithmetic.law_moments", "arithmetic.functions"
+
+WRONG = [
+    ("A finite", LOSSES, "self._mean + arb_mat", "arb_mat"),
+    ("A finite", LOSSES, 'covariance("values-keys")', 'covariance("values")'),
+    ("A finite", LOSSES, "[weight / total for weight in weights]", "list(weights)"),
+    ("A finite", LOSSES, "[p * c * entry for", "[p * entry for"),
+    ("A law", MOMENTS, "-2 * t * (1 - natural", "2 * t * (1 - natural"),
+    ("A law", MOMENTS, "+ langevin_ratio_slope(x, fn))", "- langevin_ratio_slope(x, fn))"),
+    ("A law", MOMENTS, "[c * c * box_variance(c * a, fn)", "[box_variance(c * a, fn)"),
+    ("A law", MOMENTS, "[_square(minus(y, mean)) for y in law.points]", "[_square(y) for y in law.points]"),
+    ("A law", MOMENTS, "x * e + f * y for y, e", "x * e for y, e"),
+    ("A law", FUNCTIONS, "- 3 * ratio) / x", "- 2 * ratio) / x"),
+    ("A law", FUNCTIONS, "quotient / 15", "quotient / 9"),
+    ("Infinite", INFINITE, "Moments(self.slope * arb_mat(len(tilt), 1, tilt)", "Moments(self.slope"),
+    ("Infinite", INFINITE, "Trained(gradient.A.balls,", "Trained(point.U,"),
+    ("The gradient", LOSSES, "residual * moments.mean.transpose()", "residual * moments.mean.transpose() * 2"),
+    ("The gradient", LOSSES, "(point.V.transpose() * residual))", "(point.V.transpose() * residual) * 2)"),
+    ("The gradient", LOSSES, "Evaluation(risk * share / 2,", "Evaluation(risk * share,"),
+    ("The second", LOSSES, "_square(_norm(V * moments.slope) * length)", "_square(_norm(V * moments.slope))"),
+    ("The second", LOSSES, "+ _norm(bend) * _square(length)", ""),
+    ("The second", LOSSES, "rest += _norm(residual) * _norm(moments.slope)", "rest += _norm(residual)"),
+    ("Gronwall", DESCENT, "(natural_power(1 + step * rate, steps) - 1)", "natural_power(1 + step * rate, steps)"),
+    ("Gronwall", DESCENT, "natural_power(1 + step * rate, steps)", "(1 + step * rate * steps)"),
+]  # fmt: skip
+
+
+def _step(title: str) -> Step:
+    (found,) = [step for step in DERIVATIONS["descent-trajectory"].steps if step.title.startswith(title)]
+    return found
+
+
+@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n[:40]}" for t, _, _, n in WRONG])
+def test_a_wrong_formula_is_noticed(title: str, module: str, old: str, new: str) -> None:
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
+    outcome = prove(_step(title), Kernel({module: source.replace(old, new)}), fail_fast=True)
+    assert not outcome.holds
