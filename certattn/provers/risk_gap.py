@@ -1,0 +1,174 @@
+"""Find how far the risk of a finite prompt may be from that of the infinite one, or how long is long enough."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.arithmetic.softmax_power_majorants import Logistic, Majorant, Power, Tabulated
+from certattn.kernel.claims.gap_at_parameters import Fits, GapAtParameters
+from certattn.kernel.claims.gap_over_ball import GapOverBall
+from certattn.kernel.claims.regression_inputs import COVARIANCE, read_covariance, read_parameters
+from certattn.kernel.claims.risk_gap import A_SQUARED, B_SQUARED, BALL, CLAIM, POINT, PROMPT_LENGTH
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.fields import Values
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.gap_fits import fits
+from certattn.provers.gap_lengths import BITS, Search
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
+
+TABLE, LOGISTIC, POWER = MAJORANTS = ("table", "logistic", "power")
+DIGITS = 3
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    length: int | None = None,
+    excess: Number | None = None,
+    shortfall: Number | None = None,
+    majorant: str = TABLE,
+    theta: Number | None = None,
+    digits: int = DIGITS,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `risk-gap` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: covariance and ball, or covariance, length and parameters.
+    length : of prompts, over a ball; without it the shortest is searched for that keeps the bounds asked for.
+    excess, shortfall : bounds asked for over a ball; without them the best for `length` are stated.
+    majorant : over a ball, what lies above E sum p_i^2: `table`, `logistic` or `power`.
+    theta : the exponent of `power`; the best is searched for if left out.
+    digits : significant digits of the bounds that are found.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where no bound is found.
+    """
+    require_place(out, [])
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    asked = {"excess": excess, "shortfall": shortfall}
+    bounds = {name: exact_rational(bound, name) for name, bound in asked.items() if bound is not None}
+    for name, bound in bounds.items():
+        if bound <= 0:
+            raise UsageError(f"{name} is {describe(bound)}, expected a number > 0")
+    exponent = None if theta is None else exact_rational(theta, "theta")
+    with not_yet_written(out):
+        values = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        if BALL in values:
+            search = Search(_problem(values), _kind(majorant, exponent), exponent, bounds)
+            certificate |= _over_ball(search, length, digits)
+        else:
+            if length is not None or bounds or exponent is not None:
+                raise UsageError("a length, bounds and theta are for a ball; given parameters come with their length")
+            certificate |= _at_parameters(values, digits)
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+# -- over a ball
+
+
+def _problem(values: Values) -> GapOverBall:
+    ball = values[BALL]
+    return GapOverBall(read_covariance(values[COVARIANCE]), "", ball[A_SQUARED], ball[B_SQUARED], 2, {}, Logistic(2))
+
+
+def _kind(majorant: str, theta: fmpq | None) -> str:
+    if majorant not in MAJORANTS:
+        raise UsageError(f"the majorant {majorant!r} is none of {', '.join(MAJORANTS)}")
+    if theta is not None and (majorant != POWER or not 0 < theta <= 1):
+        raise UsageError(f"theta is {describe(theta)}, expected 0 < theta <= 1, and the majorant power")
+    return majorant
+
+
+def _over_ball(search: Search, length: int | None, digits: int) -> dict[str, Plain]:
+    if length is None and not search.asked:
+        raise UsageError("nothing to find: state a length, an excess or a shortfall")
+    if length is not None and length < 2:
+        raise UsageError(f"a length of {length}, expected at least 2")
+    if length is None:
+        length, majorant = search.shortest()
+    else:
+        majorant = search.majorant(length)
+    asserts: dict[str, Plain] = {"length": str(length)}
+    asserts |= _kept(search, majorant) if search.asked else _found(search, majorant, digits)
+    return {"asserts": asserts, "witness": _witness(majorant)}
+
+
+def _kept(search: Search, majorant: Majorant) -> dict[str, Plain]:
+    """The bounds that were asked for."""
+    found = search.bounds(majorant)
+    with working_precision(BITS):
+        for name, bound in search.asked.items():
+            if (found[name] <= bound) is not True:
+                shown = found[name].str(6, radius=False) if found[name].is_finite() else "infinite"
+                raise NotProvedError(f"the bound of the {name} here is {shown}, above {describe(bound)}")
+    return {name: format_rational(bound) for name, bound in search.asked.items()}
+
+
+def _found(search: Search, majorant: Majorant, digits: int) -> dict[str, Plain]:
+    """The best that the majorant proves."""
+    found = search.bounds(majorant)
+    return {name: format_rational(round_up(upper_rational(bound), digits)) for name, bound in found.items()}
+
+
+def _witness(majorant: Majorant) -> Plain:
+    if isinstance(majorant, Tabulated):
+        rows = zip(majorant.nodes, majorant.values, strict=True)
+        table: list[Plain] = [[format_rational(v), format_rational(value)] for v, value in rows]
+        return {"majorant": TABLE, "table": table}
+    if isinstance(majorant, Power):
+        return {"majorant": POWER, "theta": format_rational(majorant.theta)}
+    return {"majorant": LOGISTIC}
+
+
+# -- at given parameters
+
+
+def _at_parameters(values: Values, digits: int) -> dict[str, Plain]:
+    covariance = read_covariance(values[COVARIANCE])
+    parameters = read_parameters(values[POINT], covariance.rows)
+    length = values[PROMPT_LENGTH]
+    found = fits(covariance, parameters, length, 10.0**-digits)
+    problem = GapAtParameters(covariance, "", parameters, "", length, None, None, found)
+    with working_precision(BITS):
+        gap = problem.gap(BITS)
+    if gap is None:
+        raise NotProvedError("averages over the query are infinite for every growth that was tried")
+    return {"asserts": {"gap": _range(gap, digits)}, "witness": _fits_witness(found)}
+
+
+def _range(gap: arb, digits: int) -> Plain:
+    """Rounded outward, to one digit more than are known."""
+    high, low = upper_rational(gap), -upper_rational(-gap)
+    size = abs(midpoint(gap))
+    unit = last_place(size if size > 0 else max(high, -low), digits + 1)
+    return {
+        "at_least": format_rational((low / unit).floor() * unit),
+        "at_most": format_rational((high / unit).ceil() * unit),
+    }
+
+
+def _fits_witness(found: Fits) -> Plain:
+    def texts(numbers: tuple[fmpq, ...]) -> list[Plain]:
+        return [format_rational(number) for number in numbers]
+
+    return {
+        "rate": format_rational(found.q.rate),
+        "growth": format_rational(found.growth),
+        "nodes": texts(found.nodes),
+        "orders": [str(order) for order in found.orders],
+        "q": texts(found.q.coefficients),
+        "kappa": texts(found.kappa.coefficients),
+    }

@@ -1,0 +1,157 @@
+"""Checks: how the moments of softmax weights change with the variance of Gaussian scores.
+
+Half the Laplacian in the scores is the derivative by their variance. Polynomials in few weights stand for functions
+of all: an identity of power sums is checked for up to three tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sympy
+
+from certattn.theory.exactness import Check, equal
+from certattn.theory.kernel_reading import Kernel
+from certattn.theory.nonnegativity import is_nonnegative
+from certattn.theory.symbols import PLAIN, positive_symbol, real
+
+Expr = Any
+_TOKENS = (1, 2, 3)
+
+
+def check_second_derivatives(kernel: Kernel) -> Iterator[Check]:
+    """dq/dv, d kappa/dv and the second derivatives are means of polynomials, and how large those are."""
+    for count in _TOKENS:
+        p = [real(f"p_{i + 1}") for i in range(count)]
+        P = {k: sum(x**k for x in p) for k in range(1, 6)}
+        q, kappa = P[2], P[3] - P[2] ** 2
+        first = (_half_laplacian(q, p), _half_laplacian(kappa, p))
+        steep = 3 * P[3] - 2 * P[2] ** 2 - 13 * P[4] + 22 * P[2] * P[3] - 10 * P[2] ** 3
+        for name, left, right in (
+            ("of P_2", first[0], P[2] - 4 * P[3] + 3 * P[2] ** 2),
+            ("of P_3 - P_2^2", first[1], steep),
+            ("twice, of P_2", _half_laplacian(first[0], p), _collision_bend(P)),
+            ("twice, of P_3 - P_2^2", _half_laplacian(first[1], p), _spread_bend(P)),
+        ):
+            yield Check(f"half the Laplacian {name}, L = {count}", _on_simplex(left - right, p))
+    yield from _bounds(kernel)
+
+
+def _half_laplacian(f: Expr, p: list[Expr]) -> Expr:
+    """1/2 sum_i d_i d_i f with d_i p_k = p_k (delta_ik - p_i)."""
+
+    def along(g: Expr, i: int) -> Expr:
+        return sum(sympy.diff(g, x) * x * (int(k == i) - p[i]) for k, x in enumerate(p))
+
+    return sympy.expand(sum(along(along(f, i), i) for i in range(len(p))) / 2)
+
+
+def _on_simplex(difference: Expr, p: list[Expr]) -> bool:
+    """Whether it vanishes where the weights sum to 1."""
+    last = 1 - sum(p[:-1])
+    return bool(sympy.expand(difference.subs(p[-1], last)) == 0)
+
+
+def _collision_bend(P: dict[int, Expr]) -> Expr:
+    return P[2] - 16 * P[3] + 48 * P[4] + 9 * P[2] ** 2 - 72 * P[2] * P[3] + 30 * P[2] ** 3
+
+
+def _spread_bend(P: dict[int, Expr]) -> Expr:
+    low = 9 * P[3] - 4 * P[2] ** 2 - 113 * P[4] + 138 * P[2] * P[3] - 50 * P[2] ** 3
+    middle = 340 * P[5] - 580 * P[2] * P[4] - 220 * P[3] ** 2
+    return low + middle + 690 * P[2] ** 2 * P[3] - 210 * P[2] ** 4
+
+
+def _bounds(kernel: Kernel) -> Iterator[Check]:
+    """The second derivatives over P_2 = s^2, by the moments m_k = P_(k+2) / P_2 of weights that are at most s."""
+    s, x, m1, m2, m3 = (real(name) for name in ("s", "x", "m_1", "m_2", "m_3"))
+    t = s**2
+    P = {2: t, 3: t * m1, 4: t * m2, 5: t * m3}
+    collision, spread = (sympy.expand(f(P) / t) for f in (_collision_bend, _spread_bend))
+    concave = kernel.softmax_power_majorants.MOST_CONCAVE.expr
+    curved = kernel.analytic_weights.MOST_CURVED.expr
+    # From below: m_2 >= m_1^2, and the least over all m_1.
+    low = sympy.expand(collision.subs(m2, m1**2))
+    least = sympy.expand(low.subs(m1, (16 + 72 * t) / 96))
+    yield equal("the least over m_1", low - least, 48 * (m1 - (16 + 72 * t) / 96) ** 2)
+    part = positive_symbol("t")
+    yield Check("d^2 P_2 >= -13/12 P_2", is_nonnegative((least + concave).subs(s, sympy.sqrt(part)), [part]))
+    # From above: m_2 <= s m_1, and m_1 >= s^2.
+    high = sympy.expand(collision.subs(m2, s * m1))
+    yield Check("m_1 lowers the upper bound", is_nonnegative(-sympy.diff(high, m1), [s]))
+    yield Check("d^2 P_2 <= 17/4 P_2", is_nonnegative(curved - high.subs(m1, t), [s]))
+    # kappa, from below: m_3 >= m_2^2 / m_1, the least over m_2, and concave in m_1 between s^2 and s.
+    low = spread.subs(m3, m2**2 / m1)
+    where = m1 * (113 + 580 * t) / 680
+    least = sympy.expand(low.subs(m2, where))
+    yield equal("the least over m_2", low - least, 340 / m1 * (m2 - where) ** 2)
+    yield Check("concave in m_1", is_nonnegative(-sympy.diff(least, m1, 2), [s]))
+    for end in (t, s):
+        yield Check(f"d^2 kappa >= -17/4 P_2 at m_1 = {end}", is_nonnegative(least.subs(m1, end) + curved, [s]))
+    # From above: the largest third moment, and the largest over z.
+    z = real("z")
+    moments = {m1: s * x, m2: s**2 * (x - z * (1 - x)), m3: s**3 * (x - z * (1 - x) - z**2 * (1 - x))}
+    bound = s * m2 - (s * m1 - m2) ** 2 / (s - m1)
+    yield equal("the largest third moment", bound.subs({m1: moments[m1], m2: moments[m2]}), moments[m3])
+    high = sympy.expand(spread.subs(moments))
+    where = (113 - 340 * s + 580 * t) / (680 * s)
+    most = sympy.expand(high.subs(z, where))
+    yield equal("the largest over z", most - high, 340 * s**3 * (1 - x) * (z - where) ** 2)
+    w = real("w")
+    yield Check("d^2 kappa <= 17/4 P_2", is_nonnegative(curved - most.subs(x, s + (1 - s) * w), [s, w]))
+
+
+def check_lengths(kernel: Kernel) -> Iterator[Check]:
+    """q is the mean at the largest of L uniform variables of a function that falls."""
+    t, y, lam = real("t"), real("y"), positive_symbol("lambda")
+    kernels = {k: sympy.exp(k * (t + y)) * sympy.exp(-sympy.exp(t + y)) for k in (0, 1, 2)}
+    yield equal("Psi_1 = -phi'", -sympy.diff(kernels[0], t), kernels[1])
+    yield equal("Psi_1' = Psi_1 - Psi_2", sympy.diff(kernels[1], t), kernels[1] - kernels[2])
+    density = sympy.exp(t - sympy.exp(t))
+    survival = sympy.exp(-lam).subs(lam, sympy.exp(t))
+    yield equal("log of an exponential variable", -sympy.diff(survival, t), density)
+    yield equal("is log-concave", sympy.diff(sympy.log(density).expand(force=True), t, 2), -sympy.exp(t))
+    v = positive_symbol("v")
+    normal = -((y + v / 2) ** 2) / (2 * v)
+    yield equal("and so is a normal variable", sympy.diff(normal, y, 2), -1 / v)
+
+
+def check_complex_variances(kernel: Kernel) -> Iterator[Check]:
+    """Normal densities of complex variance, the heat equation of phi, and how binomial prompts come in."""
+    weights = kernel.analytic_weights
+    x, y, z, n, p, f = (positive_symbol(name) for name in ("x", "y", "z", "L", "p", "phi"))
+    v = x + sympy.I * y
+    exponent = sympy.expand(sympy.re(sympy.expand_complex(-(z**2) / (2 * v) - z / 2 - v / 8)))
+    wide = x + y**2 / x
+    plain = -(z**2) / (2 * wide) - z / 2 - wide / 8
+    growth = weights.density_growth(y / x, y, PLAIN)
+    yield equal("exponents of the densities", exponent - plain, y**2 / x / 8)
+    yield equal("factors of the densities", (wide / sympy.sqrt(x**2 + y**2)) ** 2, 1 + y**2 / x**2)
+    yield equal("c", growth**4, (1 + y**2 / x**2) * sympy.exp(y**2 / x / 2))
+    e = sympy.exp(-sympy.exp(z))
+    yield equal("d phi / dv = Psi_2 / 2", (sympy.diff(e, z, 2) - sympy.diff(e, z)) / 2, sympy.exp(2 * z) * e / 2)
+    # e^s - 1 is at least its expansion to the fifth order, and 2/3 of that is above s^2.
+    s = real("s")
+    rest = sum(sympy.Rational(2, 3) * s ** (k - 1) / sympy.factorial(k) for k in range(1, 6)) - s
+    yield Check("s^2 e^-s <= 2/3 (1 - e^-s) for s <= 4", is_nonnegative(rest.subs(s, 4 * s), [s]))
+    yield Check("and beyond", is_nonnegative(sympy.expand(s**4 * rest.subs(s, 4 / s)), [s]))
+    c = positive_symbol("c")
+    yield equal("p", weights.kept_share(c, y), 1 - y / 2 * c * sympy.Rational(2, 3))
+    for length in (2, 3, 4, 5):
+        for blocks in (1, 2):
+            left = sympy.ff(length, blocks) * (1 - p + p * f) ** (length - blocks)
+            law = [(m, sympy.binomial(length, m) * p**m * (1 - p) ** (length - m)) for m in range(blocks, length + 1)]
+            kept = sum(share * sympy.ff(m, blocks) * f ** (m - blocks) for m, share in law)
+            yield equal(f"thinned prompts, L = {length}, {blocks} blocks", left * p**blocks, kept)
+        mean = sum(sympy.binomial(length, m) * p**m * (1 - p) ** (length - m) / (m + 1) for m in range(length + 1))
+        whole = (1 - (1 - p) ** (length + 1)) / (p * (length + 1))
+        yield equal(f"E 1/(N + 1), L = {length}", mean, whole)
+    yield equal("the bound of E q_N", weights.thinned_collision(n, p, x, PLAIN), sympy.exp(x) * 2 / (p * n))
+    m = positive_symbol("n")
+    above = 1 + (m - 1) * sympy.exp(-x) - m * sympy.exp(-x)
+    yield equal("1 + (n - 1) e^-x exceeds n e^-x", above, 1 - sympy.exp(-x))
+    a, h, middle = positive_symbol("a"), positive_symbol("y_0"), positive_symbol("m")
+    cosine = -a / middle
+    steepest = h**2 * (1 - cosine**2) / (middle + a * cosine) ** 2
+    yield equal("the steepest ray meets the ellipse where cos = -a/m", steepest, h**2 / (middle**2 - a**2))

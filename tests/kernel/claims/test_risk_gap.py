@@ -1,0 +1,216 @@
+"""Claim `risk-gap`: every case, sabotaged kernels, changed certificates, simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import gap_cases as cases
+import numpy as np
+import pytest
+from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, complaints
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic import risk_gap as formulas
+from certattn.kernel.arithmetic import softmax_power_majorants as majorants
+from certattn.kernel.arithmetic.exponential_fits import ExponentialSum
+from certattn.kernel.checker import CLAIMS, CheckOptions, check_certificate, malformed_report
+from certattn.kernel.claims import gap_at_parameters, gap_over_ball
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.errors import MalformedError
+from certattn.kernel.limits import Limits
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Obligation, Outcome, Verdict
+
+CLAIM = CLAIMS["risk-gap"]
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 20
+    assert len(cases.CASES) - len(accepts) >= 2 * len(accepts)
+    assert len({case.name for case in cases.CASES}) == len({case.text for case in cases.CASES}) == len(cases.CASES)
+
+
+@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+def test_what_verifies_proves_each_expected_obligation_once(family: Family, tmp_path: Path) -> None:
+    case = next(family.cases())
+    found = check(case.text, tmp_path)
+    names = CLAIM.names(CLAIM.read(loads(case.text, tmp_path / "case.yaml")))
+    assert [obligation["name"] for obligation in found.obligations] == names
+    assert len(names) == len(set(names)) > 0
+
+
+def test_a_bound_over_a_ball_refutes_nothing() -> None:
+    for family in (cases.LOGISTIC, cases.POWER, cases.TABLE):
+        assert REFUTED not in {case.verdict for case in family.cases()}
+        assert REJECTED in {case.verdict for case in family.cases()}
+
+
+def test_the_statement_says_every_number(tmp_path: Path) -> None:
+    text = check(next(cases.LOGISTIC.cases()).text, tmp_path).statement
+    for piece in (
+        "((1, 0.5), (0.5, 1))",
+        "every L >= 100",
+        "|A|_F^2 <= 0.25",
+        "b^2 <= sqrt(2)",
+        "0.123077",
+        "0.295656",
+    ):
+        assert piece in text
+    text = check(next(cases.POINT.cases()).text, tmp_path).statement
+    for piece in ("covariance (0.5)", "prompts of 4 tokens", "A = (0.5) and b = 0.5", "0.032", "0.034"):
+        assert piece in text
+
+
+# -- sabotage
+
+
+def proved(name: str, sentence: str, *others: Any, **options: Any) -> Obligation:
+    return Obligation(name, sentence, "", "", "", Outcome.PROVED, None)
+
+
+def scaled_miss(self: ExponentialSum, *arguments: Any) -> arb:
+    return arb(0)
+
+
+SABOTAGE: dict[str, tuple[Any, str, Any, Family]] = {
+    "upper bounds over a ball are not looked at": (gap_over_ball, "at_most", proved, cases.LOGISTIC),
+    "tables are not looked at": (gap_over_ball, "at_least", proved, cases.TABLE),
+    "upper bounds of the gap are not looked at": (gap_at_parameters, "at_most", proved, cases.POINT),
+    "lower bounds of the gap are not looked at": (gap_at_parameters, "at_least", proved, cases.POINT),
+    "what is unproved passes": (gap_at_parameters, "unproved", proved, cases.POINT),
+    "fits miss nothing": (ExponentialSum, "miss", scaled_miss, cases.POINT),
+    "no spread of the weights": (
+        gap_at_parameters,
+        "spread_factor",
+        lambda b, at: -24 * b * b * at.square,
+        cases.POINT,
+    ),
+    "no cross term": (
+        gap_at_parameters,
+        "collision_factor",
+        lambda b, at: b * b * at.trace + (-(b * b)) * at.square,
+        cases.POINT,
+    ),
+    "r for r^2": (formulas.Ball, "scale", lambda self: self.largest * self.A_squared, cases.LOGISTIC),
+    "no query": (formulas.Ball, "query_average", lambda self, plain, weighted: 0 * plain, cases.POWER),
+    "no chord": (majorants, "chord_excess", lambda step, last: arb(0), cases.TABLE),
+    "half a ramp": (majorants, "ramp", lambda start, scale, lower, upper: scale * upper / 2, cases.TABLE),
+}
+
+
+@pytest.mark.parametrize("name", SABOTAGE)
+def test_a_sabotaged_kernel_fails(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    where, what, instead, family = SABOTAGE[name]
+    monkeypatch.setattr(where, what, instead)
+
+    def answers(text: str, folder: Path) -> Report:
+        try:
+            return check_certificate(loads(text, folder / "case.yaml"), CheckOptions(limits=Limits(max_bits=64)))
+        except MalformedError as error:
+            return malformed_report("case.yaml", error)
+        except Exception as error:
+            return Report("case.yaml", Verdict.ERROR, reason=repr(error))
+
+    wrong = complaints(list(family.cases()), tmp_path, answers)
+    # A sabotage that only crashes would show nothing.
+    assert [complaint for complaint in wrong if ": error, " not in complaint]
+
+
+# -- a second opinion
+
+
+@pytest.fixture(scope="session")
+def truth(tool: Callable[[str], ModuleType]) -> ModuleType:
+    return tool("certificate_truth")
+
+
+@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+def test_what_the_corpus_expects_is_true(family: Family, tmp_path: Path, truth: ModuleType) -> None:
+    for case in family.cases():
+        if case.verdict is MALFORMED:
+            continue
+        judgement = truth.judge(loads(case.text, tmp_path / "case.yaml").plain, tmp_path)
+        if case.verdict is ACCEPT:
+            assert judgement.truth is not truth.Truth.FALSE, case.name
+            assert judgement.provable, case.name
+        assert (judgement.truth is truth.Truth.FALSE) >= (case.verdict is REFUTED), case.name
+        if family is not cases.POINT:
+            assert not (judgement.provable and case.verdict is REJECTED), case.name
+
+
+@pytest.mark.parametrize(
+    ("family", "every"),
+    [(cases.LOGISTIC, 11), (cases.POWER, 11), (cases.TABLE, 41), (cases.POINT, 83)],
+    ids=lambda value: getattr(value, "title", ""),
+)
+def test_no_mutant_is_falsely_accepted_or_refuted(
+    family: Family, every: int, tmp_path: Path, tool: Callable[[str], ModuleType], truth: ModuleType
+) -> None:
+    """Every so-manieth change; `tools/mutate_certificates.py` does all of them."""
+    mutate = tool("mutate_certificates")
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    tally = mutate.sweep(list(mutate.mutants(tree))[1::every], tmp_path)
+    assert tally.mutants > 10
+    assert tally.errors == []
+    assert tally.verified_true > 0
+    assert tally.refused > 0
+
+
+# -- simulation
+
+
+def simulated(covariance: Any, A: Any, b: float, length: int, count: int) -> tuple[float, float]:
+    """R_L - R by random prompts, and the standard error: no identity is used."""
+    rng = np.random.default_rng(length)
+    root = np.linalg.cholesky(covariance)
+    size = len(covariance)
+    tokens = rng.normal(size=(count, length, size)) @ root.T
+    query, task = rng.normal(size=(count, size)) @ root.T, rng.normal(size=(count, size))
+    scores = np.einsum("nld,de,ne->nl", tokens, A, query)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    labels = np.einsum("nld,nd->nl", tokens, task)
+    wanted = (query * task).sum(axis=1)
+    finite = b * (weights * labels).sum(axis=1)
+    infinite = b * ((query @ A.T @ covariance) * task).sum(axis=1)
+    errors = ((finite - wanted) ** 2 - (infinite - wanted) ** 2) / 2
+    return float(errors.mean()), float(errors.std() / count**0.5)
+
+
+def test_the_enclosure_lies_in_the_interval_of_a_simulation(tmp_path: Path) -> None:
+    problem = CLAIM.read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml"))
+    found = problem.gap(64)
+    mean, error = simulated(np.array([[0.5]]), np.array([[0.5]]), 0.5, 4, 400_000)
+    assert abs(float(found) - mean) < 3.3 * error + float(found.rad())
+
+
+@pytest.mark.parametrize("b", [-1.0, 0.0, 0.5, 1.18])
+def test_gaps_of_random_parameters_keep_the_bounds_over_the_ball(b: float) -> None:
+    """|A|_F^2 = 1/4, b^2 <= sqrt(2), L = 100: excess 0.123077, shortfall 0.295656."""
+    rng = np.random.default_rng(3)
+    covariance = np.array([[1, 0.5], [0.5, 1]])
+    for _ in range(3):
+        A = rng.normal(size=(2, 2))
+        A *= 0.5 / np.linalg.norm(A)
+        mean, error = simulated(covariance, A, b, 100, 20_000)
+        assert -0.295656 - 4 * error < mean < 0.123077 + 4 * error
+
+
+def test_the_majorants_compare_as_they_should() -> None:
+    """At length 60 on the line: table, logistic bound and power, from the sharpest to the weakest."""
+    ball = formulas.Ball(arb(1) / 4, arb(1), arb(1), arb(1))
+    scale = ball.scale()
+    found = []
+    for majorant in (majorants.Logistic(60), majorants.Power(60, fmpq(9, 10))):
+        plain, weighted = (majorant.average(k, scale, 64) for k in (0, 1))
+        found.append(ball.excess(plain, weighted))
+    assert found[0] < found[1]

@@ -1,0 +1,40 @@
+"""The derivation of `risk-gap` notices a kernel that runs another formula, as in `test_wrong_formulas`."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+GAP, MAJORANTS, COMPLEX = "arithmetic.risk_gap", "arithmetic.softmax_power_majorants", "arithmetic.analytic_weights"
+WRONG = [
+    ("The gap", GAP, "b * b * at.trace + (", "b * b * at.trace - ("),
+    ("The gap", GAP, "-6 * b * b * at.square", "-5 * b * b * at.square"),
+    ("Over a ball", GAP, "self.largest * self.largest * self.A_squared", "self.largest * self.A_squared"),
+    ("Over a ball", GAP, "(weighted - plain)", "(weighted + plain)"),
+    ("Over a ball", GAP, "self.query_average(plain, weighted)) / 2", "self.query_average(plain, weighted))"),
+    ("Over a ball", GAP, "5 * X / 4 + fn.sqrt(X * Y)", "5 * X / 4 + fn.sqrt(X * Y) / 2"),
+    ("Functions above", MAJORANTS, "- theta * fn.log(length - 1)", "- theta * fn.log(length)"),
+    ("Functions above", MAJORANTS, "found * odd / rest", "found * odd"),
+    ("Functions above", MAJORANTS, "scale * upper - start * lower", "scale * upper + start * lower"),
+    ("Functions above", MAJORANTS, "MOST_CONCAVE * step * step / 8 * last", "MOST_CONCAVE * step * step / 9 * last"),
+    ("How fast", MAJORANTS, "MOST_CONCAVE = fmpq(13, 12)", "MOST_CONCAVE = fmpq(12, 12)"),
+    ("How fast", COMPLEX, "MOST_CURVED = fmpq(17, 4)", "MOST_CURVED = fmpq(16, 4)"),
+    ("The moments", COMPLEX, "fn.exp(slope * height / 8)", "fn.exp(slope * height / 9)"),
+    ("The moments", COMPLEX, "1 - growth * height / 3", "1 - growth * height / 4"),
+    ("The moments", COMPLEX, "2 * fn.exp(variance) / (share * length)", "fn.exp(variance) / (share * length)"),
+]
+
+
+@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{w[0]}: {w[3]}" for w in WRONG])
+def test_a_wrong_formula_is_noticed(title: str, module: str, old: str, new: str) -> None:
+    (step,) = [s for s in DERIVATIONS["risk-gap"].steps if s.title.startswith(title)]
+    source = source_of(module)
+    assert source.count(old) == 1
+    assert prove(step, Kernel({module: source.replace(old, new)}), fail_fast=True).failed != ()
+
+
+def test_the_steps_hold() -> None:
+    assert all(prove(step).holds for step in DERIVATIONS["risk-gap"].steps)

@@ -1,0 +1,251 @@
+"""Whether a certificate of `risk-gap` is true, and whether its majorant shows it: a second opinion, in doubles.
+
+q and kappa come from the definition, as in `mean_square_truth`: E t and E t^2 for t = sum p_i u_i by quadrature, with
+no power sums but q. The gap of the risks is the mean of E|b tau_hat - x|^2 - |b tau - x|^2 over Gauss-Hermite nodes of
+x. Over a ball the parameters that attain it are not known: false is what some tried ones violate, true what a bound
+computed here shows.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from math import erfc, exp, log, pi, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from certificate_truth import Judgement, Table, Truth, _mapping, _number, _record, _require, _table, _vector
+from mean_square_truth import moments
+from output_tail_truth import _count
+
+Array = np.ndarray[Any, Any]
+_FITS = {"rate", "growth", "nodes", "orders", "q", "kappa"}
+_NODES = 28
+_WIDEST = 36.0
+_SLACK = 1e-7
+
+
+def judge_gap(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """Of the form that is given."""
+    _mapping(given, "given")
+    covariance = _covariance(given, folder)
+    if "ball" in given:
+        _record(given, "given", {"covariance", "ball"})
+        return _over_ball(covariance, given["ball"], asserts, witness, folder)
+    _record(given, "given", {"covariance", "length", "parameters"})
+    return _at_parameters(covariance, given, asserts, witness, folder)
+
+
+def _covariance(given: Any, folder: Path) -> Array:
+    _require("covariance" in given, "no covariance")
+    rows = _table(given["covariance"], folder)
+    _require(all(len(row) == len(rows) for row in rows), "a covariance that is not square")
+    _require(all(rows[i][j] == rows[j][i] for i in range(len(rows)) for j in range(i)), "not symmetric")
+    matrix = _floats(rows)
+    _require(bool(np.linalg.eigvalsh(matrix).min() > 1e-12 * abs(matrix).max()), "not positive definite")
+    return matrix
+
+
+def _floats(rows: Table) -> Array:
+    return np.array([[float(x) for x in row] for row in rows])
+
+
+def _length(text: Any) -> int:
+    found = _count(text)
+    _require(found >= 2, "a length below 2")
+    return found
+
+
+# -- the gap at parameters
+
+
+@cache
+def _moments_of(length: int) -> tuple[Any, Any]:
+    """log q and kappa as polynomials in the root of the variance."""
+    roots = sqrt(_WIDEST) * (1 + np.cos(np.pi * (2 * np.arange(_NODES) + 1) / (2 * _NODES))) / 2
+    q, kappa = np.empty_like(roots), np.empty_like(roots)
+    for index, s in enumerate(roots):
+        q[index], _, square = moments(float(s), length, 801)
+        kappa[index] = (q[index] * (1 + s * s) - square) / (6 * s * s)
+    fit = np.polynomial.Chebyshev.fit
+    return fit(roots, np.log(q), _NODES - 1, domain=[0, sqrt(_WIDEST)]), fit(
+        roots, kappa, _NODES - 1, domain=[0, sqrt(_WIDEST)]
+    )
+
+
+def gap(covariance: Array, A: Array, b: float, length: int) -> float:
+    """R_L - R, to some digits where scores are not too wide; by nodes in the plane at most."""
+    squares, frame = np.linalg.eigh(covariance)
+    root = frame * np.sqrt(squares)
+    nodes, masses = np.polynomial.hermite_e.hermegauss(60)
+    grids = np.meshgrid(*[nodes] * len(covariance), indexing="ij")
+    mass = np.prod(np.meshgrid(*[masses / masses.sum()] * len(covariance), indexing="ij"), axis=0).ravel()
+    x = np.stack([grid.ravel() for grid in grids], axis=1) @ root.T
+    moved = x @ A.T
+    tau = moved @ covariance
+    variance = np.minimum(np.einsum("ni,ni->n", moved, tau), _WIDEST)
+    logarithm, kappa_of = _moments_of(length)
+    q, kappa = np.exp(logarithm(np.sqrt(variance))), kappa_of(np.sqrt(variance))
+    trace, size, inner = np.trace(covariance), (tau**2).sum(axis=1), np.einsum("ni,ni->n", tau, x)
+    square = size + q * (trace - size) - 6 * kappa * size
+    mean = (1 - q) * inner
+    return float(mass @ (b * b * (square - size) - 2 * b * (mean - inner))) / 2
+
+
+def _at_parameters(covariance: Array, given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    _record(given["parameters"], "parameters", {"A", "b"})
+    A = _floats(_table(given["parameters"]["A"], folder))
+    _require(A.shape == covariance.shape, "A of another shape")
+    length = _length(given["length"])
+    _record(asserts, "asserts", {"gap"})
+    _record(asserts["gap"], "gap", set(), {"at_least", "at_most"})
+    _require(asserts["gap"] != {}, "no bound")
+    _fits(witness, folder)
+    found = gap(covariance, A, float(_number(given["parameters"]["b"])), length)
+    error = 1e-3 * abs(found) + 1e-9
+    outside = inside = 0.0
+    for side, text in asserts["gap"].items():
+        distance = (found - float(_number(text))) * (1 if side == "at_most" else -1)
+        outside, inside = max(outside, distance), max(inside, distance + 2 * error)
+    if outside > error:
+        return Judgement(Truth.FALSE, outside, "the gap")
+    # Whether the fits show it is not looked at here.
+    return Judgement(Truth.OPEN if inside > error else Truth.TRUE, 0.0, "the gap")
+
+
+def _fits(witness: Any, folder: Path) -> None:
+    _record(witness, "witness", _FITS)
+    _require(_number(witness["rate"]) > 0 and _number(witness["growth"]) >= 0, "rate and growth")
+    nodes = _vector(witness["nodes"], folder)
+    _increasing(nodes, 3)
+    orders = witness["orders"]
+    _require(isinstance(orders, list) and len(orders) == len(nodes) - 2, "orders")
+    _require(all(_count(order) >= 1 for order in orders), "an order")
+    _vector(witness["q"], folder)
+    _vector(witness["kappa"], folder)
+
+
+def _increasing(nodes: Any, least: int) -> None:
+    _require(len(nodes) >= least and nodes[0] == 0, "nodes from 0 on")
+    _require(all(a < b for a, b in pairwise(nodes)), "nodes that do not increase")
+
+
+# -- over a ball
+
+
+def _over_ball(covariance: Array, ball: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    _record(ball, "ball", {"A_squared", "b_squared"})
+    A2, b2 = (_root_or_number(ball[key]) for key in ("A_squared", "b_squared"))
+    _record(asserts, "asserts", {"length"}, {"excess", "shortfall"})
+    _require(len(asserts) > 1, "no bound")
+    length = _length(asserts["length"])
+    averages = _averages(witness, length, float(np.linalg.eigvalsh(covariance).max()) ** 2 * A2, folder)
+    largest, trace = float(np.linalg.eigvalsh(covariance).max()), float(np.trace(covariance))
+    truths, provable = [], averages is not None
+    for name in ("excess", "shortfall"):
+        if name not in asserts:
+            continue
+        stated = float(_number(asserts[name]))
+        sign = 1 if name == "excess" else -1
+        seen = max(sign * value for value in _tried(covariance, A2, b2, length))
+        shown = _bound(name, averages, largest, trace, A2, b2) if averages is not None else float("inf")
+        truths.append(Truth.FALSE if seen > stated + _SLACK else Truth.TRUE if shown < stated else Truth.OPEN)
+        provable = provable and shown <= stated * (1 + _SLACK) + 1e-12
+    for truth in (Truth.FALSE, Truth.OPEN):
+        if truth in truths:
+            return Judgement(truth, 0.0, "a bound", provable)
+    return Judgement(Truth.TRUE, 0.0, "a bound", provable)
+
+
+def _root_or_number(text: Any) -> float:
+    inner = text.removeprefix("sqrt(").removesuffix(")") if isinstance(text, str) and text.startswith("sqrt(") else text
+    value = float(_number(inner))
+    _require(value > 0, "a square that is not positive")
+    return sqrt(value) if inner is not text else value
+
+
+def _tried(covariance: Array, A2: float, b2: float, length: int) -> list[float]:
+    """The gap at a few parameters of the ball."""
+    squares, frame = np.linalg.eigh(covariance)
+    top = np.outer(frame[:, -1], frame[:, -1])
+    even = np.eye(len(covariance)) / sqrt(len(covariance))
+    if squares.max() ** 2 * A2 > 4 or length > 10**5 or len(covariance) > 2:
+        return [0.0]
+    tried = [(matrix * sqrt(A2) * 0.999, sign * sqrt(b2) * 0.999) for matrix in (top, even) for sign in (1, -1)]
+    return [0.0, *(0.99 * gap(covariance, A, b, length) for A, b in tried)]
+
+
+def _bound(name: str, averages: tuple[float, float], largest: float, trace: float, A2: float, b2: float) -> float:
+    plain, weighted = averages
+    query = trace * plain + largest * (weighted - plain)
+    if name == "excess":
+        return (b2 * trace * plain + query) / 2
+    moved = b2 * largest**3 * A2 * weighted
+    return 1.25 * moved + sqrt(max(moved * query, 0.0))
+
+
+def _averages(witness: Any, length: int, scale: float, folder: Path) -> tuple[float, float] | None:
+    """E[Q(r^2 g^2) g^(2k)] for k = 0, 1; None where the witness shows nothing."""
+    kind = _mapping(witness, "witness").get("majorant")
+    if kind == "logistic":
+        _record(witness, "witness", {"majorant"})
+        return _quadrature(lambda v: _logistic(v, length), scale)
+    if kind == "power":
+        _record(witness, "witness", {"majorant", "theta"})
+        theta = float(_number(witness["theta"]))
+        _require(0 < theta <= 1, "theta")
+        if 2 * theta * scale >= 1:
+            return None
+        rest = 1 - 2 * theta * scale
+        factor = theta**theta * (1 - theta) ** (1 - theta) * (length - 1) ** -theta
+        return factor / sqrt(rest), factor / sqrt(rest) ** 3
+    _require(kind == "table", "another majorant")
+    _record(witness, "witness", {"majorant", "table"})
+    rows = _table(witness["table"], folder)
+    _require(all(len(row) == 2 for row in rows), "rows of two")
+    nodes, values = [row[0] for row in rows], [row[1] for row in rows]
+    _increasing(nodes, 2)
+    slopes = [(high - low) / (b - a) for a, b, low, high in zip(nodes, nodes[1:], values, values[1:], strict=False)]
+    if slopes[0] < 0 or any(a > b for a, b in pairwise(slopes)) or values[-1] < 1:
+        return None
+    if not _above([float(v) for v in nodes], [float(value) for value in values], length):
+        return None
+    return _ramps([float(v) for v in nodes], float(values[0]), [float(slope) for slope in slopes], scale)
+
+
+def _logistic(v: Array, length: int) -> Array:
+    start = log(length - 1)
+    return np.where(v <= start, 1 / (1 + (length - 1) * np.exp(-np.minimum(v, start))), 0.5 + (v - start) / 4)
+
+
+def _quadrature(Q: Any, scale: float) -> tuple[float, float]:
+    g = np.linspace(0, 40, 400_001)
+    density = 2 * np.exp(-g * g / 2) / sqrt(2 * pi) * Q(scale * g * g)
+    plain, weighted = (float(np.sum((f[1:] + f[:-1]) / 2) * (g[1] - g[0])) for f in (density, density * g * g))
+    return plain, weighted
+
+
+def _above(nodes: list[float], values: list[float], length: int) -> bool:
+    """Q above q at the nodes, by what q may exceed a chord by."""
+    q = [moments(sqrt(v), length, 1201)[0] for v in nodes]
+    for i in range(len(nodes) - 1):
+        bend = 13 / 96 * (nodes[i + 1] - nodes[i]) ** 2 * q[i + 1]
+        if min(values[i] - q[i], values[i + 1] - q[i + 1]) < bend * (1 - _SLACK) - 1e-10:
+            return False
+    return True
+
+
+def _ramps(nodes: list[float], first: float, slopes: list[float], scale: float) -> tuple[float, float]:
+    """By the moments of a normal variable beyond a point."""
+    plain = weighted = first
+    before = 0.0
+    for node, slope in zip(nodes, slopes, strict=False):
+        z = sqrt(node / scale)
+        tail, density = erfc(z / sqrt(2)), 2 * exp(-z * z / 2) / sqrt(2 * pi)
+        second = tail + z * density
+        fourth = 3 * second + z**3 * density
+        plain += (slope - before) * (scale * second - node * tail)
+        weighted += (slope - before) * (scale * fourth - node * second)
+        before = slope
+    return plain, weighted
