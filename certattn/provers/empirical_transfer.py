@@ -1,0 +1,89 @@
+"""The risk that the flow on given prompts comes to at a time, for `risk-transfer`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.empirical_transfer import EmpiricalTransfer
+from certattn.kernel.claims.risk_transfer import CLAIM, DEFAULT_TRAVEL
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.verdict import Obligation, Outcome
+from certattn.provers.array_inputs import placed
+from certattn.provers.exact_inputs import exact
+from certattn.provers.output import not_yet_written, write_certificate
+from certattn.provers.rounding import round_up, upper_rational
+
+_BITS = 64
+_DIGITS = 3
+# Legs are shortened so often, to a half each time, until the enclosed risk is known to this part of it.
+_TRIES = 6
+_PART = fmpq(1, 10)
+
+Asserted = dict[str, Plain]
+
+
+def generate_empirical(
+    out: Path, given: dict[str, Any], risk: fmpq | None, time: fmpq | None, pieces: int, made: dict[str, Plain]
+) -> Certificate:
+    """Write a certificate about given prompts; `made` is its provenance. Raises UsageError, NotProvedError."""
+    if time is None:
+        raise UsageError("given prompts need a time until which the flow is followed (--time)")
+    arrays = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+    plain = exact({name: value for name, value in given.items() if name not in arrays}, "given")
+    assert isinstance(plain, dict)
+    with placed(out, arrays, "auto") as references:
+        certificate: dict[str, Plain] = {
+            "certattn": FORMAT_VERSION,
+            "claim": CLAIM.name,
+            "given": {**plain, **references},
+        }
+        asserts, witness = _found(certificate, risk, time, pieces, out)
+        return write_certificate(
+            {**certificate, "asserts": asserts, "witness": witness, "provenance": made}, CLAIM, out
+        )
+
+
+def _found(
+    certificate: dict[str, Plain], risk: fmpq | None, time: fmpq, pieces: int, out: Path
+) -> tuple[Asserted, Asserted]:
+    """What is stated, and with which legs. Raises NotProvedError."""
+    travel, reason = DEFAULT_TRAVEL, ""
+    for _ in range(_TRIES):
+        asserts: Asserted = {"risk": format_rational(risk or fmpq(1)), "time": format_rational(time)}
+        witness: Asserted = {"pieces": str(pieces), "travel": format_rational(travel)}
+        with not_yet_written(out):
+            problem = CLAIM.read(loads(to_text({**certificate, "asserts": asserts, "witness": witness}), out))
+        assert isinstance(problem, EmpiricalTransfer)
+        with working_precision(_BITS):
+            found = {obligation.name: obligation for obligation in problem.prove(_BITS)}
+        if found["infinite"].outcome is not Outcome.PROVED:
+            raise NotProvedError("over infinite prompts the risk is not known to tend to 0; expected another start")
+        reason = found["path"].sentence
+        if found["path"].outcome is Outcome.PROVED:
+            if risk is not None and found["risk"].outcome is Outcome.PROVED:
+                return asserts, witness
+            if risk is not None and found["risk"].outcome is Outcome.REFUTED:
+                raise NotProvedError("the risk of these prompts is larger at that time; expected a larger risk")
+            if risk is None and _is_narrow(found["risk"]):
+                return {**asserts, "risk": _up(found["risk"])}, witness
+        travel, pieces = travel / 2, 2 * pieces
+    raise NotProvedError(f"the flow on these prompts could not be enclosed well enough: {reason}; expected less time")
+
+
+def _is_narrow(found: Obligation) -> bool:
+    assert not isinstance(found.left, str | fmpq)
+    return (found.left.rad() <= _PART * found.left.mid()) is True
+
+
+def _up(found: Obligation) -> str:
+    assert not isinstance(found.left, str | fmpq)
+    return format_rational(round_up(upper_rational(found.left), _DIGITS))

@@ -1,0 +1,211 @@
+"""Find how long prompts have to be for a stated final risk, or which final risk follows for prompts of a length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.enclosure import around
+from certattn.kernel.arithmetic.finite_prompt_tube import FinitePrompts, Piece, bound_of_risk, tube
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.arithmetic.regression_descent import flat
+from certattn.kernel.arithmetic.validated_flow import steps
+from certattn.kernel.claims.population_transfer import PopulationTransfer
+from certattn.kernel.claims.regression_inputs import balls_around
+from certattn.kernel.claims.risk_transfer import CLAIM, DEFAULT_ORDER, DEFAULT_PIECES
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.empirical_transfer import generate_empirical
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import round_up, upper_rational
+
+RISK = "0.1"
+_BITS = 64
+_DIGITS = 3
+# Lengths are found to two digits, and not looked for beyond this power of ten.
+_MOST_ZEROS = 60
+# The infinite-prompt flow is followed until its risk is this part of the wanted one, or for so many steps.
+_REST = fmpq(1, 30)
+_MOST_STEPS = 1000
+_LATEST = fmpq(10**9)
+# What is found has to hold with a little room: the last piece ends elsewhere in the certificate.
+_ROOM = fmpq(999, 1000)
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    risk: Number | None = None,
+    time: Number | None = None,
+    pieces: int = DEFAULT_PIECES,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `risk-transfer` to `out` and return it.
+
+    Parameters
+    ----------
+    given : `covariance` and `start` as certificates write them, and `length`, which may be left out: then the
+        smallest one, to two digits, is found for which the risk is proved. Or, with `tokens`, `labels`, `queries` and
+        `targets`, prompts as certificates write them; numpy arrays are written to a file beside the certificate.
+    risk : the final risk; with a length it may be left out, for the smallest one that is proved.
+    time : until when the two runs are followed; if left out, no longer than is needed. Given prompts need it.
+    pieces : intervals into which that time is cut: more of them give a slightly narrower tube.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
+    Raises UsageError, MalformedError, and NotProvedError where nothing is proved.
+    """
+    require_place(out, [])
+    if "tokens" in given:
+        made = provenance(exact_text(note, "note"))
+        return generate_empirical(out, given, _positive(risk, "risk"), _positive(time, "time"), pieces, made)
+    plain = exact(given, "given")
+    assert isinstance(plain, dict)
+    goal = _positive(risk if risk is not None or "length" in plain else RISK, "risk")
+    finder = _Finder(plain, _positive(time, "time"), pieces, out)
+    found = finder.shortest(goal) if "length" not in plain and goal is not None else finder.at_length(goal)
+    certificate: dict[str, Plain] = {
+        "certattn": FORMAT_VERSION,
+        "claim": CLAIM.name,
+        "given": {**plain, "length": format_rational(found.length)},
+        "asserts": {
+            "risk": format_rational(found.risk if goal is None else goal),
+            "time": format_rational(found.time),
+            "tube": format_rational(found.distance),
+        },
+        "witness": {"pieces": str(found.pieces)},
+        "provenance": provenance(exact_text(note, "note")),
+    }
+    return write_certificate(certificate, CLAIM, out)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is proved at a length: the risk from the time on, and the distance of the runs until then."""
+
+    length: fmpq
+    time: fmpq
+    pieces: int
+    risk: fmpq
+    distance: fmpq
+
+
+class _Finder:
+    """Runs the kernel's own tube at different lengths."""
+
+    def __init__(self, given: dict[str, Plain], time: fmpq | None, pieces: int, out: Path) -> None:
+        if pieces < 1:
+            raise UsageError(f"{pieces} pieces; expected at least 1")
+        draft: dict[str, Plain] = {
+            "certattn": FORMAT_VERSION,
+            "claim": CLAIM.name,
+            "given": {"length": "2", **given},
+            "asserts": {"risk": "1", "time": "1"},
+            "witness": {"pieces": str(pieces)},
+        }
+        with not_yet_written(out):
+            problem = CLAIM.read(loads(to_text(draft), out))
+        assert isinstance(problem, PopulationTransfer)
+        self._setting, self._length = problem.setting, problem.length
+        self._time = time
+        self._pieces = pieces
+
+    def at_length(self, goal: fmpq | None) -> _Found:
+        """At the given length: the first time with this risk, or that with the least. Raises NotProvedError."""
+        with working_precision(_BITS):
+            horizon = self._time or self._horizon(goal or exact_rational(RISK, "risk"))
+            found = self._trial(self._length, horizon, goal)
+        if found is None:
+            reached = "" if goal is None else f" <= {describe(goal)}"
+            raise NotProvedError(
+                f"no risk{reached} could be proved for prompts of {describe(self._length)} tokens; "
+                "expected longer ones, a larger risk, or more pieces"
+            )
+        return found
+
+    def shortest(self, goal: fmpq) -> _Found:
+        """The smallest length of two digits at which the risk is proved. Raises NotProvedError."""
+        with working_precision(_BITS):
+            horizon = self._time or self._horizon(goal)
+            zeros, found = 0, None
+            while found is None:
+                zeros += 1
+                if zeros > _MOST_ZEROS:
+                    raise NotProvedError(
+                        f"no risk <= {describe(goal)} could be proved for prompts of up to 1e{_MOST_ZEROS} tokens; "
+                        "expected a larger risk, a start nearer to a Bayes point, or more pieces"
+                    )
+                found = self._trial(fmpq(10) ** (zeros + 1), horizon, goal)
+            low, high = 10, 100
+            while high - low > 1:
+                middle = (low + high) // 2
+                better = self._trial(middle * fmpq(10) ** (zeros - 1), horizon, goal)
+                if better is None:
+                    low = middle
+                else:
+                    high, found = middle, better
+        return found
+
+    def _horizon(self, goal: fmpq) -> fmpq:
+        """A time at which the infinite-prompt risk is far below the wanted one. Raises NotProvedError."""
+        prompts, start = self._prompts(fmpq(2)), around(flat(balls_around(self._setting.start)))
+        for step in islice(steps(prompts.field, start, _LATEST, DEFAULT_ORDER), _MOST_STEPS):
+            if (prompts.field.risk(step.end) < goal * _REST) is True:
+                return round_up(step.last, 2)
+        raise NotProvedError(
+            "over infinite prompts the risk does not fall below what is wanted; expected another start, "
+            "or a time until which the runs are followed (--time)"
+        )
+
+    def _prompts(self, length: fmpq) -> FinitePrompts:
+        return FinitePrompts(self._setting.covariance, length)
+
+    def _tube(self, length: fmpq, until: fmpq, pieces: int) -> list[Piece]:
+        start = flat(balls_around(self._setting.start))
+        return list(tube(self._prompts(length), start, until, DEFAULT_ORDER, pieces))
+
+    def _trial(self, length: fmpq, horizon: fmpq, goal: fmpq | None) -> _Found | None:
+        """At the first time with a risk below the goal, or that with the least; None where nothing is proved."""
+        prompts, width = self._prompts(length), horizon / self._pieces
+        best: tuple[fmpq, arb] | None = None
+        for piece in self._tube(length, horizon, self._pieces):
+            count = piece.last / width
+            if piece.closed is not True or count.q != 1 or (self._time is not None and piece.last < horizon):
+                continue
+            bound = bound_of_risk(prompts, piece.end)
+            if goal is not None and (bound <= goal * _ROOM) is True:
+                return self._checked(length, count, width, goal)
+            if goal is None and (best is None or (bound < best[1]) is True):
+                best = count, bound
+        return None if best is None else self._checked(length, best[0], width, None)
+
+    def _checked(self, length: fmpq, count: fmpq, width: fmpq, goal: fmpq | None) -> _Found | None:
+        """What the certificate's own pieces prove."""
+        pieces = int(count.p)
+        last = self._tube(length, count * width, pieces)[-1]
+        if (last.closed and last.last == count * width) is not True:
+            return None
+        bound = upper_rational(bound_of_risk(self._prompts(length), last.end))
+        if goal is not None and bound > goal:
+            return None
+        distance = round_up(upper_rational(last.reached), _DIGITS)
+        return _Found(length, count * width, pieces, round_up(bound, _DIGITS), distance)
+
+
+def _positive(value: Number | None, what: str) -> fmpq | None:
+    """An exact number > 0, or None. Raises UsageError."""
+    if value is None:
+        return None
+    found = exact_rational(value, what)
+    if (found > 0) is not True:
+        raise UsageError(f"{what} is {describe(found)}, expected a number > 0")
+    return found

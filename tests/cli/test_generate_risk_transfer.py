@@ -1,0 +1,102 @@
+"""`certattn generate risk-transfer`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+TASK = "covariance: [[1]]\nstart: {A: [[0]], b: 2}\n"
+LONG = f"{TASK}length: 1000\n"
+
+
+def generate(run: Run, folder: Path, text: str, *options: str) -> Any:
+    (folder / "task.yaml").write_text(text)
+    return run("generate", "risk-transfer", "task.yaml", "-o", "transfer.yaml", *options)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (TASK, ["--pieces", "30", "--risk", "0.2"], "R_L <= 0.2 at all times"),
+        (LONG, ["--pieces", "30"], "for every L >= 1000"),
+        (LONG, ["--pieces", "30", "--risk", "0.05"], "R_L <= 0.05 at all times"),
+        (LONG, ["--pieces", "20", "--time", "0.5"], "at all times t >= 0.5"),
+        (LONG, ["--pieces", "20", "--risk", "1", "--note", "easy"], "R_L <= 1 at all times"),
+        (
+            "covariance: [[1, 0], [0, 1]]\nstart: {A: [[0, 0], [0, 0]], b: 3}\nlength: 1e5\n",
+            ["--pieces", "20"],
+            "L >= 100000",
+        ),
+    ],
+)
+def test_what_is_stated_verifies(certattn_run: Run, folder: Path, text: str, options: list[str], said: str) -> None:
+    done = generate(certattn_run, folder, text, *options)
+    assert done.status == 0, done.err
+    assert said in " ".join(done.out.split())
+    assert certattn_run("check", "transfer.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (LONG, ["--risk", "0"], "expected a number > 0"),
+        (LONG, ["--time", "-1"], "expected a number > 0"),
+        (LONG, ["--pieces", "0"], "expected at least 1"),
+        (LONG, ["--risk", "1e-9"], "no risk <= 1e-9 could be proved for prompts of 1000 tokens"),
+        (LONG.replace("b: 2", "b: 0"), ["--pieces", "5"], "the risk does not fall below what is wanted"),
+        (LONG.replace("[[1]]", "[[-1]]"), [], "task.yaml: covariance"),
+        (LONG.replace("b: 2", "c: 2"), [], "task.yaml: start"),
+        (LONG.replace("1000", "1"), [], "task.yaml: length"),
+    ],
+)
+def test_what_cannot_be_stated_is_said(
+    certattn_run: Run, folder: Path, text: str, options: list[str], said: str
+) -> None:
+    done = generate(certattn_run, folder, text, *options)
+    assert done.status != 0
+    assert said in done.err, done.err
+    assert not (folder / "transfer.yaml").exists()
+
+
+PROMPTS = f"""{TASK}tokens: [[1], [-1/2], [2], [1/4], [-1], [3/2]]
+labels: [[1], [-1/2], [2], [-1/2], [2], [-3]]
+queries: [[1], [-1/2]]
+targets: [[1], [1]]
+"""
+
+
+def test_given_prompts(certattn_run: Run, folder: Path) -> None:
+    done = generate(certattn_run, folder, PROMPTS, "--time", "1/4", "--pieces", "20")
+    assert done.status == 0, done.err
+    assert "For 2 prompts of 3 tokens" in " ".join(done.out.split())
+    assert certattn_run("check", "transfer.yaml").status == 0
+    assert generate(certattn_run, folder, PROMPTS, "--time", "1/4", "--risk", "2").status == 0
+    assert certattn_run("check", "transfer.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (PROMPTS, [], "need a time until which the flow is followed"),
+        (PROMPTS, ["--time", "1/4", "--risk", "1e-6"], "the risk of these prompts is larger at that time"),
+        (PROMPTS.replace("{A: [[0]], b: 2}", "{A: [[3]], b: 2}"), ["--time", "1/8"], "is not known to tend to 0"),
+        (PROMPTS.replace(", [1]]\n", "]\n"), ["--time", "1/4"], "task.yaml: targets"),
+    ],
+)
+def test_given_prompts_that_nothing_is_stated_of(
+    certattn_run: Run, folder: Path, text: str, options: list[str], said: str
+) -> None:
+    done = generate(certattn_run, folder, text, *options)
+    assert done.status != 0
+    assert said in done.err, done.err
+
+
+def test_a_figure_is_drawn(certattn_run: Run, folder: Path) -> None:
+    done = generate(certattn_run, folder, LONG, "--pieces", "20", "--plot", "transfer.svg")
+    assert done.status == 0, done.err
+    assert "drew transfer.svg" in done.out
+    assert "<svg" in (folder / "transfer.svg").read_text()

@@ -1,0 +1,42 @@
+"""A derivation must notice a kernel whose bounds of the gap between risks are not the derived ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+GAP = "arithmetic.finite_prompt_gap"
+
+WRONG = [
+    ("Norms", "trace * trace + 2 * square_trace", "trace * trace + square_trace"),
+    ("Norms", "fn.sqrt(fn.sqrt(fn.ratio(3, 1)", "fn.sqrt(fn.sqrt(fn.ratio(2, 1)"),
+    ("Gaussian averages", "- (of.copies + 2 * k) * inside / 2", "- (of.copies + k) * inside / 2"),
+    ("Gaussian averages", "- theta * fn.log(length - 1)", "- theta * fn.log(length)"),
+    ("Gaussian averages", "inside / 2 - rest / 2", "inside / 2"),
+    ("Gaussian averages", "self.total - self.copies * self.largest", "self.total - self.largest"),
+    ("The bounds", "+ a[1]) * self._trace / 2", "+ a[0]) * self._trace / 2"),
+    ("The bounds", "error * error + 2 * value", "error * error + value"),
+    ("The bounds", "2 * value * x + 3 * value", "value * x + 3 * value"),
+    ("The bounds", "smaller(far, near, self.fn)", "self.fn.maximum(far, near)"),
+    ("The bounds", "self.fn.maximum(a[0] * b * self._trace, spread)", "spread"),
+    ("The bounds", "+ b * lam * self.at.error.second", "- b * lam * self.at.error.second"),
+    ("The bounds", "flat += self.fn.ratio(3, 2)", "flat += self.fn.ratio(1, 4)"),
+    ("The bounds", "tau.fourth * along.fourth", "tau.second * along.fourth"),
+    ("The bounds", "matrix * matrix + factor * factor", "matrix * matrix"),
+]
+
+
+def _step(title: str) -> Step:
+    (found,) = [step for step in DERIVATIONS["risk-transfer"].steps if step.title.startswith(title)]
+    return found
+
+
+@pytest.mark.parametrize(("title", "old", "new"), WRONG, ids=[f"{t}: {n}" for t, _, n in WRONG])
+def test_a_wrong_formula_is_noticed(title: str, old: str, new: str) -> None:
+    source = source_of(GAP)
+    assert source.count(old) == 1, f"{source.count(old)} places in {GAP} read {old!r}"
+    outcome = prove(_step(title), Kernel({GAP: source.replace(old, new)}), fail_fast=True)
+    assert not outcome.holds
