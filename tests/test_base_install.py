@@ -54,6 +54,8 @@ SIGNS = "law: {kind: rademacher, sizes: [1, 1/2]}\nquery: [1, 1/2]\n"
 NORMAL = "law: {kind: gaussian, mean: [0], covariance: [[1/4]]}\n"
 QUERIES = "queries: {kind: gaussian, mean: [0], covariance: [[1]]}\n"
 FILES = {
+    "ball.yaml": "covariance: [[1]]\nball: {A_squared: 1/4, b_squared: 1}\n",
+    "gap.yaml": "covariance: [[1/2]]\nlength: 4\nparameters: {A: [[1/2]], b: 1/2}\n",
     "law.yaml": SIGNS,
     "prompt.yaml": f"{SIGNS}length: 400\n",
     "normal.yaml": f"{NORMAL}query: [1]\n",
@@ -63,11 +65,18 @@ FILES = {
     "lossy.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nscores: [1, 0.9, 0.9]\nloss: logistic\n",
     "descent.yaml": "keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]\nscores: [[1, 0], [1, 0]]\nloss: linear\n"
     "descent: {rule: gradient, step: 1/60}\nstart: [3, 0]\n",
+    "prompts.yaml": "model: regression\ncovariance: [[1]]\nstart: {A: [[1/2]], b: 1/2}\nstep: 1/20\nsteps: 3\n",
+    "point.yaml": "covariance: [[1, 1/2], [1/2, 5/4]]\nparameters: {A: [[1/4, 0], [0, 1/4]], b: 1/2}\n",
+    "training.yaml": "covariance: [[1, 1/2], [1/2, 5/4]]\nstart: {A: [[3/5, 0], [0, 4/5]], b: 1}\n"
+    "training: {rule: flow}\n",
+    "task.yaml": "covariance: [[1]]\nstart: {A: [[0]], b: 2}\nlength: 1000\n",
     "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
     "three.yaml": "tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]\nlabels: [1, -1]\nindices: [1, 1]\n",
 }
 COMMANDS = {
     "binary64-exponential": [""],
+    "descent-trajectory": ["prompts.yaml --prompts 2 --length 8", "prompts.yaml --prompts 2 --length 8 --all-tasks"],
+    "flow-trajectory": ["training.yaml --time 1/2 --radius 1e-9", "training.yaml --within 0.1 --points 2 --tube"],
     "gradient-mean-square": ["prompt.yaml"],
     "gradient-tail": ["prompt.yaml --probability 0.01", "prompt.yaml --exceeds 0.4 --gradient V"],
     "infinite-prompt-operator": ["alone.yaml"],
@@ -79,8 +88,12 @@ COMMANDS = {
     ],
     "proposition-3-1": ["token.yaml"],
     "proposition-3-4": ["token.yaml"],
+    "regression-risk": ["point.yaml"],
+    "risk-gap": ["ball.yaml --length 60", "gap.yaml --digits 1"],
+    "risk-transfer": ["task.yaml --pieces 30"],
     "selection-on-a-head": ["head.npz", "head.npz --score value-norm --separability selected --exposure 0 --per-query"],
     "softmax-mean": ["head.npz --covariance --eigenvalues"],
+    "training-convergence": ["training.yaml", "training.yaml --from auto --risk-at 1"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],
 }
 # Claims whose provers solve quadratic programs, which the extra `selection` brings.

@@ -94,6 +94,14 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         return _exponential(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "softmax-mean":
         return _both(_mean_comparisons(certificate["given"], certificate["asserts"], witness, folder))
+    if claim == "descent-trajectory":
+        from descent_trajectory_truth import judge_descent
+
+        return judge_descent(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "flow-trajectory":
+        from flow_trajectory_truth import judge_flow
+
+        return judge_flow(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "joint-max-margin":
         from joint_max_margin_truth import judge_joint
 
@@ -112,10 +120,22 @@ def judge(certificate: Any, folder: Path) -> Judgement:
 
         first = claim == "proposition-3-1"
         return judge_proposition(first, certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "regression-risk":
+        from regression_risk_truth import judge_risk
+
+        return judge_risk(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "regularization-path":
         from regularization_path_truth import judge_path
 
         return judge_path(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "risk-gap":
+        from risk_gap_truth import judge_gap
+
+        return judge_gap(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "risk-transfer":
+        from risk_transfer_truth import judge_transfer
+
+        return judge_transfer(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "selection-direction":
         from selection_direction_truth import judge_direction
 
@@ -128,6 +148,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from selection_counterexample_truth import judge_counterexample
 
         return judge_counterexample(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "training-convergence":
+        from training_convergence_truth import judge_training
+
+        return judge_training(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "typical-prompt":
         from typical_prompt_truth import judge_typical
 

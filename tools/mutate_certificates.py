@@ -141,7 +141,11 @@ _FAMILIES = (
     ("logistic", "exponential", "linear"),
     ("selection-on-a-head", "softmax-mean"),
     ("selected", "best"),
+    ("bayes", "saddle"),
     ("direction", "value-norm"),
+    ("logistic", "power", "table"),
+    ("flow", "descent"),
+    ("positive", "negative"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -196,6 +200,19 @@ _SIBLINGS = (
     ("multiplier", "weight"),
     ("input", "token", "point"),
     ("indices", "relaxed", "lengths", "labels"),
+    ("A_squared", "b_squared"),
+    ("excess", "shortfall"),
+    ("rate", "growth"),
+    ("q", "kappa", "nodes"),
+    ("parameters", "covariance", "start"),
+    ("risk", "invariant", "gradient", "endpoint"),
+    ("w", "query"),
+    ("radius", "trace"),
+    ("each", "finite", "infinite"),
+    ("distance", "risk_gap", "gradient_gap"),
+    ("finite_risk", "infinite_risk"),
+    ("radius", "tube", "bayes"),
+    ("order", "bits"),
 )
 _TINY = Fraction(1, 10**20)
 

@@ -17,11 +17,13 @@ import argparse
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gallery_descent_trajectory
+import gallery_flow_trajectory
 import gallery_gradient_mean_square
 import gallery_gradient_tail
 import gallery_joint_max_margin
@@ -31,10 +33,14 @@ import gallery_output_mean_square
 import gallery_output_tail
 import gallery_proposition_3_1
 import gallery_proposition_3_4
+import gallery_regression_risk
 import gallery_regularization_path
+import gallery_risk_gap
+import gallery_risk_transfer
 import gallery_selection_direction
 import gallery_selection_on_a_head
 import gallery_token_optimality
+import gallery_training_convergence
 import gallery_typical_prompt
 import numpy as np
 from gallery_comparison import says_the_same
@@ -271,6 +277,8 @@ def write_means(folder: Path) -> None:
 
 FAMILIES: dict[str, Callable[[Path], None]] = {
     "binary64-exponential": write_exponentials,
+    "descent-trajectory": gallery_descent_trajectory.write,
+    "flow-trajectory": gallery_flow_trajectory.write,
     "gradient-mean-square": gallery_gradient_mean_square.write,
     "gradient-tail": gallery_gradient_tail.write,
     "infinite-prompt-operator": write_operators,
@@ -281,12 +289,16 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "output-tail": gallery_output_tail.write,
     "proposition-3-1": gallery_proposition_3_1.write,
     "proposition-3-4": gallery_proposition_3_4.write,
+    "regression-risk": gallery_regression_risk.write,
     "regularization-path": gallery_regularization_path.write,
+    "risk-gap": gallery_risk_gap.write,
+    "risk-transfer": gallery_risk_transfer.write,
     "selection-counterexample": gallery_local_selection.write_counterexamples,
     "selection-direction": gallery_selection_direction.write,
     "selection-on-a-head": gallery_selection_on_a_head.write,
     "softmax-mean": write_means,
     "token-optimality": gallery_token_optimality.write,
+    "training-convergence": gallery_training_convergence.write,
     "typical-prompt": gallery_typical_prompt.write,
 }
 
@@ -300,15 +312,17 @@ class Comparison:
     respelt: list[str]
 
 
-def compare(gallery: Path) -> Comparison:
+def compare(gallery: Path, families: Collection[str] = FAMILIES) -> Comparison:
+    """A gallery beside those families of it that are made anew."""
     with tempfile.TemporaryDirectory() as temporary:
         fresh = Path(temporary)
-        for family, write in FAMILIES.items():
+        for family in families:
             (fresh / family).mkdir()
             if (gallery / family / "data").is_dir():
                 shutil.copytree(gallery / family / "data", fresh / family / "data")
-            write(fresh / family)
-        names = {p.relative_to(g) for g in (gallery, fresh) for p in g.rglob("*") if p.suffix in SUFFIXES}
+            FAMILIES[family](fresh / family)
+        both = [folder / family for folder in (gallery, fresh) for family in families]
+        names = {p.relative_to(f.parent) for f in both for p in f.rglob("*") if p.suffix in SUFFIXES}
         different = sorted(name for name in names if _bytes(gallery / name) != _bytes(fresh / name))
         same = {name: says_the_same(gallery / name, fresh / name) for name in different}
         return Comparison(*([str(name) for name in different if same[name] is kind] for kind in (False, True)))

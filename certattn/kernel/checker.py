@@ -16,6 +16,8 @@ from pathlib import Path
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims import (
     binary64_exponential,
+    descent_trajectory,
+    flow_trajectory,
     gradient_mean_square,
     gradient_tail,
     infinite_prompt_operator,
@@ -26,12 +28,16 @@ from certattn.kernel.claims import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regression_risk,
     regularization_path,
+    risk_gap,
+    risk_transfer,
     selection_counterexample,
     selection_direction,
     selection_on_a_head,
     softmax_mean,
     token_optimality,
+    training_convergence,
     typical_prompt,
 )
 from certattn.kernel.claims.claim import AnyClaim
@@ -44,6 +50,8 @@ from certattn.kernel.verdict import DOUBLE, RESULTS, Obligation, Outcome, Part, 
 
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
+    "descent-trajectory": descent_trajectory.CLAIM,
+    "flow-trajectory": flow_trajectory.CLAIM,
     "gradient-mean-square": gradient_mean_square.CLAIM,
     "gradient-tail": gradient_tail.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
@@ -54,12 +62,16 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "output-tail": output_tail.CLAIM,
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,
+    "regression-risk": regression_risk.CLAIM,
     "regularization-path": regularization_path.CLAIM,
+    "risk-gap": risk_gap.CLAIM,
+    "risk-transfer": risk_transfer.CLAIM,
     "selection-counterexample": selection_counterexample.CLAIM,
     "selection-direction": selection_direction.CLAIM,
     "selection-on-a-head": selection_on_a_head.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
     "token-optimality": token_optimality.CLAIM,
+    "training-convergence": training_convergence.CLAIM,
     "typical-prompt": typical_prompt.CLAIM,
 }
 

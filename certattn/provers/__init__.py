@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers import (
     binary64_exponential,
+    descent_trajectory,
+    flow_trajectory,
     gradient_mean_square,
     gradient_tail,
     infinite_prompt_operator,
@@ -20,17 +22,23 @@ from certattn.provers import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regression_risk,
     regularization_path,
+    risk_gap,
+    risk_transfer,
     selection_counterexample,
     selection_direction,
     selection_on_a_head,
     softmax_mean,
     token_optimality,
+    training_convergence,
     typical_prompt,
 )
 
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "binary64-exponential": binary64_exponential.generate,
+    "descent-trajectory": descent_trajectory.generate,
+    "flow-trajectory": flow_trajectory.generate,
     "gradient-mean-square": gradient_mean_square.generate,
     "gradient-tail": gradient_tail.generate,
     "infinite-prompt-operator": infinite_prompt_operator.generate,
@@ -41,11 +49,15 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "output-tail": output_tail.generate,
     "proposition-3-1": proposition_3_1.generate,
     "proposition-3-4": proposition_3_4.generate,
+    "regression-risk": regression_risk.generate,
     "regularization-path": regularization_path.generate,
+    "risk-gap": risk_gap.generate,
+    "risk-transfer": risk_transfer.generate,
     "selection-counterexample": selection_counterexample.generate,
     "selection-direction": selection_direction.generate,
     "selection-on-a-head": selection_on_a_head.generate,
     "softmax-mean": softmax_mean.generate,
     "token-optimality": token_optimality.generate,
+    "training-convergence": training_convergence.generate,
     "typical-prompt": typical_prompt.generate,
 }

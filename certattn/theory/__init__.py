@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 from certattn.theory import (
     binary64_exponential,
+    descent_trajectory,
+    flow_trajectory,
     gradient_mean_square,
     gradient_tail,
     infinite_prompt_operator,
@@ -20,18 +22,24 @@ from certattn.theory import (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regression_risk,
     regularization_path,
+    risk_gap,
+    risk_transfer,
     selection_counterexample,
     selection_direction,
     selection_on_a_head,
     softmax_mean,
     token_optimality,
+    training_convergence,
     typical_prompt,
 )
 from certattn.theory.derivation import Derivation
 
 DERIVATIONS: Mapping[str, Derivation] = {
     "binary64-exponential": binary64_exponential.DERIVATION,
+    "descent-trajectory": descent_trajectory.DERIVATION,
+    "flow-trajectory": flow_trajectory.DERIVATION,
     "gradient-mean-square": gradient_mean_square.DERIVATION,
     "gradient-tail": gradient_tail.DERIVATION,
     "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
@@ -42,11 +50,15 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "output-tail": output_tail.DERIVATION,
     "proposition-3-1": proposition_3_1.DERIVATION,
     "proposition-3-4": proposition_3_4.DERIVATION,
+    "regression-risk": regression_risk.DERIVATION,
     "regularization-path": regularization_path.DERIVATION,
+    "risk-gap": risk_gap.DERIVATION,
+    "risk-transfer": risk_transfer.DERIVATION,
     "selection-counterexample": selection_counterexample.DERIVATION,
     "selection-direction": selection_direction.DERIVATION,
     "selection-on-a-head": selection_on_a_head.DERIVATION,
     "softmax-mean": softmax_mean.DERIVATION,
     "token-optimality": token_optimality.DERIVATION,
+    "training-convergence": training_convergence.DERIVATION,
     "typical-prompt": typical_prompt.DERIVATION,
 }

@@ -16,6 +16,8 @@ from certattn.theory.exactness import Check
 
 NAMES = (
     "binary64-exponential",
+    "descent-trajectory",
+    "flow-trajectory",
     "gradient-mean-square",
     "gradient-tail",
     "infinite-prompt-operator",
@@ -26,12 +28,16 @@ NAMES = (
     "output-tail",
     "proposition-3-1",
     "proposition-3-4",
+    "regression-risk",
     "regularization-path",
+    "risk-gap",
+    "risk-transfer",
     "selection-counterexample",
     "selection-direction",
     "selection-on-a-head",
     "softmax-mean",
     "token-optimality",
+    "training-convergence",
     "typical-prompt",
 )
 

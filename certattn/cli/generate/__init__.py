@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from certattn.cli.generate.binary64_exponential import binary64_exponential
+from certattn.cli.generate.descent_trajectory import descent_trajectory
+from certattn.cli.generate.flow_trajectory import flow_trajectory
 from certattn.cli.generate.gradient_mean_square import gradient_mean_square
 from certattn.cli.generate.gradient_tail import gradient_tail
 from certattn.cli.generate.infinite_prompt_operator import infinite_prompt_operator
@@ -15,12 +17,16 @@ from certattn.cli.generate.output_mean_square import output_mean_square
 from certattn.cli.generate.output_tail import output_tail
 from certattn.cli.generate.proposition_3_1 import proposition_3_1
 from certattn.cli.generate.proposition_3_4 import proposition_3_4
+from certattn.cli.generate.regression_risk import regression_risk
 from certattn.cli.generate.regularization_path import regularization_path
+from certattn.cli.generate.risk_gap import risk_gap
+from certattn.cli.generate.risk_transfer import risk_transfer
 from certattn.cli.generate.selection_counterexample import selection_counterexample
 from certattn.cli.generate.selection_direction import selection_direction
 from certattn.cli.generate.selection_on_a_head import selection_on_a_head
 from certattn.cli.generate.softmax_mean import softmax_mean
 from certattn.cli.generate.token_optimality import token_optimality
+from certattn.cli.generate.training_convergence import training_convergence
 from certattn.cli.generate.typical_prompt import typical_prompt
 
 
@@ -31,6 +37,8 @@ def generate() -> None:
 
 for command in (
     binary64_exponential,
+    descent_trajectory,
+    flow_trajectory,
     gradient_mean_square,
     gradient_tail,
     infinite_prompt_operator,
@@ -41,12 +49,16 @@ for command in (
     output_tail,
     proposition_3_1,
     proposition_3_4,
+    regression_risk,
     regularization_path,
+    risk_gap,
+    risk_transfer,
     selection_counterexample,
     selection_direction,
     selection_on_a_head,
     softmax_mean,
     token_optimality,
+    training_convergence,
     typical_prompt,
 ):
     generate.add_command(command)

@@ -42,6 +42,7 @@ from certattn.kernel.arithmetic import (
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.claims import (
     attention_inputs,
+    gaussian_image,
     infinite_prompt_operator,
     moment_assertions,
     output_deviation,
@@ -205,11 +206,12 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "lower bounds are not looked at": (output_deviation, "at_least", proved),
     "values are not looked at": (infinite_prompt_operator, "at_most", proved),
     "matrices are not compared": (infinite_prompt_operator, "identical", proved),
+    "images of Gaussian laws are not compared": (gaussian_image, "identical", proved),
     "what is unproved passes": (infinite_prompt_operator, "unproved", proved),
     "the verdict looks at no outcome": (checker, "verdict_of", lambda names, obligations: Verdict.VERIFIED),
     "scales are one": (softmax, "scale_ball", lambda scale: arb(1)),
     "scales of operators are one": (operator, "scale_ball", lambda scale: arb(1)),
-    "scales are not squared": (infinite_prompt_operator, "square", lambda scale: fmpq(1)),
+    "scales are not squared": (gaussian_image, "square", lambda scale: fmpq(1)),
     "l2 is linf": (balls.NORMS, "l2", balls.linf_norm),
     "linf is l2": (balls.NORMS, "linf", balls.l2_norm),
     "linf looks at one entry": (balls.NORMS, "linf", lambda vector: abs(vector[0])),
