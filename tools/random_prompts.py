@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_ndtr, logsumexp, ndtr
+from scipy.special import erfcx, log_ndtr, logsumexp, ndtr
 
 Array = np.ndarray[Any, Any]
 # A rule with its numbers: name, lambda, order, cap; 0 for what it does not have. The rule exact is called
@@ -269,7 +269,11 @@ class Tail:
         w, m = np.exp(alpha + s * g), mu + c * g
         end = (cap / w - m) / sigma
         steep = slope * w * sigma
-        exponent = slope * w * m + steep**2 / 2 + log_ndtr(end - steep)
+        k = steep - end
+        # One exponent in two forms: where k is large, the terms of the first are huge and cancel.
+        direct = slope * w * m + steep**2 / 2 + log_ndtr(-k)
+        scaled = slope * cap - end**2 / 2 + np.log(erfcx(np.maximum(k, 0) / np.sqrt(2)) / 2)
+        exponent = np.where(k > 1, scaled, direct)
         return float(mass @ ndtr(-end)), float(mass @ np.exp(exponent))
 
     def _tied(self, alpha: float, mu: float, s: float, c: float, slope: float, cap: float) -> Interval:

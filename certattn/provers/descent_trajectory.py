@@ -107,7 +107,7 @@ def _arrays(
     """The arrays to be placed: found, or drawn. Raises UsageError and MalformedError."""
     model = given.get("model")
     if drawing is None:
-        if source is None and not arrays and TOKENS.name not in given:
+        if source is None and not arrays and not names and TOKENS.name not in given:
             raise UsageError("no prompts; expected so many to draw and their length (--prompts, --length), or --arrays")
         return sources(source, names, arrays, str(model))
     if source is not None or arrays:

@@ -10,7 +10,7 @@ from certattn.theory.derivation import Derivation, Step
 
 _STEPS = (
     Step(
-        "A finite prompt",
+        "One finite prompt",
         "Attention to keys `k_i` and values `v_i` under a tilt `a`: its mean `m`, and its derivatives, which are "
         "covariances under the softmax weights. Checked for prompts of 1 to 3 tokens.",
         (
@@ -41,7 +41,7 @@ _STEPS = (
     ),
     Step(
         "Infinite prompts",
-        "Tokens `(x, ⟨w,x⟩)` of a regression task are Gaussian, so that their tilted mean is linear in the tilt. Over "
+        "Tokens `(x, <w, x>)` of a regression task are Gaussian, so that their tilted mean is linear in the tilt. Over "
         "all tasks the loss is the risk of regression. A law as a context gives its own moments.",
         ("m(a) = w'Σ a,   C(a) = w'Σ", "R(A, b) = 1/2 tr(E Σ E'),   E = b Σ A - I"),
         (
@@ -67,8 +67,8 @@ _STEPS = (
     ),
     Step(
         "The second derivative, and its bounds",
-        "Along a direction `(H, h)`, with `u_n = H q_n`. The first term is a square, at most `(|m|² + |VC|² |q|²) "
-        "(|h|² + |H|²)` by Cauchy and Schwarz; the others are at most `s_n (|h|² + |H|²)` in size.",
+        "Along a direction `(H, h)`, with `u_n = H q_n`. The first term is a square, at most `(|m|^2 + |VC|^2 |q|^2) "
+        "(|h|^2 + |H|^2)` by Cauchy and Schwarz; the others are at most `s_n (|h|^2 + |H|^2)` in size.",
         (
             "1/N Σ |h m_n + V C_n u_n|² + 2 ⟨r_n, h C_n u_n⟩ + u_n' K_n u_n,   K_n = ∂²⟨V'r_n, m_n⟩",
             "s_n = |r_n| |C_n| |q_n| + |K_n| |q_n|²",
@@ -82,8 +82,9 @@ _STEPS = (
     ),
     Step(
         "Gronwall's lemma in steps",
-        "A step expands the distance by at most `1 + η ν` and adds at most `η g`: the closed form of the recursion, "
-        "and what is left of a step where the second derivative is at most `β`.",
+        "A step expands the distance by at most `1 + eta nu` and adds at most `eta g`: the closed form of the "
+        "recursion, "
+        "and what is left of a step where the second derivative is at most `beta`.",
         ("e_(k+1) = (1 + η ν) e_k + η g,   e_k = g ((1 + η ν)^k - 1)/ν", "η β - 1 = 1 + η (β - 2/η)"),
         (
             r"e_{k+1} &= (1 + \eta \nu) e_k + \eta g, \qquad e_k = g\, \frac{(1 + \eta \nu)^k - 1}{\nu}",

@@ -8,7 +8,8 @@ from certattn.theory.derivation import Derivation, Step
 _STEPS = (
     Step(
         "Taylor coefficients of the flow",
-        "With `S = ΣEΣ` the flow is `A' = -bS`, `b' = -tr(A'S)`; the kernel's recursion makes `z' + grad R(z)` vanish "
+        "With `S = Sigma E Sigma` the flow is `A' = -bS`, `b' = -tr(A'S)`; the kernel's recursion makes `z' + grad "
+        "R(z)` vanish "
         "to the order of the polynomial.",
         (
             "S_k = Σ² P_k Σ - [k = 0] Σ²,   P_k = Σ_j b_j A_(k-j)",
@@ -24,7 +25,8 @@ _STEPS = (
     Step(
         "What the polynomial leaves over",
         "The coefficients of `F(p)` from the order of `p` on are bounded by norms: products of matrices by products of "
-        "norms, `Σ²PΣ` by `λ³` times the norm of `P`, in an eigenbasis of `Σ` with `s_i ≤ λ`. In one dimension, where "
+        "norms, `Sigma^2 P Sigma` by `lambda^3` times the norm of `P`, in an eigenbasis of `Sigma` with `s_i <= "
+        "lambda`. In one dimension, where "
         "everything is positive, the bound is met.",
         (
             "|S_k| ≤ λ³ Σ_j |b_j| |A_(k-j)|,   k ≥ 1",
@@ -40,15 +42,15 @@ _STEPS = (
     Step(
         "How far paths part in a ball",
         "The flow expands distances at most at the rate `|S|` (derivation of `regression-risk`). Within `r` of a "
-        "point, `bA` differs from what it is there by `b₀H + hA₀ + hH`, and its norm by Cauchy and Schwarz.",
+        "point, `bA` differs from what it is there by `b_0 H + h A_0 + h H`, and its norm by Cauchy and Schwarz.",
         ("|S| ≤ |S₀| + λ³ (|(A₀, b₀)| r + r²/2)",),
         (r"|S|_F &\le |S_0|_F + \lambda^3 \bigl(|(A_0, b_0)|\, r + r^2/2\bigr)",),
         enclosed_flows.check_expansion,
     ),
     Step(
         "The error of a step",
-        "The solution of `u' = μu + Σ_k f_k t^k` from `u(0) = r` is what the distance of path and polynomial is at "
-        "most; with `m = max(μ, 0)` it is below the kernel's two bounds, for `e^(μ(h-t)) ≤ e^(mh)`.",
+        "The solution of `u' = mu u + sum_k f_k t^k` from `u(0) = r` is what the distance of path and polynomial is at "
+        "most; with `m = max(mu, 0)` it is below the kernel's two bounds, for `e^{mu (h - t)} <= e^{m h}`.",
         (
             "D = Σ_(k≥n) f_k h^(k+1)/(k+1) = ∫_0^h Σ_(k≥n) f_k t^k dt",
             "u(t) ≤ e^(mh) (r + D),   u(h) ≤ e^(μh) r + e^(mh) D",
@@ -68,7 +70,7 @@ _STEPS = (
     ),
     Step(
         "Which points may be on the flow",
-        "The flow conserves `|A|² - b²`; so much does it change within a radius.",
+        "The flow conserves `|A|^2 - b^2`; so much does it change within a radius.",
         ("| |A+H|² - (b+h)² - |A|² + b² | ≤ 2 r |(A, b)| + r²,   |(H, h)| ≤ r",),
         (r"\bigl| |A + H|_F^2 - (b + h)^2 - |A|_F^2 + b^2 \bigr| &\le 2 r\, |(A, b)| + r^2, \qquad |(H, h)| \le r",),
         enclosed_flows.check_invariant,

@@ -25,7 +25,7 @@ _RISK = (
     ),
     Step(
         "The risk",
-        "The mean over normal `w` and `x = B g`, `Σ = BB'`, monomial by monomial, and in an eigenbasis.",
+        "The mean over normal `w` and `x = B g`, `Sigma = BB'`, monomial by monomial, and in an eigenbasis.",
         ("R(A, b) = 1/2 E (b w'ΣAx - w'x)² = 1/2 tr(E Σ E'),   E = bΣA - I",),
         (
             r"R(A, b) &= \tfrac12 \mathbb E\,(b\, w^\top \Sigma A x - w^\top x)^2 "
@@ -35,7 +35,7 @@ _RISK = (
     ),
     Step(
         "Its gradient and second derivatives",
-        "By differentiation in every entry, with `K = ΣEΣ`.",
+        "By differentiation in every entry, with `K = Sigma E Sigma`.",
         (
             "dR/dA = b K,   dR/db = ⟨A, K⟩",
             "Hess R [(H, h)] = |D Σ^(1/2)|² + 2h ⟨K, H⟩,   D = hΣA + bΣH",
@@ -52,7 +52,7 @@ _RISK = (
 _TRAINING = (
     Step(
         "The flow and its invariant",
-        "In an eigenbasis of `Σ` in which `A` is diagonal, the flow is a flow of `d + 1` numbers. `|A|² - b²` is "
+        "In an eigenbasis of `Sigma` in which `A` is diagonal, the flow is a flow of `d + 1` numbers. `|A|^2 - b^2` is "
         "conserved by the flow; a step of descent changes it by the step's square.",
         (
             "a_i' = b s_i² (1 - b s_i a_i),   b' = Σ a_i s_i² (1 - b s_i a_i)",
@@ -69,7 +69,7 @@ _TRAINING = (
     Step(
         "Stationary points",
         "Where `b` is not 0, `dR/dA = 0` means `E = 0`. Where `b = 0`, `dR/dA` is 0 anyway and `dR/db = 0` is one "
-        "equation; the second derivative along `(sΣ², h)` then takes both signs.",
+        "equation; the second derivative along `(s Sigma^2, h)` then takes both signs.",
         (
             "b E = Σ⁻¹ (dR/dA) Σ⁻¹",
             "b = 0:   dR/db = -tr(Σ²A),   R = tr(Σ)/2,   Hess R [(sΣ², h)] = h² |ΣAΣ^(1/2)|² - 2hs tr(Σ⁴)",
@@ -83,7 +83,8 @@ _TRAINING = (
     ),
     Step(
         "The Bayes points",
-        "`A = Σ⁻¹/b` for any `b` but 0; the invariant chooses `b²`, a root of a quadratic equation whose other root is "
+        "`A = Sigma^{-1}/b` for any `b` but 0; the invariant chooses `b^2`, a root of a quadratic equation whose "
+        "other root is "
         "negative.",
         ("b² (b² + δ) = tr(Σ⁻²),   b² = (√(δ² + 4 tr Σ⁻²) - δ)/2",),
         (
@@ -94,8 +95,8 @@ _TRAINING = (
     ),
     Step(
         "How fast neighbouring paths part",
-        "The second derivative is at least `-k(|H|² + h²)` with `k = |K|`, by a square; `k` is at most a multiple of "
-        "the root of the risk, term by term in an eigenbasis of `Σ` with `s_i ≤ λ`.",
+        "The second derivative is at least `-k(|H|^2 + h^2)` with `k = |K|`, by a square; `k` is at most a multiple of "
+        "the root of the risk, term by term in an eigenbasis of `Sigma` with `s_i <= lambda`.",
         (
             "2h ⟨K, H⟩ + k (|H|² + h²) = |hK + kH|²/k ≥ 0",
             "2λ³R - |K|² = Σ E_ij² s_j (λ³ - s_i² s_j) ≥ 0",
@@ -108,8 +109,9 @@ _TRAINING = (
     ),
     Step(
         "How fast the risk falls",
-        "The square of the gradient has a part `b²|K|²`, and `|K|² ≥ 2ℓ³R` term by term as before, with `s_i ≥ ℓ`. So "
-        "`R' = -|grad R|² ≤ -2 b²ℓ³ R`. What keeps `b` away from 0 is the invariant.",
+        "The square of the gradient has a part `b^2 |K|^2`, and `|K|^2 >= 2 l^3 R` term by term as before, with `s_i "
+        ">= l`, the least. So "
+        "`R' = -|grad R|^2 <= -2 b^2 l^3 R`. What keeps `b` away from 0 is the invariant.",
         (
             "|grad R|² = b²|K|² + ⟨A, K⟩²",
             "b² (b² + δ) = |bA|²",
@@ -122,7 +124,8 @@ _TRAINING = (
     ),
     Step(
         "The gradient over a finite prompt",
-        "Softmax weights `p_i` of `L` tokens, the prediction `f = b ȳ` with `ȳ = Σ p_i y_i`, and its squared loss, "
+        "Softmax weights `p_i` of `L` tokens, the prediction `f = b m` with the mean `m = sum_i p_i y_i`, and its "
+        "squared loss, "
         "differentiated.",
         (
             "p_i = e^⟨x_i, A x⟩ / Σ_j e^⟨x_j, A x⟩",

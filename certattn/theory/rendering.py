@@ -10,11 +10,12 @@ from certattn.theory.derivation import Derivation
 
 WIDTH = 100
 _INLINE = re.compile(r"`([^`]*)`")
-_GREEK = re.compile(r"\b(Gamma|Lambda|tau|delta|phi|gamma|kappa|lambda|theta|sigma|rho|mu|nu)\b")
+_GREEK = re.compile(r"\b(Gamma|Lambda|Sigma|tau|delta|phi|gamma|kappa|lambda|theta|sigma|rho|mu|nu|eta|beta)\b")
 _FUNCTIONS = re.compile(r"\b(log|ln|exp|cosh|sinh|tanh|sin|cos|det)\b")
 _COMPARISONS = re.compile("<=|>=")
 _LATEX_COMPARISONS = {"<=": r"\le", ">=": r"\ge"}
 _NAMES = re.compile(r"\bCov\b")
+_SUMS = re.compile(r"\bsum_")
 _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"}
 
 
@@ -60,6 +61,7 @@ def _escape(text: str) -> str:
 def _inline(formula: str) -> str:
     formula = re.sub(r"<([^<>]*, [^<>]*)>", r"\\langle \1 \\rangle", formula)
     formula = _FUNCTIONS.sub(r"\\\1", _GREEK.sub(r"\\\1", formula))
+    formula = _SUMS.sub(r"\\sum_", formula)
     formula = _NAMES.sub(r"\\operatorname{Cov}", formula)
     formula = _COMPARISONS.sub(lambda match: _LATEX_COMPARISONS[match[0]], formula)
     # A letter that follows would become part of the macro.

@@ -27,7 +27,7 @@ _STEPS = (
     ),
     Step(
         "Over a ball of parameters",
-        "A convex function of `M` with `tr M <= r²` is largest at a matrix of rank 1: one Gaussian average.",
+        "A convex function of `M` with `tr M <= r^2` is largest at a matrix of rank 1: one Gaussian average.",
         (
             "R_L - R ≤ 1/2 (ρ_b² T M_0 + Y),   Y = T M_0 + λ (M_1 - M_0)",
             "R - R_L ≤ 5/4 X + (X Y)^(1/2),   X = ρ_b² λ r² M_1",
@@ -56,7 +56,7 @@ _STEPS = (
     Step(
         "How fast the moments of the weights bend",
         "Half the Laplacian in the scores is the derivative by their variance. What comes out is bounded by the "
-        "moments of weights that are at most `s`, `s² = P_2`, through polynomials on intervals (Bernstein).",
+        "moments of weights that are at most `s`, `s^2 = P_2`, through polynomials on intervals (Bernstein).",
         ("d²q/dv² ≥ -13/12 q,   |d²q/dv²|, |d²κ/dv²| ≤ 17/4 q",),
         (
             r"\frac{d^2 q}{dv^2} &\ge -\tfrac{13}{12} q, \qquad "
@@ -66,7 +66,7 @@ _STEPS = (
     ),
     Step(
         "Longer prompts have a smaller collision probability",
-        "The sum of a log-concave and a normal variable is log-concave (Prékopa), so that `Psi_2 / Psi_1` grows.",
+        "The sum of a log-concave and a normal variable is log-concave (Prekopa), so that `Psi_2 / Psi_1` grows.",
         ("q(L, v) = ∫ h(u) L u^(L-1) du,   h(φ(t)) = Ψ_2(t) / Ψ_1(t) = 1 - (log Ψ_1)'",),
         (
             r"q(L, v) &= \int_0^1 h(u)\, L u^{L-1}\, du, \qquad "

@@ -12,7 +12,7 @@ _STEPS = (
     Step(
         "The gap between the risks",
         "Given the query `x`, the softmax mean has a known mean and mean square error (claim output-mean-square); `q` "
-        "and `κ` are functions of the variance `v` of the scores.",
+        "and `kappa` are functions of the variance `v` of the scores.",
         (
             "τ = ΣAx,   E = bΣA - I,   T = tr Σ,   v = x'A'ΣAx",
             "W = b²T - b²|τ|² + 2b ⟨τ, x⟩ = b²T + |x|² - |Ex|²",
@@ -56,7 +56,7 @@ _STEPS = (
     ),
     Step(
         "A power above q",
-        "The largest value of `x^(1-θ)/(1+x)`.",
+        "The largest value of `x^{1 - theta}/(1 + x)`.",
         ("q ≤ x/(1+x) ≤ θ^θ (1-θ)^(1-θ) x^θ,   x = e^v / (L-1)",),
         (
             r"q &\le \frac{x}{1+x} \le \theta^\theta (1-\theta)^{1-\theta} x^\theta, "
@@ -99,7 +99,8 @@ _STEPS = (
     ),
     Step(
         "The tube",
-        "Solutions from above of `e' = μe + g` and of `e' = μe + βct`, and by how much `E` moves within a distance.",
+        "Solutions from above of `e' = mu e + g` and of `e' = mu e + beta c t`, and by how much `E` moves within a "
+        "distance.",
         (
             "(e^(μt) (e_0 + gt))' = μ e^(μt) (e_0 + gt) + g e^(μt)",
             "(e^(μt) (e_0 + βct²/2))' = μ e^(μt) (e_0 + βct²/2) + βct e^(μt)",

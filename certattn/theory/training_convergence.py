@@ -149,7 +149,8 @@ DERIVATION = Derivation(
     (
         Step(
             "The product bA",
-            "Two test matrices give two lower bounds: `Σ²` is best where the risk is large, `Σ⁻¹` where it is small.",
+            "Two test matrices give two lower bounds: `Sigma^2` is best where the risk is large, `Sigma^{-1}` where "
+            "it is small.",
             (
                 "bA = Σ⁻¹(I + E),   F = EΣ^(1/2),   |F| = √(2R) = r,   |bA| ≥ ⟨bA, X⟩ / |X|",
                 "m = max(0, (tr Σ - r √tr Σ)/√tr Σ⁴, (tr Σ⁻² - r √tr Σ⁻⁵)/√tr Σ⁻²),   M = √tr Σ⁻² + r/ℓ^(3/2)",
@@ -166,7 +167,7 @@ DERIVATION = Derivation(
         ),
         Step(
             "From the product to b",
-            "The invariant makes `b²` a function of `|bA|`, decreasing in the invariant.",
+            "The invariant makes `b^2` a function of `|bA|`, decreasing in the invariant.",
             ("b²(b² + δ) = |bA|²,   z(δ, p) = (√(δ² + 4p²) - δ)/2,   z(δ, m) ≤ b² ≤ z(δ, M)",),
             (
                 r"b^2(b^2 + \delta) &= |bA|_F^2, \qquad z(\delta, p) = \tfrac12(\sqrt{\delta^2 + 4p^2} - \delta), "
@@ -176,14 +177,15 @@ DERIVATION = Derivation(
         ),
         Step(
             "The flow",
-            "`|grad R|² ≥ 2 ℓ³ b² R`, and the root of the risk falls at least as fast as a multiple of the path grows.",
+            "`|grad R|^2 >= 2 l^3 b^2 R` with the least eigenvalue `l`, and the root of the risk falls at least as "
+            "fast as a multiple of the path grows.",
             ("R' ≤ -2cR,   c = ℓ³ z(δ, m),   |path| ≤ √(2R/c)",),
             (r"R' &\le -2cR, \qquad c = \ell^3 z(\delta, m), \qquad |\text{path}| \le \sqrt{2R/c}",),
             check_flow,
         ),
         Step(
             "Second derivatives along a descent",
-            "By norms, and by `b²` where it is bounded below; the second bound is convex, so that its ends suffice.",
+            "By norms, and by `b^2` where it is bounded below; the second bound is convex, so that its ends suffice.",
             (
                 "|D Σ^(1/2)|² ≤ λ³ (|A|² + b²) (h² + |H|²),   |A|² + b² = √(δ² + 4|bA|²)",
                 "|D Σ^(1/2)|² ≤ (λ³b² + (√tr Σ + r)²/b²) (h² + |H|²),   |ΣEΣ| ≤ λ^(3/2) r",
@@ -198,7 +200,8 @@ DERIVATION = Derivation(
         ),
         Step(
             "Descent",
-            "With `κ = 1 - ηβ/2`: a step lowers the risk, and changes the invariant no more than the risk allows.",
+            "With `kappa = 1 - eta beta/2`: a step lowers the risk, and changes the invariant no more than the risk "
+            "allows.",
             (
                 "R_(k+1) ≤ R_k - ηκ |grad R_k|² ≤ (1 - 2ηc) R_k,   c = κ ℓ³ z(δ_0 + D, m),   D = 2ηR_0",
                 "|δ_k - δ_0| ≤ (η/κ)(R_0 - R_k),   |path| ≤ √(2R/(κc))",
