@@ -10,7 +10,7 @@ from certattn.theory.derivation import Derivation, Step
 
 _STEPS = (
     Step(
-        "One finite prompt",
+        "A finite context",
         "Attention to keys `k_i` and values `v_i` under a tilt `a`: its mean `m`, and its derivatives, which are "
         "covariances under the softmax weights. Checked for prompts of 1 to 3 tokens.",
         (
