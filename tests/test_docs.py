@@ -140,7 +140,7 @@ def run(command: str, folder: Path, status: int = 0) -> tuple[str, int]:
     done = subprocess.run(
         ["bash", "-c", f"(exit {status})\n{command}"],
         cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
     )  # fmt: skip
     return done.stdout, done.returncode
 

@@ -44,17 +44,17 @@ def test_there_are_more_rejects_than_accepts() -> None:
 
 @pytest.mark.parametrize("family", SWEPT, ids=lambda family: family.title)
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
-    """Every seventh change, or every eleventh; `tools/mutate_certificates.py` does all of them."""
+    """Every eleventh change, or of many changes every twenty-third; `tools/mutate_certificates.py` does all of them."""
     tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
     mutants = list(mutate.mutants(tree))
-    mutants = mutants[:: 11 if len(mutants) > 1000 else 7]
+    mutants = mutants[:: 23 if len(mutants) > 1000 else 11]
     tally = mutate.sweep(mutants, tmp_path)
-    assert tally.mutants == len(mutants) > 60
+    assert tally.mutants == len(mutants) > 30
     assert tally.errors == []
     assert tally.not_verified == []
-    assert tally.verified_true > 5
-    assert tally.refuted_false > 5
-    assert tally.refused > 30
+    assert tally.verified_true > 2
+    assert tally.refuted_false > 2
+    assert tally.refused > 15
 
 
 def test_the_statement_says_every_number(tmp_path: Path) -> None:

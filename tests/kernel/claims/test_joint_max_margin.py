@@ -93,19 +93,19 @@ def test_a_tight_input_without_multipliers_has_no_condition(arrays: Path) -> Non
 # -- mutants
 
 
-@pytest.mark.parametrize(("family", "every"), [(cases.TIGHT, 5), (cases.RELAXED, 7), (cases.LENGTHS, 2)])
+@pytest.mark.parametrize(("family", "every"), [(cases.TIGHT, 9), (cases.RELAXED, 11), (cases.LENGTHS, 4)])
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, arrays: Path, tool: Tool) -> None:
     tool("certificate_truth")
     mutate = tool("mutate_certificates")
     tree = loads(first(family), arrays / "case.yaml").plain
     mutants = list(mutate.mutants(tree))[::every]
     tally = mutate.sweep(mutants, arrays)
-    assert tally.mutants == len(mutants) > 200
+    assert tally.mutants == len(mutants) > 80
     assert tally.errors == []
     assert tally.not_verified == []
-    assert tally.verified_true > 10
-    assert tally.refuted_false > 3
-    assert tally.refused > 50
+    assert tally.verified_true > 5
+    assert tally.refuted_false > 1
+    assert tally.refused > 20
 
 
 def weaker(log_e0: Any, weights: Any, fn: Any, one: Any) -> Any:
@@ -264,7 +264,7 @@ def test_minimisers_keep_every_bound(tmp_path: Path, tool: Tool) -> None:
         instance = numeric.Instance(inputs, np.array(given["labels"], dtype=float), W, loss)
         v_mm, p_mm = floats(problem.v)[0], floats(problem.p)[0]
         start = (r * v_mm / np.linalg.norm(v_mm), R * p_mm / np.linalg.norm(p_mm))
-        v, p = numeric.minimiser(instance, r, R, [start], seed=index, starts=6)
+        v, p = numeric.minimiser(instance, r, R, [start], seed=index, starts=3)
         values = {
             "head_cosine": v @ v_mm / np.linalg.norm(v) / np.linalg.norm(v_mm),
             "attention_cosine": p @ p_mm / np.linalg.norm(p) / np.linalg.norm(p_mm),

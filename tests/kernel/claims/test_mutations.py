@@ -169,7 +169,7 @@ def test_no_flipped_bit_of_an_array_is_falsely_accepted(name: str, tmp_path: Pat
 # -- several changes, and bounds close to the truth
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(data=st.data(), family=st.sampled_from(FAMILIES))
 def test_no_chain_of_changes_is_falsely_accepted(
     data: st.DataObject, family: Family, arrays: Path, mutate: ModuleType
