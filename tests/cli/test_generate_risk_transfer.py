@@ -16,7 +16,7 @@ TASK = "covariance: [[1]]\nstart: {A: [[0]], b: 2}\n"
 LONG = f"{TASK}length: 1000\n"
 # 2R > tr Sigma at the start and soon after it, and |A|_F = b: only later is R known to tend to 0.
 OUTSIDE = "covariance: [[1/4]]\nstart: {A: [[4]], b: 4}\nlength: 1e8\n"
-SADDLE = "the flow rests at its start, which is a saddle: b = 0 and tr(A'Sigma^2) = 0, and the risk is tr(Sigma)/2 at all times"
+SADDLE = "at its start, which is a saddle: b = 0 and tr(A'Sigma^2) = 0, and the risk is tr(Sigma)/2 at all times"
 
 
 def generate(run: Run, folder: Path, text: str, *options: str) -> Any:
