@@ -133,8 +133,6 @@ class Obligation:
 
     def _ends(self) -> str:
         """In words, which ends of balls decided that are printed wider than they are."""
-        assert not isinstance(self.left, str)
-        assert not isinstance(self.right, str)
         with working_precision(_PARSING_BITS):
             ends = [_end(self.left, upper=self._left_is_less), _end(self.right, upper=not self._left_is_less)]
             left, right = replace(self, left=ends[0], right=ends[1])._sides()
@@ -146,11 +144,11 @@ def _printed(text: str, side: Enclosure) -> arb:
     return arb(text) if isinstance(side, arb) or text.startswith("[") else arb(side)
 
 
-def _end(side: Enclosure, *, upper: bool) -> Enclosure:
+def _end(side: Enclosure | str, *, upper: bool) -> Enclosure | str:
     """An end of a ball; the number itself where it is exact."""
-    if isinstance(side, fmpq):
-        return side
-    return side.upper() if upper else side.lower()
+    if isinstance(side, arb):
+        return side.upper() if upper else side.lower()
+    return side
 
 
 def _midpoint(text: str) -> str:
