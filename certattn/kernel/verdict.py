@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flint import arb, fmpq
@@ -88,7 +88,7 @@ class Obligation:
         left, right = self._sides()
         return {
             "name": self.name,
-            "sentence": self.sentence,
+            "sentence": self.sentence if self._shows(left, right) else f"{self.sentence} ({self._ends()})",
             "left": left,
             "relation": self.relation,
             "right": right,
@@ -106,21 +106,49 @@ class Obligation:
     def _sides(self) -> tuple[str, str]:
         """Both sides as text, with more digits where they would not show the outcome."""
         for digits in DIGITS:
-            left, right = show(self.left, digits), show(self.right, digits)
-            if _midpoint(left) != _midpoint(right) and self._shows(left, right):
-                break
-        return left, right
+            for more in (False, True):
+                left, right = show(self.left, digits, more=more), show(self.right, digits, more=more)
+                if _midpoint(left) != _midpoint(right) and self._shows(left, right):
+                    return left, right
+        # No digits help where a ball is wide: its radius is printed with three of them.
+        wide = any(isinstance(side, arb) and side.is_exact() is not True for side in (self.left, self.right))
+        return (show(self.left, more=True), show(self.right, more=True)) if wide else (left, right)
 
     def _shows(self, left: str, right: str) -> bool:
         """Whether the printed balls decide as the enclosures do."""
-        if not (isinstance(self.left, arb) and isinstance(self.right, fmpq)) or self.outcome is Outcome.UNDECIDED:
+        if isinstance(self.left, str) or isinstance(self.right, str) or self.outcome is Outcome.UNDECIDED:
+            return True
+        if not (isinstance(self.left, arb) or isinstance(self.right, arb)):
             return True
         with working_precision(_PARSING_BITS):
-            value = arb(left)
-            bound = arb(right) if right.startswith("[") else arb(self.right)
-            sign = 1 if self.relation in ("<=", "<") else -1
-            difference = sign * (bound - value)
-            return bool(difference >= 0) if self.outcome is Outcome.PROVED else bool(difference < 0)
+            sign = 1 if self._left_is_less else -1
+            difference = sign * (_printed(right, self.right) - _printed(left, self.left))
+            strict = self.relation in ("<", ">") if self.outcome is Outcome.PROVED else self.relation in ("<=", ">=")
+            return bool(difference > 0) if strict else bool(difference >= 0)
+
+    @property
+    def _left_is_less(self) -> bool:
+        """Whether what decided is that the left side is the smaller one."""
+        return (self.relation in ("<=", "<")) is (self.outcome is Outcome.PROVED)
+
+    def _ends(self) -> str:
+        """In words, which ends of balls decided that are printed wider than they are."""
+        with working_precision(_PARSING_BITS):
+            ends = [_end(self.left, upper=self._left_is_less), _end(self.right, upper=not self._left_is_less)]
+            left, right = replace(self, left=ends[0], right=ends[1])._sides()
+        return f"the balls are printed wider than they are; the ends that decide are {left} and {right}"
+
+
+def _printed(text: str, side: Enclosure) -> arb:
+    """What a reader takes a printed side for: the ball that it shows, or the number itself."""
+    return arb(text) if isinstance(side, arb) or text.startswith("[") else arb(side)
+
+
+def _end(side: Enclosure | str, *, upper: bool) -> Enclosure | str:
+    """An end of a ball; the number itself where it is exact."""
+    if isinstance(side, arb):
+        return side.upper() if upper else side.lower()
+    return side
 
 
 def _midpoint(text: str) -> str:
@@ -128,12 +156,15 @@ def _midpoint(text: str) -> str:
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
-def show(value: arb | fmpq | str, digits: int = DIGITS[0]) -> str:
-    """An enclosure or an exact number as text, short enough to read."""
+def show(value: arb | fmpq | str, digits: int = DIGITS[0], *, more: bool = False) -> str:
+    """An enclosure or an exact number as text, short enough to read.
+
+    `more` is for digits that a wide ball leaves open: they say where its middle is.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, arb):
-        return value.str(digits)
+        return value.str(digits, more=more)
     text = format_rational(value)
     with working_precision(4 * digits):
         return text if len(text) <= _MOST_CHARACTERS else arb(value).str(digits)

@@ -15,7 +15,7 @@ import numpy as np
 
 from certattn.kernel.document.array_formats import DTYPES
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import UsageError
+from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.array_files import ONLY, ArrayFile, Header
 from certattn.provers.output import write_file
@@ -51,9 +51,40 @@ def placed(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[dict[
     """
     if data not in DATA_MODES:
         raise UsageError(f"data is {data!r}, expected one of {', '.join(DATA_MODES)}")
-    folder = out.parent.resolve()
     for field, source in arrays.items():
         _require_matrix(field, source)
+    with _references(out, arrays, data) as references, _blaming(arrays, references):
+        yield references
+
+
+@contextmanager
+def _blaming(arrays: Mapping[str, Source], references: Mapping[str, Mapping[str, Plain]]) -> Iterator[None]:
+    """Errors in a field that is an array are errors in that array, wherever it was copied to."""
+    try:
+        yield
+    except MalformedError as error:
+        field = error.place.path.removeprefix("given.")
+        if field not in arrays:
+            raise
+        source, reference = arrays[field], references[field]
+        place = _place(source, field, error.place.path)
+        named = f" in {reference['file']}[{reference['array']}]" if "array" in reference else f" in {reference['file']}"
+        hint = error.hint or "change the array, or name another one"
+        raise MalformedError(place, error.found.replace(named, ""), error.expected, hint) from None
+
+
+def _place(source: Source, field: str, key_path: str) -> Place:
+    """Where an array was before it came into a certificate, and its key path there."""
+    if not isinstance(source, InFile):
+        return Place(f"the array {field!r} ({key_path})")
+    array = "the array" if source.name == ONLY else f"the array {source.name!r}"
+    return Place(str(source.file.path), 0, f"{array} ({key_path})")
+
+
+@contextmanager
+def _references(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[dict[str, dict[str, Plain]]]:
+    """See `placed`."""
+    folder = out.parent.resolve()
     kept = {f: s for f, s in arrays.items() if isinstance(s, InFile) and _stays(s, folder, data)}
     copied = {f: _plain_array(s) for f, s in arrays.items() if f not in kept}
     hashes = {path: _sha256(path) for path in {source.file.path for source in kept.values()}}

@@ -33,11 +33,14 @@ class Drawing:
     seed: int = 0
 
 
-def sources(source: Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], model: str) -> dict[str, Source]:
+def sources(
+    source: Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Source]:
     """The arrays of the prompts by field: those of a file, under other names if need be, and those from Python.
 
-    Raises UsageError for arrays that no field has.
+    Raises UsageError for arrays that no field has, and for fields that are neither there nor `given`.
     """
+    model = str(given.get("model"))
     fields = [name for name in FIELDS if model == REGRESSION or name not in (LABELS.name, TASKS.name)]
     unknown = (set(arrays) | set(names)) - set(fields)
     if unknown:
@@ -53,6 +56,11 @@ def sources(source: Path | None, names: Mapping[str, str], arrays: Mapping[str, 
                 found[field] = InFile(file, name)
             elif field in names:
                 raise UsageError(f"{source}: no array {name!r}; it holds {file.listed()}")
+            elif field not in (*arrays, *given, TASKS.name):
+                raise UsageError(
+                    f"{source}: no array {field!r}; it holds {file.listed()}. "
+                    f"If it has another name there: --array {field}=NAME"
+                )
     elif names:
         raise UsageError("names of arrays were given, but no file that holds them")
     return found | {field: np.asarray(array) for field, array in arrays.items()}

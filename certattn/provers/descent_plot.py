@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,22 +35,29 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
             colour, label = _LOOK[curve.quantity.name]
             bounds = np.array([as_float(bound) for bound in curve.bounds])
             axes.plot(np.arange(len(bounds)), np.where(bounds > 0, bounds, np.nan), color=colour, lw=1.6, label=label)
+        _draw_lower(axes, [stated for stated in problem.assertions if isinstance(stated, Range)])
         for assertion in problem.assertions:
-            if isinstance(assertion, Range) and assertion.quantity.name.endswith(".distance"):
-                _draw_lower(axes, assertion)
             if isinstance(assertion, Gronwall):
                 _draw_gronwall(axes, assertion)
         axes.set_yscale("log")
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("step $k$")
         axes.set_title(f"certified bounds, {problem.setting.prompts.count} prompts", fontsize=10)
         axes.grid(True, color="0.9", lw=0.6)
         axes.legend(frameon=False, fontsize=9)
 
 
-def _draw_lower(axes: Any, stated: Range) -> None:
-    """A lower bound of the distance."""
-    if stated.at_least is not None:
-        axes.plot([stated.step], [as_float(stated.at_least)], marker="^", ms=4, color=_LOOK["distance"][0])
+def _draw_lower(axes: Any, stated: Sequence[Range]) -> None:
+    """Lower bounds of the distance, where there are some above 0."""
+    points = [
+        (bound.step, as_float(bound.at_least))
+        for bound in stated
+        if bound.quantity.name.endswith(".distance") and bound.at_least is not None and bound.at_least > 0
+    ]
+    if points:
+        colour, symbol = _LOOK["distance"]
+        steps, bounds = zip(*points, strict=True)
+        axes.plot(steps, bounds, ls="", marker="^", ms=4, color=colour, label=f"{symbol}, at least")
 
 
 def _draw_gronwall(axes: Any, stated: Gronwall) -> None:

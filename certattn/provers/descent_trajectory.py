@@ -109,7 +109,7 @@ def _arrays(
     if drawing is None:
         if source is None and not arrays and not names and TOKENS.name not in given:
             raise UsageError("no prompts; expected so many to draw and their length (--prompts, --length), or --arrays")
-        return sources(source, names, arrays, str(model))
+        return sources(source, names, arrays, given)
     if source is not None or arrays:
         raise UsageError("prompts are drawn, or taken from arrays: not both")
     if model != REGRESSION:

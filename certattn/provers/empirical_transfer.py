@@ -27,6 +27,8 @@ _DIGITS = 3
 # Legs are shortened so often, to a half each time, until the enclosed risk is known to this part of it.
 _TRIES = 6
 _PART = fmpq(1, 10)
+# A risk below this is as good as 0, of which no part can be known.
+_NOTHING = fmpq(1, 10**12)
 
 Asserted = dict[str, Plain]
 
@@ -58,7 +60,7 @@ def _found(
     """What is stated, and with which legs. Raises NotProvedError."""
     travel, reason = DEFAULT_TRAVEL, ""
     for _ in range(_TRIES):
-        asserts: Asserted = {"risk": format_rational(risk or fmpq(1)), "time": format_rational(time)}
+        asserts: Asserted = {"risk": format_rational(fmpq(1) if risk is None else risk), "time": format_rational(time)}
         witness: Asserted = {"pieces": str(pieces), "travel": format_rational(travel)}
         with not_yet_written(out):
             problem = CLAIM.read(loads(to_text({**certificate, "asserts": asserts, "witness": witness}), out))
@@ -81,7 +83,7 @@ def _found(
 
 def _is_narrow(found: Obligation) -> bool:
     assert not isinstance(found.left, str | fmpq)
-    return (found.left.rad() <= _PART * found.left.mid()) is True
+    return (found.left.rad() <= _PART * found.left.mid()) is True or (found.left <= _NOTHING) is True
 
 
 def _up(found: Obligation) -> str:

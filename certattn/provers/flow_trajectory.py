@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -131,14 +132,19 @@ def _read(draft: Certificate, order: int | None) -> Problem:
 
 def _times(setting: Problem, times: Sequence[Number], within: Number | None, points: int) -> list[fmpq]:
     """The times to state, in their order. Raises UsageError, NotProvedError."""
-    if (len(times) > 0) is (within is not None):
-        raise UsageError("expected either times or within, how near to the limit to go")
+    if not times and within is None:
+        raise UsageError("no time; expected one or several (--time), or how near to a zero of R to go (--within)")
+    if times and within is not None:
+        raise UsageError("both times and a distance from a zero of R; expected one of the two (--time or --within)")
     if points < 1:
         raise UsageError(f"points is {points}, expected at least 1")
     if within is not None:
         chosen = [_arrival(setting, exact_rational(within, "within"))]
     else:
-        chosen = sorted({exact_rational(time, "times") for time in times})
+        chosen = sorted(exact_rational(time, "times") for time in times)
+        for earlier, later in pairwise(chosen):
+            if earlier == later:
+                raise UsageError(f"the time {describe(later)} is there twice; expected each time once (--time)")
     if chosen[0] <= 0:
         raise UsageError(f"a time is {describe(chosen[0])}, expected times > 0")
     if points > 1 and len(chosen) > 1:
@@ -157,6 +163,7 @@ def _arrival(setting: Problem, within: fmpq) -> fmpq:
         field = RegressionFlow(setting.covariance)
         start = around(flat(balls_around(setting.start)))
         ends = {sign: flat(bayes_point(setting.covariance, setting.start.invariant(), sign)) for sign in (True, False)}
+        count = 0
         for count, step in enumerate(steps(field, start, fmpq(MOST_STEPS) ** 2, taylor_order(setting, bits))):
             end = ends[(step.end.centre[-1] > 0) is True]
             gap = l2_norm([x - y for x, y in zip(step.end.centre, end, strict=True)])
@@ -164,10 +171,16 @@ def _arrival(setting: Problem, within: fmpq) -> fmpq:
                 return round_up(step.last, 3)
             if count == MOST_STEPS:
                 break
+    why = f"in {MOST_STEPS} steps" if count == MOST_STEPS else f"as far as it is enclosed with {bits} bits"
     raise NotProvedError(
-        f"in {MOST_STEPS} steps the flow does not come within {describe(within)} of a zero of R; "
-        "expected a larger distance (--within), or a time (--time)"
+        f"{why} the flow does not come within {describe(within)} of a zero of R; "
+        f"expected a larger distance (--within), or a time (--time){_other_order(setting)}"
     )
+
+
+def _other_order(setting: Problem) -> str:
+    """What else to do where the order was asked for: a low one takes many steps."""
+    return "" if setting.order is None else f", or a higher order than {setting.order}, or none (--order)"
 
 
 # -- what
@@ -182,7 +195,8 @@ def _stated(setting: Problem, times: list[fmpq], radius: fmpq, tube: bool) -> tu
                 return _bounded(problem, bits, tube), bits
     raise NotProvedError(
         f"the flow is not enclosed as narrowly as {describe(radius)} up to t = {describe(times[-1])} with "
-        f"{_BITS[-1]} bits and {MOST_STEPS} steps; expected an earlier time or a larger radius"
+        f"{_BITS[-1]} bits and {MOST_STEPS} steps; expected an earlier time (--time) or a larger radius (--radius)"
+        f"{_other_order(setting)}"
     )
 
 

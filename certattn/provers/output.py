@@ -47,10 +47,15 @@ def require_place(out: Path, inputs: Sequence[Path]) -> None:
 
 @contextmanager
 def not_yet_written(out: Path) -> Iterator[None]:
-    """Errors in a draft are no errors in a line of the file `out`, which is not there or holds something else."""
+    """Errors in a draft are no errors in a line of the file `out`, which is not there or holds something else.
+
+    Errors in another file, such as one with arrays, keep their place.
+    """
     try:
         yield
     except MalformedError as error:
+        if error.place.file != str(out):
+            raise
         place = Place(f"{out} (not written)", 0, error.place.path)
         raise MalformedError(place, error.found, error.expected, error.hint) from None
 

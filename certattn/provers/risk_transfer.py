@@ -18,10 +18,12 @@ from certattn.kernel.arithmetic.validated_flow import steps
 from certattn.kernel.claims.population_transfer import PopulationTransfer
 from certattn.kernel.claims.regression_inputs import balls_around
 from certattn.kernel.claims.risk_transfer import CLAIM, DEFAULT_ORDER, DEFAULT_PIECES
+from certattn.kernel.claims.transfer_setting import at_the_start
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.verdict import Outcome
 from certattn.provers.empirical_transfer import generate_empirical
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -67,7 +69,12 @@ def generate(
     require_place(out, [])
     if "tokens" in given:
         made = provenance(exact_text(note, "note"))
-        return generate_empirical(out, given, _positive(risk, "risk"), _positive(time, "time"), pieces, made)
+        if "length" in given:
+            raise UsageError(
+                "the task has a length and tokens; expected one of the two: a length is that of random prompts, "
+                "tokens are those of given prompts"
+            )
+        return generate_empirical(out, given, _bound(risk), _positive(time, "time"), pieces, made)
     plain = exact(given, "given")
     assert isinstance(plain, dict)
     goal = _positive(risk if risk is not None or "length" in plain else RISK, "risk")
@@ -116,6 +123,13 @@ class _Finder:
             problem = CLAIM.read(loads(to_text(draft), out))
         assert isinstance(problem, PopulationTransfer)
         self._setting, self._length = problem.setting, problem.length
+        known = at_the_start(self._setting)
+        if known is not None and known.outcome is not Outcome.PROVED:
+            raise NotProvedError(
+                "over infinite prompts the flow rests at its start, which is a saddle: b = 0 and tr(A'Sigma^2) = 0, "
+                "and the risk is tr(Sigma)/2 at all times; expected another start"
+            )
+        self._known = known is not None
         self._time = time
         self._pieces = pieces
 
@@ -128,7 +142,7 @@ class _Finder:
             reached = "" if goal is None else f" <= {describe(goal)}"
             raise NotProvedError(
                 f"no risk{reached} could be proved for prompts of {describe(self._length)} tokens; "
-                "expected longer ones, a larger risk, or more pieces"
+                "expected longer ones, a larger risk, another start, or more pieces"
             )
         return found
 
@@ -158,13 +172,22 @@ class _Finder:
     def _horizon(self, goal: fmpq) -> fmpq:
         """A time at which the infinite-prompt risk is far below the wanted one. Raises NotProvedError."""
         prompts, start = self._prompts(fmpq(2)), around(flat(balls_around(self._setting.start)))
+        risk, wanted = prompts.field.risk(start), goal * _REST
         for step in islice(steps(prompts.field, start, _LATEST, DEFAULT_ORDER), _MOST_STEPS):
-            if (prompts.field.risk(step.end) < goal * _REST) is True:
+            risk = prompts.field.risk(step.end)
+            if (risk < wanted) is True:
                 return round_up(step.last, 2)
+        why = f"over infinite prompts the risk is not seen to fall below {describe(wanted)}"
+        if not self._tends_to_zero(risk):
+            # No time helps: the flow may go to a saddle.
+            raise NotProvedError(f"{why}, and it is not known to tend to 0; expected another start")
         raise NotProvedError(
-            "over infinite prompts the risk does not fall below what is wanted; expected another start, "
-            "or a time until which the runs are followed (--time)"
+            f"{why}; expected a larger risk (--risk), or a time until which the runs are followed (--time)"
         )
+
+    def _tends_to_zero(self, risk: arb) -> bool:
+        """Whether it is proved over infinite prompts: by the start, or by the risk at some time."""
+        return self._known or (2 * risk < self._setting.covariance.trace()) is True
 
     def _prompts(self, length: fmpq) -> FinitePrompts:
         return FinitePrompts(self._setting.covariance, length)
@@ -194,11 +217,20 @@ class _Finder:
         last = self._tube(length, count * width, pieces)[-1]
         if (last.closed and last.last == count * width) is not True:
             return None
-        bound = upper_rational(bound_of_risk(self._prompts(length), last.end))
+        prompts = self._prompts(length)
+        if not self._tends_to_zero(prompts.field.risk(last.flow)):
+            return None
+        bound = upper_rational(bound_of_risk(prompts, last.end))
         if goal is not None and bound > goal:
             return None
         distance = round_up(upper_rational(last.reached), _DIGITS)
         return _Found(length, count * width, pieces, round_up(bound, _DIGITS), distance)
+
+
+def _bound(risk: Number | None) -> fmpq | None:
+    """A risk >= 0, which given prompts may have exactly, or None. Raises UsageError."""
+    found = None if risk is None else exact_rational(risk, "risk")
+    return found if found == 0 else _positive(risk, "risk")
 
 
 def _positive(value: Number | None, what: str) -> fmpq | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.finite_prompt_tube import FinitePrompts, bound_of_risk, tube
@@ -22,6 +22,10 @@ from certattn.provers.rounding import as_float
 
 _BOUND, _RUN, _TUBE = "#c0562f", "#1f4e79", "#6a8f3c"
 _BITS = 64
+# The tube may be thinner than anything else by many powers of ten: then it is drawn where it is wide enough.
+_DEEPEST = 1e-6
+# From here on a length is written as a power of ten.
+_LONGEST = 10**9
 
 
 def draw_certificate(certificate: Certificate, path: Path) -> None:
@@ -39,11 +43,26 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
         distances = [float(piece.reached) for piece in pieces]
     with canvas(path, (6.0, 3.8)) as (_, axes):
         axes.semilogy(times, risks, color=_RUN, lw=1.6, label="risk over infinite prompts")
-        label = f"bound of the risk, L = {as_float(problem.length):.2g}"
+        label = f"bound of the risk, $L \\geq$ {_length(problem.length)}"
         axes.semilogy(times, bounds, color=_BOUND, lw=1.6, ls="--", label=label)
         axes.semilogy(times, distances, color=_TUBE, lw=1.2, ls=":", label="distance of the runs, at most")
-        axes.axhline(as_float(setting.risk), color=_BOUND, lw=0.8)
+        axes.axhline(as_float(setting.risk), color=_BOUND, lw=0.8, label="stated risk")
         axes.set_xlim(0, times[-1])
-        axes.set_ylim(bottom=min(*risks, as_float(setting.risk)) / 3)
+        axes.set_ylim(*_limits([*risks, *bounds, *distances, as_float(setting.risk)]))
         axes.set_xlabel("time")
         axes.legend(frameon=False, fontsize=9)
+
+
+def _limits(values: list[float]) -> tuple[float, float]:
+    """What holds every curve with some room, but no more than so many powers of ten."""
+    largest = max(values)
+    smallest = min((value for value in values if value > 0), default=largest)
+    return max(smallest / 2, largest * _DEEPEST), largest * 2
+
+
+def _length(length: fmpq) -> str:
+    """1,700; a power of ten where there would be too many digits."""
+    if length < _LONGEST:
+        return f"{int(length.p):,}"
+    digits, power = f"{as_float(length):.3g}".split("e+")
+    return rf"${digits} \times 10^{{{int(power)}}}$"

@@ -262,7 +262,7 @@ WRONG: dict[str, tuple[Callable[[], bytes], str]] = {
     "Fortran order": (lambda: npz(keys=np.asfortranarray(KEYS)), "Fortran order"),
     "big-endian": (lambda: npz(keys=KEYS.astype(">f8")), "big-endian"),
     "objects": (lambda: npz(keys=KEYS.astype(object)), "Python objects"),
-    "NaN": (lambda: npz(keys=np.full_like(KEYS, np.nan)), "a NaN at flat index 0"),
+    "NaN": (lambda: npz(keys=np.full_like(KEYS, np.nan)), "a NaN at row 0, column 0"),
     "infinity": (lambda: npz(keys=np.full_like(KEYS, np.inf)), "an infinity"),
     "zip bomb": (zip_bomb, "more bytes"),
 }

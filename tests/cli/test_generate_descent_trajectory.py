@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import certattn
+
 Run = Callable[..., Any]
 
 TRAINING = """\
@@ -78,3 +80,68 @@ def test_a_figure_of_another_kind(certattn_run: Run, training: Path) -> None:
     assert done.status == 2
     assert ".svg, .png, .pdf" in done.err
     assert not Path("made.yaml").exists()
+
+
+# -- what is wrong in an array file is said of that file, not of the task
+
+
+def prompts(**changes: np.ndarray[Any, Any] | None) -> dict[str, np.ndarray[Any, Any]]:
+    """Arrays of three prompts of four tokens, some of them replaced or left out."""
+    random = np.random.default_rng(0)
+    shapes = {"tokens": (12, 2), "labels": (12, 1), "queries": (3, 2), "targets": (3, 1), "tasks": (3, 2)}
+    arrays: dict[str, Any] = {name: random.normal(size=shape) for name, shape in shapes.items()} | changes
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def spoilt(row: int, column: int, value: float) -> np.ndarray[Any, Any]:
+    tokens = prompts()["tokens"]
+    tokens[row, column] = value
+    return tokens
+
+
+BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a NaN": (
+        {"tokens": spoilt(5, 1, np.nan)},
+        ["prompts.npz: the array 'tokens' (given.tokens)", "a NaN at row 5, column 1 (counted from 0)\n",
+         "finite numbers", "numpy.isfinite"],
+    ),
+    "an infinity": ({"tokens": spoilt(11, 0, -np.inf)}, ["prompts.npz: the array 'tokens'", "row 11, column 0"]),
+    "another width": (
+        {"tokens": np.ones((12, 3))},
+        ["prompts.npz: the array 'tokens' (given.tokens)", "a 12 x 3 matrix\n", "12 x 2 like the covariance",
+         "change the array, or name another one"],
+    ),
+    "tokens that cannot be shared out": (
+        {"tokens": np.ones((11, 2)), "labels": np.ones((11, 1))}, ["prompts.npz: the array 'tokens'", "11 tokens"]
+    ),
+    "no labels": (
+        {"labels": None}, ["prompts.npz: no array 'labels'; it holds tokens, queries, targets, tasks", "--array labels"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("out", ["made.yaml", "below/made.yaml"], ids=["in place", "copied"])
+@pytest.mark.parametrize("name", BROKEN)
+def test_errors_in_arrays_name_file_array_and_row(
+    certattn_run: Run, training: Path, folder: Path, name: str, out: str
+) -> None:
+    changes, said = BROKEN[name]
+    (folder / "below").mkdir()
+    np.savez(folder / "prompts.npz", **prompts(**changes))  # type: ignore[arg-type]
+    done = certattn_run("generate", "descent-trajectory", training, "--arrays", "prompts.npz", "-o", out)
+    assert done.status == 2
+    for words in said:
+        assert words in done.err, done.err
+    assert "training.yaml" not in done.err
+    assert not list((folder / "below").iterdir())
+
+
+def test_errors_in_arrays_from_python_name_the_array(folder: Path) -> None:
+    given = {
+        "model": "regression", "covariance": [[1, 0], [0, 1]], "start": {"A": [[0, 0], [0, 0]], "b": 1},
+        "step": "0.1", "steps": 1,
+    }  # fmt: skip
+    with pytest.raises(certattn.MalformedError, match=r"^the array 'tokens' \(given.tokens\)\n.*row 5, column 1"):
+        certattn.generate(
+            "descent-trajectory", folder / "made.yaml", given=given, arrays=prompts(tokens=spoilt(5, 1, np.nan))
+        )

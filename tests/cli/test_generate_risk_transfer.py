@@ -7,10 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flint import fmpq
+
+from certattn.provers.transfer_plot import _length, _limits
 
 Run = Callable[..., Any]
 TASK = "covariance: [[1]]\nstart: {A: [[0]], b: 2}\n"
 LONG = f"{TASK}length: 1000\n"
+# 2R > tr Sigma at the start and soon after it, and |A|_F = b: only later is R known to tend to 0.
+OUTSIDE = "covariance: [[1/4]]\nstart: {A: [[4]], b: 4}\nlength: 1e8\n"
+SADDLE = "at its start, which is a saddle: b = 0 and tr(A'Sigma^2) = 0, and the risk is tr(Sigma)/2 at all times"
 
 
 def generate(run: Run, folder: Path, text: str, *options: str) -> Any:
@@ -47,7 +53,10 @@ def test_what_is_stated_verifies(certattn_run: Run, folder: Path, text: str, opt
         (LONG, ["--time", "-1"], "expected a number > 0"),
         (LONG, ["--pieces", "0"], "expected at least 1"),
         (LONG, ["--risk", "1e-9"], "no risk <= 1e-9 could be proved for prompts of 1000 tokens"),
-        (LONG.replace("b: 2", "b: 0"), ["--pieces", "5"], "the risk does not fall below what is wanted"),
+        (LONG.replace("b: 2", "b: 0"), ["--pieces", "5"], f"{SADDLE}; expected another start"),
+        (LONG.replace("b: 2", "b: 0"), ["--pieces", "5", "--time", "1"], f"{SADDLE}; expected another start"),
+        (LONG.replace("A: [[0]], b: 2", "A: [[-1]], b: 1"), [], "is not known to tend to 0; expected another start"),
+        (OUTSIDE, ["--pieces", "5", "--time", "0.01"], "no risk could be proved for prompts of 100000000 tokens"),
         (LONG.replace("[[1]]", "[[-1]]"), [], "task.yaml: covariance"),
         (LONG.replace("b: 2", "c: 2"), [], "task.yaml: start"),
         (LONG.replace("1000", "1"), [], "task.yaml: length"),
@@ -85,6 +94,10 @@ def test_given_prompts(certattn_run: Run, folder: Path) -> None:
         (PROMPTS, ["--time", "1/4", "--risk", "1e-6"], "the risk of these prompts is larger at that time"),
         (PROMPTS.replace("{A: [[0]], b: 2}", "{A: [[3]], b: 2}"), ["--time", "1/8"], "is not known to tend to 0"),
         (PROMPTS.replace(", [1]]\n", "]\n"), ["--time", "1/4"], "task.yaml: targets"),
+        (f"{PROMPTS}length: 20\n", ["--time", "1/4"], "the task has a length and tokens; expected one of the two"),
+        (PROMPTS, ["--time", "1/4", "--risk", "0"], "the risk of these prompts is larger at that time"),
+        (PROMPTS, ["--time", "1/4", "--risk", "-1"], "risk is -1, expected a number > 0"),
+        (PROMPTS, ["--time", "1/4", "--plot", "transfer.svg"], "of given prompts there is none"),
     ],
 )
 def test_given_prompts_that_nothing_is_stated_of(
@@ -93,6 +106,46 @@ def test_given_prompts_that_nothing_is_stated_of(
     done = generate(certattn_run, folder, text, *options)
     assert done.status != 0
     assert said in done.err, done.err
+    assert not (folder / "transfer.yaml").exists()
+
+
+EXACT = f"""{TASK.replace("b: 2", "b: 1")}tokens: [[1], [2], [1/3], [-1]]
+labels: [[1], [1], [-1], [-1]]
+queries: [[1], [-1/2]]
+targets: [[1], [-1]]
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--risk", "0"]])
+def test_prompts_whose_risk_is_exactly_0(certattn_run: Run, folder: Path, options: list[str]) -> None:
+    """It was refused in the certificate: asserts.risk is 0, expected a number > 0."""
+    done = generate(certattn_run, folder, EXACT, "--time", "1/4", *options)
+    assert done.status == 0, done.err
+    assert "R_L <= 0 at all times" in " ".join(done.out.split())
+    assert certattn_run("check", "transfer.yaml").status == 0
+
+
+def test_prompts_whose_risk_is_nearly_0(certattn_run: Run, folder: Path) -> None:
+    """It is 0, but the weights and so the prediction are known up to rounding only."""
+    done = generate(certattn_run, folder, EXACT.replace("A: [[0]]", "A: [[1/3]]"), "--time", "1/4", "--pieces", "10")
+    assert done.status == 0, done.err
+    assert certattn_run("check", "transfer.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("length", "said"), [(fmpq(1700), "1,700"), (fmpq(17 * 10**17), r"$1.7 \times 10^{18}$"), (fmpq(2), "2")]
+)
+def test_lengths_in_figures(length: fmpq, said: str) -> None:
+    """L = 1.7e+03 is no length."""
+    assert _length(length) == said
+
+
+def test_a_figure_holds_every_curve() -> None:
+    """The tube was cut where it was thinner than the risk."""
+    low, high = _limits([0.5, 0.03, 1e-3, 0.1])
+    assert low < 1e-3
+    assert high > 0.5
+    assert _limits([0.5, 1e-30, 0.0]) == (0.5e-6, 1.0)
 
 
 def test_a_figure_is_drawn(certattn_run: Run, folder: Path) -> None:

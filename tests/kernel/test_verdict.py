@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from certattn.kernel.verdict import (
     Outcome,
     Part,
     Verdict,
+    above,
     at_least,
     at_most,
     below,
@@ -146,6 +148,48 @@ def test_the_printed_balls_show_the_outcome() -> None:
             shown = obligation.to_dict()
             assert shown["outcome"] == outcome
             assert (arb(shown["left"]) > bound) is True
+
+
+def test_a_wide_ball_is_printed_with_the_digits_that_decide() -> None:
+    """[0.037 +/- 5.94e-4] <= 0.0375 would show nothing: the middle of a wide ball needs its digits."""
+    with working_precision(64):
+        shown = at_most("a", "s", arb("0.03689", "5.94e-4"), fmpq(375, 10_000), 64).to_dict()
+        assert (shown["outcome"], shown["sentence"]) == ("proved", "s")
+        assert arb(shown["left"]) <= fmpq(375, 10_000)
+        # Two balls, too.
+        shown = below("a", "s", arb("0.03689", "5.94e-4"), arb("0.0375", "1e-6"), 64).to_dict()
+        assert (shown["outcome"], shown["sentence"]) == ("proved", "s")
+        assert arb(shown["left"]) < arb(shown["right"])
+
+
+@pytest.mark.parametrize(
+    ("obligation", "end", "bound"),
+    [
+        (lambda ball: at_most("a", "s", ball, fmpq(13001, 10_000), 64), "1.3000000", "1.3001"),
+        (lambda ball: at_least("a", "s", ball, fmpq(69_999, 100_000), 64), "0.69999999", "0.69999"),
+        (lambda ball: at_most("a", "s", ball, fmpq(69_999, 100_000), 64), "0.69999999", "0.69999"),
+        (lambda ball: below("a", "s", ball, arb("1.3001"), 64), "1.3000000", "1.300100000"),
+        (lambda ball: above("a", "s", arb("1.3001"), ball, 64), "1.30010000", "1.3000000"),
+    ],
+)
+def test_a_ball_too_wide_to_be_printed_as_it_decides_says_its_end(
+    obligation: Callable[[arb], Obligation], end: str, bound: str
+) -> None:
+    """A printed radius has three digits and is rounded up: 1 +/- 0.301 for what ends at 1.3."""
+    with working_precision(64):
+        made = obligation(arb(1, arb("0.3")))
+        shown = made.to_dict()
+    assert made.outcome is not Outcome.UNDECIDED
+    said = shown["sentence"].removeprefix("s (the balls are printed wider than they are; the ends that decide are ")
+    left, right = said.removesuffix(")").split(" and ")
+    assert left.lstrip("[").startswith(end)
+    assert right.lstrip("[").startswith(bound)
+    assert len(shown["left"]) < 40
+
+
+def test_equal_fractions_are_not_said_to_be_balls() -> None:
+    assert at_most("a", "s", fmpq(1, 3), fmpq(1, 3)).to_dict()["sentence"] == "s"
+    assert at_most("a", "s", arb(0), fmpq(0), 64).to_dict()["sentence"] == "s"
 
 
 def test_what_only_bounds_the_statement_is_unproved_when_false() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ from certattn.kernel.claims.descent_trajectory import CLAIM
 from certattn.kernel.claims.gronwall_bound import Gronwall
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
 from certattn.kernel.verdict import Verdict
+from certattn.provers import descent_plot
 from certattn.provers.context_prompts import Drawing
 from certattn.provers.descent_plot import draw_certificate
+from certattn.provers.figures import canvas
 
 PLANE: dict[str, Any] = {
     "model": "regression",
@@ -87,6 +91,29 @@ def test_attention_to_arrays(tmp_path: Path) -> None:
     assert certattn.check(out).verdict is Verdict.VERIFIED
     draw_certificate(certattn.load(out), tmp_path / "signs.svg")
     assert (tmp_path / "signs.svg").stat().st_size > 1000
+
+
+def test_the_figure_has_whole_steps_and_explains_its_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had ticks at half steps, and triangles that nothing explained."""
+    seen: dict[str, Any] = {}
+
+    @contextmanager
+    def watched(path: Path, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
+        with canvas(path, size) as (figure, axes):
+            yield figure, axes
+            seen["ticks"] = list(axes.get_xticks())
+            seen["legend"] = [text.get_text() for text in axes.get_legend().get_texts()]
+            seen["marked"] = [line.get_label() for line in axes.get_lines() if line.get_marker() == "^"]
+
+    monkeypatch.setattr(descent_plot, "canvas", watched)
+    out = tmp_path / "signs.yaml"
+    given = {**SIGNS, "steps": 3}
+    certattn.generate("descent-trajectory", out, given=given, arrays=attention_arrays(), checkpoints=[0, 2])
+    draw_certificate(certattn.load(out), tmp_path / "signs.svg")
+    assert all(tick == int(tick) for tick in seen["ticks"])
+    assert len(seen["marked"]) == 1
+    assert seen["marked"][0].endswith("at least")
+    assert set(seen["marked"]) <= set(seen["legend"])
 
 
 def test_arrays_of_a_file_under_other_names(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def made(path: Path, **inputs: Any) -> list[dict[str, Any]]:
 
 
 def test_times_are_stated_in_their_order(tmp_path: Path) -> None:
-    points = made(tmp_path / "c.yaml", given={**PLANE, "training": {"rule": "flow"}}, times=["2", "1/2", "1", "1.0"])
+    points = made(tmp_path / "c.yaml", given={**PLANE, "training": {"rule": "flow"}}, times=["2", "1/2", "1"])
     assert [point["time"] for point in points] == ["0.5", "1", "2"]
     assert all(point["radius"] == "1e-20" and "tube" not in point for point in points)
     assert [("bayes" in point) for point in points] == [False, False, True]
@@ -69,8 +69,9 @@ def test_a_flow_at_rest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("inputs", "said"),
     [
-        ({}, "either times or within"),
-        ({"times": ["1"], "within": "1e-3"}, "either times or within"),
+        ({}, r"no time; expected one or several \(--time\), or how near to a zero of R to go \(--within\)"),
+        ({"times": ["1"], "within": "1e-3"}, r"expected one of the two \(--time or --within\)"),
+        ({"times": ["1/2", "2", "0.5"]}, "the time 0.5 is there twice; expected each time once"),
         ({"times": ["0"]}, "expected times > 0"),
         ({"times": ["1", "2"], "points": 3}, "expected one time to divide"),
         ({"times": ["1"], "points": 0}, "expected at least 1"),
@@ -89,11 +90,21 @@ def test_what_cannot_be_stated_is_said(inputs: dict[str, Any], said: str, tmp_pa
 
 def test_what_is_not_reached_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow_trajectory, "MOST_STEPS", 5)
-    with pytest.raises(NotProvedError, match="does not come within"):
+    with pytest.raises(NotProvedError, match=r"in 5 steps the flow does not come within.*or a time \(--time\)$"):
         certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, within="1e-9")
+    with pytest.raises(NotProvedError, match=r"in 5 steps .*, or a higher order than 10, or none \(--order\)$"):
+        certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, within="1e-9", order=10)
     monkeypatch.setattr(flow_trajectory, "_BITS", (64,))
-    with pytest.raises(NotProvedError, match="not enclosed as narrowly"):
+    with pytest.raises(NotProvedError, match=r"not enclosed as narrowly.*a larger radius \(--radius\)$"):
         certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, times=["1"])
+    with pytest.raises(NotProvedError, match=r"not enclosed as narrowly.*or none \(--order\)$"):
+        certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, times=["1"], order=10)
+
+
+def test_steps_that_were_not_taken_are_not_said_to_be(tmp_path: Path) -> None:
+    """It stopped after few steps, where 96 bits enclose no more."""
+    with pytest.raises(NotProvedError, match="as far as it is enclosed with 96 bits the flow does not come within"):
+        certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, within="1e-30")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import click
 
 from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import UsageError
 from certattn.report.text import on_one_line
 
 _EPILOG = """\b
@@ -45,10 +46,13 @@ def risk_transfer(
 
         require_figure(plot)
     with blaming(task, "given"):
+        given = read_mapping(task, out)
+        if plot is not None and "tokens" in given:
+            raise UsageError("--plot: a figure shows prompts of a length; of given prompts there is none")
         make_certificate(
             "risk-transfer",
             out,
-            given=read_mapping(task, out),
+            given=given,
             risk=risk,
             time=time,
             pieces=pieces,

@@ -95,9 +95,9 @@ class ExactMatrix:
         return [self.row(index) for index in range(self.rows)]
 
     def __str__(self) -> str:
-        """The entries where there are few, else the shape."""
+        """The entries where there are few, else how many; one row is written as a vector."""
         if self.rows * self.columns > _SHOWN_ENTRIES:
-            return f"{self.rows} x {self.columns} numbers"
+            return f"{self.columns} numbers" if self.rows == 1 else f"{self.rows} x {self.columns} numbers"
         rows = [f"({', '.join(describe(entry) for entry in row)})" for row in self.to_rows()]
         return rows[0] if self.rows == 1 else f"({', '.join(rows)})"
 

@@ -50,7 +50,7 @@ LENGTH = Field("length", Rational(minimum=2), "the least length L of the prompts
 EMPIRICAL = Record(COVARIANCE, START, TOKENS, LABELS, LENGTHS, QUERIES, TARGETS)
 GIVEN = ByKey({"tokens": EMPIRICAL, "length": Record(COVARIANCE, START, LENGTH)})
 
-RISK = Field("risk", Rational(above=0), "bound of the risk R_L")
+RISK = Field("risk", Rational(minimum=0), "bound of the risk R_L")
 TIME = Field("time", Rational(above=0), "time from which it holds")
 TUBE = Field("tube", Rational(above=0), "distance of the two runs up to that time, at most", required=False)
 ASSERTS = Record(RISK, TIME, TUBE)

@@ -182,7 +182,8 @@ def _locate_npz(content: bytes, array: str, stated: Stated) -> Layout:
             if len(infos) != 1:
                 members = [info.filename for info in archive.infolist() if info.filename.endswith(".npy")]
                 names = listed(sorted(name.removesuffix(".npy") for name in members))
-                found = f"{counted(len(infos), 'array')} named {quote(array)}; the file has {names}"
+                count = f"{counted(len(infos), 'array')} named" if infos else "no array"
+                found = f"{count} {quote(array)}; the file has {names}"
                 raise ArrayFormatError(found, f"exactly one, as the member {quote(member)}")
             if infos[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ArrayFormatError("an unusual zip compression", "an .npz file as numpy.savez writes it")

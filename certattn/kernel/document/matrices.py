@@ -24,7 +24,7 @@ from certattn.kernel.document.fields import (
     Text,
     scalar,
 )
-from certattn.kernel.document.quoting import counted, name
+from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tensor_files import TensorReference
 from certattn.kernel.document.tree import Node
 
@@ -55,6 +55,7 @@ class MatrixInput:
     written_out: bool
     _load: Callable[[], ExactMatrix]
     stored: StoredArray | None = None
+    is_vector: bool = False
 
     def load(self) -> ExactMatrix:
         """The exact numbers. Raises MalformedError if the array file is not as stated."""
@@ -62,19 +63,28 @@ class MatrixInput:
 
     def words(self) -> str:
         """The numbers where few are written out, else shape and source."""
-        return self.source if self.written_out else f"{self.shape[0]} x {self.shape[1]} from {self.source}"
+        return self.source if self.written_out else f"{self._size()} from {self.source}"
+
+    def _size(self) -> str:
+        return counted(self.shape[1], "number") if self.is_vector else f"{self.shape[0]} x {self.shape[1]}"
+
+    def _found(self, what: str) -> str:
+        """What there is instead, and in which file."""
+        return what if self.written_out else f"{what} in {self.source}"
 
     def require_shape(self, rows: int | None, columns: int | None, why: str) -> None:
         """Refuse another number of rows or columns; None leaves one free."""
         wanted = (self.shape[0] if rows is None else rows, self.shape[1] if columns is None else columns)
         if self.shape != wanted:
-            raise self.node.malformed(f"{wanted[0]} x {wanted[1]} {why}", f"a {self.shape[0]} x {self.shape[1]} matrix")
+            raise self.node.malformed(
+                f"{wanted[0]} x {wanted[1]} {why}", self._found(f"a {self.shape[0]} x {self.shape[1]} matrix")
+            )
 
     def require_length(self, length: int, what: str) -> None:
         """Refuse a vector of another length than that of `what`."""
         if self.shape[1] != length:
             expected = f"{counted(length, 'number')}, the dimension of {what}"
-            raise self.node.malformed(expected, counted(self.shape[1], "number"))
+            raise self.node.malformed(expected, self._found(counted(self.shape[1], "number")))
 
 
 class _Sha256(Kind[str]):
@@ -129,7 +139,7 @@ def read_reference(node: Node, reading: Reading, dimensions: int) -> TensorRefer
 
 def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
     reference, tensors = read_reference(node, reading, dimensions), reading.tensors
-    source = name(reference.file) + (f"[{name(reference.array)}]" if reference.array else "")
+    source = reference.words
     first, stop = reference.rows
     if (first, stop) != (0, reference.shape[0]):
         source += f", rows {first}:{stop}"
@@ -137,7 +147,8 @@ def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
     if dimensions == 2:
         chunks, require_finite = partial(tensors.chunks, reference), partial(tensors.require_finite, reference)
         stored = StoredArray(reference.dtype, chunks, require_finite)
-    return MatrixInput(node, reference.matrix_shape, source, False, lambda: tensors.read(reference), stored)
+    shape, is_vector = reference.matrix_shape, dimensions == 1
+    return MatrixInput(node, shape, source, False, lambda: tensors.read(reference), stored, is_vector)
 
 
 def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]]) -> MatrixInput:

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.document.array_formats import ArrayFormatError, Layout, byte_count, locate
-from certattn.kernel.document.quoting import quote
+from certattn.kernel.document.quoting import name, quote
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed_pieces
@@ -31,6 +31,7 @@ SUFFIXES = (".npy", ".npz", ".safetensors")
 # Files of so many bytes in all are kept, so that several arrays of one file cost one read.
 _KEEP_BYTES = 256 * 2**20
 _CHUNK = 2**20
+_ALL_THAT_ARE_NOT_FINITE = "numpy.argwhere(~numpy.isfinite(array)) lists all such entries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ class TensorReference:
         if len(self.shape) == 1:
             return 1, self.rows[1] - self.rows[0]
         return self.rows[1] - self.rows[0], self.shape[1]
+
+    @property
+    def words(self) -> str:
+        """The file, and the array in it: prompts.npz[tokens]."""
+        return name(self.file) + (f"[{name(self.array)}]" if self.array else "")
 
 
 def file_format(file: str) -> str:
@@ -102,16 +108,16 @@ class TensorFiles:
             return self._array_bytes(self._resolve(reference), reference)
 
     def _resolve(self, reference: TensorReference) -> Path:
-        node, name = reference.node, reference.file
-        if "\\" in name or Path(name).is_absolute():
-            raise node.malformed("a path relative to the certificate, with forward slashes", f"file: {quote(name)}")
+        node, file = reference.node, reference.file
+        if "\\" in file or Path(file).is_absolute():
+            raise node.malformed("a path relative to the certificate, with forward slashes", f"file: {quote(file)}")
         if reference.format not in SUFFIXES:
-            raise node.malformed(f"a file ending in one of {', '.join(SUFFIXES)}", f"file: {quote(name)}")
-        path = Path(os.path.realpath(self._folder / name))
+            raise node.malformed(f"a file ending in one of {', '.join(SUFFIXES)}", f"file: {quote(file)}")
+        path = Path(os.path.realpath(self._folder / file))
         if path.is_relative_to(self._root) is not True:
             raise node.malformed(
                 f"a file inside the folder {self._root}",
-                f"file: {quote(name)}, which leads to {str(path)!r}",
+                f"file: {quote(file)}, which leads to {str(path)!r}",
                 "move the file there, or allow a larger folder with --root DIR",
             )
         return path
@@ -218,7 +224,7 @@ class TensorFiles:
                 self._limits.max_tensor_bytes,
             )
         except ArrayFormatError as error:
-            raise reference.node.malformed(error.expected, error.found, error.hint) from None
+            raise reference.node.malformed(error.expected, f"{reference.words}: {error.found}", error.hint) from None
 
     def _span(self, layout: Layout, reference: TensorReference) -> tuple[int, int]:
         """First and last byte of the rows that are meant."""
@@ -240,8 +246,14 @@ def _changed(node: Node) -> MalformedError:
 
 def _not_finite(reference: TensorReference, index: int, kind: str) -> MalformedError:
     """`index` is counted from the first of the referenced rows."""
-    first = reference.rows[0] * (reference.shape[1] if len(reference.shape) == 2 else 1)
-    return reference.node.malformed("finite numbers", f"{kind} at flat index {first + index} of the array")
+    first = reference.rows[0]
+    if len(reference.shape) == 1:
+        where = f"entry {first + index}"
+    else:
+        row, column = divmod(index, reference.shape[1])
+        where = f"row {first + row}, column {column}"
+    found = f"{kind} at {where} (counted from 0) in {reference.words}"
+    return reference.node.malformed("finite numbers", found, _ALL_THAT_ARE_NOT_FINITE)
 
 
 def _too_short(node: Node) -> MalformedError:

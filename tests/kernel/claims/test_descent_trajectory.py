@@ -102,7 +102,7 @@ def test_prompts_in_files(tmp_path: Path) -> None:
     report = check(text, tmp_path)
     assert report.verdict is ACCEPT
     assert "tokens: 5 x 1 from prompts.npz[tokens], labels: 5 x 1 from prompts.npz[labels]" in report.statement
-    assert "of 1 x 4 from prompts.npz[bounds]" in report.statement
+    assert "of 4 numbers from prompts.npz[bounds]" in report.statement
     assert check(changed(text, "[3, 2]", "[2, 3]", "lengths"), tmp_path).verdict is REFUTED
 
 

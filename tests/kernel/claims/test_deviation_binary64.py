@@ -131,7 +131,7 @@ def test_what_is_not_finite_is_malformed(file: str, bad: float, tmp_path: Path) 
     write_certificate(tmp_path, arrays)
     report = check_file(tmp_path / "c.yaml", CheckOptions())
     assert report.verdict is Verdict.MALFORMED
-    assert "at flat index 11" in report.reason
+    assert f"at row 5, column 1 (counted from 0) in {file}.npy" in report.reason
 
 
 # -- which arithmetic decides

@@ -90,7 +90,7 @@ def test_what_is_not_finite_in_a_large_file_is_found_without_reading_it_whole(
     monkeypatch.setattr(StatedPrompt, "stated_queries", ExactMatrix.zero(3, 2))
     report = check_file(tmp_path / "c.yaml", CheckOptions())
     assert report.verdict is Verdict.MALFORMED
-    assert f"{kind} at flat index 67 of the array" in report.reason
+    assert f"{kind} at row 33, column 1 (counted from 0) in c.npz[tokens]" in report.reason
 
 
 @pytest.mark.parametrize("of", ["values", "keys"])

@@ -53,7 +53,8 @@ witness: {pieces: 39}
         "a length that is no integer": ("length: 27000", "length: 27000.5", MALFORMED, "an integer >= 2"),
         "no risk": ("  risk: 0.1\n", "", MALFORMED, "no 'risk'"),
         "no time": ("  time: 0.741\n", "", MALFORMED, "no 'time'"),
-        "a risk of 0": ("risk: 0.1\n", "risk: 0\n", MALFORMED, "a number > 0"),
+        "a risk of 0": ("risk: 0.1\n", "risk: 0\n", REJECTED, "the bound of R_L"),
+        "a negative risk": ("risk: 0.1\n", "risk: -0.1\n", MALFORMED, "a number >= 0"),
         "a time of 0": ("time: 0.741", "time: 0", MALFORMED, "a number > 0"),
         "a negative tube": ("tube: 0.0267", "tube: -0.0267", MALFORMED, "a number > 0"),
         "no pieces": ("pieces: 39", "pieces: 0", MALFORMED, "an integer >= 1"),
@@ -154,6 +155,7 @@ witness: {pieces: 50, travel: 1/1000}
     },
     {
         "a risk that is not reached yet": ("risk: 0.221", "risk: 0.219", REFUTED, "R_L at t = 1"),
+        "no risk at all": ("risk: 0.221", "risk: 0", REFUTED, "R_L at t = 1"),
         "a time too early": ("time: 1}", "time: 0.9}", REFUTED, "R_L at t = 0.9"),
         "labels of the other sign": ("[[1], [-1/2], [2], [-1/2],", "[[-1], [1/2], [-2], [-1/2],", REFUTED, "R_L at"),
         "a query of the other sign": ("queries: [[1], [-1/2]]", "queries: [[-1], [-1/2]]", REFUTED, "R_L at t = 1"),
@@ -174,5 +176,27 @@ witness: {pieces: 50, travel: 1/1000}
     },
 )  # fmt: skip
 
-FAMILIES = [LINE, PLANE, OUTSIDE, INSIDE, PROMPTS]
+# Every prediction is right at the start, and the flow of the loss rests there.
+EXACT = Family(
+    NAME,
+    "given prompts without a risk",
+    """
+given:
+  covariance: [[1]]
+  start: {A: [[0]], b: 1}
+  tokens: [[1], [2], [1/3], [-1]]
+  labels: [[1], [1], [-1], [-1]]
+  queries: [[1], [-1/2]]
+  targets: [[1], [-1]]
+asserts: {risk: 0, time: 1}
+witness: {pieces: 10}
+""",
+    {"a risk above 0": ("risk: 0,", "risk: 1e-9,")},
+    {
+        "a target that is missed": ("targets: [[1], [-1]]", "targets: [[1], [-0.999]]", REFUTED, "R_L at t = 1"),
+        "a negative risk": ("risk: 0,", "risk: -1e-30,", MALFORMED, "a number >= 0"),
+    },
+)
+
+FAMILIES = [LINE, PLANE, OUTSIDE, INSIDE, PROMPTS, EXACT]
 CASES = [case for family in FAMILIES for case in family.cases()]

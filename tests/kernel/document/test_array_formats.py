@@ -227,8 +227,8 @@ SAFETENSORS_REFUSED: dict[str, tuple[bytes, str, str]] = {
 NAMES_REFUSED = {
     "name for a .npy": (".npy", npy(), "keys", "array: 'keys'", "no array name: a .npy file holds one array"),
     "no name for a .npz": (".npz", npz(), None, "no array name", "of an array in the .npz file, as array: NAME"),
-    "another name": (".npz", npz(), "key", "0 arrays named 'key'; the file has keys", "the member 'key.npy'"),
-    "name with the suffix": (".npz", npz(), "keys.npy", "0 arrays named 'keys.npy'; the file has keys", "exactly one"),
+    "another name": (".npz", npz(), "key", "no array 'key'; the file has keys", "the member 'key.npy'"),
+    "name with the suffix": (".npz", npz(), "keys.npy", "no array 'keys.npy'; the file has keys", "exactly one"),
     "no name for a .safetensors": (".safetensors", safetensors(), None, "no array name", "in the .safetensors file"),
     "other name": (".safetensors", safetensors(), "key", "no array 'key'; the file has keys", "an array of that name"),
     "name of the words": (".safetensors", WORDS, "__metadata__", "the file has keys", "an array of that name"),
@@ -401,7 +401,7 @@ BROKEN_DIRECTORIES = {
 @pytest.mark.parametrize("name", BROKEN_DIRECTORIES)
 def test_broken_directories(name: str) -> None:
     with pytest.raises(
-        ArrayFormatError, match=re.compile(r"broken \.npz|unusual zip|arrays named|array of \d+ bytes|ends")
+        ArrayFormatError, match=re.compile(r"broken \.npz|unusual zip|arrays named|no array|array of \d+ bytes|ends")
     ):
         located(".npz", BROKEN_DIRECTORIES[name], "keys")
 
@@ -409,7 +409,7 @@ def test_broken_directories(name: str) -> None:
 def test_a_member_without_its_suffix_is_no_array() -> None:
     refuse(
         lambda: located(".npz", npz({"keys": npy(), "values.npy": npy()}), "keys"),
-        "0 arrays named 'keys'; the file has values",
+        "no array 'keys'; the file has values",
         "exactly one, as the member 'keys.npy'",
     )
 

@@ -67,7 +67,7 @@ def test_a_vector_is_one_row(read_field: Any) -> None:
 
 
 def test_many_numbers_are_described_by_their_count(read_field: Any) -> None:
-    assert read_field(Vector(), f"a: [{', '.join('1' * 100)}]").words() == "1 x 100 numbers"
+    assert read_field(Vector(), f"a: [{', '.join('1' * 100)}]").words() == "100 numbers"
 
 
 @given(st.lists(st.fractions(max_denominator=10**6), min_size=1, max_size=6))
@@ -277,3 +277,16 @@ def test_schemas_take_what_is_read() -> None:
     wrong: list[Any] = [[], [[]], [1], "x", {**whole, "sha256": "x"}, {**whole, "x": 1}]
     assert not any(matrix.is_valid(value) for value in wrong)
     assert jsonschema.Draft202012Validator(REFERENCE.schema()).is_valid(whole)
+
+
+# -- what is wrong in an array file is said of the file and the array
+
+
+def test_errors_in_an_array_name_the_file_and_the_array(saved: str, read_field: Any, refused: Any) -> None:
+    matrix = read_field(Matrix(), reference(saved))
+    refused(lambda: matrix.require_shape(3, 3, "like b"), found="a 3 x 2 matrix in x.npz[m]", expected="3 x 3 like b")
+    vector = read_field(Vector(), reference(saved, array="v", dtype="float32", shape="[3]"))
+    refused(lambda: vector.require_length(2, "a query"), found="3 numbers in x.npz[v]", expected="2 numbers")
+    assert vector.words() == "3 numbers from x.npz[v]"
+    lost = read_field(Matrix(), reference(saved, array="w"))
+    refused(lost.load, found="x.npz[w]: no array 'w'; the file has c, m, v", expected="exactly one")
