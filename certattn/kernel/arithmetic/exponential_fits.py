@@ -47,7 +47,10 @@ class Samples:
 
 @dataclass(frozen=True)
 class Miss:
-    """A bound, without a radius, of |f(v) - p(v)| e^(-growth v) over first <= v <= last, or v >= first where `last` is None."""
+    """A bound of |f(v) - p(v)| e^(-growth v) over first <= v <= last, or v >= first where `last` is None.
+
+    `bound` is a number without error.
+    """
 
     first: fmpq
     last: fmpq | None

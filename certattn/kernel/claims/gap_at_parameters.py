@@ -30,7 +30,7 @@ from certattn.kernel.arithmetic.weight_samples import samples
 from certattn.kernel.verdict import Obligation, at_least, at_most, unproved
 
 # Bits of q and kappa at the nodes.
-_NODE_BITS = 32
+NODE_BITS = 32
 # Misses that agree to this part at two precisions are no matter of rounding.
 _SURE = fmpq(1023, 1024)
 _SENTENCE = "R_L - R (the exact identity, averaged over the query) is {}"
@@ -207,8 +207,8 @@ class GapAtParameters:
     @cached_property
     def _samples(self) -> tuple[Samples, Samples]:
         """Of q and of kappa, once for every precision."""
-        with working_precision(2 * _NODE_BITS):
-            return samples(self.length, self.fits.nodes, self.fits.orders, _NODE_BITS)
+        with working_precision(2 * NODE_BITS):
+            return samples(self.length, self.fits.nodes, self.fits.orders, NODE_BITS)
 
 
 @dataclass(frozen=True)

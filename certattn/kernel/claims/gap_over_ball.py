@@ -70,7 +70,13 @@ class GapOverBall:
         convex = "the first slope of the table and every growth of its slopes are >= 0"
         found = [
             at_least("majorant.convex", convex, table.least_bend(), zero, part=part),
-            at_least("majorant.end", "the last value of the table is >= 1", table.values[-1], fmpq(1), part=part),
+            at_least(
+                "majorant.end",
+                "the last value of the table is >= 1, as E sum p_i^2 may be",
+                table.values[-1],
+                fmpq(1),
+                part=part,
+            ),
         ]
         if "majorant.above" in names:
             excess = table.least_excess(self.length, min(bits // 2, _MOST_NODE_BITS))

@@ -44,6 +44,8 @@ witness: {majorant: logistic}
         "shorter prompts": ("length: 100", "length: 99", REJECTED, "excess"),
         "two tokens": ("length: 100", "length: 2", REJECTED, "excess"),
         "one token": ("length: 100", "length: 1", MALFORMED, "an integer >= 2"),
+        "a length with an exponent": ("length: 100", "length: 1e30", MALFORMED, "write at most 18 digits"),
+        "a length of 19 digits": ("length: 100", "length: 1000000000000000000", MALFORMED, "write at most 18 digits"),
         "a larger ball": ("A_squared: 1/4", "A_squared: 0.2501", REJECTED, "excess"),
         "larger b": ("b_squared: sqrt(2)", "b_squared: 1.4143", REJECTED, "excess"),
         "the other covariance": ("[[1, 1/2], [1/2, 1]]", "[[1, 2/3], [2/3, 1]]", REJECTED, "excess"),
@@ -70,8 +72,18 @@ witness: {majorant: logistic}
         "no majorant": ("{majorant: logistic}", "{}", MALFORMED, "a majorant"),
         "another majorant": ("majorant: logistic", "majorant: exact", MALFORMED, "'logistic'"),
         "a parameter of another": ("majorant: logistic", "majorant: logistic, theta: 1/2", MALFORMED, "theta"),
-        "a power without theta": ("majorant: logistic", "majorant: power", MALFORMED, "theta"),
-        "a table without one": ("majorant: logistic", "majorant: table", MALFORMED, "table"),
+        "a power without theta": (
+            "majorant: logistic",
+            "majorant: power",
+            MALFORMED,
+            "theta, for majorant: power (the exponent of a power, 0 < theta <= 1)",
+        ),
+        "a table without one": (
+            "majorant: logistic",
+            "majorant: table",
+            MALFORMED,
+            "table, for majorant: table (rows [variance of the scores, value], from variance 0 on)",
+        ),
     },
 )
 
