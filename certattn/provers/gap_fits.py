@@ -37,7 +37,6 @@ _LONGEST = fmpq(5)
 # Fewest and most points of a piece, less one.
 _ORDERS = (4, 60)
 
-
 # Called with the points at which q and kappa are known, and how many there will be.
 Said = Callable[[int, int], None]
 
@@ -45,7 +44,7 @@ Said = Callable[[int, int], None]
 def look(length: int, found: Fits, said: Said) -> None:
     """Enclose q and kappa at all points at which fits are compared: the enclosures are kept for the bounds.
 
-    Nearly all of the time goes by here, so that here is what may be said of it.
+    Most of the prover's time goes by here.
     """
     pieces = list(zip(pairwise(found.nodes[1:]), found.orders, strict=True))
     done, total = 0, sum(order + 1 for order in found.orders)

@@ -99,8 +99,10 @@ class GapOverBall:
         return found
 
     def _has_average(self, majorant: Power) -> bool:
-        """Whether 2 theta lam^2 rho_A^2 < 1, exactly: lam^2 I - Sigma^2, or with a root both squared, is positive
-        definite for the lam at which there is equality."""
+        """Whether 2 theta lam^2 rho_A^2 < 1, exactly: s I - Sigma^2 is positive definite for s = 1/(2 theta rho_A^2).
+
+        Where rho_A^2 is a root, s^2 is rational, and so is s^2 I - Sigma^4.
+        """
         power, square, factor = self.covariance @ self.covariance, self.A_squared, 2 * majorant.theta
         if isinstance(square, Surd):
             power, square, factor = power @ power, square.radicand, factor * factor
