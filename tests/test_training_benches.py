@@ -39,3 +39,17 @@ def test_descents_are_compared(bench: ModuleType, tmp_path: Path) -> None:
     assert found.checked > 0
     assert radius <= 1e-12
     assert 1 <= ratio <= 1.01
+
+
+def test_the_shortest_prompts_are_found_and_checked(
+    tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool("certificate_truth")
+    transfer = tool("bench_risk_transfer")
+    found = transfer.row("line-large-b", tmp_path)
+    assert found.length == 76
+    assert found.ratio == found.timed.found / found.timed.checked > 0
+    # No tube is below the distance that is simulated, but for the errors of that.
+    assert 0.99 < found.sharpness < 10
+    assert transfer.main(["line-large-b"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("line-large-b              7.6e+01")

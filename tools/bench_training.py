@@ -7,7 +7,8 @@
     python tools/bench_training.py descent             descents over 32 prompts of 256 tokens, 200 steps
 
 Every line ends with what was wanted; times are the processor's, in one process. The
-integrator beside a plain interval method: `bench_flow.py`; how long prompts must be: `bench_risk_gap.py`.
+integrator beside a plain interval method: `bench_flow.py`; how long prompts must be: `bench_risk_gap.py`,
+`bench_risk_transfer.py`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ z that ends at 1 (v = 0). They are compared on pieces that grow from 0 on by a c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import ceil, exp, log, log2, log10
 
@@ -18,8 +19,8 @@ from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.exponential_fits import ExponentialSum
 from certattn.kernel.arithmetic.regression import Parameters
 from certattn.kernel.arithmetic.softmax_powers import MOST_VARIANCE, PowerSums
-from certattn.kernel.arithmetic.weight_samples import weights
-from certattn.kernel.claims.gap_at_parameters import Fits
+from certattn.kernel.arithmetic.weight_samples import on_piece, weights
+from certattn.kernel.claims.gap_at_parameters import NODE_BITS, Fits
 from certattn.provers.rounding import as_float, midpoint, round_nearest
 
 # The degree of fits that are to be accurate to 10^-n is _DEGREES[0] + n _DEGREES[1].
@@ -35,6 +36,23 @@ _TRIALS = 24
 _LONGEST = fmpq(5)
 # Fewest and most points of a piece, less one.
 _ORDERS = (4, 60)
+
+# Called with the points at which q and kappa are known, and how many there will be.
+Said = Callable[[int, int], None]
+
+
+def look(length: int, found: Fits, said: Said) -> None:
+    """Enclose q and kappa at all points at which fits are compared: the enclosures are kept for the bounds.
+
+    Most of the prover's time goes by here.
+    """
+    pieces = list(zip(pairwise(found.nodes[1:]), found.orders, strict=True))
+    done, total = 0, sum(order + 1 for order in found.orders)
+    with working_precision(2 * NODE_BITS):
+        for (first, last), order in pieces:
+            on_piece(length, first, last, order, NODE_BITS)
+            done += order + 1
+            said(done, total)
 
 
 def fits(covariance: ExactMatrix, parameters: Parameters, length: int, accuracy: float) -> Fits:

@@ -110,7 +110,10 @@ def _with_line(length: int, curve: _Curve, last: int, growth: int) -> Tabulated:
     slope = growth * curve.unit / STEP
     while values[-1] < 1:
         if len(nodes) > _MOST_NODES:
-            raise NotProvedError(f"a table for prompts of {length} tokens would be too long")
+            raise NotProvedError(
+                f"a table for prompts of {length} tokens would have more than {_MOST_NODES} rows; take another "
+                "majorant (--majorant logistic or power)"
+            )
         step = _longest_step(length, nodes[-1], values[-1], slope)
         nodes.append(nodes[-1] + step)
         values.append(values[-1] + step * slope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from certattn.kernel.claims.regression_inputs import COVARIANCE, read_covariance
 from certattn.kernel.claims.risk_gap import A_SQUARED, B_SQUARED, BALL, CLAIM, POINT, PROMPT_LENGTH
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.fields import Values
+from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.gap_fits import fits
+from certattn.provers.gap_fits import Said, fits, look
 from certattn.provers.gap_lengths import BITS, Search
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
@@ -40,6 +42,7 @@ def generate(
     theta: Number | None = None,
     digits: int = DIGITS,
     note: str = "",
+    said: Said | None = None,
 ) -> Certificate:
     """Write a certificate of `risk-gap` to `out` and return it.
 
@@ -52,11 +55,14 @@ def generate(
     theta : the exponent of `power`; the best is searched for if left out.
     digits : significant digits of the bounds that are found.
     note : a line about the certificate for its readers, kept under `provenance`.
+    said : at given parameters, called with the points of the fits that are compared, and of how many.
 
     Raises UsageError, MalformedError, and NotProvedError where no bound is found.
     """
     require_place(out, [])
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    if length is not None and length > MOST_COUNT:
+        raise UsageError(f"a length of {length}, expected at most {MOST_COUNT}: certificates count with 18 digits")
     asked = {"excess": excess, "shortfall": shortfall}
     bounds = {name: exact_rational(bound, name) for name, bound in asked.items() if bound is not None}
     for name, bound in bounds.items():
@@ -69,11 +75,21 @@ def generate(
             search = Search(_problem(values), _kind(majorant, exponent), exponent, bounds)
             certificate |= _over_ball(search, length, digits)
         else:
-            if length is not None or bounds or exponent is not None:
-                raise UsageError("a length, bounds and theta are for a ball; given parameters come with their length")
-            certificate |= _at_parameters(values, digits)
+            other = None if majorant == TABLE else majorant
+            _require_none({"length": length, **asked, "majorant": other, "theta": theta})
+            certificate |= _at_parameters(values, digits, said)
     certificate["provenance"] = provenance(exact_text(note, "note"))
     return write_certificate(certificate, CLAIM, out)
+
+
+def _require_none(options: Mapping[str, object]) -> None:
+    """Nothing that is for a ball, at given parameters."""
+    stated = ", ".join(f"--{name}" for name, value in options.items() if value is not None)
+    if stated:
+        raise UsageError(
+            f"{stated}: only for a ball of parameters; the task has given parameters and their length, for which the "
+            "best range of R_L - R is found: leave it out"
+        )
 
 
 # -- over a ball
@@ -136,11 +152,13 @@ def _witness(majorant: Majorant) -> Plain:
 # -- at given parameters
 
 
-def _at_parameters(values: Values, digits: int) -> dict[str, Plain]:
+def _at_parameters(values: Values, digits: int, said: Said | None) -> dict[str, Plain]:
     covariance = read_covariance(values[COVARIANCE])
     parameters = read_parameters(values[POINT], covariance.rows)
     length = values[PROMPT_LENGTH]
     found = fits(covariance, parameters, length, 10.0**-digits)
+    if said is not None:
+        look(length, found, said)
     problem = GapAtParameters(covariance, "", parameters, "", length, None, None, found)
     with working_precision(BITS):
         gap = problem.gap(BITS)

@@ -92,7 +92,7 @@ def check_excess(kernel: Kernel) -> Iterator[Check]:
         rest = [[positive_symbol(f"a_{k}"), positive_symbol(f"b_{k}")] for k in range(1, order + 1)]
         coefficients = [first, *rest]
         flow = kernel.regression_flow.RegressionFlow(kernel.exact(sympy.Matrix([[sigma]])))
-        found = plain(flow.excess([_symbolic(entry) for entry in coefficients], None))
+        found = plain(flow.excess([_symbolic(entry) for entry in coefficients]))
         A, factor = _polynomials(coefficients)
         speeds = [_powers(speed) for speed in _velocity(sympy.Matrix([[sigma]]), sympy.Matrix([[A]]), factor)]
         for k in range(order, 3 * order + 1):

@@ -8,6 +8,13 @@ from typing import Any
 
 import pytest
 
+from certattn import generate as generate_certificate
+from certattn.cli.generate.risk_gap import _say_points
+from certattn.kernel.arithmetic.weight_samples import weights
+from certattn.kernel.document.certificate import load
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers import gap_tables
+
 Run = Callable[..., Any]
 BALL = "covariance: [[1]]\nball: {A_squared: 1/4, b_squared: 1}\n"
 POINT = "covariance: [[1/2]]\nlength: 4\nparameters: {A: [[1/2]], b: 1/2}\n"
@@ -57,7 +64,12 @@ def test_no_shorter_length_is_shown_to_be_enough(certattn_run: Run, folder: Path
         (BALL.replace("1/4", "9"), ["--length", "9", "--majorant", "power", "--theta", "1"], "unbounded"),
         (BALL.replace("[[1]]", "[[-1]]"), ["--length", "9"], "task.yaml: covariance"),
         (BALL.replace("1/4", "-1"), ["--length", "9"], "task.yaml: ball.A_squared"),
-        (POINT, ["--length", "9"], "are for a ball"),
+        (POINT, ["--length", "9"], "--length: only for a ball of parameters"),
+        (POINT, ["--excess", "0.1", "--theta", "1/2"], "--excess, --theta: only for a ball of parameters"),
+        (POINT, ["--shortfall", "0.1"], "--shortfall: only for a ball of parameters"),
+        (POINT, ["--majorant", "power"], "--majorant: only for a ball of parameters"),
+        (BALL, ["--length", "1" + "0" * 18], "2<=x<=999999999999999999"),
+        (POINT.replace("length: 4", "length: 1e30"), [], "write at most 18 digits"),
         (POINT.replace("b: 1/2", "c: 1"), [], "task.yaml: parameters"),
         (POINT.replace("length: 4", "length: 1"), [], "task.yaml: length"),
     ],
@@ -69,3 +81,46 @@ def test_what_cannot_be_stated_is_said(
     assert done.status != 0
     assert said in " ".join(done.err.split())
     assert not (folder / "gap.yaml").exists()
+
+
+def test_progress_at_given_parameters_counts_the_points_of_the_fits(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found: list[tuple[int, int]] = []
+    given = {"covariance": [["1/2"]], "length": "4", "parameters": {"A": [["1/2"]], "b": "1/2"}}
+    generate_certificate("risk-gap", folder / "gap.yaml", given=given, digits=1, said=lambda *said: found.append(said))
+    orders = [int(order) for order in load(folder / "gap.yaml").plain["witness"]["orders"]]
+    assert [done for done, _ in found] == [sum(orders[:k]) + k for k in range(1, len(orders) + 1)]
+    assert {points for _, points in found} == {found[-1][0]}
+    for said in found:
+        _say_points(*said)
+    lines = capsys.readouterr().err
+    assert f"{found[-1][0]} of {found[-1][0]} points\n" in lines
+    assert lines.count("\n") == 1
+
+
+def test_progress_points_are_not_enclosed_again_for_the_bounds(folder: Path) -> None:
+    given = {"covariance": [["1/2"]], "length": "5", "parameters": {"A": [["1/2"]], "b": "1/2"}}
+    seen: list[int] = []
+    generate_certificate("risk-gap", folder / "gap.yaml", given=given, digits=1, said=lambda *_: seen.append(misses()))
+    # After the last piece: the start of the first piece, variance 0 and the end are all that is left.
+    assert misses() - seen[-1] <= 3
+
+
+def misses() -> int:
+    return weights.cache_info().misses
+
+
+def test_a_length_that_certificates_do_not_hold_is_refused(folder: Path) -> None:
+    given = {"covariance": [["1"]], "ball": {"A_squared": "1/4", "b_squared": "1"}}
+    with pytest.raises(UsageError, match="expected at most 999999999999999999"):
+        generate_certificate("risk-gap", folder / "gap.yaml", given=given, length=10**30)
+
+
+def test_a_table_that_would_be_too_long_says_what_to_take_instead(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gap_tables, "_MOST_NODES", 3)
+    given = {"covariance": [["1"]], "ball": {"A_squared": "1/4", "b_squared": "1"}}
+    with pytest.raises(NotProvedError, match=r"more than 3 rows; take another majorant \(--majorant logistic or power"):
+        generate_certificate("risk-gap", folder / "gap.yaml", given=given, length=50)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.kernel.document.numbers import MOST_COUNT
 
 _EPILOG = """\b
 Examples:
@@ -29,7 +31,9 @@ or a length and parameters,
 @click.command("risk-gap", epilog=_EPILOG)
 @click.argument("task", metavar="TASK", type=click.Path(path_type=Path))
 @out_option
-@click.option("--length", type=click.IntRange(2), help="Of prompts, over a ball; the shortest is found by default.")
+@click.option(
+    "--length", type=click.IntRange(2, MOST_COUNT), help="Of prompts, over a ball; the shortest is found by default."
+)
 @click.option("--excess", metavar="E", help="Over a ball: how far R_L may be above R.")
 @click.option("--shortfall", metavar="E", help="Over a ball: how far R_L may be below R.")
 @click.option(
@@ -50,4 +54,11 @@ def risk_gap(task: Path, out: Path, **options: Any) -> None:
     TASK is a YAML file with a `covariance`, and either a `ball` of parameters or a `length` and `parameters`.
     """
     with blaming(task, "given"):
-        make_certificate("risk-gap", out, given=read_mapping(task, out), **options)
+        said = _say_points if sys.stderr.isatty() else None
+        make_certificate("risk-gap", out, given=read_mapping(task, out), said=said, **options)
+
+
+def _say_points(done: int, points: int) -> None:
+    """A line of progress at given parameters."""
+    end = "\n" if done == points else ""
+    click.echo(f"\r\x1b[K{done} of {points} points{end}", err=True, nl=False, color=True)

@@ -45,6 +45,18 @@ class Samples:
     beyond: arb
 
 
+@dataclass(frozen=True)
+class Miss:
+    """A bound of |f(v) - p(v)| e^(-growth v) over first <= v <= last, or v >= first where `last` is None.
+
+    `bound` is a number without error.
+    """
+
+    first: fmpq
+    last: fmpq | None
+    bound: arb
+
+
 def chebyshev_nodes(first: fmpq, last: fmpq, order: int) -> list[arb]:
     """m + r cos((2j + 1) pi / (2k + 2)), j = 0..k = `order`."""
     middle, radius = (first + last) / 2, (last - first) / 2
@@ -65,13 +77,22 @@ class ExponentialSum:
     def miss(self, samples: Samples, growth: fmpq, bits: int) -> arb:
         """A bound of |f(v) - p(v)| e^(-growth v) over all v >= 0, growth >= 0."""
         with working_precision(bits + self.extra_bits()):
-            worst = self._near_zero(samples)
+            worst = arb(0)
+            for part in self.misses(samples, growth, bits):
+                worst = worst.max(part.bound)
+            return worst
+
+    def misses(self, samples: Samples, growth: fmpq, bits: int) -> list[Miss]:
+        """The same over each part of v >= 0: near 0, on every piece, and beyond."""
+        with working_precision(bits + self.extra_bits()):
+            found = [Miss(fmpq(0), samples.start, self._near_zero(samples).abs_upper())]
             for piece in samples.pieces:
-                worst = worst.max(self._on_piece(piece) * (-growth * arb(piece.first)).exp())
+                weight = (-growth * arb(piece.first)).exp()
+                found.append(Miss(piece.first, piece.last, (self._on_piece(piece) * weight).abs_upper()))
             last = samples.pieces[-1].last
             range_ = within_range(self._derivative(0), self._power(arb(last)).union(arb(0)))
             beyond = abs(samples.beyond - range_) * (-growth * arb(last)).exp()
-            return worst.max(beyond).abs_upper()
+            return [*found, Miss(last, None, beyond.abs_upper())]
 
     def extra_bits(self) -> int:
         """Bits that may cancel in p and its averages."""

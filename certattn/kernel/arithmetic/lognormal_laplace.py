@@ -23,10 +23,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from flint import arb, arb_mat, fmpq, fmpz
+from flint import arb, arb_mat, arb_poly, fmpq, fmpz
 
 # Half the width of the strip of analyticity: any number below pi/2.
 STRIP = fmpq(3, 2)
+_ZERO = arb(0)
 
 
 def strip_error(half_width: arb, step: arb | fmpq) -> arb:
@@ -97,28 +98,44 @@ class Lattice:
     def _deviation(self) -> arb:
         return arb(self.variance).sqrt()
 
-    def _row(self, j: int) -> range:
+    def row(self, j: int) -> range:
         """The nodes i that are summed for t = j h."""
         highest = min(self.inner[-1], self.ceiling - j * self.finer)
         return range(self.inner[0], max(self.inner[0], highest) + 1)
 
     def transforms(self, degree: int) -> list[list[arb]]:
         """For k = 0..degree the list of Psi_k(t) over the outer nodes."""
-        rows = [(j, self._row(j)) for j in self.outer]
+        rows = [(j, self.row(j)) for j in self.outer]
         powers = {n: arb(n * self.fine_step).exp() for n in {j * self.finer + i for j, row in rows for i in row}}
         values = {n: (-x).exp() for n, x in powers.items()}
         found = []
         for k in range(degree + 1):
             if k > 0:
                 values = {n: value * powers[n] for n, value in values.items()}
-            found.append([self._sum(j, row, values) + within(self._error(k, j)) for j, row in rows])
+            errors = _Errors(self, k)
+            found.append([total + errors.at(j) for j, total in zip(self.outer, self._sums(values), strict=True)])
         return found
 
     def transform(self, j: int) -> arb:
         """phi(e^t) at t = j h."""
-        row = self._row(j)
+        row = self.row(j)
         values = {n: (-arb(n * self.fine_step).exp()).exp() for n in (j * self.finer + i for i in row)}
-        return self._sum(j, row, values) + within(self._error(0, j))
+        return self._sum(j, row, values) + _Errors(self, 0).at(j)
+
+    def _sums(self, values: dict[int, arb]) -> list[arb]:
+        """`_sum` for every t at once: y = i d with the same i mod m are a product of polynomials.
+
+        A node that is left out for this t and summed for another one is summed here: its term is positive, and part
+        of what the tail to the right bounds.
+        """
+        totals = [arb(0)] * len(self.outer)
+        for start in range(min(self.finer, len(self.inner))):
+            density = self._density[start :: self.finer]
+            first, ends = self.outer[0] * self.finer + self.inner[start], len(density) - 1
+            nodes = range(first, first + (len(totals) + ends) * self.finer, self.finer)
+            product = arb_poly([values.get(n, _ZERO) for n in nodes]) * arb_poly(density[::-1])
+            totals = [total + product[ends + a] for a, total in enumerate(totals)]
+        return totals
 
     def _sum(self, j: int, row: range, values: dict[int, arb]) -> arb:
         shift = j * self.finer
@@ -134,53 +151,63 @@ class Lattice:
 
     # -- what a sum is off by
 
-    def _error(self, k: int, j: int) -> arb:
-        return self._step_error(k, j) + self._left_error(k, j) + self._right_error(k, j)
-
-    def _scale(self, k: int, j: int) -> arb:
-        """lambda^k R_k."""
-        return arb(k * j * self.step).exp() * weight_moment(k, self.variance)
-
-    def _step_error(self, k: int, j: int) -> arb:
-        size = self._scale(k, j).min(peak(k, self._half_width.cos()))
-        return size * self._strip
-
     @cached_property
-    def _half_width(self) -> arb:
+    def half_width(self) -> arb:
         """b = min(3/2, 2 pi v/d), where e^(b^2/2v - 2 pi b/d) is smallest."""
         return arb(STRIP).min(2 * arb.pi() * self.variance / self.fine_step)
 
     @cached_property
-    def _strip(self) -> arb:
-        b = self._half_width
+    def strip(self) -> arb:
+        """What steps lose, per largest value of lambda^k e_k in the strip."""
+        b = self.half_width
         return (b * b / (2 * self.variance)).exp() * strip_error(b, self.fine_step)
-
-    def _left_error(self, k: int, j: int) -> arb:
-        return (self._scale(k, j) * self.left_tail(k)).min(peak(k) * self.left_tail(0))
-
-    def _right_error(self, k: int, j: int) -> arb:
-        last = self._row(j)[-1]
-        x = arb((j * self.finer + last) * self.fine_step).exp()
-        bound = (self._scale(k, j) * self._right_tail(k, last)).min(peak(k) * self._right_tail(0, last))
-        return bound.min(x**k * (-x).exp() * self._mass) if x >= k else bound
 
     def left_tail(self, k: int) -> arb:
         """Of the sum of d times the density of N(-v/2 + kv, v) over the nodes below the lowest."""
         return self._tail(self._mean + k * self.variance - self.lowest)
 
-    def _right_tail(self, k: int, last: int) -> arb:
+    def right_tail(self, k: int, last: int) -> arb:
+        """The same over the nodes above y = `last` d."""
         return self._tail(last * self.fine_step - self._mean - k * self.variance)
 
     def _tail(self, distance: fmpq) -> arb:
         """Of the sum of d times the density of N(0, v) over nodes beyond the distance: exp(-distance^2/2v) / 2."""
         if distance < 0:
-            return self._mass
+            return self.mass
         return arb(-distance * distance / (2 * self.variance)).exp() / 2
 
     @cached_property
-    def _mass(self) -> arb:
+    def mass(self) -> arb:
         """1 + d/sqrt(v), more than the sum of d rho: rho has one peak, below 1/sqrt(v)."""
         return 1 + self.fine_step / self._deviation
+
+
+class _Errors:
+    """What the sums of one k are off by; what does not depend on t is computed once."""
+
+    def __init__(self, grid: Lattice, k: int) -> None:
+        self._grid, self._k = grid, k
+        self._moment, self._peak = weight_moment(k, grid.variance), peak(k)
+        self._strip_peak = peak(k, grid.half_width.cos())
+        self._left, self._left_most = grid.left_tail(k), self._peak * grid.left_tail(0)
+        self._right: dict[int, tuple[arb, arb]] = {}
+
+    def at(self, j: int) -> arb:
+        """A ball around 0, for t = j h."""
+        scale = arb(self._k * j * self._grid.step).exp() * self._moment  # lambda^k R_k
+        step = scale.min(self._strip_peak) * self._grid.strip
+        left = (scale * self._left).min(self._left_most)
+        return within(step + left + self._right_error(j, scale))
+
+    def _right_error(self, j: int, scale: arb) -> arb:
+        grid, k = self._grid, self._k
+        last = grid.row(j)[-1]
+        if last not in self._right:
+            self._right[last] = (grid.right_tail(k, last), self._peak * grid.right_tail(0, last))
+        tail, most = self._right[last]
+        bound = (scale * tail).min(most)
+        x = arb((j * grid.finer + last) * grid.fine_step).exp()
+        return bound.min(x**k * (-x).exp() * grid.mass) if x >= k else bound
 
 
 def lattice(length: int, variance: fmpq, degree: int, bits: int) -> Lattice:

@@ -84,7 +84,7 @@ class RegressionFlow:
             A.append(following)
         return [[*row, last] for row, last in zip(A.rows, b, strict=True)]
 
-    def excess(self, coefficients: list[Vector], duration: arb) -> Vector:
+    def excess(self, coefficients: list[Vector]) -> Vector:
         """The sizes of what F(p(t)) has beyond t^(n-1), by norms: |S_k|_F <= lam^3 |P_k|_F for k >= 1."""
         order = len(coefficients) - 1
         A = arb_poly([l2_norm(entry[:-1]).upper() for entry in coefficients])

@@ -53,8 +53,8 @@ class VectorField(Protocol):
     def coefficients(self, point: Vector, order: int) -> list[Vector]:
         """z_0, ..., z_order: the Taylor coefficients of the solution from a point."""
 
-    def excess(self, coefficients: list[Vector], duration: arb) -> Vector:
-        """Bounds e_n, e_(n+1), ... with |F(p(t)) - p'(t)| <= e_n t^n + e_(n+1) t^(n+1) + ... for 0 <= t <= duration."""
+    def excess(self, coefficients: list[Vector]) -> Vector:
+        """Bounds e_n, e_(n+1), ... with |F(p(t)) - p'(t)| <= e_n t^n + e_(n+1) t^(n+1) + ... for t >= 0."""
 
     def expansion(self, ball: Enclosure) -> arb:
         """A bound of the logarithmic norm of F over a ball."""
@@ -210,7 +210,7 @@ class _Taylor:
 
     def step(self, time: fmpq, duration: fmpq) -> Step | None:
         """The step of this size; None where it is not proved."""
-        excess = self._field.excess(self._coefficients, arb(duration))
+        excess = self._field.excess(self._coefficients)
         return self._proved(time, duration, self._coefficients, excess, len(self._coefficients) - 1)
 
     def rest(self, time: fmpq, duration: fmpq) -> Step | None:

@@ -21,15 +21,16 @@ from certattn.kernel.arithmetic.softmax_powers import PowerSums
 
 # |dq/dv| and |d kappa/dv| are at most this.
 _MOST_STEEP = 50
-# Every certificate about one length asks for the same variances, at every precision.
-_REMEMBERED = 1024
+# Every certificate about one length asks for the same variances, at every precision, and its prover before. There are
+# 64 points on each of some 30 pieces at most, as provers choose them.
+_REMEMBERED = 2048
 
 
 def samples(length: int, nodes: Sequence[fmpq], orders: Sequence[int], bits: int) -> tuple[Samples, Samples]:
     """Of q and of kappa at the precision `bits`, for nodes 0 < v_1 < ...; `orders` of the pieces from v_1 on."""
     start = nodes[1]
     zero, first = (weights(length, v, bits) for v in (fmpq(0), start))
-    pieces = [_pieces(length, a, b, n, bits) for (a, b), n in zip(pairwise(nodes[1:]), orders, strict=True)]
+    pieces = [on_piece(length, a, b, n, bits) for (a, b), n in zip(pairwise(nodes[1:]), orders, strict=True)]
     last, _ = weights(length, nodes[-1], bits)
     bend = MOST_CURVED * first[0]
     of_q = Samples(start, (zero[0], first[0]), bend, [q for q, _ in pieces], last.union(arb(1)))
@@ -45,7 +46,8 @@ def weights(length: int, variance: fmpq, bits: int) -> tuple[arb, arb]:
         return powers.mean(2), powers.mean(3) - powers.mean(2, 2)
 
 
-def _pieces(length: int, first: fmpq, last: fmpq, order: int, bits: int) -> tuple[Piece, Piece]:
+def on_piece(length: int, first: fmpq, last: fmpq, order: int, bits: int) -> tuple[Piece, Piece]:
+    """q and kappa at `order` + 1 Chebyshev nodes of [first, last], 0 < first < last, at the precision `bits`."""
     errors = interpolation_errors(length, (first + last) / 2, (last - first) / 2, order)
     known = [_beside(length, node, bits) for node in chebyshev_nodes(first, last, order)]
     return (

@@ -20,7 +20,8 @@ from flint import arb, fmpq, fmpz
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.exponential_fits import ExponentialSum, Samples
+from certattn.kernel.arithmetic.exponential_fits import ExponentialSum, Miss, Samples
+from certattn.kernel.arithmetic.lognormal_laplace import within
 from certattn.kernel.arithmetic.query_averages import QueryAverage
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.regression import Parameters
@@ -29,7 +30,9 @@ from certattn.kernel.arithmetic.weight_samples import samples
 from certattn.kernel.verdict import Obligation, at_least, at_most, unproved
 
 # Bits of q and kappa at the nodes.
-_NODE_BITS = 32
+NODE_BITS = 32
+# Misses that agree to this part at two precisions are no matter of rounding.
+_SURE = fmpq(1023, 1024)
 _SENTENCE = "R_L - R (the exact identity, averaged over the query) is {}"
 
 
@@ -92,6 +95,8 @@ class GapAtParameters:
             if gap is None:
                 reason = f"averages of e^(theta v) are infinite for theta = {describe(self.fits.growth)}"
                 found.append(unproved(name, sentence, reason))
+            elif reason := self._hopeless(gap, bound, bits):
+                found.append(unproved(name, sentence, reason))
             else:
                 found.append(decide(name, sentence, gap, bound, bits))
         return found
@@ -100,8 +105,7 @@ class GapAtParameters:
         """R_L - R; None where the growth of the witness is not admitted."""
         if self._average(fmpq(0), self._K).admits(self.fits.growth) is not True:
             return None
-        miss = self._missed(bits)
-        return self._fitted(bits) + miss.union(-miss)
+        return self._fitted(bits) + within(_total(self._missed(bits)))
 
     # -- the two averages
 
@@ -118,8 +122,8 @@ class GapAtParameters:
                     total += c * average.exponential(w)
         return total / 2
 
-    def _missed(self, bits: int) -> arb:
-        """At least what the fits miss."""
+    def _missed(self, bits: int) -> dict[str, arb]:
+        """At least what each of the fits misses of R_L - R."""
         b, theta, Sigma = self.parameters.b, self.fits.growth, self.covariance
         size = abs(b)
         eta = self._balance()
@@ -128,7 +132,7 @@ class GapAtParameters:
         spread = self._average(fmpq(0), self._K.scaled(6 * b * b)).exponential(theta)
         of_q, of_kappa = self._samples
         miss_q, miss_kappa = self.fits.q.miss(of_q, theta, bits), self.fits.kappa.miss(of_kappa, theta, bits)
-        return (miss_q * collision + miss_kappa * spread) / 2
+        return {"q": miss_q * collision / 2, "kappa": miss_kappa * spread / 2}
 
     def _average(self, constant: fmpq, form: ExactMatrix) -> QueryAverage:
         mean = ExactMatrix.row_vector([fmpq(0)] * self.covariance.rows)
@@ -151,13 +155,60 @@ class GapAtParameters:
         moved: ExactMatrix = self.covariance @ self.parameters.A
         return moved.T @ moved
 
+    # -- fits that are too coarse
+
+    def _hopeless(self, gap: arb, bound: fmpq, bits: int) -> str:
+        """Why no precision decides about a bound; "" where one may.
+
+        What the fits miss does not shrink with the precision, but for rounding: where twice the bits leave it as it
+        is, and the bound is well inside of what it leaves open, so it is at every precision.
+        """
+        if gap.contains(arb(bound)) is not True:
+            return ""
+        missed = self._missed(bits)
+        with working_precision(2 * bits):
+            sharper, fitted = self._missed(2 * bits), self._fitted(2 * bits)
+            for name in missed:
+                if missed[name].is_finite() is not True and sharper[name].is_finite() is not True:
+                    return self._unbounded(name, bits)
+            total, apart = _total(sharper), abs(bound - fitted)
+            if (total * _SURE > apart) is not True or (total > _total(missed) * _SURE) is not True:
+                return ""
+            return self._coarse(sharper, apart, bound, bits)
+
+    def _coarse(self, missed: dict[str, arb], apart: arb, bound: fmpq, bits: int) -> str:
+        total = _total(missed)
+        name = "q" if (missed["q"] >= missed["kappa"]) is True else "kappa"
+        fit, of_fit = self._fit(name)
+        first, *others = fit.misses(of_fit, self.fits.growth, bits)
+        for other in others:
+            if (other.bound > first.bound) is True:
+                first = other
+        return (
+            f"the fits of the witness give a value {_shown(apart)} from {describe(bound)}, and may be off by "
+            f"{_shown(total)}; more bits do not help. witness.{name} has {_shown(missed[name])} of this, and misses "
+            f"most {_range(first)}: it needs a closer fit, shorter pieces or larger orders"
+        )
+
+    def _unbounded(self, name: str, bits: int) -> str:
+        fit, of_fit = self._fit(name)
+        part = next(each for each in fit.misses(of_fit, self.fits.growth, bits) if each.bound.is_finite() is not True)
+        return (
+            f"nothing bounds what witness.{name} misses {_range(part)}; more bits do not help. A piece may not be long "
+            "beside its distance from 0: divide it by more nodes"
+        )
+
+    def _fit(self, name: str) -> tuple[ExponentialSum, Samples]:
+        of_q, of_kappa = self._samples
+        return (self.fits.q, of_q) if name == "q" else (self.fits.kappa, of_kappa)
+
     # -- q and kappa
 
     @cached_property
     def _samples(self) -> tuple[Samples, Samples]:
         """Of q and of kappa, once for every precision."""
-        with working_precision(2 * _NODE_BITS):
-            return samples(self.length, self.fits.nodes, self.fits.orders, _NODE_BITS)
+        with working_precision(2 * NODE_BITS):
+            return samples(self.length, self.fits.nodes, self.fits.orders, NODE_BITS)
 
 
 @dataclass(frozen=True)
@@ -175,6 +226,20 @@ class _Form:
 
     def __rmul__(self, factor: fmpq) -> _Form:
         return _Form(factor * self.constant, self.matrix.scaled(factor))
+
+
+def _total(missed: dict[str, arb]) -> arb:
+    return sum(missed.values(), arb(0))
+
+
+def _shown(value: arb) -> str:
+    return str(value.mid().str(3, radius=False))
+
+
+def _range(part: Miss) -> str:
+    """Where it is, in words."""
+    first = describe(part.first)
+    return f"beyond v = {first}" if part.last is None else f"for {first} <= v <= {describe(part.last)}"
 
 
 def _zero(matrix: ExactMatrix) -> ExactMatrix:

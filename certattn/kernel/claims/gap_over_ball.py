@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.arithmetic.balls import scale_ball
+from certattn.kernel.arithmetic.definiteness import is_positive_definite
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.reals import Real, describe
+from certattn.kernel.arithmetic.reals import Real, Surd, describe
 from certattn.kernel.arithmetic.risk_gap import Ball
-from certattn.kernel.arithmetic.softmax_power_majorants import Majorant, Tabulated
+from certattn.kernel.arithmetic.softmax_power_majorants import Majorant, Power, Tabulated
 from certattn.kernel.arithmetic.spectrum import largest_eigenvalue
-from certattn.kernel.verdict import Obligation, Part, at_least, at_most
+from certattn.kernel.verdict import Obligation, Part, at_least, at_most, unproved
 
 # Nodes of a table are known better than their values are ever stated.
 _MOST_NODE_BITS = 128
@@ -69,7 +70,13 @@ class GapOverBall:
         convex = "the first slope of the table and every growth of its slopes are >= 0"
         found = [
             at_least("majorant.convex", convex, table.least_bend(), zero, part=part),
-            at_least("majorant.end", "the last value of the table is >= 1", table.values[-1], fmpq(1), part=part),
+            at_least(
+                "majorant.end",
+                "the last value of the table is >= 1, as E sum p_i^2 may be",
+                table.values[-1],
+                fmpq(1),
+                part=part,
+            ),
         ]
         if "majorant.above" in names:
             excess = table.least_excess(self.length, min(bits // 2, _MOST_NODE_BITS))
@@ -78,18 +85,36 @@ class GapOverBall:
         return found
 
     def _bound_obligations(self, bits: int) -> list[Obligation]:
+        if isinstance(self.majorant, Power) and self._has_average(self.majorant) is not True:
+            theta = describe(self.majorant.theta)
+            condition = "2 theta lambda^2 A_squared >= 1, lambda the largest eigenvalue of the covariance"
+            reason = f"averages of e^(theta v) are infinite for theta = {theta}: {condition}. Take a smaller theta"
+            return [unproved(name, _sentence(name), reason) for name in self.bounds]
         ball = self.ball(bits)
         plain, weighted = (self.majorant.average(k, ball.scale(), bits) for k in (0, 1))
         found = []
         for name, bound in self.bounds.items():
             value = ball.excess(plain, weighted) if name == "excess" else ball.shortfall(plain, weighted, BALLS)
-            difference = "R_L - R" if name == "excess" else "R - R_L"
-            sentence = f"an upper bound of {difference} over the ball is <= the stated {name}"
-            found.append(at_most(name, sentence, value, bound, bits, part=Part.WITNESS))
+            found.append(at_most(name, _sentence(name), value, bound, bits, part=Part.WITNESS))
         return found
+
+    def _has_average(self, majorant: Power) -> bool:
+        """Whether 2 theta lam^2 rho_A^2 < 1, exactly: s I - Sigma^2 is positive definite for s = 1/(2 theta rho_A^2).
+
+        Where rho_A^2 is a root, s^2 is rational, and so is s^2 I - Sigma^4.
+        """
+        power, square, factor = self.covariance @ self.covariance, self.A_squared, 2 * majorant.theta
+        if isinstance(square, Surd):
+            power, square, factor = power @ power, square.radicand, factor * factor
+        return is_positive_definite(ExactMatrix.identity(power.rows).scaled(1 / (factor * square)) - power)
 
     def ball(self, bits: int) -> Ball:
         """Its numbers as balls at the working precision `bits`."""
         Sigma = arb_mat(self.covariance.numerators) * (1 / arb(self.covariance.denominator))
         largest = largest_eigenvalue(Sigma, bits)
         return Ball(scale_ball(self.A_squared), scale_ball(self.b_squared), arb(self.covariance.trace()), largest)
+
+
+def _sentence(name: str) -> str:
+    difference = "R_L - R" if name == "excess" else "R - R_L"
+    return f"an upper bound of {difference} over the ball is <= the stated {name}"

@@ -53,8 +53,8 @@ EXCESS = Field("excess", Rational(), "R_L - R is at most this over the ball", re
 SHORTFALL = Field("shortfall", Rational(), "R - R_L is at most this over the ball", required=False)
 
 MAJORANT = Field("majorant", Choice(("logistic", "power", "table")), "what lies above E sum p_i^2", required=False)
-THETA = Field("theta", Rational(above=0), "power: the exponent, 0 < theta <= 1", required=False)
-TABLE = Field("table", Matrix(), "table: rows [variance of the scores, value], from variance 0 on", required=False)
+THETA = Field("theta", Rational(above=0), "the exponent of a power, 0 < theta <= 1", required=False)
+TABLE = Field("table", Matrix(), "rows [variance of the scores, value], from variance 0 on", required=False)
 RATE = Field("rate", Rational(above=0), "d > 0: the fits are sums of c_k e^(-k d v)", required=False)
 GROWTH = Field("growth", Rational(minimum=0), "theta >= 0: misses are weighed by e^(theta v)", required=False)
 Q_FIT = Field("q", Vector(), "coefficients c_k of the fit of q = E sum p_i^2", required=False)
@@ -173,7 +173,7 @@ def _require(values: Values, needed: Sequence[Field[Any]], allowed: Sequence[Fie
     expected = f"{', '.join(field.name for field in (*needed, *allowed))}, {why}" if needed else f"nothing {why}"
     for field in needed:
         if field not in values:
-            raise values.at.malformed(expected, f"no {field.name}")
+            raise values.at.malformed(f"{field.name}, {why} ({field.doc})", f"no {field.name}")
     known = {field.name for field in (*needed, *allowed)}
     assert isinstance(values.at.value, dict)
     for name, node in values.at.value.items():

@@ -25,10 +25,15 @@ _FRACTION = re.compile(rf"(-?{_INTEGER})(?:/({_INTEGER}))?", re.ASCII)
 _DECIMAL = re.compile(rf"(-?)({_INTEGER})(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?", re.ASCII)
 _HEX = re.compile(r"(-?)0x([0-9a-fA-F]+)(?:\.([0-9a-fA-F]+))?p([+-]?[0-9]+)", re.ASCII)
 _COUNT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
+# What begins with too many digits for a count, or has an exponent.
+_MORE_THAN_COUNT = re.compile(r"[0-9]{19}|[0-9]+\.?[0-9]*[eE]", re.ASCII)
 _SURD = re.compile(r"(1/)?sqrt\(([^()]*)\)", re.ASCII)
 
 RATIONAL_FORMS = "an exact number: integer, p/q, decimal such as 0.1 or 2.5e-3, or hex float such as 0x1.8p-3"
 REAL_FORMS = RATIONAL_FORMS + ", or sqrt(p/q) or 1/sqrt(p/q)"
+# What counts something fits into 64 bits, with its sign: 18 digits always do.
+MOST_COUNT = 10**18 - 1
+_COUNT_HINT = "write at most 18 digits, without point or exponent, so that counts fit into 64 bits"
 
 
 class NumberError(ValueError):
@@ -76,7 +81,7 @@ def parse_real(text: str, limits: Limits) -> Real:
 def parse_count(text: str, limits: Limits) -> int:
     """A plain integer that counts something: of at most 18 digits, whatever the limits are."""
     if len(text) > 19 or _COUNT.fullmatch(text) is None:
-        raise NumberError(quote(text))
+        raise NumberError(quote(text), _COUNT_HINT if _MORE_THAN_COUNT.match(text) else "")
     return int(text)
 
 

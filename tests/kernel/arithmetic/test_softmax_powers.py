@@ -106,6 +106,25 @@ def test_bad_nodes_cost_width_and_never_the_truth(monkeypatch: pytest.MonkeyPatc
         monkeypatch.undo()
 
 
+@pytest.mark.parametrize("variance", [fmpq(1, 10**6), fmpq(1, 100), fmpq(1), fmpq(9)])
+@pytest.mark.parametrize("cut", [1, 2])
+def test_the_sums_of_all_nodes_are_those_of_each(variance: fmpq, cut: int) -> None:
+    """As products of polynomials and one by one: the same to 10 digits, of themselves, from the first t to the last.
+
+    With the ceiling lowered, what a product has more than the single sum is within the error of that.
+    """
+    with working_precision(96):
+        grid = lattice(100, variance, 2, 40)
+        grid = replace(grid, ceiling=grid.ceiling // cut)
+        found = grid.transforms(0)[0]
+        for j, together in zip(grid.outer, found, strict=True):
+            alone = grid.transform(j)
+            assert together.overlaps(alone)
+            if cut == 1:
+                assert abs(together.mid() - alone.mid()) < arb(10) ** -10 * alone.mid()
+                assert together.rad() < arb(10) ** -10 * alone.mid() + 2 * alone.rad()
+
+
 def test_exact_ends() -> None:
     for length in (1, 2, 10**6):
         equal = PowerSums(length, fmpq(0), 4, 64)

@@ -37,7 +37,7 @@ class Linear:
             found.append([x / (k + 1) for x in image.entries()])
         return found
 
-    def excess(self, coefficients: list[Vector], duration: arb) -> Vector:
+    def excess(self, coefficients: list[Vector]) -> Vector:
         return [l2_norm((self._matrix * arb_mat(len(coefficients[-1]), 1, coefficients[-1])).entries()).upper()]
 
     def expansion(self, ball: Enclosure) -> arb:
@@ -50,7 +50,7 @@ class Square:
     def coefficients(self, point: Vector, order: int) -> list[Vector]:
         return [[point[0] ** (k + 1)] for k in range(order + 1)]
 
-    def excess(self, coefficients: list[Vector], duration: arb) -> Vector:
+    def excess(self, coefficients: list[Vector]) -> Vector:
         z, n = [abs(entry[0]) for entry in coefficients], len(coefficients) - 1
         return [sum((z[j] * z[k - j] for j in range(k - n, n + 1)), arb(0)).upper() for k in range(n, 2 * n + 1)]
 
@@ -193,7 +193,7 @@ def test_taylor_coefficients_solve_the_equation() -> None:
     with working_precision(256):
         coefficients = RegressionFlow(COVARIANCE).coefficients(regression_start().centre, order)
         flow = RegressionFlow(COVARIANCE)
-        excess = flow.excess(coefficients, arb(1))
+        excess = flow.excess(coefficients)
         for k in (6, 8):
             t = arb(2) ** -k
             value = [sum((entry[i] * t**n for n, entry in enumerate(coefficients)), arb(0)) for i in range(5)]

@@ -6,7 +6,7 @@ need not be false. At given parameters the range is an enclosure: outside of it 
 
 from __future__ import annotations
 
-from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, Change, Family
+from corpus import MALFORMED, REFUTED, REJECTED, Case, Change, Family
 
 NAME = "risk-gap"
 
@@ -44,6 +44,8 @@ witness: {majorant: logistic}
         "shorter prompts": ("length: 100", "length: 99", REJECTED, "excess"),
         "two tokens": ("length: 100", "length: 2", REJECTED, "excess"),
         "one token": ("length: 100", "length: 1", MALFORMED, "an integer >= 2"),
+        "a length with an exponent": ("length: 100", "length: 1e30", MALFORMED, "write at most 18 digits"),
+        "a length of 19 digits": ("length: 100", "length: 1000000000000000000", MALFORMED, "write at most 18 digits"),
         "a larger ball": ("A_squared: 1/4", "A_squared: 0.2501", REJECTED, "excess"),
         "larger b": ("b_squared: sqrt(2)", "b_squared: 1.4143", REJECTED, "excess"),
         "the other covariance": ("[[1, 1/2], [1/2, 1]]", "[[1, 2/3], [2/3, 1]]", REJECTED, "excess"),
@@ -70,8 +72,18 @@ witness: {majorant: logistic}
         "no majorant": ("{majorant: logistic}", "{}", MALFORMED, "a majorant"),
         "another majorant": ("majorant: logistic", "majorant: exact", MALFORMED, "'logistic'"),
         "a parameter of another": ("majorant: logistic", "majorant: logistic, theta: 1/2", MALFORMED, "theta"),
-        "a power without theta": ("majorant: logistic", "majorant: power", MALFORMED, "theta"),
-        "a table without one": ("majorant: logistic", "majorant: table", MALFORMED, "table"),
+        "a power without theta": (
+            "majorant: logistic",
+            "majorant: power",
+            MALFORMED,
+            "theta, for majorant: power (the exponent of a power, 0 < theta <= 1)",
+        ),
+        "a table without one": (
+            "majorant: logistic",
+            "majorant: table",
+            MALFORMED,
+            "table, for majorant: table (rows [variance of the scores, value], from variance 0 on)",
+        ),
     },
 )
 
@@ -95,7 +107,14 @@ witness: {majorant: power, theta: 31/32}
         "a worse theta": ("theta: 31/32", "theta: 1/2", REJECTED, "excess"),
         "theta above 1": ("theta: 31/32", "theta: 33/32", MALFORMED, "0 < theta <= 1"),
         "theta of 0": ("theta: 31/32", "theta: 0", MALFORMED, "theta"),
-        "scores of too large a variance": ("A_squared: 1/4", "A_squared: 16/31", INCONCLUSIVE, ""),
+        "scores of too large a variance": (
+            "A_squared: 1/4",
+            "A_squared: 16/31",
+            REJECTED,
+            "2 theta lambda^2 A_squared >= 1",
+        ),
+        "scores of a far too large variance": ("A_squared: 1/4", "A_squared: 3", REJECTED, "for theta = 0.96875"),
+        "a root, and infinite averages": ("A_squared: 1/4", "A_squared: sqrt(3/8)", REJECTED, "are infinite"),
         "a larger covariance": ("covariance: [[1]]", "covariance: [[11/10]]", REJECTED, "excess"),
     },
 )
@@ -219,16 +238,28 @@ asserts: {gap: {at_least: 0.032, at_most: 0.034}}
         "at_most below": ("at_most: 0.034", "at_most: 0.0322", REFUTED, "<= the stated bound"),
         "at_least above": ("at_least: 0.032", "at_least: 0.0332", REFUTED, ">= the stated bound"),
         "a negative gap": ("{at_least: 0.032, at_most: 0.034}", "{at_most: 0}", REFUTED, "<= the stated bound"),
-        "closer than the fits": ("at_least: 0.032", "at_least: 0.03265", INCONCLUSIVE, ""),
+        "closer than the fits": ("at_least: 0.032", "at_least: 0.03265", REJECTED, "from 0.03265, and may be off by"),
         "b of the other sign": ("b: 1/2}", "b: -1/2}", REFUTED, ">= the stated bound"),
         "A of the other sign": ("A: [[1/2]]", "A: [[-1/2]]", REFUTED, ">= the stated bound"),
         "another covariance": ("covariance: [[1/2]]", "covariance: [[1/3]]", REFUTED, ">= the stated bound"),
         "growth beyond what averages have": ("growth: 0.958", "growth: 9", REJECTED, "theta = 9"),
-        "another coefficient": ("0.7177166744479", "0.8177166744479", INCONCLUSIVE, ""),
-        "too few points": ("orders: [12, 12, 18]", "orders: [12, 12, 1]", INCONCLUSIVE, ""),
-        "a piece too long": ("[0, 0.125, 0.5, 2, 7]", "[0, 0.125, 0.5, 2, 12]", INCONCLUSIVE, ""),
-        "fits that end too early": ("nodes: [0, 0.125, 0.5, 2, 7]", "nodes: [0, 0.125, 0.5, 2, 2.5]", INCONCLUSIVE, ""),
-        "a first cell too long": ("nodes: [0, 0.125,", "nodes: [0, 0.49,", INCONCLUSIVE, ""),
+        "another coefficient": ("0.7177166744479", "0.8177166744479", REJECTED, "witness.q has"),
+        "too few points": ("orders: [12, 12, 18]", "orders: [12, 12, 1]", REJECTED, "misses most for 2 <= v <= 7"),
+        "a piece too long": ("[0, 0.125, 0.5, 2, 7]", "[0, 0.125, 0.5, 2, 12]", REJECTED, "for 2 <= v <= 12"),
+        "fits that end too early": (
+            "nodes: [0, 0.125, 0.5, 2, 7]",
+            "nodes: [0, 0.125, 0.5, 2, 2.5]",
+            REJECTED,
+            "v = 2.5",
+        ),
+        "a first cell too long": ("nodes: [0, 0.125,", "nodes: [0, 0.49,", REJECTED, "for 0 <= v <= 0.49"),
+        "a piece that no ellipse fits around": (
+            "nodes: [0, 0.125, 0.5, 2, 7]",
+            "nodes: [0, 0.001, 0.5, 2, 7]",
+            REJECTED,
+            "nothing bounds what witness.q misses for 0.001 <= v <= 0.5",
+        ),
+        "another coefficient of kappa": ("0.0369520779295", "0.5369520779295", REJECTED, "witness.kappa has"),
         "no gap": ("gap: {at_least: 0.032, at_most: 0.034}", "excess: 1", MALFORMED, "gap"),
         "no bound": ("{at_least: 0.032, at_most: 0.034}", "{}", MALFORMED, "no bound"),
         "a length asserted": ("asserts: {", "asserts: {length: 4, ", MALFORMED, "length"),

@@ -15,6 +15,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic import risk_gap as formulas
 from certattn.kernel.arithmetic import softmax_power_majorants as majorants
+from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exponential_fits import ExponentialSum
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_certificate, malformed_report
 from certattn.kernel.claims import gap_at_parameters, gap_over_ball
@@ -123,6 +124,37 @@ def test_a_sabotaged_kernel_fails(name: str, monkeypatch: pytest.MonkeyPatch, tm
     wrong = complaints(list(family.cases()), tmp_path, answers)
     # A sabotage that only crashes would show nothing.
     assert [complaint for complaint in wrong if ": error, " not in complaint]
+
+
+# -- fits that are too coarse
+
+
+COARSE = [case for case in cases.POINT.cases() if case.verdict is REJECTED and "theta = 9" not in case.words]
+
+
+@pytest.mark.parametrize("case", COARSE, ids=lambda case: case.name)
+def test_a_hopeless_fit_does_not_raise_the_precision(case: Case, tmp_path: Path) -> None:
+    """It went up to 4096 bits, and nothing was said of the fit."""
+    found = check(case.text, tmp_path)
+    assert found.bits == 64
+    assert "more bits do not help" in found.reason
+
+
+def test_a_bound_at_the_end_of_what_fits_leave_open_is_not_given_up(tmp_path: Path) -> None:
+    """Where the last bits may decide, they are asked for; in the middle they may not."""
+    problem = CLAIM.read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml"))
+    with working_precision(64):
+        gap = problem.gap(64)
+        for side in (gap.lower(), gap.upper()):
+            near = rational(gap.mid()) + (rational(side) - rational(gap.mid())) * fmpq(4095, 4096)
+            assert problem._hopeless(gap, near, 64) == ""
+            inside = rational(gap.mid()) + (rational(side) - rational(gap.mid())) * fmpq(9, 10)
+            assert "more bits do not help" in problem._hopeless(gap, inside, 64)
+
+
+def rational(number: arb) -> fmpq:
+    mantissa, exponent = number.mid().man_exp()
+    return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 
 # -- a second opinion

@@ -309,6 +309,17 @@ COUNTS_REFUSED = {
 }
 
 
+@pytest.mark.parametrize(
+    ("text", "hinted"), [("1e30", True), ("2.5E3", True), ("1" * 19, True), ("x", False), ("02", False)]
+)
+def test_a_count_that_is_too_long_or_has_an_exponent_says_how_long_counts_are(text: str, hinted: bool) -> None:
+    with pytest.raises(NumberError) as caught:
+        parse_count(text, DEFAULT_LIMITS)
+    assert (
+        caught.value.hint == "write at most 18 digits, without point or exponent, so that counts fit into 64 bits"
+    ) is hinted
+
+
 @pytest.mark.parametrize("name", COUNTS_REFUSED)
 def test_refused_counts(name: str) -> None:
     with pytest.raises(NumberError):
