@@ -60,8 +60,12 @@ GROWTH = Field("growth", Rational(minimum=0), "theta >= 0: misses are weighed by
 Q_FIT = Field("q", Vector(), "coefficients c_k of the fit of q = E sum p_i^2", required=False)
 KAPPA_FIT = Field("kappa", Vector(), "coefficients of the fit of E[sum p_i^3 - (sum p_i^2)^2]", required=False)
 NODES = Field("nodes", Vector(), "variances from 0 on: ends of the pieces on which fits are compared", required=False)
+MOST_ORDER = 1000
 ORDERS = Field(
-    "orders", Listing(Count(1)), "of every piece but the first: compared at order + 1 points", required=False
+    "orders",
+    Listing(Count(1)),
+    f"of every piece but the first: compared at order + 1 points; at most {MOST_ORDER}",
+    required=False,
 )
 
 _OF_POINT = (RATE, GROWTH, Q_FIT, KAPPA_FIT, NODES, ORDERS)
@@ -148,6 +152,8 @@ def _at_parameters(given: Values, asserts: Values, witness: Values) -> GapAtPara
         raise witness.node(ORDERS).malformed(
             f"{len(nodes) - 2} orders, one of every piece but the first", f"{len(orders)}"
         )
+    if max(orders) > MOST_ORDER:
+        raise witness.node(ORDERS).malformed(f"orders of at most {MOST_ORDER}", str(max(orders)), "use more nodes")
     q, kappa = (ExponentialSum(witness[RATE], tuple(witness[field].load().row(0))) for field in (Q_FIT, KAPPA_FIT))
     return GapAtParameters(
         covariance,

@@ -271,6 +271,7 @@ asserts: {gap: {at_least: 0.032, at_most: 0.034}}
         "a negative growth": ("growth: 0.958", "growth: -1", MALFORMED, "growth"),
         "orders for fewer pieces": ("orders: [12, 12, 18]", "orders: [12, 12]", MALFORMED, "3 orders"),
         "an order of 0": ("orders: [12, 12, 18]", "orders: [12, 0, 18]", MALFORMED, "an integer >= 1"),
+        "an order without end": ("orders: [12, 12, 18]", "orders: [12, 99999999999999, 18]", MALFORMED, "at most 1000"),
         "nodes that fall": ("nodes: [0, 0.125, 0.5,", "nodes: [0, 0.5, 0.125,", MALFORMED, "increasing"),
         "nodes not from 0 on": ("nodes: [0, ", "nodes: [0.01, ", MALFORMED, "from 0 on"),
         "one cell": (
