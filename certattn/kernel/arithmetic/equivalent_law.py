@@ -41,6 +41,7 @@ class EquivalentLaw:
 
     def __init__(self, alpha2: arb, beta2: arb, lambda_: arb) -> None:
         self.numbers = LawNumbers(alpha2, beta2, lambda_)
+        self._moments: list[arb] = []
 
     @classmethod
     def from_beta(cls, beta: fmpq, lambda_: fmpq) -> EquivalentLaw:
@@ -56,7 +57,8 @@ class EquivalentLaw:
         slope = law.alpha2 / law.pole
         # About where h is 0, within a factor of 40; the signs of h there are looked at.
         below = (1 / (2 * slope + 12 * law.lambda_ + 4)).mid()
-        above = (2 / slope.max(law.lambda_).max(arb(2))).mid()
+        # Beyond 1 there may be other zeros.
+        above = (2 / slope.max(law.lambda_).max(arb(2))).mid().min(arb(1))
         return self._critical_value(zero_between(self._critical, below, above))
 
     def right_edge(self) -> arb:
@@ -88,13 +90,15 @@ class EquivalentLaw:
     def _critical(self, v: arb) -> arb:
         """h(v)."""
         constant, linear, square, cube = self.numbers.critical()
-        return ((cube * v + square) * v + linear) * v + constant
+        found: arb = ((cube * v + square) * v + linear) * v + constant
+        return found
 
     def _critical_value(self, v: arb) -> arb:
         """K at the zero of K' that a ball of v = b w^2 holds, by the mean value theorem."""
         w = (v / self.numbers.pole).sqrt()
         middle = w.mid()
-        return self.numbers.inverse(middle) + self.numbers.inverse_slope(w) * (w - middle)
+        found: arb = self.numbers.inverse(middle) + self.numbers.inverse_slope(w) * (w - middle)
+        return found
 
     # -- the Stieltjes transform and its boundary values
 
@@ -138,6 +142,9 @@ class EquivalentLaw:
         """mu((x, inf)), an enclosure that holds for every x of the ball."""
         if x.is_finite() is not True:
             return _between(arb(0), arb(1))
+        known = self._tail_outside(x)
+        if known is not None:
+            return known
         if x.is_exact():
             return self._tail(x)
         spread = self.density_bound() * arb(x.rad())
@@ -154,7 +161,7 @@ class EquivalentLaw:
         return found if found is not None else self._tail_near(x)
 
     def _tail_outside(self, x: arb) -> arb | None:
-        """Where x is proved to lie outside of the support, or at 0."""
+        """Where every x of the ball is proved to lie outside of the inside of the support."""
         if (x <= 0) is True:
             return arb(1)
         if (x >= self.right_edge()) is True:
@@ -167,7 +174,10 @@ class EquivalentLaw:
     def _tail_inside(self, x: arb) -> arb | None:
         """By the closed form."""
         boundary = self.stieltjes(acb(x))
-        return None if boundary is None else 2 * self.numbers.primitive(boundary, BALLS).imag / arb.pi()
+        if boundary is None:
+            return None
+        potential: acb = self.numbers.primitive(boundary, BALLS)
+        return 2 * arb(potential.imag) / arb.pi()
 
     def _tail_near(self, x: arb) -> arb:
         """By known tails, the bound of the density and monotonicity, as next to an edge."""
@@ -211,7 +221,9 @@ class EquivalentLaw:
 
     def moments(self, count: int) -> list[arb]:
         """m_2, m_4, ..., so many; `LawNumbers.moments` is the same for any type of numbers."""
-        return self.numbers.moments(count)
+        if len(self._moments) < count:
+            self._moments = self.numbers.moments(count)
+        return self._moments[:count]
 
 
 def _at(coefficients: list[acb], w: acb) -> tuple[acb, acb]:
