@@ -220,7 +220,7 @@ def _gap(finder: _Finder) -> Plain:
     state = finder.gap()
     if state is not None:
         return {"kind": NONE} if state is GapState.ABSENT else {}
-    ends = [finder.stated("the gap", lambda law, end=end: _end(law, end)) for end in (0, 1)]
+    ends = [finder.stated("the gap", partial(_end, end)) for end in (0, 1)]
     (lower,), (upper,) = (values for values, _ in ends)
     radius = max((exact_rational(unit, "radius"), unit) for _, unit in ends)[1]
     return {

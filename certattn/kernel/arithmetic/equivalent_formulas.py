@@ -140,7 +140,7 @@ def ratio_of_share(share: Number) -> Number:
 
 
 def place_of_double_root(t: Number, lambda_: Number) -> Number:
-    """(1-t)^3 - lambda (1 + 3t), decreasing in t from 1 - lambda at 0: h can have a double root v = 1/t where it is 0."""
+    """(1-t)^3 - lambda (1 + 3t), which falls from 1 - lambda at t = 0: h can have the double root 1/t where it is 0."""
     return natural_power(1 - t, 3) - lambda_ * (1 + 3 * t)
 
 

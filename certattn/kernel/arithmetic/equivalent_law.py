@@ -3,13 +3,13 @@
 The theorems that this rests on, all proved in `docs/claims/equivalent-law.md`:
 
 1.  For z in the upper half plane the quartic P(.; z) has exactly one root in the lower one, G(z). For real x it has at
-    most one there, G(x + i0). A polynomial p of degree 4 has a root in the disc around w of radius 4 |p(w)/p'(w)|: where
-    that disc lies in the lower half plane, G is in it, whatever guess w was.
+    most one there, G(x + i0). A polynomial p of degree 4 has a root in the disc around w of radius 4 |p(w)/p'(w)|:
+    where that disc lies in the lower half plane, G is in it, whatever guess w was.
 2.  mu((x, inf)) = 2/pi Im Phi(G(x + i0)).
 3.  The density of mu is at most 2 sqrt(u_0)/pi, its value at 0.
 4.  h has one zero v in (0, 1), the right edge is K(sqrt(v/b)). The support has a gap exactly where lambda < 1 and the
-    discriminant of h is positive; its ends are the values of K at the two zeros of h beyond 1, and mu has the mass lambda
-    above it.
+    discriminant of h is positive; its ends are the values of K at the two zeros of h beyond 1, and mu has the mass
+    lambda above it.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class EquivalentLaw:
             return arb(0)
         gap = self.gap()
         if not isinstance(gap, GapState) and (x >= gap[0]) is True and (x <= gap[1]) is True:
-            return self.numbers.lambda_
+            return arb(self.numbers.lambda_)
         return None
 
     def _tail_inside(self, x: arb) -> arb | None:
