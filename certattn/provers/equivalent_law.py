@@ -64,6 +64,8 @@ class _Finder:
 
     def gap(self) -> GapState | None:
         """ABSENT, or UNDECIDED where the checker's precision does not show whether there is a gap; None if there is."""
+        if self.exact is not None and (self.exact.discriminant() <= 0) is True:
+            return GapState.ABSENT
         found: object = GapState.UNDECIDED
         for bits in _precisions():
             with working_precision(bits):
