@@ -72,7 +72,9 @@ def judge_equivalent(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
             _stated(f"{name}[{index}]", item, lambda f=function, x=at: f(law, x, mp.prec), found, exact)
     if "density_bound" in asserts:
         keys = {"value", "radius"}
-        _stated("density_bound", asserts["density_bound"], lambda: density(law, Fraction(0), mp.prec), found, exact, keys)
+        _stated(
+            "density_bound", asserts["density_bound"], lambda: density(law, Fraction(0), mp.prec), found, exact, keys
+        )
     if "nonlinear_share" in asserts:
         _stated("nonlinear_share", asserts["nonlinear_share"], lambda: share(law), found, exact, {"value", "radius"})
     for index, item in enumerate(_items(asserts, "share_reached")):
@@ -133,7 +135,9 @@ def _exactly(name: str, holds: bool) -> Judgement:
 def _gap(law: Law, stated: Any, found: list[Comparison], exact: list[Judgement]) -> None:
     _require(isinstance(stated, dict) and stated.get("kind") in ("open", "none"), "a kind of gap")
     none = stated["kind"] == "none"
-    _record(stated, "gap", {"kind"} if none else {"kind", "lower", "upper", "radius"}, set() if none else {"outer_mass"})
+    _record(
+        stated, "gap", {"kind"} if none else {"kind", "lower", "upper", "radius"}, set() if none else {"outer_mass"}
+    )
     numbers = {key: _number(stated[key]) for key in stated if key != "kind"}
     if law.lambda_ >= 1:
         _require(none or numbers["radius"] >= 0, "a negative radius")

@@ -13,7 +13,7 @@ from certattn.kernel.arithmetic.energy_thresholds import beta_at_share, critical
 from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw, GapState
 from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.equivalent_assertions import ASSERTS, LARGEST_ORDER, NONE, OPEN
+from certattn.kernel.claims.equivalent_assertions import ASSERTS, LARGEST_BETA, LARGEST_ORDER, NONE, OPEN
 from certattn.kernel.claims.equivalent_law import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate
 from certattn.kernel.document.tree import Plain
@@ -188,6 +188,8 @@ def _given(lambda_: Number, beta: Number | None, alpha2: Number | None, beta2: N
     for name, value in given.items():
         if (value > 0) is not True:
             raise UsageError(f"{name} is {describe(value)}, expected a positive number")
+    if "beta" in given and given["beta"] > LARGEST_BETA:
+        raise UsageError(f"beta is {describe(given['beta'])}, expected a number of at most {LARGEST_BETA}")
     return given
 
 

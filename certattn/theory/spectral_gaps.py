@@ -28,7 +28,7 @@ def check_density(kernel: Kernel) -> Iterator[Check]:
     yield equal("|1 - b w^2|^2", sympy.expand((1 - b * w**2) * conjugate), sympy.expand(square))
     whole = sympy.expand((x - sympy.I * y) / u + A * w + B * w * conjugate / square)
     yield equal("K", whole, law.inverse(w))
-    imaginary = sympy.im(sympy.expand((x - sympy.I * y))) / u + A * y + B * sympy.im(sympy.expand(w * conjugate)) / square
+    imaginary = sympy.im(sympy.expand(x - sympy.I * y)) / u + A * y + B * sympy.im(sympy.expand(w * conjugate)) / square
     yield equal("Im K", imaginary, -y * (1 / u - A - B * (1 + b * u) / square))
     rest = sympy.expand((1 + b * u) ** 2 - square)
     yield equal("|1 - b w^2| <= 1 + b u", rest, 4 * b * x**2)
@@ -93,7 +93,9 @@ def check_gap(kernel: Kernel) -> Iterator[Check]:
     yield positive("lambda grows with v", slope)
     yield equal("lambda tends to 1", sympy.limit(at, v, sympy.oo), 1)
     discriminant = sympy.discriminant(h.subs(A, s * law.pole), v)
-    yield equal("the discriminant", sympy.expand(discriminant), sympy.expand(lam * law.discriminant().subs(A, s * law.pole)))
+    yield equal(
+        "the discriminant", sympy.expand(discriminant), sympy.expand(lam * law.discriminant().subs(A, s * law.pole))
+    )
     double = {A: rho * B, lam: at}
     yield equal("no discriminant at a double root", sympy.simplify(law.discriminant().subs(double)), 0)
     # lambda >= 1: h > 0 beyond 1, term by term in v = 1 + t and lambda = 1 + s.

@@ -15,6 +15,7 @@ The theorems that this rests on, all proved in `docs/claims/equivalent-law.md`:
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from functools import cached_property
 
 from flint import acb, acb_poly, arb, ctx, fmpq
@@ -111,30 +112,22 @@ class EquivalentLaw:
         if (z.imag > 0) is not True and not (z.imag.is_zero() and z.real.is_finite()):
             return None
         coefficients = self.numbers.quartic(z)
-        guess = self._guess(coefficients)
-        if guess is None:
-            return None
-        bits = _GUESS_BITS
-        while bits < ctx.prec:
-            value, slope = _at(coefficients, guess)
-            guess = (guess - value / slope).mid()
-            bits *= 2
-        value, slope = _at(coefficients, guess)
-        radius = 4 * abs(value / slope).upper()
-        if radius.is_finite() is not True:
-            return None
-        # The square around the disc.
-        around = acb(arb(guess.real, radius), arb(guess.imag, radius))
-        return around if (around.imag < 0) is True else None
+        for guess in self._guesses(z, coefficients):
+            around = _root_near(coefficients, guess)
+            if around is not None and (around.imag < 0) is True:
+                return around
+        return None
 
-    def _guess(self, coefficients: list[acb]) -> acb | None:
-        """About a root in the lower half plane of the quartic with these coefficients' midpoints."""
+    def _guesses(self, z: acb, coefficients: list[acb]) -> Iterator[acb]:
+        """Numbers that may be near G(z): a root of the quartic, and where alpha is large the semicircle law's."""
         try:
             roots = acb_poly([acb(coefficient).mid() for coefficient in coefficients]).roots(maxprec=4 * ctx.prec)
+            yield min((root.mid() for root in roots), key=lambda root: root.imag)
         except ValueError:
-            return None
-        lowest = min((root.mid() for root in roots), key=lambda root: root.imag, default=None)
-        return lowest if lowest is not None and (lowest.imag < 0) is True else None
+            pass
+        variance = self.numbers.variance
+        root = (z * z - 4 * variance).mid().sqrt()
+        yield ((z - (root if (root.imag > 0) is True else -root)) / (2 * variance)).mid()
 
     # -- tails and densities
 
@@ -224,6 +217,20 @@ class EquivalentLaw:
         if len(self._moments) < count:
             self._moments = self.numbers.moments(count)
         return self._moments[:count]
+
+
+def _root_near(coefficients: list[acb], guess: acb) -> acb | None:
+    """A square around a disc with a root of the quartic; None where Newton's method leads nowhere."""
+    bits = _GUESS_BITS
+    while bits < ctx.prec:
+        value, slope = _at(coefficients, guess)
+        guess = (guess - value / slope).mid()
+        bits *= 2
+    value, slope = _at(coefficients, guess)
+    radius = 4 * abs(value / slope).upper()
+    if radius.is_finite() is not True:
+        return None
+    return acb(arb(guess.real, radius), arb(guess.imag, radius))
 
 
 def _at(coefficients: list[acb], w: acb) -> tuple[acb, acb]:
