@@ -11,14 +11,15 @@ from certattn.theory.derivation import Derivation, Step
 _LAW = (
     Step(
         "The two parts of softmax's variance",
-        "For `g ~ N(0, 1)` the centred weight `e^(beta g - beta^2/2) - 1` has the linear part `beta g`; the rest has the "
-        "variance `alpha^2`. Their ratio determines the nonlinear share.",
+        "For `g ~ N(0, 1)` the centred weight `e^(beta g - beta^2/2) - 1` has the linear part `beta g`; the rest has "
+        "the variance `alpha^2`. Their ratio determines the nonlinear share.",
         (
             "α² + β² = e^(β²) - 1,   ρ = α²/β² = (e^x - 1 - x)/x,   x = β²",
             "α²/(α² + β²) = ρ/(1 + ρ) = 1 - x/(e^x - 1)",
         ),
         (
-            r"\alpha^2 + \beta^2 &= e^{\beta^2} - 1, \qquad \rho = \alpha^2/\beta^2 = (e^x - 1 - x)/x, \qquad x = \beta^2",
+            r"\alpha^2 + \beta^2 &= e^{\beta^2} - 1, \qquad \rho = \alpha^2/\beta^2 = (e^x - 1 - x)/x, "
+            r"\qquad x = \beta^2",
             r"\frac{\alpha^2}{\alpha^2 + \beta^2} &= \frac{\rho}{1 + \rho} = 1 - \frac{x}{e^x - 1}",
         ),
         spectral_laws.check_energy,
@@ -101,8 +102,8 @@ _SUPPORT = (
     ),
     Step(
         "The critical points of K",
-        "`K'` has the sign of a cubic polynomial in `v = b w^2`. `K` is convex up to its first pole, and positive at all "
-        "its critical points on the right.",
+        "`K'` has the sign of a cubic polynomial in `v = b w^2`. `K` is convex up to its first pole, and positive at "
+        "all its critical points on the right.",
         (
             "w² (1-v)² K'(w) = h(v) = -(1-v)² + λρ v (1-v)² + λ v (1+v)",
             "K(w) = (2/w)(1 - λ v²/(1-v)²) where h(v) = 0",

@@ -1,4 +1,4 @@
-"""Checks: the variance of softmax weights, the law of its cumulants, its moments, its quartic equation, its primitive."""
+"""Checks: the variance of softmax weights; cumulants, moments, quartic equation and primitive of the limit law."""
 
 from __future__ import annotations
 

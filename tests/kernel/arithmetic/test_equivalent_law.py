@@ -224,7 +224,8 @@ def test_tails_of_balls_hold_the_tails_of_their_points() -> None:
             found = law.tail(ball)
             for end in (ball.lower(), ball.mid(), ball.upper()):
                 assert found.overlaps(law.tail(end))
-                assert (found.upper() >= law.tail(end).lower()) and (found.lower() <= law.tail(end).upper())
+                assert found.upper() >= law.tail(end).lower()
+                assert found.lower() <= law.tail(end).upper()
 
 
 @pytest.mark.parametrize("lambda_", ["1/4", "1", "3"])

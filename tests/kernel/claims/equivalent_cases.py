@@ -76,7 +76,7 @@ asserts:
         "density bound of the symmetric law": ("3.01013583867119", "1.505067919", REFUTED, "density at 0"),
         "the linear share": ("0.11979708395305", "0.88020291604695", REFUTED, "alpha^2"),
         "another share": ("share: 1/2", "share: 0.4999999999999", REFUTED, "beta"),
-        "nothing left to chance": ("0.834208381271527, radius: 1e-15", "0.834208381271527, radius: 0", REFUTED, "beta_c"),
+        "no radius left": ("0.834208381271527, radius: 1e-15", "0.834208381271527, radius: 0", REFUTED, "beta_c"),
         "beta 0": ("beta: 1/2", "beta: 0", MALFORMED, "a number > 0"),
         "beta negative": ("beta: 1/2", "beta: -1/2", MALFORMED, "a number > 0"),
         "beta huge": ("beta: 1/2", "beta: 1001", MALFORMED, "a number of at most 1000"),
@@ -187,7 +187,7 @@ asserts: {gap: {kind: none}}
         ),
     },
     {
-        "still open, and no gap stated": ("alpha2: 7", "alpha2: 6.999999999999999999999999999999", REFUTED, "discriminant"),
+        "still open": ("alpha2: 7", "alpha2: 6.999999999999999999999999999999", REFUTED, "discriminant"),
         "a gap of no width": (
             "{kind: none}", "{kind: open, lower: 5.0564, upper: 5.0565, radius: 1}", REFUTED, "discriminant"
         ),

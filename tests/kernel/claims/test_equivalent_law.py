@@ -110,7 +110,9 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         "at_most",
         lambda name, sentence, value, bound, bits: equivalent_law.at_least(name, sentence, fmpq(1), fmpq(0)),
     ),
-    "a gap for every lambda": (equivalent_law, "below", lambda *a: equivalent_law.at_least(a[0], a[1], fmpq(1), fmpq(0))),
+    "a gap for every lambda": (
+        equivalent_law, "below", lambda *a: equivalent_law.at_least(a[0], a[1], fmpq(1), fmpq(0))
+    ),
     "a gap for every discriminant": (
         equivalent_law, "above", lambda *a: equivalent_law.at_least(a[0], a[1], fmpq(1), fmpq(0))
     ),
