@@ -215,7 +215,7 @@ _SIBLINGS = (
     ("radius", "tube", "bayes"),
     ("order", "bits"),
     ("beta", "alpha2"),
-    ("beta2", "alpha2", "lambda"),
+    ("beta2", "alpha2"),
     ("density", "cdf"),
     ("right_edge", "threshold", "density_bound", "nonlinear_share"),
     ("re", "im"),

@@ -170,7 +170,8 @@ class EquivalentLaw:
         if boundary is None:
             return None
         potential: acb = self.numbers.primitive(boundary, BALLS)
-        return 2 * arb(potential.imag) / arb.pi()
+        found = 2 * arb(potential.imag) / arb.pi()
+        return found if found.is_finite() is True else None
 
     def _tail_near(self, x: arb) -> arb:
         """By known tails, the bound of the density and monotonicity, as next to an edge."""
