@@ -59,7 +59,7 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
         "K(w) = 1/w + alpha^2 w + beta^2 w/(1 - beta^2 w^2/lambda): m_2 = 0.284025416687741 up to 1e-15",
         "m_6 = 0.7906003979 up to 1e-10; the right edge of the support is 1.78520436178676 up to 1e-14",
         "a gap, from 0.316858864541769 to 0.423093213397053 up to 1e-15 at each end, with the mass 0.25 above it",
-        "beta_c(0.25) = 0.834208381271527 up to 1e-15, and there is a gap exactly below it",
+        "beta_c(0.25) = 0.834208381271527 up to 1e-15, and softmax has a gap exactly for beta below it",
         "G(1 + 0.5 i) = 0.67647148263 - 0.515043541133 i up to 1e-12",
         "the density of mu at 1 is 0.222372027848943 up to 1.1e-15; the density of mu at 0.4 is 0",
         "mu([0, 0.37]) = 0.75; mu([0, 1.5]) = 0.97788 up to 0.0001",
