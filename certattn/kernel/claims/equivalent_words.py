@@ -25,7 +25,9 @@ def words_of(problem: Problem) -> list[str]:
     words += _listed([f"m_{_index(m)} = {_up_to(m)}" for m in problem.moments], "moments")
     words += _one("the right edge of the support is", problem.right_edge)
     words += _gap_words(problem)
-    words += _one(f"beta_c({describe(problem.lambda_)}) =", problem.threshold, ", and softmax has a gap exactly for beta below it")
+    words += _one(
+        f"beta_c({describe(problem.lambda_)}) =", problem.threshold, ", and softmax has a gap exactly for beta below it"
+    )
     words += _listed([_transform_words(item) for item in problem.stieltjes], "values of G")
     words += _listed([f"the density of mu at {describe(p.at)} is {_up_to(p)}" for p in problem.density], "densities")
     words += _listed([f"mu([0, {describe(p.at)}]) = {_up_to(p)}" for p in problem.cdf], "values of mu([0, x])")
