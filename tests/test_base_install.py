@@ -76,6 +76,7 @@ FILES = {
 COMMANDS = {
     "binary64-exponential": [""],
     "descent-trajectory": ["prompts.yaml --prompts 2 --length 8", "prompts.yaml --prompts 2 --length 8 --all-tasks"],
+    "equivalent-law": ["--beta 1/2 --lambda 1/4 --cdf 1", "--alpha2 7 --beta2 1 --lambda 1/20"],
     "flow-trajectory": ["training.yaml --time 1/2 --radius 1e-9", "training.yaml --within 0.1 --points 2 --tube"],
     "gradient-mean-square": ["prompt.yaml"],
     "gradient-tail": ["prompt.yaml --probability 0.01", "prompt.yaml --exceeds 0.4 --gradient V"],

@@ -146,6 +146,7 @@ _FAMILIES = (
     ("logistic", "power", "table"),
     ("flow", "descent"),
     ("positive", "negative"),
+    ("open", "none"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -213,6 +214,11 @@ _SIBLINGS = (
     ("finite_risk", "infinite_risk"),
     ("radius", "tube", "bayes"),
     ("order", "bits"),
+    ("beta", "alpha2"),
+    ("beta2", "alpha2"),
+    ("density", "cdf"),
+    ("right_edge", "threshold", "density_bound", "nonlinear_share"),
+    ("re", "im"),
 )
 _TINY = Fraction(1, 10**20)
 

@@ -94,6 +94,10 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.softmax")
 
     @cached_property
+    def equivalent_formulas(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.equivalent_formulas")
+
+    @cached_property
     def exponential_bound(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.binary64.exponential_bound")
 

@@ -17,6 +17,7 @@ from certattn.theory.exactness import Check
 NAMES = (
     "binary64-exponential",
     "descent-trajectory",
+    "equivalent-law",
     "flow-trajectory",
     "gradient-mean-square",
     "gradient-tail",

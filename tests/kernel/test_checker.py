@@ -401,6 +401,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
     names = {
         "binary64-exponential",
         "descent-trajectory",
+        "equivalent-law",
         "flow-trajectory",
         "gradient-mean-square",
         "gradient-tail",

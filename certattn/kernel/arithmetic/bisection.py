@@ -1,0 +1,27 @@
+"""Zeros of real functions between two numbers, by bisection with proved signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import arb, ctx
+
+
+def zero_between(function: Callable[[arb], arb], below: arb, above: arb) -> arb:
+    """A ball with a zero of a continuous function that is proved < 0 at `below` and > 0 at `above`, exact numbers.
+
+    Either of them may be the larger one. As small as the working precision shows; NaN where the signs at the two are
+    not proved. With signs proved at all ends, every function that the enclosures hold has such a zero.
+    """
+    if (function(below) < 0) is not True or (function(above) > 0) is not True:
+        return arb.nan()
+    for _ in range(ctx.prec + 8):
+        middle = ((below + above) / 2).mid()
+        value = function(middle)
+        if (value < 0) is True:
+            below = middle
+        elif (value > 0) is True:
+            above = middle
+        else:
+            break
+    return below.union(above)

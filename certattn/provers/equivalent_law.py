@@ -1,0 +1,277 @@
+"""State what is proved of the limit law of the singular values of softmax attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from flint import acb, arb, fmpq, fmpz
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.energy_thresholds import beta_at_share, critical_beta
+from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.claims.equivalent_assertions import ASSERTS, LARGEST_BETA, LARGEST_ORDER, NONE, OPEN
+from certattn.kernel.claims.equivalent_law import CLAIM
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.exact_inputs import Number, exact_rational, exact_text
+from certattn.provers.output import provenance, require_place, write_certificate
+from certattn.provers.rounding import decimal_exponent, last_place, midpoint, round_nearest
+
+DIGITS = 15
+MOMENTS = 4
+_MOST_DIGITS = 1000
+_FIRST_BITS = 128
+
+Point = tuple[Number, Number]
+# What is enclosed, at the working precision.
+_Value = Callable[[EquivalentLaw], arb]
+
+
+class _Finder:
+    """The law of the given numbers at the precision that an answer needs, and roundings of its numbers."""
+
+    def __init__(self, given: dict[str, fmpq], digits: int) -> None:
+        self.given = given
+        self.digits = digits
+        self._laws: dict[int, EquivalentLaw] = {}
+
+    @property
+    def exact(self) -> LawNumbers | None:
+        """The law's numbers as rationals, where beta is not given."""
+        if "beta" in self.given:
+            return None
+        return LawNumbers(self.given["alpha2"], self.given["beta2"], self.lambda_)
+
+    @property
+    def lambda_(self) -> fmpq:
+        return self.given["lambda"]
+
+    def law(self, bits: int) -> EquivalentLaw:
+        """Made once for each precision, which is the working one."""
+        if bits not in self._laws:
+            if "beta" in self.given:
+                self._laws[bits] = EquivalentLaw.from_beta(self.given["beta"], self.lambda_)
+            else:
+                alpha2, beta2 = arb(self.given["alpha2"]), arb(self.given["beta2"])
+                self._laws[bits] = EquivalentLaw(alpha2, beta2, arb(self.lambda_))
+        return self._laws[bits]
+
+    def gap(self) -> GapState | None:
+        """ABSENT, or UNDECIDED where the checker's precision does not show whether there is a gap; None if there is."""
+        if self.exact is not None and (self.exact.discriminant() <= 0) is True:
+            return GapState.ABSENT
+        found: object = GapState.UNDECIDED
+        for bits in _precisions():
+            with working_precision(bits):
+                found = self.law(bits).gap()
+            if found is not GapState.UNDECIDED:
+                break
+        return found if isinstance(found, GapState) else None
+
+    def stated(self, what: str, *values: _Value) -> tuple[list[str], str]:
+        """Decimals near some numbers, and the one radius of them: a unit of the last digit of the largest.
+
+        Raises NotProvedError where the checker's default precision does not show so many digits.
+        """
+        for bits in _precisions():
+            with working_precision(bits):
+                balls = [value(self.law(bits)) for value in values]
+                if all(ball.is_finite() and ball.is_exact() for ball in balls):
+                    return [format_rational(midpoint(ball)) for ball in balls], "0"
+                unit = self._unit(balls)
+                if unit is not None and all((arb(ball.rad()) < unit / 10) is True for ball in balls):
+                    return [format_rational(round_nearest(midpoint(ball), unit)) for ball in balls], _short(unit)
+        raise NotProvedError(
+            f"{what} could not be enclosed to {self.digits} digits at {DEFAULT_LIMITS.max_bits} bits, the most that a "
+            "check takes by default; expected fewer digits, or numbers that are less extreme"
+        )
+
+    def _unit(self, balls: Sequence[arb]) -> fmpq | None:
+        """The last of the digits of the largest number; None where one is unbounded."""
+        if not all(ball.is_finite() for ball in balls):
+            return None
+        largest = max(abs(midpoint(ball)) for ball in balls)
+        return last_place(largest, self.digits) if largest != 0 else None
+
+
+def _precisions() -> list[int]:
+    found = [_FIRST_BITS]
+    while 2 * found[-1] <= DEFAULT_LIMITS.max_bits:
+        found.append(2 * found[-1])
+    return found
+
+
+def _short(unit: fmpq) -> str:
+    """A power of ten."""
+    exponent = decimal_exponent(unit)
+    return f"1e{exponent}" if exponent < 0 else format_rational(fmpq(fmpz(10) ** exponent))
+
+
+def generate(
+    out: Path,
+    *,
+    lambda_: Number,
+    beta: Number | None = None,
+    alpha2: Number | None = None,
+    beta2: Number | None = None,
+    moments: int = MOMENTS,
+    cdf: Sequence[Number] = (),
+    density: Sequence[Number] = (),
+    stieltjes: Sequence[Point] = (),
+    shares: Sequence[Number] = (),
+    digits: int = DIGITS,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `equivalent-law` to `out` and return it.
+
+    It states the moments, the right edge, the gap or that there is none, for softmax with lambda < 1 the threshold
+    beta_c, the largest density and the nonlinear share, and what is asked for.
+
+    Parameters
+    ----------
+    lambda_ : d_qk/d.
+    beta : the inverse temperature, which gives alpha^2 = e^(beta^2) - 1 - beta^2; or
+    alpha2, beta2 : alpha^2 and beta^2.
+    moments : how many moments of even order, from the second on; 0 for none, at most 50.
+    cdf, density : points x >= 0 at which to state mu([0, x]) and the density.
+    stieltjes : points z of the upper half plane, each a pair of its real and imaginary part.
+    shares : numbers between 0 and 1: at which beta softmax has such a share alpha^2/(alpha^2 + beta^2).
+    digits : how many digits are stated of each number.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
+    Raises UsageError, and NotProvedError where the checker's default precision does not prove the digits.
+    """
+    require_place(out, [])
+    if not 1 <= digits <= _MOST_DIGITS:
+        raise UsageError(f"digits is {digits}, expected a number from 1 to {_MOST_DIGITS}")
+    if not 0 <= moments <= LARGEST_ORDER // 2:
+        raise UsageError(f"moments is {moments}, expected a number from 0 to {LARGEST_ORDER // 2}")
+    given = _given(lambda_, beta, alpha2, beta2)
+    finder = _Finder(given, digits)
+    asserts: dict[str, Plain] = {
+        "moments": _moments(finder, moments),
+        "right_edge": _one(finder, "the right edge", lambda law: law.right_edge()),
+        "gap": _gap(finder),
+        "threshold": _threshold(finder),
+        "stieltjes": [_transform(finder, point) for point in stieltjes],
+        "density": [_at(finder, "density", point, lambda law, x: law.density(x)) for point in density],
+        "cdf": [_at(finder, "cdf", point, lambda law, x: 1 - law.tail(x)) for point in cdf],
+        "density_bound": _one(finder, "the largest density", lambda law: law.density_bound()),
+        "nonlinear_share": _nonlinear_share(finder),
+        "share_reached": [_share(finder, share) for share in shares],
+    }
+    certificate: dict[str, Plain] = {
+        "certattn": FORMAT_VERSION,
+        "claim": CLAIM.name,
+        "given": {name: format_rational(value) for name, value in given.items()},
+        "asserts": {name: asserts[name] for name in ASSERTS.fields if asserts[name]},
+        "provenance": provenance(exact_text(note, "note")),
+    }
+    return write_certificate(certificate, CLAIM, out)
+
+
+def _given(lambda_: Number, beta: Number | None, alpha2: Number | None, beta2: Number | None) -> dict[str, fmpq]:
+    """The numbers of the law. Raises UsageError."""
+    if beta is not None and (alpha2 is not None or beta2 is not None):
+        raise UsageError("beta and alpha2 with beta2 are both given; expected one of them")
+    if beta is None and (alpha2 is None or beta2 is None):
+        raise UsageError("no law is given; expected beta, or alpha2 and beta2")
+    named = {"beta": beta, "alpha2": alpha2, "beta2": beta2, "lambda": lambda_}
+    given = {name: exact_rational(value, name) for name, value in named.items() if value is not None}
+    for name, value in given.items():
+        if (value > 0) is not True:
+            raise UsageError(f"{name} is {describe(value)}, expected a positive number")
+    if "beta" in given and given["beta"] > LARGEST_BETA:
+        raise UsageError(f"beta is {describe(given['beta'])}, expected a number of at most {LARGEST_BETA}")
+    return given
+
+
+def _moments(finder: _Finder, count: int) -> list[Plain]:
+    exact = finder.exact
+    if exact is not None:
+        values = [format_rational(moment) for moment in exact.moments(count)] if count else []
+        return [{"order": str(2 * n), "value": value, "radius": "0"} for n, value in enumerate(values, start=1)]
+    found: list[Plain] = []
+    for n in range(1, count + 1):
+        found.append({"order": str(2 * n), **_one(finder, f"moment {2 * n}", partial(_moment, n, count))})
+    return found
+
+
+def _moment(n: int, count: int, law: EquivalentLaw) -> arb:
+    return law.moments(count)[n - 1]
+
+
+def _nonlinear_share(finder: _Finder) -> Plain:
+    if finder.exact is not None:
+        return {"value": format_rational(finder.exact.share), "radius": "0"}
+    return _one(finder, "the nonlinear share", lambda law: law.numbers.share)
+
+
+def _one(finder: _Finder, what: str, value: _Value) -> dict[str, Plain]:
+    (text,), radius = finder.stated(what, value)
+    return {"value": text, "radius": radius}
+
+
+def _gap(finder: _Finder) -> Plain:
+    """The gap, or that there is none; nothing where neither is proved."""
+    state = finder.gap()
+    if state is not None:
+        return {"kind": NONE} if state is GapState.ABSENT else {}
+    ends = [finder.stated("the gap", partial(_end, end)) for end in (0, 1)]
+    (lower,), (upper,) = (values for values, _ in ends)
+    radius = max((exact_rational(unit, "radius"), unit) for _, unit in ends)[1]
+    return {
+        "kind": OPEN,
+        "lower": lower,
+        "upper": upper,
+        "radius": radius,
+        "outer_mass": format_rational(finder.lambda_),
+    }
+
+
+def _end(end: int, law: EquivalentLaw) -> arb:
+    gap = law.gap()
+    return arb.nan() if isinstance(gap, GapState) else gap[end]
+
+
+def _threshold(finder: _Finder) -> Plain:
+    """beta_c, of softmax with a lambda below 1."""
+    if "beta" not in finder.given or (finder.lambda_ < 1) is not True:
+        return {}
+    return _one(finder, "beta_c", lambda law: critical_beta(law.numbers.lambda_))
+
+
+def _transform(finder: _Finder, point: Point) -> Plain:
+    re, im = exact_rational(point[0], "the real part"), exact_rational(point[1], "the imaginary part")
+    if (im > 0) is not True:
+        raise UsageError(f"z has the imaginary part {describe(im)}, expected a positive one")
+
+    def transform(law: EquivalentLaw) -> acb:
+        found = law.stieltjes(acb(arb(re), arb(im)))
+        return acb(arb.nan()) if found is None else found
+
+    (x, y), radius = finder.stated("G(z)", lambda law: transform(law).real, lambda law: transform(law).imag)
+    z: Plain = {"re": format_rational(re), "im": format_rational(im)}
+    return {"z": z, "value": {"re": x, "im": y}, "radius": radius}
+
+
+def _at(finder: _Finder, what: str, point: Number, value: Callable[[EquivalentLaw, arb], arb]) -> Plain:
+    x = exact_rational(point, what)
+    if (x >= 0) is not True:
+        raise UsageError(f"{what} at {describe(x)}: expected a point >= 0")
+    stated = _one(finder, f"{what} at {describe(x)}", lambda law: value(law, arb(x)))
+    return {"at": format_rational(x), **stated}
+
+
+def _share(finder: _Finder, share: Number) -> Plain:
+    exact = exact_rational(share, "share")
+    if (exact > 0) is not True or (exact < 1) is not True:
+        raise UsageError(f"share is {describe(exact)}, expected a number between 0 and 1")
+    return {"share": format_rational(exact), **_one(finder, "beta", lambda law: beta_at_share(arb(exact)))}

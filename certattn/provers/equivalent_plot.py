@@ -1,0 +1,76 @@
+"""A figure of a certificate of `equivalent-law`: the density of mu beside the quarter circle of the same variance.
+
+The curves are enclosures at 64 bits, drawn by their midpoints; points that the certificate states are marked.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.arithmetic.quarter_circle import quarter_circle_density
+from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.equivalent_assertions import Problem
+from certattn.kernel.claims.equivalent_law import CLAIM, law_of
+from certattn.kernel.document.certificate import Certificate
+from certattn.provers.figures import canvas
+from certattn.provers.rounding import as_float
+
+_FILL, _LAW, _CIRCLE, _POINT = "#c9d9e8", "#1f4e79", "#b5502b", "#111111"
+_BITS, _POINTS = 64, 400
+
+
+def draw_certificate(certificate: Certificate, path: Path) -> None:
+    """Draw the figure into a file."""
+    problem = CLAIM.read(certificate)
+    with working_precision(_BITS):
+        law = law_of(problem)
+        curve = _curve(law)
+        variance = law.numbers.variance
+        ends = np.linspace(0, float(2 * variance.sqrt()), _POINTS)
+        circle = [float(quarter_circle_density(arb(x), variance)) for x in ends]
+    with canvas(path, (6.4, 3.6)) as (_, axes):
+        axes.fill_between(*curve.T, color=_FILL, lw=0)
+        axes.plot(*curve.T, color=_LAW, lw=1.4, label=r"$\mu$")
+        axes.plot(ends, circle, color=_CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
+        _mark(axes, problem)
+        axes.set_xlabel("singular value")
+        axes.set_ylabel("density")
+        axes.set_xlim(0, None)
+        axes.set_ylim(0, None)
+        axes.set_title(_title(problem), fontsize=10)
+        axes.legend(frameon=False, fontsize=9)
+
+
+def _curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Points of the density, dense at the ends of each piece of the support, where it has vertical tangents."""
+    gap = law.gap()
+    ends = [arb(0), *(() if isinstance(gap, GapState) else gap), law.right_edge()]
+    pieces = [(float(ends[i]), float(ends[i + 1])) for i in range(0, len(ends), 2)]
+    found = []
+    for first, last in pieces:
+        share = (1 - np.cos(np.linspace(0, np.pi, _POINTS))) / 2
+        found += [(x, float(law.density(arb(x)))) for x in first + (last - first) * share]
+    return np.array(found)
+
+
+def _mark(axes: Any, problem: Problem) -> None:
+    if problem.density:
+        points = np.array([(as_float(point.at), as_float(point.value)) for point in problem.density])
+        axes.plot(*points.T, ls="", marker="o", ms=4, color=_POINT, label="certified", clip_on=False)
+    if problem.right_edge is not None:
+        axes.plot(as_float(problem.right_edge.value), 0, ls="", marker="|", ms=10, color=_POINT, clip_on=False)
+
+
+def _title(problem: Problem) -> str:
+    if problem.beta is not None:
+        law = rf"$\beta = {describe(problem.beta)}$"
+    else:
+        assert problem.alpha2 is not None
+        law = rf"$\alpha^2 = {describe(problem.alpha2)}$, $\beta^2 = {describe(problem.beta2)}$"
+    return rf"{law}, $\lambda = {describe(problem.lambda_)}$"

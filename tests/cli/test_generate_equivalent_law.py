@@ -1,0 +1,96 @@
+"""`certattn generate equivalent-law`: what it states, what it says of bad input, and its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import certattn
+from certattn.kernel.errors import NotProvedError, UsageError
+
+Run = Callable[..., Any]
+LAW = ("--beta", "1/2", "--lambda", "1/4")
+
+
+def generate(run: Run, *options: str) -> Any:
+    return run("generate", "equivalent-law", "-o", "law.yaml", *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([*LAW], "m_8 = 1.72385196706209 up to 1e-14; the right edge"),
+        ([*LAW], "from 0.316858864541769 to 0.423093213397053 up to 1e-15 at each end, with the mass 0.25"),
+        ([*LAW, "--moments", "0", "--digits", "20"], "1.7852043617867563715 up to 1e-19"),
+        ([*LAW, "--cdf", "0.37", "--density", "1", "--density", "0.4"], "the density of mu at 0.4 is 0; mu([0, 0.37])"),
+        ([*LAW, "--stieltjes", "0, 1/2"], "G(0 + 0.5 i) = 0 -"),
+        ([*LAW, "--share", "1/2", "--note", "a note"], "for softmax at beta = 1.12090642277853 up to 1e-14"),
+        (["--beta", "1", "--lambda", "1"], "its support is an interval"),
+        (["--beta", "1e-9", "--lambda", "0.9"], "its support has a gap"),
+        (["--beta", "20", "--lambda", "3", "--cdf", "1e80"], "mu([0, 1e80]) ="),
+        (["--alpha2", "7", "--beta2", "1", "--lambda", "1/20"], "its support is an interval"),
+        (["--alpha2", "1/3", "--beta2", "2", "--lambda", "1/8"], "m_8 = 2198222/81"),
+    ],
+)
+def test_what_is_stated_verifies(certattn_run: Run, folder: Path, options: list[str], said: str) -> None:
+    done = generate(certattn_run, *options)
+    assert done.status == 0, done.err
+    assert said.replace(" ", "") in "".join(done.out.split())
+    assert certattn_run("check", "law.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--lambda", "1"], "no law is given; expected beta, or alpha2 and beta2"),
+        (["--lambda", "1", "--alpha2", "1"], "no law is given"),
+        ([*LAW, "--alpha2", "1", "--beta2", "1"], "are both given; expected one of them"),
+        (["--beta", "0", "--lambda", "1"], "beta is 0, expected a positive number"),
+        (["--beta", "-1", "--lambda", "1"], "beta is -1, expected a positive number"),
+        (["--beta", "1001", "--lambda", "1"], "beta is 1001, expected a number of at most 1000"),
+        (["--beta", "1", "--lambda", "0"], "lambda is 0, expected a positive number"),
+        (["--alpha2", "0", "--beta2", "1", "--lambda", "1"], "alpha2 is 0, expected a positive number"),
+        (["--beta", "x", "--lambda", "1"], "beta: 'x', expected an exact number"),
+        ([*LAW, "--cdf", "-1"], "cdf at -1: expected a point >= 0"),
+        ([*LAW, "--density", "-1/2"], "density at -0.5: expected a point >= 0"),
+        ([*LAW, "--stieltjes", "1, 0"], "z has the imaginary part 0, expected a positive one"),
+        ([*LAW, "--stieltjes", "1, -1"], "z has the imaginary part -1, expected a positive one"),
+        ([*LAW, "--stieltjes", "1"], "expected a real and an imaginary part, such as '1, 1/2'"),
+        ([*LAW, "--share", "1"], "share is 1, expected a number between 0 and 1"),
+        ([*LAW, "--digits", "0"], "digits is 0, expected a number from 1 to 1000"),
+        ([*LAW, "--moments", "51"], "moments is 51, expected a number from 0 to 50"),
+        ([*LAW, "--plot", "law.txt"], "a figure ends in .svg, .png, .pdf"),
+    ],
+)
+def test_what_cannot_be_stated_is_said(certattn_run: Run, folder: Path, options: list[str], said: str) -> None:
+    done = generate(certattn_run, *options)
+    assert done.status == 2
+    assert said in " ".join(done.err.split())
+    assert not (folder / "law.yaml").exists()
+
+
+def test_numbers_that_are_too_extreme_are_not_proved(tmp_path: Path) -> None:
+    with pytest.raises(NotProvedError, match="could not be enclosed to 15 digits at"):
+        certattn.generate("equivalent-law", tmp_path / "law.yaml", beta=1, lambda_="1e-3000")
+
+
+def test_exact_numbers_of_python(tmp_path: Path) -> None:
+    made = certattn.generate("equivalent-law", tmp_path / "law.yaml", beta=Fraction(1, 2), lambda_=1, cdf=[1])
+    assert certattn.check(made.path).verdict is certattn.Verdict.VERIFIED
+    with pytest.raises(UsageError, match="the float"):
+        certattn.generate("equivalent-law", tmp_path / "law.yaml", beta=0.5, lambda_=1)
+
+
+@pytest.mark.parametrize("law", [LAW, ("--alpha2", "1", "--beta2", "1", "--lambda", "1")])
+def test_the_density_is_drawn(certattn_run: Run, folder: Path, law: tuple[str, ...]) -> None:
+    done = generate(certattn_run, *law, "--density", "1", "--plot", "law.svg")
+    assert done.status == 0, done.err
+    assert done.out.endswith("drew law.svg\n")
+    first = (folder / "law.svg").read_bytes()
+    assert first.startswith(b"<?xml")
+    generate(certattn_run, *law, "--density", "1", "--plot", "law.svg")
+    assert (folder / "law.svg").read_bytes() == first

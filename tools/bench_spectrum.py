@@ -1,0 +1,90 @@
+"""Measure the claims about the spectrum of softmax attention.
+
+    python tools/bench_spectrum.py                 everything: some seconds
+    python tools/bench_spectrum.py law             the limit law: a value of its CDF, edges, moments, thresholds
+
+Every line ends with what was wanted; times are the processor's, in one process, the least of some runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.energy_thresholds import beta_at_share, critical_beta
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
+
+_BITS, _MOMENTS = 128, 4
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured, in milliseconds, and what was wanted."""
+
+    what: str
+    milliseconds: float
+    at_most: float
+
+    def __str__(self) -> str:
+        return f"{self.what:<64}{self.milliseconds:>10.3f} ms   (wanted: at most {self.at_most:g} ms)"
+
+
+def least(run: Callable[[], object], times: int) -> float:
+    """The least time of a run, in milliseconds."""
+    found = []
+    for _ in range(times):
+        start = time.process_time_ns()
+        run()
+        found.append(time.process_time_ns() - start)
+    return min(found) / 1e6
+
+
+def law(points: int, times: int) -> list[Row]:
+    """The limit law at 128 bits."""
+    rows = []
+    with working_precision(_BITS):
+        for beta, lambda_ in ((fmpq(1), fmpq(1)), (fmpq(1, 2), fmpq(1, 4))):
+            name = f"beta = {beta}, lambda = {lambda_}"
+            known = EquivalentLaw.from_beta(beta, lambda_)
+            places = [arb(fmpq(k, points)) * known.right_edge().mid() for k in range(1, points + 1)]
+            places = [place.mid() for place in places]
+            known.tail(places[0])
+
+            def tails(known: EquivalentLaw = known, places: Sequence[arb] = tuple(places)) -> None:
+                for place in places:
+                    known.tail(place)
+
+            def numbers(beta: fmpq = beta, lambda_: fmpq = lambda_) -> None:
+                made = EquivalentLaw.from_beta(beta, lambda_)
+                made.right_edge()
+                made.gap()
+                made.density_bound()
+                made.moments(_MOMENTS)
+                critical_beta(arb(lambda_))
+                beta_at_share(arb(fmpq(1, 2)))
+
+            rows.append(Row(f"a value of the CDF, {name}", least(tails, times) / points, 0.2))
+            rows.append(Row(f"edges, bound, moments and thresholds, {name}", least(numbers, times), 50))
+    return rows
+
+
+PARTS: dict[str, Callable[[], list[Row]]] = {"law": lambda: law(200, 5)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the parts that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="what to measure; everything if left out")
+    for part in parser.parse_args(arguments).parts or PARTS:
+        for row in PARTS[part]():
+            print(row, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
