@@ -17,6 +17,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims import (
     binary64_exponential,
     descent_trajectory,
+    finite_moments,
     flow_trajectory,
     gradient_mean_square,
     gradient_tail,
@@ -51,6 +52,7 @@ from certattn.kernel.verdict import DOUBLE, RESULTS, Obligation, Outcome, Part, 
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
     "descent-trajectory": descent_trajectory.CLAIM,
+    "finite-moments": finite_moments.CLAIM,
     "flow-trajectory": flow_trajectory.CLAIM,
     "gradient-mean-square": gradient_mean_square.CLAIM,
     "gradient-tail": gradient_tail.CLAIM,
