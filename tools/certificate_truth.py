@@ -98,6 +98,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from descent_trajectory_truth import judge_descent
 
         return judge_descent(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "finite-moments":
+        from score_matrix_truth import judge_moments
+
+        return judge_moments(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "flow-trajectory":
         from flow_trajectory_truth import judge_flow
 

@@ -146,6 +146,7 @@ _FAMILIES = (
     ("logistic", "power", "table"),
     ("flow", "descent"),
     ("positive", "negative"),
+    ("below", "above"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -213,6 +214,9 @@ _SIBLINGS = (
     ("finite_risk", "infinite_risk"),
     ("radius", "tube", "bayes"),
     ("order", "bits"),
+    ("moments", "ratios", "entry_parts"),
+    ("order", "within", "from"),
+    ("beta", "lambda", "d", "eta"),
 )
 _TINY = Fraction(1, 10**20)
 

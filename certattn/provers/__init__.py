@@ -11,6 +11,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.provers import (
     binary64_exponential,
     descent_trajectory,
+    finite_moments,
     flow_trajectory,
     gradient_mean_square,
     gradient_tail,
@@ -38,6 +39,7 @@ from certattn.provers import (
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "binary64-exponential": binary64_exponential.generate,
     "descent-trajectory": descent_trajectory.generate,
+    "finite-moments": finite_moments.generate,
     "flow-trajectory": flow_trajectory.generate,
     "gradient-mean-square": gradient_mean_square.generate,
     "gradient-tail": gradient_tail.generate,

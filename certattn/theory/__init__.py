@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from certattn.theory import (
     binary64_exponential,
     descent_trajectory,
+    finite_moments,
     flow_trajectory,
     gradient_mean_square,
     gradient_tail,
@@ -39,6 +40,7 @@ from certattn.theory.derivation import Derivation
 DERIVATIONS: Mapping[str, Derivation] = {
     "binary64-exponential": binary64_exponential.DERIVATION,
     "descent-trajectory": descent_trajectory.DERIVATION,
+    "finite-moments": finite_moments.DERIVATION,
     "flow-trajectory": flow_trajectory.DERIVATION,
     "gradient-mean-square": gradient_mean_square.DERIVATION,
     "gradient-tail": gradient_tail.DERIVATION,

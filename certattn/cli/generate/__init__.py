@@ -6,6 +6,7 @@ import click
 
 from certattn.cli.generate.binary64_exponential import binary64_exponential
 from certattn.cli.generate.descent_trajectory import descent_trajectory
+from certattn.cli.generate.finite_moments import finite_moments
 from certattn.cli.generate.flow_trajectory import flow_trajectory
 from certattn.cli.generate.gradient_mean_square import gradient_mean_square
 from certattn.cli.generate.gradient_tail import gradient_tail
@@ -38,6 +39,7 @@ def generate() -> None:
 for command in (
     binary64_exponential,
     descent_trajectory,
+    finite_moments,
     flow_trajectory,
     gradient_mean_square,
     gradient_tail,
