@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import gallery_descent_trajectory
+import gallery_finite_moments
 import gallery_flow_trajectory
 import gallery_gradient_mean_square
 import gallery_gradient_tail
@@ -278,6 +279,7 @@ def write_means(folder: Path) -> None:
 FAMILIES: dict[str, Callable[[Path], None]] = {
     "binary64-exponential": write_exponentials,
     "descent-trajectory": gallery_descent_trajectory.write,
+    "finite-moments": gallery_finite_moments.write,
     "flow-trajectory": gallery_flow_trajectory.write,
     "gradient-mean-square": gallery_gradient_mean_square.write,
     "gradient-tail": gallery_gradient_tail.write,
