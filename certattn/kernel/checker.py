@@ -24,6 +24,7 @@ from certattn.kernel.claims import (
     infinite_prompt_operator,
     joint_max_margin,
     max_margin,
+    normalizer_bound,
     output_deviation,
     output_mean_square,
     output_tail,
@@ -40,6 +41,7 @@ from certattn.kernel.claims import (
     token_optimality,
     training_convergence,
     typical_prompt,
+    universality_bound,
 )
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
@@ -59,6 +61,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "joint-max-margin": joint_max_margin.CLAIM,
     "max-margin": max_margin.CLAIM,
+    "normalizer-bound": normalizer_bound.CLAIM,
     "output-deviation": output_deviation.CLAIM,
     "output-mean-square": output_mean_square.CLAIM,
     "output-tail": output_tail.CLAIM,
@@ -75,6 +78,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "token-optimality": token_optimality.CLAIM,
     "training-convergence": training_convergence.CLAIM,
     "typical-prompt": typical_prompt.CLAIM,
+    "universality-bound": universality_bound.CLAIM,
 }
 
 ARITHMETICS = ("auto", "binary64", "arb")

@@ -18,6 +18,7 @@ from certattn.provers import (
     infinite_prompt_operator,
     joint_max_margin,
     max_margin,
+    normalizer_bound,
     output_deviation,
     output_mean_square,
     output_tail,
@@ -34,6 +35,7 @@ from certattn.provers import (
     token_optimality,
     training_convergence,
     typical_prompt,
+    universality_bound,
 )
 
 PROVERS: Mapping[str, Callable[..., Certificate]] = {
@@ -46,6 +48,7 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "infinite-prompt-operator": infinite_prompt_operator.generate,
     "joint-max-margin": joint_max_margin.generate,
     "max-margin": max_margin.generate,
+    "normalizer-bound": normalizer_bound.generate,
     "output-deviation": output_deviation.generate,
     "output-mean-square": output_mean_square.generate,
     "output-tail": output_tail.generate,
@@ -62,4 +65,5 @@ PROVERS: Mapping[str, Callable[..., Certificate]] = {
     "token-optimality": token_optimality.generate,
     "training-convergence": training_convergence.generate,
     "typical-prompt": typical_prompt.generate,
+    "universality-bound": universality_bound.generate,
 }

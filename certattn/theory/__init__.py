@@ -18,6 +18,7 @@ from certattn.theory import (
     infinite_prompt_operator,
     joint_max_margin,
     max_margin,
+    normalizer_bound,
     output_deviation,
     output_mean_square,
     output_tail,
@@ -34,6 +35,7 @@ from certattn.theory import (
     token_optimality,
     training_convergence,
     typical_prompt,
+    universality_bound,
 )
 from certattn.theory.derivation import Derivation
 
@@ -47,6 +49,7 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
     "joint-max-margin": joint_max_margin.DERIVATION,
     "max-margin": max_margin.DERIVATION,
+    "normalizer-bound": normalizer_bound.DERIVATION,
     "output-deviation": output_deviation.DERIVATION,
     "output-mean-square": output_mean_square.DERIVATION,
     "output-tail": output_tail.DERIVATION,
@@ -63,4 +66,5 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "token-optimality": token_optimality.DERIVATION,
     "training-convergence": training_convergence.DERIVATION,
     "typical-prompt": typical_prompt.DERIVATION,
+    "universality-bound": universality_bound.DERIVATION,
 }

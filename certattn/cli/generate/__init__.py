@@ -13,6 +13,7 @@ from certattn.cli.generate.gradient_tail import gradient_tail
 from certattn.cli.generate.infinite_prompt_operator import infinite_prompt_operator
 from certattn.cli.generate.joint_max_margin import joint_max_margin
 from certattn.cli.generate.max_margin import max_margin
+from certattn.cli.generate.normalizer_bound import normalizer_bound
 from certattn.cli.generate.output_deviation import output_deviation
 from certattn.cli.generate.output_mean_square import output_mean_square
 from certattn.cli.generate.output_tail import output_tail
@@ -29,6 +30,7 @@ from certattn.cli.generate.softmax_mean import softmax_mean
 from certattn.cli.generate.token_optimality import token_optimality
 from certattn.cli.generate.training_convergence import training_convergence
 from certattn.cli.generate.typical_prompt import typical_prompt
+from certattn.cli.generate.universality_bound import universality_bound
 
 
 @click.group()
@@ -46,6 +48,7 @@ for command in (
     infinite_prompt_operator,
     joint_max_margin,
     max_margin,
+    normalizer_bound,
     output_deviation,
     output_mean_square,
     output_tail,
@@ -62,5 +65,6 @@ for command in (
     token_optimality,
     training_convergence,
     typical_prompt,
+    universality_bound,
 ):
     generate.add_command(command)

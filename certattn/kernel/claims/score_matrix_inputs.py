@@ -14,6 +14,9 @@ SIZE = Field("d", Count(2), "the number d of queries and of keys; lambda d is a 
 AT_LEAST = Field("at_least", Rational(), "it is at least this", required=False)
 AT_MOST = Field("at_most", Rational(), "it is at most this", required=False)
 BOUNDS = Record(AT_LEAST, AT_MOST)
+MOST = Field("at_most", Rational(), "it is at most this")
+THETA = Field("theta", Rational(above=0), "0 < theta < 1: normalisers of at least 1 - theta of their mean are typical")
+CUT = Field("cut", Rational(above=1), "cut > 1: queries with |x|^2 <= cut p are typical")
 
 
 def read_score_matrix(given: Values) -> ScoreMatrix:
@@ -46,3 +49,16 @@ def score_matrix_words(given: Values, scores: ScoreMatrix) -> str:
         f"(lambda = {describe(given[LAMBDA])}), scores S_ij = x_i.k_j/sqrt(p), beta = {describe(given[BETA])} and the "
         "matrix T of the entries (exp(beta S_ij - beta^2 |x_i|^2/(2p)) - 1)/sqrt(d)"
     )
+
+
+def random_attention_words(given: Values, scores: ScoreMatrix) -> str:
+    """The matrix T and softmax attention, with their numbers."""
+    return f"{score_matrix_words(given, scores)}, A = softmax(beta S) by rows and Pi = I - 11'/d"
+
+
+def read_theta(witness: Values) -> fmpq:
+    """0 < theta < 1. Raises MalformedError."""
+    theta: fmpq = witness[THETA]
+    if (theta < 1) is not True:
+        raise witness.node(THETA).malformed("0 < theta < 1", describe(theta))
+    return theta
