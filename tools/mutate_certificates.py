@@ -217,6 +217,9 @@ _SIBLINGS = (
     ("moments", "ratios", "entry_parts"),
     ("order", "within", "from"),
     ("beta", "lambda", "d", "eta"),
+    ("mean_square", "distance"),
+    ("theta", "cut", "excess"),
+    ("universality", "equivalence", "linearisation"),
 )
 _TINY = Fraction(1, 10**20)
 

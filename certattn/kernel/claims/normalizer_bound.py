@@ -75,8 +75,8 @@ class NormalizerBound(Claim[Problem]):
         if bounds == [None, None]:
             raise asserts.at.malformed("mean_square, distance or both", "nothing that is asserted")
         words = (
-            f"{random_attention_words(given, scores)}: the empirical laws of the singular values of sqrt(d) (A - 11'/d) "
-            f"and of T Pi are close: {_bounds_words(bounds[0], bounds[1])}"
+            f"{random_attention_words(given, scores)}: for the distance W_2 between the empirical laws of the singular "
+            f"values of sqrt(d) (A - 11'/d) and of T Pi, {_bounds_words(bounds[0], bounds[1])}"
         )
         return Problem(scores, bounds[0], bounds[1], read_theta(witness), witness[CUT], words)
 

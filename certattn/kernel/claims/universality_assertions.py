@@ -135,7 +135,7 @@ def _words(given: Values, asserts: Values, scores: ScoreMatrix | None) -> str:
         head = random_attention_words(given, scores)
         difference, over = "E |E[s_T | X] - E[s_N | X]|, X the queries,", "over queries and keys"
     head += (
-        f", with s_M = tr((MM' + eta)^-1)/d, eta = {eta}, and N with independent Gaussian columns of the covariance "
+        f", with s_M = tr((MM' + eta)^-1)/d for d x d matrices M, eta = {eta}, and N with independent Gaussian columns of the covariance "
         "Sigma/d that those of T have given the queries, Sigma_ij = exp(beta^2 x_i.x_j/p) - 1: "
     )
     if UNIVERSALITY in asserts:
@@ -153,6 +153,6 @@ def _words(given: Values, asserts: Values, scores: ScoreMatrix | None) -> str:
     if EQUIVALENCE in asserts:
         found.append(
             "|E s_M - E s_Y| for M = sqrt(d) (A - 11'/d) and Y = (alpha Z + beta S)/sqrt(d), Z of independent N(0, 1), "
-            f"is at most {describe(asserts[EQUIVALENCE][MOST])}"
+            f"alpha^2 = exp(beta^2) - 1 - beta^2, is at most {describe(asserts[EQUIVALENCE][MOST])}"
         )
     return head + "; ".join(found)
