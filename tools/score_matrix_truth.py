@@ -50,7 +50,9 @@ class Scores:
 
     def entry(self, order: int) -> mpf:
         b = _real(self.beta) ** 2 / self.p
-        terms = (mp.binomial(order, n) * (-1) ** n * (1 - n * (n - 1) * b) ** (-mpf(self.p) / 2) for n in range(order + 1))
+        terms = (
+            mp.binomial(order, n) * (-1) ** n * (1 - n * (n - 1) * b) ** (-mpf(self.p) / 2) for n in range(order + 1)
+        )
         return mp.fsum(terms)
 
     def limit(self, order: int) -> mpf:
@@ -110,7 +112,9 @@ def _canonical(N: Powers) -> Powers:
     if not N:
         return N
     orders = itertools.permutations(N)
-    return min(tuple(zip(*sorted(column for column in zip(*rows, strict=True) if any(column)), strict=True)) for rows in orders)
+    return min(
+        tuple(zip(*sorted(column for column in zip(*rows, strict=True) if any(column)), strict=True)) for rows in orders
+    )
 
 
 def _classes(size: int) -> Iterator[tuple[int, ...]]:

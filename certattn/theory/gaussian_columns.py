@@ -67,7 +67,9 @@ def check_rare(kernel: Kernel) -> Iterator[Check]:
     rate = (1 - 1 / cut) / 2
     logarithm = -rate * cut * p - p / 2 * sympy.log(1 - 2 * rate)
     found = expression(kernel.gaussian_equivalence.long_query(SymbolicNumber(p), SymbolicNumber(cut)))
-    yield equal("(c e^(1-c))^(p/2)", sympy.expand_log(sympy.log(found), force=True), sympy.expand_log(logarithm, force=True))
+    yield equal(
+        "(c e^(1-c))^(p/2)", sympy.expand_log(sympy.log(found), force=True), sympy.expand_log(logarithm, force=True)
+    )
     y, h, m = positive_symbol("y"), real("h"), positive_symbol("m")
     low = 1 - y + y**2 / 2 - sympy.exp(-y)
     yield equal("e^-y <= 1 - y + y^2/2, from its second derivative", sympy.diff(low, y, 2), 1 - sympy.exp(-y))

@@ -63,7 +63,14 @@ def check_products(kernel: Kernel) -> Iterator[Check]:
         wanted = root**2 / 2 * (point.T * form * point)[0]
         yield equal(f"exponent of the queries, N {rows} x {columns}", keys - normaliser, wanted)
     b = real("b")
-    for table in (((1,),), ((4,),), ((1, 1), (1, 1)), ((2, 1), (0, 3)), ((1, 1, 0), (0, 1, 1), (1, 0, 1)), ((0, 2), (1, 0))):
+    for table in (
+        ((1,),),
+        ((4,),),
+        ((1, 1), (1, 1)),
+        ((2, 1), (0, 3)),
+        ((1, 1, 0), (0, 1, 1), (1, 0, 1)),
+        ((0, 2), (1, 0)),
+    ):
         form = sympy.Matrix(kernel.walk_sums.exponent_form(table))
         wanted = (sympy.eye(form.rows) - b * form).det()
         found = kernel.walk_sums.determinant(tuple(tuple(int(q) for q in form.row(i)) for i in range(form.rows)))

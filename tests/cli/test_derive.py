@@ -17,12 +17,14 @@ from certattn.theory.exactness import Check
 NAMES = (
     "binary64-exponential",
     "descent-trajectory",
+    "finite-moments",
     "flow-trajectory",
     "gradient-mean-square",
     "gradient-tail",
     "infinite-prompt-operator",
     "joint-max-margin",
     "max-margin",
+    "normalizer-bound",
     "output-deviation",
     "output-mean-square",
     "output-tail",
@@ -39,6 +41,7 @@ NAMES = (
     "token-optimality",
     "training-convergence",
     "typical-prompt",
+    "universality-bound",
 )
 
 

@@ -104,7 +104,9 @@ def sizes_of(queries: ExactMatrix, beta2: fmpq, bits: int) -> CovarianceSizes:
         square += sum((entry * entry for entry in Sigma[i]), arb(0))
     # X'X / p has the same largest eigenvalue as XX'/p, and may be smaller.
     gram = G if queries.rows <= queries.columns else (queries.T @ queries).scaled(fmpq(1, queries.columns))
-    return CovarianceSizes(largest_eigenvalue(arb_mat(table_of_balls(gram, arb(1))), bits), longest, slopes, trace, square)
+    return CovarianceSizes(
+        largest_eigenvalue(arb_mat(table_of_balls(gram, arb(1))), bits), longest, slopes, trace, square
+    )
 
 
 def mean_sizes(scores: ScoreMatrix, cut: fmpq, excess: fmpq) -> CovarianceSizes:
@@ -126,7 +128,7 @@ def mean_universality(scores: ScoreMatrix, eta: fmpq, cut: fmpq, excess: fmpq) -
 
     Both are at most 1/eta; queries that are too long, or too large together, have a small probability.
     """
-    outside = long_query(scores.p, cut) * scores.d + (-arb(excess) ** 2 / 2).exp()
+    outside = long_query(scores.p, cut) * scores.d + (-(arb(excess) ** 2) / 2).exp()
     inside = universality_bound(mean_sizes(scores, cut, excess), scores.d, scores.beta2, eta)
     return inside + outside / arb(eta)
 

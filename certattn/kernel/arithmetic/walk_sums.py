@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from math import comb
 
@@ -27,7 +27,7 @@ Determinant = tuple[int, ...]
 Terms = tuple[tuple[Determinant, int], ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def walk_sums(k: int) -> tuple[tuple[int, int, Terms], ...]:
     """(r, c, terms): d^(k+1) (1/d) E tr (TT')^k is the sum of (d)_r (d)_c sum coefficient * det(I - b Q)^(-p/2)."""
     found: dict[tuple[int, int], Counter[Determinant]] = {}
@@ -79,7 +79,7 @@ def sorted_table(table: Table) -> Table:
     return table
 
 
-@lru_cache(maxsize=None)
+@cache
 def exponent_form(powers: Table) -> Table:
     """Q = N N' - diag(N 1)."""
     return tuple(
@@ -91,7 +91,7 @@ def exponent_form(powers: Table) -> Table:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def determinant(form: Table) -> Determinant:
     """The coefficients of det(I - b Q), by the recursion of Faddeev and LeVerrier; every division is exact."""
     size, coefficients = len(form), [1]

@@ -142,9 +142,7 @@ def _infinite(problem: Problem) -> Iterator[Obligation]:
         yield at_most(f"infinite[{index}]", sentence, fmpq(problem.scores.p), bound)
 
 
-def _smallest(
-    problem: Problem, item: Smallest, place: str, names: Collection[str], bits: int
-) -> Iterator[Obligation]:
+def _smallest(problem: Problem, item: Smallest, place: str, names: Collection[str], bits: int) -> Iterator[Obligation]:
     """Within the distance at d; and further away, or infinite, at every size before."""
     scores, limit = problem.scores, limit_moment(item.order, problem.scores.beta2, problem.lambda_)
     what = f"|E m_{item.order}(T) / m_{item.order} - 1|"
@@ -160,7 +158,9 @@ def _smallest(
     if not finite:
         # The moment grows infinite as d falls, so the largest of these sizes decides for all.
         width = fmpq(smaller[-1].p) if smaller else fmpq(0)
-        sentence = f"p <= {item.order} * {item.order - 1} beta^2 at every size before, so E m_{item.order}(T) is infinite"
+        sentence = (
+            f"p <= {item.order} * {item.order - 1} beta^2 at every size before, so E m_{item.order}(T) is infinite"
+        )
         yield at_most(f"{place}.before", sentence, width, moment_condition(item.order, scores.beta2))
         return
     nearest = abs(finite[0].moment(item.order) / limit - 1)

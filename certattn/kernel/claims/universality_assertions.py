@@ -14,7 +14,6 @@ from certattn.kernel.claims.score_matrix_inputs import (
     BOUNDS,
     CUT,
     MOST,
-    THETA,
     bounds_words,
     random_attention_words,
     read_bounds,
@@ -142,9 +141,7 @@ def _words(given: Values, asserts: Values, scores: ScoreMatrix | None) -> str:
         found.append(f"{difference} is at most {describe(asserts[UNIVERSALITY][MOST])}")
     if CONCENTRATION in asserts:
         stated = asserts[CONCENTRATION]
-        found.append(
-            f"P(|s_T - E s_T| >= {describe(stated[DEVIATION])}) <= {describe(stated[MOST])}, {over}"
-        )
+        found.append(f"P(|s_T - E s_T| >= {describe(stated[DEVIATION])}) <= {describe(stated[MOST])}, {over}")
     if LINEARISATION in asserts:
         found.append(
             "E |Sigma - Sigma_lin|_F^2 with Sigma_lin = alpha^2 I + beta^2 XX'/p, alpha^2 = exp(beta^2) - 1 - beta^2, is "

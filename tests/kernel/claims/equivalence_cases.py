@@ -37,7 +37,12 @@ witness: {theta: 1/4, cut: 2}
         "a smaller width": ("lambda: 1,", "lambda: 1/2,", REJECTED, "E W_2^2 <= bound"),
         "a width below the condition": ("beta: 1/2", "beta: 10", REJECTED, "p > 12 beta^2"),
         "a width on the edge": ("beta: 1/2, lambda: 1,", "beta: 1, lambda: 12/1000,", REJECTED, "p > 12 beta^2"),
-        "the naive value beyond the condition": ("beta: 1/2, lambda: 1,", "beta: 4, lambda: 24/1000,", REJECTED, "12 beta"),
+        "the naive value beyond the condition": (
+            "beta: 1/2, lambda: 1,",
+            "beta: 4, lambda: 24/1000,",
+            REJECTED,
+            "12 beta",
+        ),
         "theta = 0": ("theta: 1/4", "theta: 0", MALFORMED, "a number > 0"),
         "theta = 1": ("theta: 1/4", "theta: 1", MALFORMED, "0 < theta < 1"),
         "theta beyond 1": ("theta: 1/4", "theta: 3/2", MALFORMED, "0 < theta < 1"),

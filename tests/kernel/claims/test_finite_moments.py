@@ -99,7 +99,10 @@ def test_one_row_and_column_by_quadrature() -> None:
     weight = np.exp((p / 2 - 1) * np.log(nodes) - p * nodes / 2)
     weight /= weight.sum()
     for order in (2, 4, 6):
-        powers = [(-1) ** (order - n) * _binomial(order, n) * np.exp(n * (n - 1) * beta2 * nodes / 2) for n in range(order + 1)]
+        powers = [
+            (-1) ** (order - n) * _binomial(order, n) * np.exp(n * (n - 1) * beta2 * nodes / 2)
+            for n in range(order + 1)
+        ]
         wanted = float((sum(powers) * weight).sum())
         with working_precision(128):
             found = float(ScoreMatrix(1, p, fmpq(1, 4)).moment(order))
@@ -156,7 +159,9 @@ def test_three_rows_and_columns_by_simulation() -> None:
 def test_moments_of_large_matrices_are_near_their_limits() -> None:
     with working_precision(256):
         for order, most in ((2, 1e-8), (4, 1e-6), (6, 1e-6), (8, 1e-5)):
-            ratio = ScoreMatrix(10**8, 5 * 10**7, fmpq(1, 4)).moment(order) / limit_moment(order, fmpq(1, 4), fmpq(1, 2))
+            ratio = ScoreMatrix(10**8, 5 * 10**7, fmpq(1, 4)).moment(order) / limit_moment(
+                order, fmpq(1, 4), fmpq(1, 2)
+            )
             assert 0 < float(ratio - 1) < most
 
 

@@ -125,7 +125,9 @@ def test_singular_values_of_attention_are_within_the_bounds() -> None:
         attention = np.linalg.svd(np.sqrt(d) * (A - 1 / d), compute_uv=False)
         centred = np.linalg.svd(t - t.mean(1, keepdims=True), compute_uv=False)
         squares.append(((attention - centred) ** 2).mean())
-        linear = np.linalg.svd((np.sqrt(ALPHA2) * rng.normal(size=(d, d)) + beta * scores) / np.sqrt(d), compute_uv=False)
+        linear = np.linalg.svd(
+            (np.sqrt(ALPHA2) * rng.normal(size=(d, d)) + beta * scores) / np.sqrt(d), compute_uv=False
+        )
         difference.append((1 / (attention**2 + eta)).mean() - (1 / (linear**2 + eta)).mean())
     with working_precision(128):
         scores_ = ScoreMatrix(d, d, fmpq(1, 4))
