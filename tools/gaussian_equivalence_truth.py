@@ -1,7 +1,8 @@
 """Whether certificates of `normalizer-bound` and `universality-bound` hold, by mpmath.
 
 What the theorems bound is not computed: where a stated number is below their bound the certificate proves nothing, and
-where it is above it is true. The bounds are evaluated from conditional means given a query: E e^(c s^2) of s^2 = |x|^2 / p.
+where it is above it is true. The bounds are evaluated from conditional means given a query: E e^(c s^2),
+s^2 = |x|^2 / p.
 """
 
 from __future__ import annotations

@@ -40,9 +40,9 @@ class Scores:
             if choices and N:
                 rows = len(N)
                 form = mp.matrix(rows, rows)
-                for i, l in itertools.product(range(rows), repeat=2):
-                    entry = sum(x * y for x, y in zip(N[i], N[l], strict=True)) - (sum(N[i]) if i == l else 0)
-                    form[i, l] = (i == l) - b * entry
+                for i, m in itertools.product(range(rows), repeat=2):
+                    entry = sum(x * y for x, y in zip(N[i], N[m], strict=True)) - (sum(N[i]) if i == m else 0)
+                    form[i, m] = (i == m) - b * entry
                 total += choices * coefficient * mp.det(form) ** (-mpf(self.p) / 2)
             elif choices:
                 total += choices * coefficient
@@ -73,9 +73,9 @@ class Scores:
         def mean(*N: tuple[int, ...]) -> mpf:
             rows = len(N)
             form = mp.matrix(rows, rows)
-            for i, l in itertools.product(range(rows), repeat=2):
-                entry = sum(x * y for x, y in zip(N[i], N[l], strict=True)) - (sum(N[i]) if i == l else 0)
-                form[i, l] = (i == l) - b * entry
+            for i, m in itertools.product(range(rows), repeat=2):
+                entry = sum(x * y for x, y in zip(N[i], N[m], strict=True)) - (sum(N[i]) if i == m else 0)
+                form[i, m] = (i == m) - b * entry
             return mp.det(form) ** (-mpf(p) / 2)
 
         w = (1, -2, 1)

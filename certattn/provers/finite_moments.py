@@ -1,4 +1,4 @@
-"""Compute expected moments of the matrix of exponential scores, and find the size from which they are near the limit."""
+"""Compute expected moments of the matrix of exponential scores, and find the size at which they are near the limit."""
 
 from __future__ import annotations
 
@@ -104,8 +104,9 @@ def _stated(scores: ScoreMatrix, lambda_: fmpq, orders: Sequence[int], digits: i
         log = arb(scores.d).log()
         # Below order 4 no power of d divides the part of single entries: there is no threshold.
         sides = {order: "below" if (order * scores.beta2 < log) is True else "above" for order in orders}
-    if thresholds := [{"order": str(order), "beta": side} for order, side in sides.items() if order >= _FOURTH]:
-        asserts["thresholds"] = list[Plain](thresholds)
+    thresholds: list[Plain] = [{"order": str(order), "beta": sides[order]} for order in orders if order >= _FOURTH]
+    if thresholds:
+        asserts["thresholds"] = thresholds
     return asserts
 
 

@@ -37,12 +37,17 @@ def best_universality(scores: ScoreMatrix, eta: fmpq) -> tuple[fmpq, fmpq]:
 
 def best_equivalence(scores: ScoreMatrix, eta: fmpq) -> tuple[fmpq, fmpq, fmpq]:
     """theta, cut and excess with about the smallest `equivalence_bound`: the first and last are apart given the cut."""
-    triples = []
-    for cut in _CUTS:
-        theta = _smallest(_THETAS, lambda theta, cut=cut: normalizer_bound(scores, theta, cut))
-        excess = _smallest(_EXCESSES, lambda excess, cut=cut: mean_universality(scores, eta, cut, excess))
-        triples.append((theta, cut, excess))
+    triples = [(_best_theta(scores, cut), cut, _best_excess(scores, eta, cut)) for cut in _CUTS]
     return _smallest(triples, lambda triple: equivalence_bound(scores, eta, *triple))
+
+
+def _best_theta(scores: ScoreMatrix, cut: fmpq) -> fmpq:
+    """theta with about the smallest `normalizer_bound` for a cut."""
+    return _smallest(_THETAS, lambda theta: normalizer_bound(scores, theta, cut))
+
+
+def _best_excess(scores: ScoreMatrix, eta: fmpq, cut: fmpq) -> fmpq:
+    return _smallest(_EXCESSES, lambda excess: mean_universality(scores, eta, cut, excess))
 
 
 def _smallest(candidates: Iterable[T], bound: Callable[[T], arb]) -> T:

@@ -64,8 +64,8 @@ DERIVATION = Derivation(
         ),
         Step(
             "Limits of the expected moments",
-            "For `p = lambda d` the sum is expanded in powers of `1/d`. Whatever grows cancels, and the constant term is "
-            "the moment of the limit law, for `k = 1, 2, 3, 4`.",
+            "For `p = lambda d` the sum is expanded in powers of `1/d`. Whatever grows cancels, and the constant term "
+            "is the moment of the limit law, for `k = 1, 2, 3, 4`.",
             (
                 "log det(I - bQ)^(-p/2) = 1/2 Σ_q tr(Q^q) x^q (λd)^(1-q) / q,   x = β²",
                 "lim E m_2k(T) = m_2k = 1/(2k+1) [w^2k] (1 + C(w))^(2k+1),   C(w) = α²w² + β²w²/(1 - β²w²/λ)",

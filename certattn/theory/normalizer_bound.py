@@ -12,8 +12,8 @@ DERIVATION = Derivation(
     (
         Step(
             "Dividing by the normaliser",
-            "Softmax is the matrix of exponential scores with every row divided by its mean. What that changes in a row "
-            "depends on the mean and the mean square of the row only.",
+            "Softmax is the matrix of exponential scores with every row divided by its mean. What that changes in a "
+            "row depends on the mean and the mean square of the row only.",
             (
                 "sqrt(d)(A - 11'/d) = D⁻¹TΠ,   D = diag(mean(e))",
                 "|row of (D⁻¹ - I)TΠ|² = ((1 - mean(e))/mean(e))² (mean(e²) - mean(e)²)",
@@ -45,7 +45,8 @@ DERIVATION = Derivation(
                 "P(|x|² > cp) ≤ (c e^(1-c))^(p/2)",
             ),
             (
-                r"\mathbb P(\bar e \le 1 - \theta \mid x) &\le \exp\left(-\tfrac{d\theta^2}{2} e^{-\beta^2 |x|^2/p}\right)",
+                r"\mathbb P(\bar e \le 1 - \theta \mid x) &\le "
+                r"\exp\left(-\tfrac{d\theta^2}{2} e^{-\beta^2 |x|^2/p}\right)",
                 r"\mathbb P(|x|^2 > c p) &\le (c\, e^{1-c})^{p/2}",
             ),
             gaussian_columns.check_rare,

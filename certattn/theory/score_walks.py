@@ -283,7 +283,7 @@ def _as_expression(polynomial: PolyElement, x: Expr, L: Expr) -> Expr:
 
 
 def check_entries(kernel: Kernel) -> Iterator[Check]:
-    """tr (TT')^k is at least the sum of the 2k-th powers of the entries, and what that part is where e^(beta^2) = d^(c^2)."""
+    """tr (TT')^k is at least the sum of the 2k-th powers of the entries; how that part grows with beta and d."""
     for d, k in ((2, 2), (3, 2), (2, 3)):
         polynomials, *entries = ring([f"t{i}{j}" for i in range(d) for j in range(d)], ZZ)
         squares = [entry * entry for entry in entries]

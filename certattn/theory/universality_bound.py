@@ -12,15 +12,16 @@ DERIVATION = Derivation(
     (
         Step(
             "The covariance of exponential scores",
-            "Given the queries, the columns are independent. Weighing with the square of one entry shifts the key, which "
-            "multiplies the other entries by constants.",
+            "Given the queries, the columns are independent. Weighing with the square of one entry shifts the key, "
+            "which multiplies the other entries by constants.",
             (
                 "E[e_i e_l | X] = exp(β² G_il),   G = XX'/p",
                 "E[e_i² h(e) | X] = exp(β² G_ii) E[h((e^(2β² G_ij) e_j)_j) | X]",
             ),
             (
                 r"\mathbb E[e_i e_l \mid X] &= e^{\beta^2 G_{il}}, \qquad G = XX^\top/p",
-                r"\mathbb E[e_i^2\, h(e) \mid X] &= e^{\beta^2 G_{ii}}\, \mathbb E[h((e^{2\beta^2 G_{ij}} e_j)_j) \mid X]",
+                r"\mathbb E[e_i^2\, h(e) \mid X] &= "
+                r"e^{\beta^2 G_{ii}}\, \mathbb E[h((e^{2\beta^2 G_{ij}} e_j)_j) \mid X]",
             ),
             gaussian_columns.check_covariance,
         ),
@@ -40,14 +41,15 @@ DERIVATION = Derivation(
         ),
         Step(
             "One column after the other",
-            "The resolvent changes by a ratio of quadratic forms of the column, which is compared with the ratio of their "
-            "means. The part of first order has mean 0.",
+            "The resolvent changes by a ratio of quadratic forms of the column, which is compared with the ratio of "
+            "their means. The part of first order has mean 0.",
             (
                 "tr(M'M' + tt' + η)⁻¹ = tr R - t'R²t/(1 + t'Rt)",
                 "r/(1+q) - s/(1+u) = (r - s - κ(q - u))/(1+q),   κ = s/(1+u),   |R² - κR| ≤ η⁻²",
             ),
             (
-                r"\operatorname{tr}(MM^\top + tt^\top + \eta)^{-1} &= \operatorname{tr} R - \frac{t^\top R^2 t}{1 + t^\top R t}",
+                r"\operatorname{tr}(MM^\top + tt^\top + \eta)^{-1} &= "
+                r"\operatorname{tr} R - \frac{t^\top R^2 t}{1 + t^\top R t}",
                 r"\frac{r}{1+q} - \frac{\bar r}{1 + \bar q} &= \frac{(r - \bar r) - \kappa (q - \bar q)}{1 + q}, "
                 r"\qquad \kappa = \frac{\bar r}{1 + \bar q}",
             ),

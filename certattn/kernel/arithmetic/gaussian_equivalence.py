@@ -1,6 +1,9 @@
 """How far softmax attention with random queries and keys is from a Gaussian matrix: explicit bounds.
 
-d queries x_i and d keys k_j, independent N(0, I_p), S_ij = x_i.k_j / sqrt(p), t_ij = exp(beta S_ij - beta^2 |x_i|^2 / (2p)) - 1,
+d queries x_i and d keys k_j, independent N(0, I_p), S_ij = x_i.k_j / sqrt(p),
+
+    t_ij = exp(beta S_ij - beta^2 |x_i|^2 / (2p)) - 1,
+
 T = (t_ij) / sqrt(d), Pi = I - 11'/d, A = softmax(beta S) by rows. Given the queries, the columns of sqrt(d) T are
 independent with the covariance Sigma = (e^(beta^2 G_ij) - 1), G = XX'/p; Sigma_lin = alpha^2 I + beta^2 G with
 alpha^2 = e^(beta^2) - 1 - beta^2. For a matrix M, s_M(-eta) = (1/d) tr (MM' + eta)^-1.

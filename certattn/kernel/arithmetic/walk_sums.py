@@ -10,7 +10,9 @@ choices of indices. The products are multiplied out: a sum of products of e_ij^N
 
 If e_ij = exp(beta S_ij - beta^2 |x_i|^2 / (2p)), S_ij = x_i.k_j / sqrt(p), all x_i and k_j independent N(0, I_p), then
 
-    E prod e_ij^N_ij = det(I - b Q)^(-p/2),   Q = N N' - diag(N 1),   b = beta^2 / p,   where I - b Q is positive definite.
+    E prod e_ij^N_ij = det(I - b Q)^(-p/2),   Q = N N' - diag(N 1),   b = beta^2 / p,
+
+where I - b Q is positive definite, and infinite otherwise.
 """
 
 from __future__ import annotations

@@ -131,8 +131,8 @@ def _read_smallest(item: Values, given: Values) -> Smallest:
 
 def _head(given: Values, scores: ScoreMatrix) -> str:
     return (
-        f"{score_matrix_words(given, scores)}, with m_2k(T) = tr((TT')^k)/d, m_2k its limit for d to infinity and lambda "
-        "fixed, t an entry of sqrt(d) T:"
+        f"{score_matrix_words(given, scores)}, with m_2k(T) = tr((TT')^k)/d, m_2k its limit for d to infinity and "
+        "lambda fixed, t an entry of sqrt(d) T:"
     )
 
 

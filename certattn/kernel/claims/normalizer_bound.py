@@ -1,13 +1,14 @@
 """Claim `normalizer-bound`: what the normaliser of softmax attention changes in its singular values, on average.
 
-d queries x_i and d keys k_j, independent N(0, I_p), p = lambda d, S_ij = x_i.k_j / sqrt(p), A = softmax(beta S) by rows,
-t_ij = exp(beta S_ij - beta^2 |x_i|^2 / (2p)) - 1, T = (t_ij) / sqrt(d), Pi = I - 11'/d. A certificate asserts
+d queries x_i and d keys k_j, independent N(0, I_p), p = lambda d, S_ij = x_i.k_j / sqrt(p), A = softmax(beta S) by
+rows, t_ij = exp(beta S_ij - beta^2 |x_i|^2 / (2p)) - 1, T = (t_ij) / sqrt(d), Pi = I - 11'/d. A certificate asserts
 
     mean_square   E W_2^2 <= at_most
     distance      E W_2 <= at_most
 
-of the empirical laws of the singular values of sqrt(d) (A - 11'/d) and of T Pi. The witness has 0 < theta < 1, how far a
-normaliser may fall below its mean, and cut > 1, how long queries may be; `arithmetic.gaussian_equivalence` has the bound.
+of the empirical laws of the singular values of sqrt(d) (A - 11'/d) and of T Pi. The witness has 0 < theta < 1, how far
+a normaliser may fall below its mean, and cut > 1, how long queries may be. `arithmetic.gaussian_equivalence` has the
+bound.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ def _words(given: Values, asserts: Values, scores: ScoreMatrix | None) -> str:
     if scores is None:
         d, p = given[QUERIES].shape
         head = (
-            f"For the d = {d} queries x_i in dimension p = {p} that are the rows of X = {given[QUERIES].words()}, as many "
-            "keys k_j, independent N(0, I_p), scores S_ij = x_i.k_j/sqrt(p), "
+            f"For the d = {d} queries x_i in dimension p = {p} that are the rows of X = {given[QUERIES].words()}, as "
+            "many keys k_j, independent N(0, I_p), scores S_ij = x_i.k_j/sqrt(p), "
             f"beta = {describe(given[BETA])} and the matrix T of the entries (exp(beta S_ij - beta^2 |x_i|^2/(2p)) - "
             "1)/sqrt(d)"
         )
@@ -134,8 +134,8 @@ def _words(given: Values, asserts: Values, scores: ScoreMatrix | None) -> str:
         head = random_attention_words(given, scores)
         difference, over = "E |E[s_T | X] - E[s_N | X]|, X the queries,", "over queries and keys"
     head += (
-        f", with s_M = tr((MM' + eta)^-1)/d for d x d matrices M, eta = {eta}, and N with independent Gaussian columns of the covariance "
-        "Sigma/d that those of T have given the queries, Sigma_ij = exp(beta^2 x_i.x_j/p) - 1: "
+        f", with s_M = tr((MM' + eta)^-1)/d for d x d matrices M, eta = {eta}, and N with independent Gaussian columns "
+        "of the covariance Sigma/d that those of T have given the queries, Sigma_ij = exp(beta^2 x_i.x_j/p) - 1: "
     )
     if UNIVERSALITY in asserts:
         found.append(f"{difference} is at most {describe(asserts[UNIVERSALITY][MOST])}")
@@ -144,8 +144,8 @@ def _words(given: Values, asserts: Values, scores: ScoreMatrix | None) -> str:
         found.append(f"P(|s_T - E s_T| >= {describe(stated[DEVIATION])}) <= {describe(stated[MOST])}, {over}")
     if LINEARISATION in asserts:
         found.append(
-            "E |Sigma - Sigma_lin|_F^2 with Sigma_lin = alpha^2 I + beta^2 XX'/p, alpha^2 = exp(beta^2) - 1 - beta^2, is "
-            f"finite and {bounds_words(*read_bounds(asserts[LINEARISATION]))}"
+            "E |Sigma - Sigma_lin|_F^2 with Sigma_lin = alpha^2 I + beta^2 XX'/p, alpha^2 = exp(beta^2) - 1 - beta^2, "
+            f"is finite and {bounds_words(*read_bounds(asserts[LINEARISATION]))}"
         )
     if EQUIVALENCE in asserts:
         found.append(

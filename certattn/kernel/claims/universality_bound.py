@@ -1,8 +1,8 @@
 """Claim `universality-bound`: the exponential scores of softmax attention act like Gaussian columns, with constants.
 
-T is the matrix of `normalizer-bound`; given the queries X its columns have the covariance Sigma / d, and N is a matrix with
-independent Gaussian columns of the same covariance. s_M(-eta) = (1/d) tr (MM' + eta)^-1. For given queries, or for random
-ones, a certificate asserts
+T is the matrix of `normalizer-bound`; given the queries X its columns have the covariance Sigma / d, and N is a matrix
+with independent Gaussian columns of the same covariance. s_M(-eta) = (1/d) tr (MM' + eta)^-1. For given queries, or for
+random ones, a certificate asserts
 
     universality    |E[s_T(-eta) | X] - E[s_N(-eta) | X]| <= at_most; of random queries, its mean
     concentration   P(|s_T(-eta) - E s_T(-eta)| >= deviation) <= at_most, of given queries given them

@@ -40,7 +40,7 @@ def test_there_are_more_rejects_than_accepts() -> None:
     assert len(cases.CASES) - len(accepts) >= 3 * len(accepts)
 
 
-@pytest.mark.parametrize("family", (cases.FOURTH, cases.NARROW, cases.EDGE), ids=lambda family: family.title)
+@pytest.mark.parametrize("family", [cases.FOURTH, cases.NARROW, cases.EDGE], ids=lambda family: family.title)
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
     tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
     mutants = list(mutate.mutants(tree))

@@ -64,7 +64,7 @@ def test_the_statements_say_every_number(tmp_path: Path) -> None:
             "E |E[s_T | X] - E[s_N | X]|, X the queries, is at most 0.0119",
             "P(|s_T - E s_T| >= 0.1) <= 0.0001, over queries and keys",
             "is finite and at least 0.013087 and at most 0.013088",
-            "Y = (alpha Z + beta S)/sqrt(d), Z of independent N(0, 1), alpha^2 = exp(beta^2) - 1 - beta^2, is at most 0.0331",
+            "Y = (alpha Z + beta S)/sqrt(d), Z of independent N(0, 1), alpha^2 = exp(beta^2) - 1 - beta^2",
         ),
         ("is finite and at least 10 and at most 1000000", "p = lambda d = 5"),
         (
