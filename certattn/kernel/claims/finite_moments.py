@@ -1,8 +1,8 @@
 """Claim `finite-moments`: expected moments of the matrix of exponential scores at finite size, beside their limits.
 
 T is d x d with entries (exp(beta S_ij - beta^2 |x_i|^2 / (2p)) - 1) / sqrt(d), S_ij = x_i.k_j / sqrt(p), queries x_i
-and keys k_j independent N(0, I_p), p = lambda d; m_2k(T) = tr((TT')^k) / d, and m_2k is its limit as d grows. For k <= 4
-a certificate asserts
+and keys k_j independent N(0, I_p), p = lambda d; m_2k(T) = tr((TT')^k) / d, and m_2k is its limit as d grows. Of
+k <= 4 a certificate asserts
 
     moments       E m_2k(T) is finite and between two numbers
     ratios        the same of E m_2k(T) / m_2k

@@ -47,7 +47,8 @@ def score_matrix_words(given: Values, scores: ScoreMatrix) -> str:
     return (
         f"For d = {scores.d} queries x_i and as many keys k_j, all independent N(0, I_p), p = lambda d = "
         f"{describe(fmpq(scores.p))} (lambda = {describe(given[LAMBDA])}), scores S_ij = "
-        f"x_i.k_j/sqrt(p), beta = {describe(given[BETA])} and the matrix T of the entries (exp(beta S_ij - beta^2 |x_i|^2/(2p)) - 1)/sqrt(d)"
+        f"x_i.k_j/sqrt(p), beta = {describe(given[BETA])} and the matrix T of the entries "
+        "(exp(beta S_ij - beta^2 |x_i|^2/(2p)) - 1)/sqrt(d)"
     )
 
 
