@@ -70,6 +70,7 @@ FILES = {
     "training.yaml": "covariance: [[1, 1/2], [1/2, 5/4]]\nstart: {A: [[3/5, 0], [0, 4/5]], b: 1}\n"
     "training: {rule: flow}\n",
     "task.yaml": "covariance: [[1]]\nstart: {A: [[0]], b: 2}\nlength: 1000\n",
+    "scores.yaml": "{beta: 1/2, eta: 1, lambda: 1, d: 100}\n",
     "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
     "three.yaml": "tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]\nlabels: [1, -1]\nindices: [1, 1]\n",
 }
@@ -77,10 +78,12 @@ COMMANDS = {
     "binary64-exponential": [""],
     "descent-trajectory": ["prompts.yaml --prompts 2 --length 8", "prompts.yaml --prompts 2 --length 8 --all-tasks"],
     "equivalent-law": ["--beta 1/2 --lambda 1/4 --cdf 1", "--alpha2 7 --beta2 1 --lambda 1/20"],
+    "finite-moments": ["--beta 1/2 --d 50 --order 4", "--beta 1/2 --order 4 --within 0.2"],
     "flow-trajectory": ["training.yaml --time 1/2 --radius 1e-9", "training.yaml --within 0.1 --points 2 --tube"],
     "gradient-mean-square": ["prompt.yaml"],
     "gradient-tail": ["prompt.yaml --probability 0.01", "prompt.yaml --exceeds 0.4 --gradient V"],
     "infinite-prompt-operator": ["alone.yaml"],
+    "normalizer-bound": ["--beta 1/2 --d 200"],
     "output-deviation": ["head.npz", "head.npz --queries 0:1 --radius 1/8 --cells 3"],
     "output-mean-square": ["prompt.yaml"],
     "output-tail": [
@@ -96,6 +99,7 @@ COMMANDS = {
     "softmax-mean": ["head.npz --covariance --eigenvalues"],
     "training-convergence": ["training.yaml", "training.yaml --from auto --risk-at 1"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],
+    "universality-bound": ["scores.yaml"],
 }
 # Claims whose provers solve quadratic programs, which the extra `selection` brings.
 SELECTION = {

@@ -102,6 +102,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from equivalent_law_truth import judge_equivalent
 
         return judge_equivalent(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "finite-moments":
+        from score_matrix_truth import judge_moments
+
+        return judge_moments(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "flow-trajectory":
         from flow_trajectory_truth import judge_flow
 
@@ -110,6 +114,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from joint_max_margin_truth import judge_joint
 
         return judge_joint(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "normalizer-bound":
+        from gaussian_equivalence_truth import judge_normaliser
+
+        return judge_normaliser(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "output-mean-square":
         from mean_square_truth import judge_mean_square
 
@@ -160,6 +168,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from typical_prompt_truth import judge_typical
 
         return judge_typical(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "universality-bound":
+        from gaussian_equivalence_truth import judge_universality
+
+        return judge_universality(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "selection-on-a-head":
         from selection_on_a_head_truth import judge_head
 

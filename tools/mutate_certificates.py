@@ -147,6 +147,7 @@ _FAMILIES = (
     ("flow", "descent"),
     ("positive", "negative"),
     ("open", "none"),
+    ("below", "above"),
     ("float16", "bfloat16", "float32", "float64", "int32", "uint32", "int64"),
 )
 _SIBLINGS = (
@@ -219,6 +220,12 @@ _SIBLINGS = (
     ("density", "cdf"),
     ("right_edge", "threshold", "density_bound", "nonlinear_share"),
     ("re", "im"),
+    ("moments", "ratios", "entry_parts"),
+    ("order", "within", "from"),
+    ("beta", "lambda", "d", "eta"),
+    ("mean_square", "distance"),
+    ("theta", "cut", "excess"),
+    ("universality", "equivalence", "linearisation"),
 )
 _TINY = Fraction(1, 10**20)
 

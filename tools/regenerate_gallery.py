@@ -24,7 +24,9 @@ from typing import Any
 
 import gallery_descent_trajectory
 import gallery_equivalent_law
+import gallery_finite_moments
 import gallery_flow_trajectory
+import gallery_gaussian_equivalence
 import gallery_gradient_mean_square
 import gallery_gradient_tail
 import gallery_joint_max_margin
@@ -280,12 +282,14 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "binary64-exponential": write_exponentials,
     "descent-trajectory": gallery_descent_trajectory.write,
     "equivalent-law": gallery_equivalent_law.write,
+    "finite-moments": gallery_finite_moments.write,
     "flow-trajectory": gallery_flow_trajectory.write,
     "gradient-mean-square": gallery_gradient_mean_square.write,
     "gradient-tail": gallery_gradient_tail.write,
     "infinite-prompt-operator": write_operators,
     "joint-max-margin": gallery_joint_max_margin.write,
     "max-margin": gallery_max_margin.write,
+    "normalizer-bound": gallery_gaussian_equivalence.write_normalisers,
     "output-deviation": write_deviations,
     "output-mean-square": gallery_output_mean_square.write,
     "output-tail": gallery_output_tail.write,
@@ -302,6 +306,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "token-optimality": gallery_token_optimality.write,
     "training-convergence": gallery_training_convergence.write,
     "typical-prompt": gallery_typical_prompt.write,
+    "universality-bound": gallery_gaussian_equivalence.write_universality,
 }
 
 

@@ -18,12 +18,14 @@ from certattn.kernel.claims import (
     binary64_exponential,
     descent_trajectory,
     equivalent_law,
+    finite_moments,
     flow_trajectory,
     gradient_mean_square,
     gradient_tail,
     infinite_prompt_operator,
     joint_max_margin,
     max_margin,
+    normalizer_bound,
     output_deviation,
     output_mean_square,
     output_tail,
@@ -40,6 +42,7 @@ from certattn.kernel.claims import (
     token_optimality,
     training_convergence,
     typical_prompt,
+    universality_bound,
 )
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
@@ -53,12 +56,14 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
     "descent-trajectory": descent_trajectory.CLAIM,
     "equivalent-law": equivalent_law.CLAIM,
+    "finite-moments": finite_moments.CLAIM,
     "flow-trajectory": flow_trajectory.CLAIM,
     "gradient-mean-square": gradient_mean_square.CLAIM,
     "gradient-tail": gradient_tail.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "joint-max-margin": joint_max_margin.CLAIM,
     "max-margin": max_margin.CLAIM,
+    "normalizer-bound": normalizer_bound.CLAIM,
     "output-deviation": output_deviation.CLAIM,
     "output-mean-square": output_mean_square.CLAIM,
     "output-tail": output_tail.CLAIM,
@@ -75,6 +80,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "token-optimality": token_optimality.CLAIM,
     "training-convergence": training_convergence.CLAIM,
     "typical-prompt": typical_prompt.CLAIM,
+    "universality-bound": universality_bound.CLAIM,
 }
 
 ARITHMETICS = ("auto", "binary64", "arb")

@@ -12,12 +12,14 @@ from certattn.theory import (
     binary64_exponential,
     descent_trajectory,
     equivalent_law,
+    finite_moments,
     flow_trajectory,
     gradient_mean_square,
     gradient_tail,
     infinite_prompt_operator,
     joint_max_margin,
     max_margin,
+    normalizer_bound,
     output_deviation,
     output_mean_square,
     output_tail,
@@ -34,6 +36,7 @@ from certattn.theory import (
     token_optimality,
     training_convergence,
     typical_prompt,
+    universality_bound,
 )
 from certattn.theory.derivation import Derivation
 
@@ -41,12 +44,14 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "binary64-exponential": binary64_exponential.DERIVATION,
     "descent-trajectory": descent_trajectory.DERIVATION,
     "equivalent-law": equivalent_law.DERIVATION,
+    "finite-moments": finite_moments.DERIVATION,
     "flow-trajectory": flow_trajectory.DERIVATION,
     "gradient-mean-square": gradient_mean_square.DERIVATION,
     "gradient-tail": gradient_tail.DERIVATION,
     "infinite-prompt-operator": infinite_prompt_operator.DERIVATION,
     "joint-max-margin": joint_max_margin.DERIVATION,
     "max-margin": max_margin.DERIVATION,
+    "normalizer-bound": normalizer_bound.DERIVATION,
     "output-deviation": output_deviation.DERIVATION,
     "output-mean-square": output_mean_square.DERIVATION,
     "output-tail": output_tail.DERIVATION,
@@ -63,4 +68,5 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "token-optimality": token_optimality.DERIVATION,
     "training-convergence": training_convergence.DERIVATION,
     "typical-prompt": typical_prompt.DERIVATION,
+    "universality-bound": universality_bound.DERIVATION,
 }

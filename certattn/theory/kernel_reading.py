@@ -302,6 +302,18 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.finite_prompt_gap")
 
     @cached_property
+    def walk_sums(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.walk_sums")
+
+    @cached_property
+    def finite_moments(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.finite_moments")
+
+    @cached_property
+    def gaussian_equivalence(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.gaussian_equivalence")
+
+    @cached_property
     def regression(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.regression")
 

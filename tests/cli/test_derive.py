@@ -18,12 +18,14 @@ NAMES = (
     "binary64-exponential",
     "descent-trajectory",
     "equivalent-law",
+    "finite-moments",
     "flow-trajectory",
     "gradient-mean-square",
     "gradient-tail",
     "infinite-prompt-operator",
     "joint-max-margin",
     "max-margin",
+    "normalizer-bound",
     "output-deviation",
     "output-mean-square",
     "output-tail",
@@ -40,6 +42,7 @@ NAMES = (
     "token-optimality",
     "training-convergence",
     "typical-prompt",
+    "universality-bound",
 )
 
 

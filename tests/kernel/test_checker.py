@@ -402,12 +402,14 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "binary64-exponential",
         "descent-trajectory",
         "equivalent-law",
+        "finite-moments",
         "flow-trajectory",
         "gradient-mean-square",
         "gradient-tail",
         "infinite-prompt-operator",
         "joint-max-margin",
         "max-margin",
+        "normalizer-bound",
         "output-deviation",
         "output-mean-square",
         "output-tail",
@@ -424,5 +426,6 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "token-optimality",
         "training-convergence",
         "typical-prompt",
+        "universality-bound",
     }
     assert {name: claim.name for name, claim in checker.CLAIMS.items()} == {name: name for name in names}

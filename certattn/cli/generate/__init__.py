@@ -7,12 +7,14 @@ import click
 from certattn.cli.generate.binary64_exponential import binary64_exponential
 from certattn.cli.generate.descent_trajectory import descent_trajectory
 from certattn.cli.generate.equivalent_law import equivalent_law
+from certattn.cli.generate.finite_moments import finite_moments
 from certattn.cli.generate.flow_trajectory import flow_trajectory
 from certattn.cli.generate.gradient_mean_square import gradient_mean_square
 from certattn.cli.generate.gradient_tail import gradient_tail
 from certattn.cli.generate.infinite_prompt_operator import infinite_prompt_operator
 from certattn.cli.generate.joint_max_margin import joint_max_margin
 from certattn.cli.generate.max_margin import max_margin
+from certattn.cli.generate.normalizer_bound import normalizer_bound
 from certattn.cli.generate.output_deviation import output_deviation
 from certattn.cli.generate.output_mean_square import output_mean_square
 from certattn.cli.generate.output_tail import output_tail
@@ -29,6 +31,7 @@ from certattn.cli.generate.softmax_mean import softmax_mean
 from certattn.cli.generate.token_optimality import token_optimality
 from certattn.cli.generate.training_convergence import training_convergence
 from certattn.cli.generate.typical_prompt import typical_prompt
+from certattn.cli.generate.universality_bound import universality_bound
 
 
 @click.group()
@@ -40,12 +43,14 @@ for command in (
     binary64_exponential,
     descent_trajectory,
     equivalent_law,
+    finite_moments,
     flow_trajectory,
     gradient_mean_square,
     gradient_tail,
     infinite_prompt_operator,
     joint_max_margin,
     max_margin,
+    normalizer_bound,
     output_deviation,
     output_mean_square,
     output_tail,
@@ -62,5 +67,6 @@ for command in (
     token_optimality,
     training_convergence,
     typical_prompt,
+    universality_bound,
 ):
     generate.add_command(command)

@@ -1,0 +1,56 @@
+"""Find what is typical of normalisers and queries, for the best bound of what the normaliser of attention changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.gaussian_equivalence import normalizer_bound
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.normalizer_bound import CLAIM
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError
+from certattn.provers.exact_inputs import Number, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.score_matrices import at_most, positive
+from certattn.provers.typical_sets import best_normaliser
+
+DIGITS = 4
+_BITS = 256
+
+
+def generate(
+    out: Path, *, beta: Number, d: int, lambda_: Number = 1, digits: int = DIGITS, note: str = ""
+) -> Certificate:
+    """Write a certificate of `normalizer-bound` to `out` and return it.
+
+    Parameters
+    ----------
+    beta, lambda_ : the inverse temperature of the scores and p / d, exact numbers > 0.
+    d : number of queries and of keys; lambda d is a whole number above 12 beta^2.
+    digits : significant digits of the bounds.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
+    Raises UsageError, MalformedError, and NotProvedError where p is too small for a finite bound.
+    """
+    require_place(out, [])
+    given: dict[str, Plain] = {
+        "beta": format_rational(positive(beta, "beta")),
+        "lambda": format_rational(positive(lambda_, "lambda")),
+        "d": str(d),
+    }
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    with not_yet_written(out):
+        scores = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    if not scores.has_moment(4):
+        raise NotProvedError(f"p = {scores.p} is at most 12 beta^2, where the bound is infinite; expected a larger d")
+    theta, cut = best_normaliser(scores)
+    with working_precision(_BITS):
+        square = normalizer_bound(scores, theta, cut)
+        certificate["asserts"] = {"mean_square": at_most(square, digits), "distance": at_most(square.sqrt(), digits)}
+    certificate["witness"] = {"theta": format_rational(theta), "cut": format_rational(cut)}
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)

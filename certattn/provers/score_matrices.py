@@ -1,0 +1,56 @@
+"""What the provers about random score matrices share: their `given`, and bounds of what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.exact_inputs import Number, exact_rational
+from certattn.provers.rounding import last_place, lower_rational, round_up, upper_rational
+
+_FIRST_BITS = 128
+
+
+def positive(value: Number, name: str) -> fmpq:
+    """An exact number above 0. Raises UsageError."""
+    found = exact_rational(value, name)
+    if found > 0:
+        return found
+    raise UsageError(f"{name} is {describe(found)}, expected a number > 0")
+
+
+def enclosed(value: Callable[[], arb], digits: int, what: str) -> arb:
+    """A ball with more than so many digits known. Raises NotProvedError where the default precision has none."""
+    bits = _FIRST_BITS
+    while bits <= DEFAULT_LIMITS.max_bits:
+        with working_precision(bits):
+            found = value()
+            # Also where the value itself is too near to 0 to be told from it.
+            if (found.rad() * 10 ** (digits + 1) < found.abs_lower()) is True:
+                return found
+        bits *= 2
+    raise NotProvedError(
+        f"{what} could not be enclosed to {digits} digits at {DEFAULT_LIMITS.max_bits} bits, the most that a check "
+        "takes by default; expected a less extreme beta"
+    )
+
+
+def around(value: arb, digits: int) -> dict[str, Plain]:
+    """Bounds of a positive ball, rounded outward to so many digits."""
+    low, high = lower_rational(value), upper_rational(value)
+    unit = last_place(high, digits)
+    return {
+        "at_least": format_rational((low / unit).floor() * unit),
+        "at_most": format_rational((high / unit).ceil() * unit),
+    }
+
+
+def at_most(value: arb, digits: int) -> dict[str, Plain]:
+    """An upper bound of a positive ball, rounded up to so many digits."""
+    return {"at_most": format_rational(round_up(upper_rational(value), digits))}

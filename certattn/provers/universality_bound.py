@@ -1,0 +1,111 @@
+"""Bounds of how far exponential scores are from Gaussian columns, for given queries or for random ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
+from certattn.kernel.arithmetic.gaussian_equivalence import (
+    deviation_bound,
+    equivalence_bound,
+    linearisation,
+    mean_universality,
+    sizes_of,
+    universality_bound,
+)
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.claims.score_matrix_inputs import BETA
+from certattn.kernel.claims.universality_assertions import ETA, QUERIES, read_given
+from certattn.kernel.claims.universality_bound import CLAIM
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.fields import Values
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import round_up, upper_rational
+from certattn.provers.score_matrices import around, at_most, enclosed
+from certattn.provers.typical_sets import best_equivalence, best_universality
+
+DIGITS = 4
+PROBABILITY = "0.01"
+_BITS = 192
+
+
+def generate(
+    out: Path, *, given: dict[str, Any], probability: Number = PROBABILITY, digits: int = DIGITS, note: str = ""
+) -> Certificate:
+    """Write a certificate of `universality-bound` to `out` and return it.
+
+    Parameters
+    ----------
+    given : the section as certificates write it: beta, eta, and queries, or lambda and d for random ones.
+    probability : of a deviation from the mean; the smallest deviation with such a bound is stated.
+    digits : significant digits of the bounds.
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    For random queries the exact mean of the squared distance of the covariances is stated, and the bound of the whole
+    way from attention to a Gaussian matrix, as far as p is large enough for them.
+
+    Raises UsageError, MalformedError, and NotProvedError where p is too small for any finite bound.
+    """
+    require_place(out, [])
+    chance = exact_rational(probability, "probability")
+    if not 0 < chance < 1:
+        raise UsageError(f"probability is {describe(chance)}, expected a number between 0 and 1")
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    with not_yet_written(out):
+        values = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        scores = read_given(values)
+        certificate |= _given(values, digits) if scores is None else _random(scores, values[ETA], digits)
+        size = values[QUERIES].shape[0] if scores is None else scores.d
+    stated = _concentration(size, values[ETA], chance, scores is None)
+    asserts = certificate["asserts"]
+    assert isinstance(asserts, dict)
+    names = ("universality", "concentration", "linearisation", "equivalence")
+    asserts["concentration"] = stated
+    certificate["asserts"] = {name: asserts[name] for name in names if name in asserts}
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+def _given(values: Values, digits: int) -> dict[str, Plain]:
+    queries, beta2 = values[QUERIES].load(), values[BETA] * values[BETA]
+    with working_precision(_BITS):
+        bound = universality_bound(sizes_of(queries, beta2, _BITS), queries.rows, beta2, values[ETA])
+    return {"asserts": {"universality": at_most(bound, digits)}}
+
+
+def _random(scores: ScoreMatrix, eta: fmpq, digits: int) -> dict[str, Plain]:
+    """As much of it as is finite."""
+    if scores.p <= 4 * scores.beta2:
+        raise NotProvedError(f"p = {scores.p} is at most 4 beta^2, where every bound is infinite; expected a larger d")
+    exact_mean = enclosed(lambda: linearisation(scores), digits, "the distance of the covariances")
+    asserts: dict[str, Plain] = {"linearisation": around(exact_mean, digits)}
+    if scores.p <= 8 * scores.beta2:
+        return {"asserts": asserts}
+    whole = scores.has_moment(4)
+    theta, (cut, excess) = fmpq(1, 2), best_universality(scores, eta)
+    if whole:
+        theta, cut, excess = best_equivalence(scores, eta)
+    with working_precision(_BITS):
+        asserts["universality"] = at_most(mean_universality(scores, eta, cut, excess), digits)
+        if whole:
+            asserts["equivalence"] = at_most(equivalence_bound(scores, eta, theta, cut, excess), digits)
+    witness = {"theta": theta, "cut": cut, "excess": excess}
+    return {"asserts": asserts, "witness": {name: format_rational(value) for name, value in witness.items()}}
+
+
+def _concentration(d: int, eta: fmpq, chance: fmpq, given_queries: bool) -> Plain:
+    """The smallest deviation of two digits whose bound is at most the probability."""
+    with working_precision(_BITS):
+        factor = 2 if given_queries else 1
+        deviation = ((arb(2) / arb(chance)).log() / (factor * d)).sqrt() / arb(eta)
+        x = round_up(upper_rational(deviation), 2)
+        bound = deviation_bound(d, eta, x, given_queries)
+    return {"deviation": format_rational(x), **at_most(bound, 2)}

@@ -1,0 +1,141 @@
+"""`certattn generate` of the claims about random score matrices, and what their provers refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import certattn
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.verdict import Verdict
+
+Run = Callable[..., Any]
+
+
+def _made(done: Any, path: Path) -> dict[str, Any]:
+    assert done.status == 0, done.err
+    assert certattn.check(path).verdict is Verdict.VERIFIED
+    asserts: dict[str, Any] = certattn.load(path).plain["asserts"]
+    return asserts
+
+
+def test_moments_at_one_size(certattn_run: Run, folder: Path) -> None:
+    done = certattn_run("generate", "finite-moments", "--beta", "1/2", "--d", "24", "--note", "small", "-o", "m.yaml")
+    asserts = _made(done, folder / "m.yaml")
+    assert [item["order"] for item in asserts["moments"]] == ["2", "4", "6", "8"]
+    assert [item["order"] for item in asserts["entry_parts"]] == ["4", "6", "8"]
+    assert asserts["ratios"][1] == {"order": "4", "at_least": "1.25276", "at_most": "1.25277"}
+    assert asserts["variance"] == {"at_least": "0.00253985", "at_most": "0.00253986"}
+    assert [item["beta"] for item in asserts["thresholds"]] == ["below"] * 3
+
+
+def test_infinite_moments_are_said_to_be_so(certattn_run: Run, folder: Path) -> None:
+    done = certattn_run("generate", "finite-moments", "--beta", "3/4", "--lambda", "1/2", "--d", "12", "-o", "m.yaml")
+    asserts = _made(done, folder / "m.yaml")
+    assert asserts["infinite"] == ["4", "6", "8"]
+    assert "variance" not in asserts
+
+
+def test_the_smallest_size(certattn_run: Run, folder: Path) -> None:
+    options = ("--beta", "1/2", "--order", "4", "--within", "0.05")
+    asserts = _made(certattn_run("generate", "finite-moments", *options, "-o", "m.yaml"), folder / "m.yaml")
+    assert asserts["smallest"] == [{"order": "4", "within": "0.05", "from": "1"}]
+    assert certattn.load(folder / "m.yaml").plain["given"]["d"] == "100"
+
+
+def test_the_smallest_size_of_a_few(tmp_path: Path) -> None:
+    """lambda d has to be a whole number, and too many sizes before are left out."""
+    path = tmp_path / "m.yaml"
+    certattn.generate("finite-moments", path, beta="1/2", lambda_=Fraction(1, 3), orders=[4], within="0.02")
+    given = certattn.load(path).plain["given"]
+    assert int(given["d"]) % 3 == 0
+    assert certattn.check(path).verdict is Verdict.VERIFIED
+    certattn.generate("finite-moments", path, beta="1/2", orders=[8], within="0.05")
+    assert certattn.load(path).plain["asserts"]["smallest"][0]["from"] == "140"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--beta", "0", "--d", "10"), "beta is 0, expected a number > 0"),
+        (("--beta", "1/2", "--lambda", "-1", "--d", "10"), "lambda is -1, expected a number > 0"),
+        (("--beta", "1/2", "--lambda", "1/3", "--d", "10"), "lambda d = 10/3"),
+        (("--beta", "1/2"), "give d, or within to look for the smallest"),
+        (("--beta", "1/2", "--d", "10", "--order", "3"), "the order 3 is none of 2, 4, 6, 8"),
+        (("--beta", "1/2", "--within", "0.1"), "a smallest size is about one order"),
+        (("--beta", "1/2", "--order", "4", "--within", "0"), "within is 0, expected a number > 0"),
+        (("--beta", "6", "--order", "8", "--within", "0.1"), "no size up to 1000000000000000 was found"),
+        (("--beta", "half", "--d", "10"), "beta: "),
+    ],
+)
+def test_what_is_refused(certattn_run: Run, options: tuple[str, ...], said: str) -> None:
+    done = certattn_run("generate", "finite-moments", *options, "-o", "m.yaml")
+    assert done.status != 0
+    assert said in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+
+
+def test_a_distance_that_a_size_does_not_keep(tmp_path: Path) -> None:
+    """Stating it all the same makes a certificate that is refuted."""
+    path = tmp_path / "m.yaml"
+    certattn.generate("finite-moments", path, beta="1/2", d=90, orders=[4], within="0.05")
+    assert certattn.check(path).verdict is Verdict.REFUTED
+
+
+def test_the_normaliser(certattn_run: Run, folder: Path) -> None:
+    done = certattn_run("generate", "normalizer-bound", "--beta", "1/2", "--d", "1000", "-o", "n.yaml")
+    asserts = _made(done, folder / "n.yaml")
+    assert asserts == {"mean_square": {"at_most": "0.0001428"}, "distance": {"at_most": "0.01195"}}
+
+
+def test_a_normaliser_without_a_finite_bound(certattn_run: Run) -> None:
+    done = certattn_run("generate", "normalizer-bound", "--beta", "3", "--d", "100", "-o", "n.yaml")
+    assert "p = 100 is at most 12 beta^2" in done.err
+    done = certattn_run("generate", "normalizer-bound", "--beta", "0", "--d", "100", "-o", "n.yaml")
+    assert "beta is 0, expected a number > 0" in done.err
+
+
+@pytest.mark.parametrize(
+    ("task", "names"),
+    [
+        ("{beta: 1/2, eta: 1, lambda: 1, d: 500}", ["universality", "concentration", "linearisation", "equivalence"]),
+        ("{beta: 1, eta: 1, lambda: 1/2, d: 20}", ["universality", "concentration", "linearisation"]),
+        ("{beta: 1, eta: 1, lambda: 1/4, d: 24}", ["concentration", "linearisation"]),
+        ("{beta: 1/2, eta: 1, queries: [[1, 2], [0, 1], [1, 1]]}", ["universality", "concentration"]),
+    ],
+)
+def test_universality(certattn_run: Run, folder: Path, task: str, names: list[str]) -> None:
+    (folder / "task.yaml").write_text(task)
+    done = certattn_run("generate", "universality-bound", "task.yaml", "-o", "u.yaml")
+    assert list(_made(done, folder / "u.yaml")) == names
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "said"),
+    [
+        ("{beta: 5, eta: 1, lambda: 1, d: 100}", (), "p = 100 is at most 4 beta^2"),
+        ("{beta: 1, eta: 0, lambda: 1, d: 100}", (), "a number > 0"),
+        ("{beta: 1, eta: 1, lambda: 1/3, d: 100}", (), "lambda d = 100/3"),
+        ("{beta: 1, eta: 1, queries: [[1]]}", (), "at least 2 queries"),
+        ("{beta: 1, eta: 1, lambda: 1, d: 100}", ("--probability", "1"), "expected a number between 0 and 1"),
+    ],
+)
+def test_what_universality_refuses(
+    certattn_run: Run, folder: Path, task: str, options: tuple[str, ...], said: str
+) -> None:
+    (folder / "task.yaml").write_text(task)
+    done = certattn_run("generate", "universality-bound", "task.yaml", *options, "-o", "u.yaml")
+    assert done.status != 0
+    assert said in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+
+
+def test_python_names_the_same_errors(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected one, such as"):
+        certattn.generate("finite-moments", tmp_path / "m.yaml", beta="1/2", orders=[2, 4], within="0.1")
+    with pytest.raises(NotProvedError, match="at most 12 beta"):
+        certattn.generate("normalizer-bound", tmp_path / "m.yaml", beta=3, d=20)
