@@ -233,4 +233,3 @@ def _exponent(size: arb) -> int:
     """e with size < 2^e, about; 0 for the number 0."""
     mantissa, exponent = size.man_exp()
     return int(exponent) + mantissa.bit_length()
-

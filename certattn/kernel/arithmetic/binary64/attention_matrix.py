@@ -1,6 +1,6 @@
 """The attention matrix of queries and keys in doubles, within a proved distance. Docs: binary64.md.
 
-    M = sqrt(d) (A - 1 1'/d)   or   M = sqrt(d) A,   A_ij = e^(s <q_i, k_j>) / sum_j e^(s <q_i, k_j>).
+M = sqrt(d) (A - 1 1'/d)   or   M = sqrt(d) A,   A_ij = e^(s <q_i, k_j>) / sum_j e^(s <q_i, k_j>).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _on_grid(matrix: Floats, grid: int) -> bool:
 
 
 def _rows(scores: Floats, factor: float, off: Floats, centred: bool) -> tuple[Floats, Floats]:
-    """Rows of M from their sums <q_i, k_j>, which are off by `off` after scaling, and bounds of their errors in norm."""
+    """Rows of M from their sums <q_i, k_j>, which are off by `off` after scaling, and how far they are off in norm."""
     scores *= factor
     largest, least = scores.max(axis=1), scores.min(axis=1)
     require_reach(float(least.min()), float(largest.max()))

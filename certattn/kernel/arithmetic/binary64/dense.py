@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,9 +11,6 @@ import numpy as np
 from certattn.kernel.arithmetic.binary64.rows import Floats, StoredRows, computed_squares, norm_bound, norm_bounds
 from certattn.kernel.arithmetic.binary64.units import LARGEST, UNDERFLOW, UNIT, UP, gamma
 from certattn.kernel.errors import RefusedError
-
-# `UP` covers the roundings of a bound whose sums are this long; longer ones are covered by `gamma`.
-_LONG = 2**11
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Dense:
 
 
 def gathered(chunks: Iterable[StoredRows], shape: tuple[int, int]) -> Floats:
-    """Rows from array files as one array of doubles, exactly. Raises RefusedError for what is too large or not finite."""
+    """Rows from array files as one array of doubles, exactly. Raises RefusedError for what is too large."""
     whole, first = np.empty(shape), 0
     for rows in chunks:
         last = first + rows.shape[0]
@@ -46,10 +44,10 @@ def frobenius_bound(matrix: Floats) -> float:
 
 def frobenius(matrix: Floats) -> tuple[float, float]:
     """|X|_F as computed, and a bound of its error."""
-    computed = float(np.sqrt(computed_squares(matrix).sum()))
+    computed = math.sqrt(float(computed_squares(matrix).sum()))
     terms = sum(matrix.shape)
-    underflow = np.sqrt(4.0 * matrix.size * UNDERFLOW)
-    return computed, float((gamma(terms + 8) * computed + underflow) * UP)
+    underflow = math.sqrt(4 * matrix.size * UNDERFLOW)
+    return computed, (gamma(terms + 8) * computed + underflow) * UP
 
 
 def product_size(left: Floats, right: Floats) -> float:
@@ -58,13 +56,18 @@ def product_size(left: Floats, right: Floats) -> float:
     X is m x k, Y is k x n. Both sums are two products with a vector.
     """
     sizes, others = np.abs(left), np.abs(right)
-    (rows, terms), columns = left.shape, right.shape[1]
+    rows, terms, columns = _extents(left, right)
     of_rows = float((sizes @ others.sum(axis=1)).max())
     of_columns = float((sizes.sum(axis=0) @ others).max())
     # Relative to what was computed, for terms that are not negative; then what underflowed.
     grown = 1 + gamma(rows + terms + columns + 8)
     lost = 4 * terms * (rows + columns) * UNDERFLOW * (1 + float(sizes.max()) + float(others.max()))
-    return float(np.sqrt((of_rows * grown + lost) * UP * ((of_columns * grown + lost) * UP))) * UP
+    return math.sqrt((of_rows * grown + lost) * UP) * math.sqrt((of_columns * grown + lost) * UP) * UP
+
+
+def _extents(left: Floats, right: Floats) -> tuple[int, int, int]:
+    """m, k and n of the product of an m x k matrix with a k x n one."""
+    return len(left), len(right), right.shape[1]
 
 
 def product_error(left: Floats, right: Floats) -> float:
@@ -72,9 +75,9 @@ def product_error(left: Floats, right: Floats) -> float:
 
     Higham, Accuracy and Stability of Numerical Algorithms, section 3.5, for any order of the sums.
     """
-    (rows, terms), columns = left.shape, right.shape[1]
+    rows, terms, columns = _extents(left, right)
     # In every entry at most so much, and |.|_2 <= |.|_F.
-    underflow = 4 * terms * UNDERFLOW * float(np.sqrt(float(rows * columns)))
+    underflow = 4 * terms * UNDERFLOW * math.sqrt(rows * columns)
     return (gamma(terms) * product_size(left, right) + underflow) * UP
 
 
@@ -91,6 +94,6 @@ def residual(matrix: Dense, left: Floats, values: Floats, right: Floats) -> floa
     difference = matrix.values - scaled @ right.T
     # The product with s: u relatively in every entry, or what underflowed, times entries of V.
     rounded = 2 * UNIT * product_size(scaled, right.T)
-    lost = UNDERFLOW * scaled.shape[1] * float(np.abs(right).max()) * float(np.sqrt(float(difference.size)))
+    lost = UNDERFLOW * scaled.shape[1] * float(np.abs(right).max()) * math.sqrt(difference.size)
     computed = frobenius_bound(difference) * (1 + 4 * UNIT)
     return (computed + product_error(scaled, right.T) + rounded + lost + matrix.error) * UP

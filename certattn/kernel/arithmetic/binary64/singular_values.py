@@ -5,6 +5,7 @@ What `numpy.linalg.svd` returns is a hint like any other: `singular_values.Singu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from flint import arb, fmpz, fmpz_mat
 from certattn.kernel.arithmetic.binary64.dense import Dense, frobenius, off_identity, residual
 from certattn.kernel.arithmetic.binary64.guards import require_sound_arithmetic
 from certattn.kernel.arithmetic.binary64.rows import Floats
-from certattn.kernel.arithmetic.binary64.units import LARGEST, UNDERFLOW
+from certattn.kernel.arithmetic.binary64.units import LARGEST, UNDERFLOW, UP
 from certattn.kernel.arithmetic.singular_values import Factors, FixedPoint, SingularValues, distortion
 from certattn.kernel.errors import RefusedError
 
@@ -83,11 +84,11 @@ def _scaled(matrix: Dense) -> tuple[int, Dense]:
         raise RefusedError("numbers that are too large, or not finite")
     exponent = max(-400, int(np.frexp(largest)[1]))
     scaled = np.ldexp(matrix.values, -exponent)
-    lost = float(np.sqrt(float(scaled.size))) * UNDERFLOW
-    error = float(np.ldexp(matrix.error, -exponent))
+    lost = math.sqrt(scaled.size) * UNDERFLOW
+    error = math.ldexp(matrix.error, -exponent)
     if not error <= LARGEST:
         raise RefusedError("a matrix whose error is as large as it is")
-    return exponent, Dense(scaled, (error + lost) * (1 + 2.0**-40))
+    return exponent, Dense(scaled, (error + lost) * UP)
 
 
 def _in_units(hint: FloatFactors, exponent: int) -> FloatFactors:
