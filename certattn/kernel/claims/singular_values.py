@@ -148,22 +148,24 @@ class _Proof:
     def quantity(self, name: str) -> Enclosure:
         """One of QUANTITIES, computed once."""
         if name not in self._known:
-            self._known[name] = self._quantity(name)
+            self._known[name] = quantity(self.spectrum, name)
         return self._known[name]
 
-    def _quantity(self, name: str) -> Enclosure:
-        singular, energy = self.spectrum.singular, self.spectrum.energy
-        kind, _, of = name.partition(".")
-        if kind == "norm":
-            return self.sigma(1)
-        if kind == "energy":
-            return energy
-        most = max(1, singular.rank)
-        if kind == "stable_rank":
-            return stable_rank(arb(energy), self.sigma(1), most)
-        shares = singular.values() if of == "values" else [value * value for value in singular.values()]
-        found = entropy(shares, most)
-        return found if kind == "entropy" else effective_rank(found)
+
+def quantity(spectrum: Spectrum, name: str) -> Enclosure:
+    """One of QUANTITIES, enclosed at the working precision; not finite where it may be undefined."""
+    singular = spectrum.singular
+    kind, _, of = name.partition(".")
+    if kind == "norm":
+        return singular.value(1)
+    if kind == "energy":
+        return spectrum.energy
+    most = max(1, singular.rank)
+    if kind == "stable_rank":
+        return stable_rank(arb(spectrum.energy), singular.value(1), most)
+    shares = singular.values() if of == "values" else [value * value for value in singular.values()]
+    found = entropy(shares, most)
+    return found if kind == "entropy" else effective_rank(found)
 
 
 # An obligation by its name, made when it is asked for.

@@ -94,6 +94,7 @@ def residual(matrix: Dense, left: Floats, values: Floats, right: Floats) -> floa
     difference = matrix.values - scaled @ right.T
     # The product with s: u relatively in every entry, or what underflowed, times entries of V.
     rounded = 2 * UNIT * product_size(scaled, right.T)
-    lost = UNDERFLOW * scaled.shape[1] * float(np.abs(right).max()) * math.sqrt(difference.size)
+    lost = UNDERFLOW * len(values) * float(np.abs(right).max()) * math.sqrt(difference.size)
     computed = frobenius_bound(difference) * (1 + 4 * UNIT)
-    return (computed + product_error(scaled, right.T) + rounded + lost + matrix.error) * UP
+    lost += matrix.error
+    return (computed + product_error(scaled, right.T) + rounded + lost) * UP
