@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,7 @@ from certificate_truth import (
     _vector,
 )
 from mpmath import matrix as mp_matrix
-from mpmath import mp, mpf
-from mpmath import svd_r
+from mpmath import mp, mpf, svd_r
 
 _EXACT_TYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "uint8", "uint16", "uint32")
 # What computed singular values that are 0 come out as, relative to the largest, is much less than this.
@@ -41,7 +41,9 @@ def judge_singular_values(given: Any, asserts: Any, witness: Any, folder: Path) 
     sigma, shape = _spectrum_of(given, folder)
     count = min(shape)
     _witness(witness, given, shape, folder)
-    _record(asserts, "asserts", set(), {"values", "counts", "norm", "energy", "stable_rank", "entropy", "effective_rank"})
+    _record(
+        asserts, "asserts", set(), {"values", "counts", "norm", "energy", "stable_rank", "entropy", "effective_rank"}
+    )
     _require(len(asserts) > 0, "nothing is asserted")
     found: list[Judgement] = []
     if "values" in asserts:
@@ -196,6 +198,6 @@ def _witness(witness: Any, given: Any, shape: tuple[int, int], folder: Path) -> 
         _require(isinstance(node, dict) and node.get("dtype") in _EXACT_TYPES, "no array file of doubles")
     values = _vector(hint["s"], folder)
     _require(len(values) <= min(shape), "more values than there are")
-    _require(all(a >= b for a, b in zip(values, values[1:], strict=False)) and values[-1] >= 0, "values not in order")
+    _require(all(a >= b for a, b in pairwise(values)) and values[-1] >= 0, "values not in order")
     for name, rows in (("U", shape[0]), ("V", shape[1])):
         _require(_array(hint[name], folder, 2).shape == (rows, len(values)), "vectors of another shape")

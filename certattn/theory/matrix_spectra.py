@@ -66,7 +66,9 @@ def check_lengths(kernel: Kernel) -> Iterator[Check]:
         other = sum(h * entry**2 for h, entry in zip(above, x, strict=True))
         yield equal(f"(1 + d) |x|^2 - |U x|^2 is a sum of squares, size {size}", (1 + most) * square - long, rest)
         yield equal(f"|U x|^2 - (1 - d) |x|^2 is a sum of squares, size {size}", short - (1 - most) * square, other)
-        yield Check(f"which are not negative, size {size}", rest.is_nonnegative is True and other.is_nonnegative is True)
+        yield Check(
+            f"which are not negative, size {size}", rest.is_nonnegative is True and other.is_nonnegative is True
+        )
 
 
 def check_distortion(kernel: Kernel) -> Iterator[Check]:

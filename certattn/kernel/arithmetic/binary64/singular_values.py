@@ -82,7 +82,7 @@ def _scaled(matrix: Dense) -> tuple[int, Dense]:
     # Written so that a NaN refuses.
     if not largest <= LARGEST:
         raise RefusedError("numbers that are too large, or not finite")
-    exponent = max(-400, int(np.frexp(largest)[1]))
+    exponent = int(np.frexp(largest)[1])
     scaled = np.ldexp(matrix.values, -exponent)
     lost = math.sqrt(scaled.size) * UNDERFLOW
     error = math.ldexp(matrix.error, -exponent)
