@@ -201,7 +201,7 @@ def test_the_attention_matrix_is_within_its_distance(name: str, centred: bool) -
 
 
 def test_the_distance_allows_for_an_exponential_as_bad_as_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Weights that are too large and too small by turns, a thousand times more than is proved, and a bound that knows."""
+    """Weights that are too large and too small by turns, far more than is proved, and a bound that knows."""
     rng = np.random.default_rng(0)
     queries, keys = on_a_grid(rng, 9, 4), on_a_grid(rng, 9, 4)
     eps, own = tested.relative_error() * 1000, tested.exp_shifted
