@@ -48,8 +48,8 @@ SMALL: dict[str, dict[str, Any]] = {
 # d and d_qk, 1 / beta^2, thresholds.
 DRAWN: dict[str, dict[str, Any]] = {
     "drawn-200-gap": {
-        "size": (200, 50), "inverse": 4, "above": ["0.37"],
-        "note": "beta = 1/2, d_qk = d/4, d = 200: exactly d_qk singular values are above a gap",
+        "size": (200, 50), "inverse": 16, "above": ["0.15"],
+        "note": "beta = 1/4, d_qk = d/4, d = 200: exactly d_qk singular values are above a gap",
     },
     "drawn-200": {
         "size": (200, 100), "inverse": 1, "above": [],

@@ -219,7 +219,7 @@ def _values(spectrum: Spectrum, count: int, radius: fmpq | None) -> Plain:
         raise NotProvedError("the singular values could not be enclosed: the inputs are too extreme")
     error = max(upper_rational(ball.rad()) for ball in balls)
     if radius is None:
-        size = upper_rational(balls[0])
+        size = upper_rational(spectrum.singular.centre(1))
         finest = _MOST_DIGITS - 1 - decimal_exponent(size) if size > 0 else _MOST_DIGITS
         places = min(finest, -decimal_exponent(error)) if error > 0 else finest
     else:
