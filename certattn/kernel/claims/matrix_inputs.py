@@ -15,7 +15,7 @@ from certattn.kernel.arithmetic.jacobi import jacobi_factors
 from certattn.kernel.arithmetic.reals import Real, describe
 from certattn.kernel.arithmetic.singular_values import FixedPoint, SingularValues, enclose
 from certattn.kernel.claims.attention_inputs import SCALE, read_scale
-from certattn.kernel.document.fields import ByKey, Choice, Field, Record, Values
+from certattn.kernel.document.fields import ByKey, Field, Flag, Record, Values
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 
 # Up to this size factors are found to any number of bits, and the rank of an exact matrix is computed.
@@ -27,7 +27,7 @@ TIER = "binary64"
 MATRIX = Field("matrix", Matrix(), "the matrix M, m x n")
 QUERIES = Field("queries", Matrix(), "d queries, a row for each token")
 KEYS = Field("keys", Matrix(), "d keys of the same dimension, a row for each token")
-CENTRED = Field("centred", Choice(("true", "false")), "true for M = sqrt(d) (A - 11'/d), false for M = sqrt(d) A")
+CENTRED = Field("centred", Flag(), "true for M = sqrt(d) (A - 11'/d), false for M = sqrt(d) A")
 ATTENTION_FORM, MATRIX_FORM = QUERIES.name, MATRIX.name
 MATRIX_FORMS = ByKey({ATTENTION_FORM: Record(QUERIES, KEYS, SCALE, CENTRED), MATRIX_FORM: Record(MATRIX)})
 
@@ -229,7 +229,7 @@ def read_matrix(form: str, values: Values) -> StatedMatrix:
         return GivenMatrix(values[MATRIX])
     queries, keys = values[QUERIES], values[KEYS]
     queries.require_shape(keys.shape[0], keys.shape[1], "like the keys: as many, and of the same dimension")
-    return AttentionMatrix(queries, keys, read_scale(values), values[CENTRED] == "true")
+    return AttentionMatrix(queries, keys, read_scale(values), values[CENTRED])
 
 
 def _by(shape: tuple[int, int]) -> str:

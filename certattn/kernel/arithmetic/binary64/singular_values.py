@@ -85,7 +85,7 @@ def _scaled(matrix: Dense) -> tuple[int, Dense]:
     exponent = int(np.frexp(largest)[1])
     scaled = np.ldexp(matrix.values, -exponent)
     lost = math.sqrt(scaled.size) * UNDERFLOW
-    error = math.ldexp(matrix.error, -exponent)
+    error = float(np.ldexp(matrix.error, -exponent))
     if not error <= LARGEST:
         raise RefusedError("a matrix whose error is as large as it is")
     return exponent, Dense(scaled, (error + lost) * UP)
