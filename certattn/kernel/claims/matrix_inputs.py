@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,8 +15,9 @@ from certattn.kernel.arithmetic.jacobi import jacobi_factors
 from certattn.kernel.arithmetic.reals import Real, describe
 from certattn.kernel.arithmetic.singular_values import FixedPoint, SingularValues, enclose
 from certattn.kernel.claims.attention_inputs import SCALE, read_scale
-from certattn.kernel.document.fields import ByKey, Field, Flag, Record, Values
+from certattn.kernel.document.fields import ByKey, Field, Kind, Reading, Record, Schema, Values
 from certattn.kernel.document.matrices import Matrix, MatrixInput
+from certattn.kernel.document.tree import Node
 
 # Up to this size factors are found to any number of bits, and the rank of an exact matrix is computed.
 _SMALL = 24
@@ -24,6 +25,23 @@ _SMALL = 24
 _LARGE_BITS = 64
 
 TIER = "binary64"
+
+
+class Flag(Kind[bool]):
+    """true or false."""
+
+    _meanings: Mapping[str, bool] = {"true": True, "false": False}
+
+    def read(self, node: Node, reading: Reading) -> bool:
+        if isinstance(node.value, str) and node.value in self._meanings:
+            return self._meanings[node.value]
+        raise node.malformed("'true' or 'false'")
+
+    def schema(self) -> Schema:
+        # An editor has typed plain words already; the reader takes their text.
+        return {"enum": [True, False, "true", "false"]}
+
+
 MATRIX = Field("matrix", Matrix(), "the matrix M, m x n")
 QUERIES = Field("queries", Matrix(), "d queries, a row for each token")
 KEYS = Field("keys", Matrix(), "d keys of the same dimension, a row for each token")

@@ -157,21 +157,6 @@ class Choice(Kind[str]):
         return {"enum": list(self.words)}
 
 
-class Flag(Kind[bool]):
-    """true or false."""
-
-    _MEANINGS: Mapping[str, bool] = {"true": True, "false": False}
-
-    def read(self, node: Node, reading: Reading) -> bool:
-        if isinstance(node.value, str) and node.value in self._MEANINGS:
-            return self._MEANINGS[node.value]
-        raise node.malformed("'true' or 'false'")
-
-    def schema(self) -> Schema:
-        # An editor has typed plain words already; the reader takes their text.
-        return {"enum": [True, False, "true", "false"]}
-
-
 @dataclass(frozen=True)
 class Text(Kind[str]):
     """Words for people: on one line, or where `lines` says so on several."""

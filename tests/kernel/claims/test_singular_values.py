@@ -299,3 +299,12 @@ def test_sizes_beyond_what_squares_hold(size: float, tmp_path: Path) -> None:
     given = f"matrix: {reference(tmp_path, 'm', rows * size)}"
     asserts = f"norm: {{at_least: {s[0] * (1 - 1e-9) * size}, at_most: {s[0] * (1 + 1e-9) * size}}}"
     assert stated(tmp_path, given, asserts).verdict is ACCEPT
+
+
+@pytest.mark.parametrize(("word", "accepted"), [("true", True), ("'false'", True), ("True", False), ("1", False)])
+def test_centred_is_true_or_false(word: str, accepted: bool, tmp_path: Path) -> None:
+    given = f"queries: [[1]], keys: [[1]], centred: {word}"
+    verdict = stated(tmp_path, given, "norm: {at_most: 2}").verdict
+    assert verdict is (ACCEPT if accepted else MALFORMED)
+    # An editor's YAML parser has typed the word.
+    assert matrix_inputs.Flag().schema()["enum"].count(True) == 1
