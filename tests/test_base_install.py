@@ -54,6 +54,7 @@ SIGNS = "law: {kind: rademacher, sizes: [1, 1/2]}\nquery: [1, 1/2]\n"
 NORMAL = "law: {kind: gaussian, mean: [0], covariance: [[1/4]]}\n"
 QUERIES = "queries: {kind: gaussian, mean: [0], covariance: [[1]]}\n"
 FILES = {
+    "square.yaml": "matrix: [[3, 0], [4, 5]]\n",
     "ball.yaml": "covariance: [[1]]\nball: {A_squared: 1/4, b_squared: 1}\n",
     "gap.yaml": "covariance: [[1/2]]\nlength: 4\nparameters: {A: [[1/2]], b: 1/2}\n",
     "law.yaml": SIGNS,
@@ -96,6 +97,7 @@ COMMANDS = {
     "risk-gap": ["ball.yaml --length 60", "gap.yaml --digits 1"],
     "risk-transfer": ["task.yaml --pieces 30"],
     "selection-on-a-head": ["head.npz", "head.npz --score value-norm --separability selected --exposure 0 --per-query"],
+    "singular-values": ["square.yaml", "tokens.npz --array matrix=tokens --hint float64 --above 1"],
     "softmax-mean": ["head.npz --covariance --eigenvalues"],
     "training-convergence": ["training.yaml", "training.yaml --from auto --risk-at 1"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],

@@ -176,6 +176,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from selection_on_a_head_truth import judge_head
 
         return judge_head(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "singular-values":
+        from singular_values_truth import judge_singular_values
+
+        return judge_singular_values(certificate["given"], certificate["asserts"], witness, folder)
     if claim in ("gradient-mean-square", "gradient-tail"):
         import gradient_truth
 

@@ -140,6 +140,8 @@ _FAMILIES = (
     ("values", "keys", "values-keys"),
     ("logistic", "exponential", "linear"),
     ("selection-on-a-head", "softmax-mean"),
+    ("singular-values", "softmax-mean"),
+    ("true", "false"),
     ("selected", "best"),
     ("bayes", "saddle"),
     ("direction", "value-norm"),
@@ -226,6 +228,12 @@ _SIBLINGS = (
     ("mean_square", "distance"),
     ("theta", "cut", "excess"),
     ("universality", "equivalence", "linearisation"),
+    ("matrix", "queries", "keys"),
+    ("values", "squares"),
+    ("norm", "energy", "stable_rank"),
+    ("entropy", "effective_rank"),
+    ("above", "at_least", "at_most", "count"),
+    ("U", "s", "V"),
 )
 _TINY = Fraction(1, 10**20)
 

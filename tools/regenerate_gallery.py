@@ -42,6 +42,7 @@ import gallery_risk_gap
 import gallery_risk_transfer
 import gallery_selection_direction
 import gallery_selection_on_a_head
+import gallery_singular_values
 import gallery_token_optimality
 import gallery_training_convergence
 import gallery_typical_prompt
@@ -302,6 +303,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "selection-counterexample": gallery_local_selection.write_counterexamples,
     "selection-direction": gallery_selection_direction.write,
     "selection-on-a-head": gallery_selection_on_a_head.write,
+    "singular-values": gallery_singular_values.write,
     "softmax-mean": write_means,
     "token-optimality": gallery_token_optimality.write,
     "training-convergence": gallery_training_convergence.write,

@@ -41,7 +41,7 @@ def prompt_sources(
         holds = f"{source} holds {'the tokens' if ONLY in file.headers else file.listed()}"
         found |= _in_file(file, {field: names.get(field, field) for field in known}, set(names))
     found |= {field: InFile(open_array_file(Path(name)), ONLY) for field, name in names.items() if _is_file(name)}
-    found.update({field: _array(field, array) for field, array in arrays.items()})
+    found.update({field: array_of(field, array) for field, array in arrays.items()})
     whole = [[f for f in needed + optional if f in found] for needed, optional in forms if set(needed) <= set(found)]
     expected = f"expected arrays {', '.join(forms[0][0])}, or {', '.join(forms[1][0])} with K, Q, V or U, V"
     if not whole:
@@ -79,7 +79,7 @@ def _is_file(name: str) -> bool:
     return name.endswith(".npy")
 
 
-def _array(field: str, array: Any) -> np.ndarray[Any, Any]:
+def array_of(field: str, array: Any) -> np.ndarray[Any, Any]:
     """An array that was passed from Python. Raises UsageError for what would not be all of it."""
     if isinstance(array, np.ma.MaskedArray):
         raise UsageError(

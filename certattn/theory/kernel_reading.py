@@ -130,6 +130,18 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.spectrum")
 
     @cached_property
+    def attention_matrix(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.attention_matrix")
+
+    @cached_property
+    def singular_values(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.singular_values")
+
+    @cached_property
+    def spectrum_shape(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.spectrum_shape")
+
+    @cached_property
     def unit_sets(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.unit_sets")
 

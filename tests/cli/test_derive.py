@@ -38,6 +38,7 @@ NAMES = (
     "selection-counterexample",
     "selection-direction",
     "selection-on-a-head",
+    "singular-values",
     "softmax-mean",
     "token-optimality",
     "training-convergence",

@@ -422,6 +422,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "selection-counterexample",
         "selection-direction",
         "selection-on-a-head",
+        "singular-values",
         "softmax-mean",
         "token-optimality",
         "training-convergence",

@@ -27,6 +27,7 @@ from certattn.cli.generate.risk_transfer import risk_transfer
 from certattn.cli.generate.selection_counterexample import selection_counterexample
 from certattn.cli.generate.selection_direction import selection_direction
 from certattn.cli.generate.selection_on_a_head import selection_on_a_head
+from certattn.cli.generate.singular_values import singular_values
 from certattn.cli.generate.softmax_mean import softmax_mean
 from certattn.cli.generate.token_optimality import token_optimality
 from certattn.cli.generate.training_convergence import training_convergence
@@ -63,6 +64,7 @@ for command in (
     selection_counterexample,
     selection_direction,
     selection_on_a_head,
+    singular_values,
     softmax_mean,
     token_optimality,
     training_convergence,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -18,7 +18,12 @@ _CHUNK_NUMBERS = 2**21
 
 def is_within_reach(prompt: StatedPrompt) -> bool:
     """Whether tokens, or keys and values, come from array files whose numbers are doubles."""
-    return all(part is None or (part.stored is not None and part.stored.dtype in EXACT_TYPES) for part in prompt.inputs)
+    return all(part is None or holds_doubles(part) for part in prompt.inputs)
+
+
+def holds_doubles(part: MatrixInput) -> bool:
+    """Whether a matrix comes from an array file whose numbers are doubles."""
+    return part.stored is not None and part.stored.dtype in EXACT_TYPES
 
 
 def stored_prompt(prompt: StatedPrompt) -> StoredPrompt:
@@ -37,24 +42,29 @@ def naming_what_is_not_finite(prompt: StatedPrompt) -> Iterator[None]:
     try:
         yield
     except RefusedError:
-        for part in prompt.inputs:
-            if part is not None and part.stored is not None:
-                part.stored.require_finite(_rows_in_chunk(part.shape[1]))
+        require_finite(part for part in prompt.inputs if part is not None)
         raise
 
 
+def require_finite(inputs: Iterable[MatrixInput]) -> None:
+    """Look through array files for NaN and infinities. Raises MalformedError where one stands."""
+    for part in inputs:
+        if part.stored is not None:
+            part.stored.require_finite(_rows_in_chunk(part.shape[1]))
+
+
 def _tokens(tokens: MatrixInput) -> Iterator[tuple[StoredRows, StoredRows]]:
-    for rows in _rows(tokens, tokens.shape[1]):
+    for rows in stored_rows(tokens, tokens.shape[1]):
         yield rows, rows
 
 
 def _pairs(keys: MatrixInput, values: MatrixInput) -> Iterator[tuple[StoredRows, StoredRows]]:
     columns = max(keys.shape[1], values.shape[1])
     # Strict, so that both are read to the end and both hashes are compared.
-    yield from zip(_rows(keys, columns), _rows(values, columns), strict=True)
+    yield from zip(stored_rows(keys, columns), stored_rows(values, columns), strict=True)
 
 
-def _rows(matrix: MatrixInput, columns: int) -> Iterator[StoredRows]:
+def stored_rows(matrix: MatrixInput, columns: int) -> Iterator[StoredRows]:
     """Chunks of rows; `columns` sets how many rows a chunk of a large file has."""
     assert matrix.stored is not None
     for chunk in matrix.stored.chunks(_rows_in_chunk(columns)):

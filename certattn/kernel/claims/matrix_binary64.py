@@ -1,0 +1,63 @@
+"""The matrices of `matrix_inputs` in doubles: the same singular values as in integers, as wider balls, much faster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from certattn.kernel.arithmetic.binary64 import singular_values
+from certattn.kernel.arithmetic.binary64.attention_matrix import attention_matrix
+from certattn.kernel.arithmetic.binary64.conversions import rounded
+from certattn.kernel.arithmetic.binary64.dense import Dense, gathered
+from certattn.kernel.arithmetic.binary64.rows import Floats
+from certattn.kernel.arithmetic.binary64.singular_values import FloatFactors
+from certattn.kernel.claims.matrix_inputs import AttentionMatrix, GivenMatrix, Spectrum, StatedMatrix
+from certattn.kernel.claims.stored_prompts import require_finite, stored_rows
+from certattn.kernel.document.matrices import MatrixInput
+from certattn.kernel.errors import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from certattn.kernel.claims.singular_values import Hint
+
+
+def spectrum_in_binary64(matrix: StatedMatrix, hint: Hint | None) -> Spectrum:
+    """Enclosures in Arb balls; factors are computed where there is no hint. Raises Binary64Error."""
+    with _naming_what_is_not_finite(matrix.inputs):
+        dense = dense_matrix(matrix)
+    factors = None
+    if hint is not None:
+        with _naming_what_is_not_finite([hint.left, hint.right]):
+            left, right = _doubles(hint.left), _doubles(hint.right)
+        factors = FloatFactors(left, rounded(hint.values)[0], right)
+    # A given matrix keeps its zeros to itself here: its rank would take exact arithmetic.
+    rank = matrix.rank_bound if isinstance(matrix, AttentionMatrix) else matrix.count
+    return Spectrum(singular_values.enclose(dense, factors, rank), singular_values.energy(dense))
+
+
+def dense_matrix(matrix: StatedMatrix) -> Dense:
+    """M in doubles, within a proved distance. Raises Binary64Error."""
+    if isinstance(matrix, AttentionMatrix):
+        queries, keys = _doubles(matrix.queries), _doubles(matrix.keys)
+        return attention_matrix(queries, keys, matrix.scale, centred=matrix.centred)
+    if isinstance(matrix, GivenMatrix):
+        # Doubles are read as they are.
+        return Dense(_doubles(matrix.matrix), 0)
+    raise TypeError(f"no doubles of a {type(matrix).__name__}")
+
+
+def _doubles(part: MatrixInput) -> Floats:
+    """A matrix in an array file of doubles, exactly."""
+    return gathered(stored_rows(part, part.shape[1]), part.shape)
+
+
+@contextmanager
+def _naming_what_is_not_finite(inputs: Sequence[MatrixInput]) -> Iterator[None]:
+    """Where binary64 refuses numbers that are not finite, say where they stand."""
+    try:
+        yield
+    except RefusedError:
+        require_finite(inputs)
+        raise

@@ -1,0 +1,254 @@
+"""A matrix whose singular values are asked for: given exactly, or the attention matrix of given queries and keys."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.attention_matrix import attention_matrix, is_uniform
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.jacobi import jacobi_factors
+from certattn.kernel.arithmetic.reals import Real, describe
+from certattn.kernel.arithmetic.singular_values import FixedPoint, SingularValues, enclose
+from certattn.kernel.claims.attention_inputs import SCALE, read_scale
+from certattn.kernel.document.fields import ByKey, Field, Kind, Reading, Record, Schema, Values
+from certattn.kernel.document.matrices import Matrix, MatrixInput
+from certattn.kernel.document.tree import Node
+
+# Up to this size factors are found to any number of bits, and the rank of an exact matrix is computed.
+_SMALL = 24
+# Larger ones have factors of LAPACK's, which more bits than these make no better.
+_LARGE_BITS = 64
+
+TIER = "binary64"
+
+
+class Flag(Kind[bool]):
+    """true or false."""
+
+    _meanings: Mapping[str, bool] = {"true": True, "false": False}
+
+    def read(self, node: Node, reading: Reading) -> bool:
+        if isinstance(node.value, str) and node.value in self._meanings:
+            return self._meanings[node.value]
+        raise node.malformed("'true' or 'false'")
+
+    def schema(self) -> Schema:
+        # An editor has typed plain words already; the reader takes their text.
+        return {"enum": [True, False, "true", "false"]}
+
+
+MATRIX = Field("matrix", Matrix(), "the matrix M, m x n")
+QUERIES = Field("queries", Matrix(), "d queries, a row for each token")
+KEYS = Field("keys", Matrix(), "d keys of the same dimension, a row for each token")
+CENTRED = Field("centred", Flag(), "true for M = sqrt(d) (A - 11'/d), false for M = sqrt(d) A")
+ATTENTION_FORM, MATRIX_FORM = QUERIES.name, MATRIX.name
+MATRIX_FORMS = ByKey({ATTENTION_FORM: Record(QUERIES, KEYS, SCALE, CENTRED), MATRIX_FORM: Record(MATRIX)})
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The singular values of a matrix, and |M|_F^2, which is exact where the matrix is."""
+
+    singular: SingularValues
+    energy: arb | fmpq
+
+
+class StatedMatrix(ABC):
+    """A matrix M, m x n, of a certificate."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """m and n."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Sequence[MatrixInput]:
+        """The matrices of the certificate that M is made of."""
+
+    @property
+    def count(self) -> int:
+        """How many singular values it has."""
+        return min(self.shape)
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """Binary64 where all numbers stand in array files of doubles."""
+        return (TIER,) if all(self.holds_doubles(part) for part in self.inputs) else ()
+
+    @staticmethod
+    def holds_doubles(part: MatrixInput) -> bool:
+        """Whether a matrix comes from an array file whose numbers are doubles."""
+        if part.stored is None:
+            return False
+        # Imported where there are arrays, which need numpy anyway.
+        from certattn.kernel.claims.stored_prompts import holds_doubles
+
+        return holds_doubles(part)
+
+    @abstractmethod
+    def words(self) -> str:
+        """What M is, every number in it."""
+
+    @property
+    @abstractmethod
+    def latex(self) -> str:
+        """The definition of M as a formula; empty where it is given."""
+
+    @abstractmethod
+    def fixed_point(self, bits: int) -> FixedPoint | None:
+        """M rounded to about so many bits; None where an enclosure is not finite."""
+
+    @property
+    @abstractmethod
+    def rank_bound(self) -> int:
+        """A number that is proved to be at least the rank."""
+
+    @property
+    @abstractmethod
+    def is_zero(self) -> bool:
+        """Whether M is proved to be 0."""
+
+    @property
+    def exact_energy(self) -> fmpq | None:
+        """|M|_F^2 where it is a rational number that is known."""
+        return None
+
+    def spectrum(self, bits: int) -> Spectrum:
+        """Enclosures at the working precision, which is `bits`; of a large matrix the same from 64 bits on."""
+        small = self.count <= _SMALL
+        own = bits if small else min(bits, _LARGE_BITS)
+        if own not in self._found:
+            self._found[own] = self._enclosed(own, small)
+        return self._found[own]
+
+    @cached_property
+    def _found(self) -> dict[int, Spectrum]:
+        """What has been enclosed, by precision."""
+        return {}
+
+    def _enclosed(self, bits: int, small: bool) -> Spectrum:
+        matrix = self.fixed_point(bits)
+        if matrix is None:
+            nothing = SingularValues([], arb.pos_inf(), arb(0), self.count, self.rank_bound)
+            return Spectrum(nothing, arb.pos_inf())
+        if small:
+            factors = jacobi_factors(matrix, bits)
+        else:
+            from certattn.kernel.arithmetic.binary64.singular_values import lapack_factors
+
+            factors = lapack_factors(matrix)
+        norm = matrix.frobenius()
+        energy = norm * norm if self.exact_energy is None else self.exact_energy
+        return Spectrum(enclose(matrix, factors, self.rank_bound), energy)
+
+
+@dataclass(frozen=True)
+class GivenMatrix(StatedMatrix):
+    """M as it stands in the certificate."""
+
+    matrix: MatrixInput
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape
+
+    @property
+    def inputs(self) -> Sequence[MatrixInput]:
+        return [self.matrix]
+
+    @cached_property
+    def exact(self) -> ExactMatrix:
+        return self.matrix.load()
+
+    def words(self) -> str:
+        return f"the {_by(self.shape)} matrix M = {self.matrix.words()}"
+
+    @property
+    def latex(self) -> str:
+        return ""
+
+    def fixed_point(self, bits: int) -> FixedPoint | None:
+        return FixedPoint.exact(self.exact, bits)
+
+    @property
+    def rank_bound(self) -> int:
+        return int(self.exact.numerators.rank()) if max(self.shape) <= _SMALL else self.count
+
+    @property
+    def is_zero(self) -> bool:
+        return self.exact.is_zero()
+
+    @cached_property
+    def _energy(self) -> fmpq:
+        return self.exact.inner(self.exact)
+
+    @property
+    def exact_energy(self) -> fmpq | None:
+        return self._energy
+
+
+@dataclass(frozen=True)
+class AttentionMatrix(StatedMatrix):
+    """sqrt(d) times the attention matrix of queries and keys, less 1/d in every entry where it is centred."""
+
+    queries: MatrixInput
+    keys: MatrixInput
+    scale: Real
+    centred: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.keys.shape[0], self.keys.shape[0]
+
+    @property
+    def inputs(self) -> Sequence[MatrixInput]:
+        return [self.queries, self.keys]
+
+    def words(self) -> str:
+        defined = "sqrt(d) (A - 11'/d)" if self.centred else "sqrt(d) A"
+        return (
+            f"the {_by(self.shape)} matrix M = {defined}, d = {self.count}, where row i of A is the softmax of "
+            f"s <q_i, k_j> over j, s = {describe(self.scale)}, queries q = {self.queries.words()}, "
+            f"keys k = {self.keys.words()}"
+        )
+
+    @property
+    def latex(self) -> str:
+        centre = r" - \tfrac1d \mathbf 1 \mathbf 1^\top" if self.centred else ""
+        return rf"M = \sqrt d\,(A{centre})" if centre else r"M = \sqrt d\,A"
+
+    @cached_property
+    def exact(self) -> tuple[ExactMatrix, ExactMatrix]:
+        """Queries and keys."""
+        return self.queries.load(), self.keys.load()
+
+    def fixed_point(self, bits: int) -> FixedPoint | None:
+        return FixedPoint.rounded(attention_matrix(*self.exact, self.scale, centred=self.centred), bits)
+
+    @property
+    def rank_bound(self) -> int:
+        # (A - 11'/d) 1 = 0, as the rows of A sum to 1.
+        return self.count - 1 if self.centred else self.count
+
+    @property
+    def is_zero(self) -> bool:
+        return self.centred and is_uniform(*self.exact)
+
+
+def read_matrix(form: str, values: Values) -> StatedMatrix:
+    """The matrix of one form of MATRIX_FORMS, its shapes checked. Raises MalformedError."""
+    if form == MATRIX_FORM:
+        return GivenMatrix(values[MATRIX])
+    queries, keys = values[QUERIES], values[KEYS]
+    queries.require_shape(keys.shape[0], keys.shape[1], "like the keys: as many, and of the same dimension")
+    return AttentionMatrix(queries, keys, read_scale(values), values[CENTRED])
+
+
+def _by(shape: tuple[int, int]) -> str:
+    return f"{shape[0]} x {shape[1]}"

@@ -1,0 +1,51 @@
+"""The arrays of a matrix whose singular values are asked for, by field: from a file, or from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from certattn.kernel.claims.matrix_inputs import KEYS, MATRIX, QUERIES
+from certattn.kernel.document.quoting import listed
+from certattn.kernel.errors import UsageError
+from certattn.provers.array_files import ONLY, open_array_file
+from certattn.provers.array_inputs import InFile, Source
+from certattn.provers.prompt_sources import array_of
+
+FORMS = ((MATRIX.name,), (QUERIES.name, KEYS.name))
+_FIELDS = tuple(field for form in FORMS for field in form)
+_EXPECTED = "expected an array matrix, or arrays queries and keys"
+
+
+def matrix_sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
+    """The arrays of one form of a matrix, by field. Raises UsageError where none is whole, or both are.
+
+    source: a file with arrays of the fields' names, or of those in `names`; a .npy file holds the matrix.
+    """
+    unknown = (set(arrays) | set(names)) - set(_FIELDS)
+    if unknown:
+        raise UsageError(f"unknown arrays {listed(sorted(unknown))}; expected {', '.join(_FIELDS)}")
+    found: dict[str, Source] = {}
+    holds = "no file was given"
+    if source is not None:
+        file = open_array_file(Path(source))
+        if ONLY in file.headers:
+            holds, found[MATRIX.name] = f"{source} holds the matrix", InFile(file, ONLY)
+        else:
+            holds = f"{source} holds {file.listed()}"
+            for field in _FIELDS:
+                name = names.get(field, field)
+                if name in file.headers:
+                    found[field] = InFile(file, name)
+                elif field in names:
+                    raise UsageError(f"{file.path}: no array {name!r}; it holds {file.listed()}")
+    found.update({field: array_of(field, array) for field, array in arrays.items()})
+    # What was named is meant, whatever else the file holds.
+    named = set(arrays) | set(names)
+    whole = [form for form in FORMS if set(form) <= set(found) and named <= set(form)]
+    if len(whole) == 0:
+        raise UsageError(f"{_EXPECTED}; {holds}. Arrays of other names: --array matrix=NAME")
+    if len(whole) > 1:
+        raise UsageError(f"{holds}: the matrix, or that of queries and keys? Say so with --array matrix=matrix")
+    return {field: found[field] for field in whole[0]}

@@ -1,0 +1,304 @@
+"""Find the singular values of a matrix to state, how many are above a threshold, and what follows from them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.reals import describe, format_rational
+from certattn.kernel.claims.matrix_inputs import CENTRED, MATRIX, Spectrum, StatedMatrix
+from certattn.kernel.claims.singular_values import CLAIM, Problem, quantity
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.array_inputs import placed
+from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.matrix_sources import matrix_sources
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate, write_file
+from certattn.provers.rounding import (
+    decimal_exponent,
+    lower_rational,
+    nearest,
+    round_down,
+    round_up,
+    upper_rational,
+)
+
+# What may be stated beside values and counts, and as which quantities of the claim.
+STATES: Mapping[str, tuple[str, ...]] = {
+    "values": (),
+    "norm": ("norm",),
+    "energy": ("energy",),
+    "stable-rank": ("stable_rank",),
+    "entropy": ("entropy.values", "entropy.squares"),
+    "effective-rank": ("effective_rank.values", "effective_rank.squares"),
+}
+DEFAULT_STATES = ("values", "norm", "energy", "stable-rank", "effective-rank")
+HINTS = ("recompute", "float32", "float64")
+# Of values without a stated radius, and of everything that is bounded.
+_MOST_DIGITS = 15
+_DIGITS = 6
+_AFTER_BINARY64 = 96
+
+
+def generate(
+    out: Path,
+    *,
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    given: Mapping[str, Any] | None = None,
+    scale: str = "1",
+    centred: bool = True,
+    largest: int | None = None,
+    radius: Number | None = None,
+    above: Sequence[Number] = (),
+    states: Sequence[str] = (),
+    hint: str = "recompute",
+    data: str = "auto",
+    note: str = "",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `singular-values` to `out` and return it.
+
+    Parameters
+    ----------
+    source : .npy file with the matrix (m x n), or .npz or .safetensors file holding `matrix`, or `queries` and `keys`
+        (d x p each, a row for each token).
+    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
+    names : names in the file that differ, as {"keys": "attn.k"}.
+    given : instead of arrays, the section as certificates write it.
+    scale : factor of the scores of queries and keys, an exact number such as "1/sqrt(32)".
+    centred : whether 1/d is taken off every entry of the attention matrix.
+    largest : how many singular values to state; all by default.
+    radius : how far stated values may be off, an exact number; as little as is proved fast by default.
+    above : thresholds; for each it is stated how many singular values are larger, and how far from it all are.
+    states : which of values, norm, energy, stable-rank, entropy and effective-rank are stated. Left out, all but
+        entropy, which says what effective-rank says; with thresholds none.
+    hint : "float32" or "float64" to store approximate singular vectors beside the certificate, which spares the checker
+        to compute them; "recompute" to store none.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where values are not proved within the radius, or cannot be
+    told from a threshold.
+    """
+    require_place(out, [Path(source)] if source is not None else [])
+    wanted = _Wanted(largest, radius, above, states, hint)
+    if given is not None:
+        if source is not None or names or arrays or scale != "1" or centred is not True:
+            raise UsageError("a matrix that is given whole takes nothing else that certificates write under given")
+        with not_yet_written(out):
+            return _write(out, exact(dict(given), "given"), wanted, note)
+    sources = matrix_sources(source, names or {}, arrays)
+    with not_yet_written(out), placed(out, sources, data) as references:
+        stated: dict[str, Plain] = dict(references)
+        if MATRIX.name not in stated:
+            stated |= {"scale": exact_text(scale, "scale"), CENTRED.name: "true" if centred else "false"}
+        elif scale != "1":
+            raise UsageError("a matrix has no scale of scores; expected queries and keys, or no --scale")
+        return _write(out, stated, wanted, note)
+
+
+class _Wanted:
+    """What to state."""
+
+    def __init__(
+        self,
+        largest: int | None,
+        radius: Number | None,
+        above: Sequence[Number],
+        states: Sequence[str],
+        hint: str,
+    ) -> None:
+        for name in states:
+            if name not in STATES:
+                raise UsageError(f"{name!r} is nothing to state; expected {', '.join(STATES)}")
+        if hint not in HINTS:
+            raise UsageError(f"hint is {hint!r}, expected one of {', '.join(HINTS)}")
+        self.largest, self.hint = largest, hint
+        self.radius = None if radius is None else exact_rational(radius, "radius")
+        if self.radius is not None and (self.radius > 0) is not True:
+            raise UsageError(f"radius is {describe(self.radius)}, expected a positive number")
+        self.above = [exact_rational(threshold, "above") for threshold in above]
+        if any(threshold < 0 for threshold in self.above):
+            raise UsageError("a threshold is negative; expected numbers >= 0, as singular values are")
+        alone = () if self.above and largest is None and radius is None else DEFAULT_STATES
+        self.states = tuple(states) or alone
+
+    def count(self, matrix: StatedMatrix) -> int:
+        """How many singular values to state."""
+        if self.largest is None:
+            return matrix.count
+        if not 0 < self.largest <= matrix.count:
+            raise UsageError(
+                f"the largest {self.largest} of {counted(matrix.count, 'singular value')}: expected others"
+            )
+        return self.largest
+
+
+def _write(out: Path, given: Plain, wanted: _Wanted, note: str) -> Certificate:
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    draft: dict[str, Plain] = {**certificate, "asserts": {"norm": {"at_least": "0"}}}
+    problem = CLAIM.read(loads(to_text(draft), out))
+    with _stored_hint(out, problem.matrix, wanted.hint) as witness:
+        if witness:
+            problem = CLAIM.read(loads(to_text({**draft, "witness": witness}), out))
+        certificate["asserts"] = _asserted(problem, wanted)
+        if witness:
+            certificate["witness"] = witness
+        certificate["provenance"] = provenance(exact_text(note, "note"))
+        return write_certificate(certificate, CLAIM, out)
+
+
+def _asserted(problem: Problem, wanted: _Wanted) -> dict[str, Plain]:
+    """The assertions, by the fastest arithmetic that is sharp enough for all of them. Raises NotProvedError."""
+    reason = NotProvedError("no arithmetic has an answer")
+    for bits, spectrum in _spectra(problem):
+        with working_precision(bits):
+            try:
+                return _from_spectrum(problem.matrix, spectrum, wanted)
+            except NotProvedError as error:
+                reason = error
+    raise reason
+
+
+def _spectra(problem: Problem) -> Iterator[tuple[int, Spectrum]]:
+    """Enclosures in the order of the checker's arithmetics."""
+    if problem.matrix.tiers:
+        from certattn.kernel.claims.matrix_binary64 import spectrum_in_binary64
+
+        found = None
+        with working_precision(_AFTER_BINARY64), suppress(Binary64Error):
+            found = spectrum_in_binary64(problem.matrix, problem.hint)
+        if found is not None:
+            yield _AFTER_BINARY64, found
+    bits, before = DEFAULT_LIMITS.start_bits, None
+    while bits <= DEFAULT_LIMITS.max_bits:
+        with working_precision(bits):
+            spectrum = problem.matrix.spectrum(bits)
+        if spectrum is before:
+            return
+        yield bits, spectrum
+        bits, before = 2 * bits, spectrum
+
+
+def _from_spectrum(matrix: StatedMatrix, spectrum: Spectrum, wanted: _Wanted) -> dict[str, Plain]:
+    asserts: dict[str, Plain] = {}
+    if "values" in wanted.states:
+        asserts["values"] = _values(spectrum, wanted.count(matrix), wanted.radius)
+    if wanted.above:
+        asserts["counts"] = [_count(spectrum, threshold) for threshold in wanted.above]
+    for state in STATES:
+        if state in wanted.states:
+            for name in STATES[state]:
+                kind, _, of = name.partition(".")
+                found = _range(matrix, spectrum, name)
+                if of:
+                    shares = asserts.setdefault(kind, {})
+                    assert isinstance(shares, dict)
+                    shares[of] = found
+                else:
+                    asserts[kind] = found
+    return asserts
+
+
+def _values(spectrum: Spectrum, count: int, radius: fmpq | None) -> Plain:
+    """The largest of them as decimals, and one radius for all."""
+    balls = [spectrum.singular.value(k) for k in range(1, count + 1)]
+    if any(ball.is_finite() is not True for ball in balls):
+        raise NotProvedError("the singular values could not be enclosed: the inputs are too extreme")
+    error = max(upper_rational(ball.rad()) for ball in balls)
+    if radius is None:
+        size = upper_rational(spectrum.singular.centre(1))
+        finest = _MOST_DIGITS - 1 - decimal_exponent(size) if size > 0 else _MOST_DIGITS
+        places = min(finest, -decimal_exponent(error)) if error > 0 else finest
+    else:
+        places = 1 - decimal_exponent(radius)
+    places = max(0, places)
+    rounded = [nearest(ball, places) for ball in balls]
+    off = max(upper_rational(abs(ball - value)) for ball, value in zip(balls, rounded, strict=True))
+    if radius is not None and (off <= radius) is not True:
+        shown = describe(round_up(off, 2))
+        raise NotProvedError(f"the singular values are proved up to {shown} only; expected a radius of at least that")
+    # Twice what is proved here: another machine rounds otherwise.
+    stated = round_up(2 * off, 2) if radius is None else radius
+    return {"value": [format_rational(value) for value in rounded], "radius": format_rational(stated)}
+
+
+def _count(spectrum: Spectrum, threshold: fmpq) -> Plain:
+    """How many are above, with the nearest on both sides."""
+    balls = spectrum.singular.values()
+    inside = [ball for ball in balls if (ball > threshold) is True]
+    outside = [ball for ball in balls if (ball <= threshold) is True]
+    if len(inside) + len(outside) < len(balls):
+        raise NotProvedError(
+            f"a singular value cannot be told from the threshold {describe(threshold)}; expected another threshold"
+        )
+    stated: dict[str, Plain] = {"above": format_rational(threshold), "count": str(len(inside))}
+    if inside:
+        least = max(threshold, round_down(lower_rational(inside[-1]), _DIGITS))
+        stated["at_least"] = format_rational(least)
+    if outside:
+        most = min(threshold, round_up(upper_rational(outside[0]), _DIGITS))
+        stated["at_most"] = format_rational(most)
+    return stated
+
+
+def _range(matrix: StatedMatrix, spectrum: Spectrum, name: str) -> Plain:
+    value = quantity(spectrum, name)
+    ball = arb(value)
+    if ball.is_finite() is not True:
+        if matrix.is_zero:
+            raise UsageError(f"the matrix is 0 and has no {name.partition('.')[0].replace('_', ' ')}; state the values")
+        raise NotProvedError(f"the {name.partition('.')[0].replace('_', ' ')} could not be enclosed")
+    low, high = (value, value) if isinstance(value, fmpq) else (lower_rational(ball), upper_rational(ball))
+    return {
+        "at_least": format_rational(round_down(max(fmpq(0), low), _DIGITS)),
+        "at_most": format_rational(round_up(high, _DIGITS)),
+    }
+
+
+@contextmanager
+def _stored_hint(out: Path, matrix: StatedMatrix, kind: str) -> Iterator[dict[str, Plain]]:
+    """The witness, whose arrays are in a file beside the certificate; removed again if the block raises."""
+    if kind == "recompute":
+        yield {}
+        return
+    if not matrix.tiers:
+        raise UsageError("a hint is for a matrix in array files of floats, or of integers up to 32 bits; leave it out")
+    import numpy as np
+
+    from certattn.kernel.claims.matrix_binary64 import dense_matrix
+
+    left, values, right = np.linalg.svd(dense_matrix(matrix).values, full_matrices=False)
+    arrays: dict[str, Any] = {"U": left.astype(kind), "s": values, "V": np.ascontiguousarray(right.T.astype(kind))}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    target, content = out.parent / f"{out.stem}-hint.npz", buffer.getvalue()
+    if target.exists() and (not target.is_file() or target.read_bytes() != content):
+        raise UsageError(f"{target} exists with other content; move it away, or choose another name for -o")
+    there = target.exists()
+    if not there:
+        write_file(target, content)
+    digest = hashlib.sha256(content).hexdigest()
+    try:
+        yield {"hint": {name: _reference(target, name, digest, array) for name, array in arrays.items()}}
+    except BaseException:
+        if not there:
+            target.unlink(missing_ok=True)
+        raise
+
+
+def _reference(target: Path, name: str, digest: str, array: Any) -> Plain:
+    shape: list[Plain] = [str(extent) for extent in array.shape]
+    return {"file": target.name, "array": name, "sha256": digest, "dtype": array.dtype.name, "shape": shape}

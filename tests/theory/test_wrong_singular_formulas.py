@@ -1,0 +1,42 @@
+"""A derivation must notice a kernel whose formulas about singular values are not the derived ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+ROWS, VALUES, SHAPE = "arithmetic.attention_matrix", "arithmetic.singular_values", "arithmetic.spectrum_shape"
+
+WRONG = [
+    ("Rows", ROWS, "size * weight - total", "weight - total"),
+    ("Rows", ROWS, "1 / (arb(size).sqrt() * total)", "1 / (size * total)"),
+    ("Rows", ROWS, "arb(len(weights)).sqrt() / _sum", "len(weights) / _sum"),
+    ("Rows", ROWS, "        total += weight\n", "        total = weight\n"),
+    ("Distortion", VALUES, "((1 + off_left) * (1 + off_right)).sqrt() - 1", "(1 + off_left) * (1 + off_right) - 1"),
+    ("Distortion", VALUES, "((1 + off_left) * (1 + off_right))", "((1 + off_left) * (1 - off_right))"),
+    ("Distortion", VALUES, "(1 - off_left).nonnegative_part() * ", ""),
+    ("Distortion", VALUES, "grown.max(shrunk)", "grown"),
+    ("Distortion", VALUES, "grown.max(shrunk)", "grown.min(shrunk)"),
+    ("Distortion", VALUES, "residual + centre * factor", "residual + factor"),
+    ("Entropy", SHAPE, "total.log() - middle - _sum", "total.log() + middle - _sum"),
+    ("Entropy", SHAPE, "for share in shares]) / total", "for share in shares])"),
+    ("Entropy", SHAPE, "share * (share.log() - middle)", "share * (share.log() + middle)"),
+    ("Entropy", SHAPE, "return entropy_in_nats.exp()", "return entropy_in_nats"),
+    ("Stable", SHAPE, "energy / (norm * norm)", "energy / norm"),
+]  # fmt: skip
+
+
+def _step(title: str) -> Step:
+    (found,) = [step for step in DERIVATIONS["singular-values"].steps if step.title.startswith(title)]
+    return found
+
+
+@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n}" for t, _, _, n in WRONG])
+def test_a_wrong_formula_is_noticed(title: str, module: str, old: str, new: str) -> None:
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
+    outcome = prove(_step(title), Kernel({module: source.replace(old, new)}), fail_fast=True)
+    assert not outcome.holds
