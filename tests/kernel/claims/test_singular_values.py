@@ -255,10 +255,16 @@ BAD_HINTS: dict[str, tuple[Callable[[dict[str, Array]], dict[str, Array]], str]]
     "unsorted": (lambda h: {**h, "s": h["s"][::-1]}, "falling order"),
     "two exchanged": (lambda h: {**h, "s": h["s"][[1, 0, *range(2, SIZE)]]}, "falling order"),
     "negative": (lambda h: {**h, "s": h["s"] - h["s"][-1] - 1}, "falling order, none negative"),
-    "NaN among the values": (lambda h: {**h, "s": np.append(h["s"][:-1], np.nan)}, "a NaN at flat index 39"),
-    "infinite value": (lambda h: {**h, "s": np.append(np.inf, h["s"][1:])}, "an infinity at flat index 0"),
-    "NaN in U": (lambda h: {**h, "U": h["U"] * np.where(h["U"] == h["U"][2, 3], np.nan, 1)}, "a NaN at flat index 83"),
-    "infinity in V": (lambda h: {**h, "V": h["V"] * np.where(h["V"] == h["V"][0, 1], np.inf, 1)}, "flat index 1"),
+    "NaN among the values": (
+        lambda h: {**h, "s": np.append(h["s"][:-1], np.nan)},
+        "a NaN at entry 39 (counted from 0) in hint-s.npy",
+    ),
+    "infinite value": (lambda h: {**h, "s": np.append(np.inf, h["s"][1:])}, "an infinity at entry 0"),
+    "NaN in U": (
+        lambda h: {**h, "U": h["U"] * np.where(h["U"] == h["U"][2, 3], np.nan, 1)},
+        "a NaN at row 2, column 3",
+    ),
+    "infinity in V": (lambda h: {**h, "V": h["V"] * np.where(h["V"] == h["V"][0, 1], np.inf, 1)}, "row 0, column 1"),
     "U too narrow": (lambda h: {**h, "U": h["U"][:, 1:]}, "(a column for each value)"),
     "V too short": (lambda h: {**h, "V": h["V"][1:]}, "(a column for each value)"),
     "V transposed": (lambda h: {**h, "V": h["V"].T}, "(a column for each value)"),
@@ -309,7 +315,7 @@ def test_a_matrix_that_is_not_finite_is_refused_with_its_place(matrix: Array, tm
     matrix[1, 2] = np.nan
     report = stated(tmp_path, f"matrix: {reference(tmp_path, 'm', matrix)}", "norm: {at_most: 100}")
     assert report.verdict is MALFORMED
-    assert f"a NaN at flat index {SIZE + 7 + 2}" in report.reason
+    assert "a NaN at row 1, column 2 (counted from 0) in m.npy" in report.reason
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e300])
