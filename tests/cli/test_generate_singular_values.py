@@ -72,7 +72,7 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
         (["other.npz", "--array", "matrix=c"], 2, "no array 'c'; it holds a, b"),
         (["nothing.npy"], 2, "the matrix is 0 and has no stable rank"),
         (["line.npy"], 2, "expected two dimensions"),
-        (["broken.npy"], 2, "a NaN at flat index 32"),
+        (["broken.npy"], 2, "a NaN at row 1, column 2 (counted from 0)"),
         (["missing.npy"], 2, "missing.npy: "),
     ],
 )

@@ -19,6 +19,7 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
+from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
 from certattn.kernel.arithmetic.walk_sums import Determinant, walk_sums
 
 ORDERS = (2, 4, 6, 8)
@@ -118,14 +119,8 @@ def value_at(coefficients: Determinant, b: fmpq) -> fmpq:
 
 
 def limit_moment(order: int, beta2: fmpq, lambda_: fmpq) -> arb:
-    """m_order: [w^2k] (1 + C(w))^(2k+1) / (2k+1), C(w) = alpha^2 w^2 + beta^2 w^2 / (1 - beta^2 w^2 / lambda).
-
-    By Lagrange's inversion of z G = 1 + C(G), the equation of the Stieltjes transform.
-    """
-    k, B = order // 2, arb(beta2)
-    jump = B / arb(lambda_)
-    series = [arb(1), B.exp() - 1, *(B * jump**n for n in range(1, k))]
-    power = [arb(1)] + [arb(0)] * k
-    for _ in range(2 * k + 1):
-        power = [sum((power[i] * series[n - i] for i in range(n + 1)), arb(0)) for n in range(k + 1)]
-    return power[k] / (2 * k + 1)
+    """m_order of the limit law: claim `equivalent-law`."""
+    square = arb(beta2)
+    law = LawNumbers(square.exp() - 1 - square, square, arb(lambda_))
+    moment: arb = law.moments(order // 2)[-1]
+    return moment
