@@ -1,9 +1,12 @@
-"""Shared by the tests of claims: this folder's helper modules, and a folder with the corpus' array files."""
+"""Shared by the tests of claims: this folder's helper modules, a folder with the corpus' array files, and
+the script that changes certificates."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -19,3 +22,10 @@ def arrays(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("arrays")
     write_files(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def mutate(tool: Callable[[str], ModuleType]) -> ModuleType:
+    """`tools/mutate_certificates.py`, with the second opinion that it asks."""
+    tool("certificate_truth")
+    return tool("mutate_certificates")

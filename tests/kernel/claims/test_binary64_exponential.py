@@ -257,12 +257,6 @@ def test_what_the_corpus_expects_is_true(arrays: Path, tool: Callable[[str], Mod
 # -- mutants
 
 
-@pytest.fixture(scope="session")
-def mutate(tool: Callable[[str], ModuleType]) -> ModuleType:
-    tool("certificate_truth")
-    return tool("mutate_certificates")
-
-
 def tree_of(case: Case, folder: Path) -> dict[str, Any]:
     return loads(case.text, folder / "case.yaml").plain
 

@@ -27,12 +27,6 @@ Tool = Callable[[str], ModuleType]
 THINNED = {cases.ONE_DIMENSION.title: 7, cases.TUBE.title: 11, cases.ATTENTION.title: 151, cases.NOTHING.title: 2}
 
 
-@pytest.fixture(scope="module")
-def mutate(tool: Tool) -> ModuleType:
-    tool("certificate_truth")
-    return tool("mutate_certificates")
-
-
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
 def test_case(case: Case, tmp_path: Path) -> None:
     assert case.complaint(check(case.text, tmp_path)) == ""

@@ -25,12 +25,6 @@ Tool = Callable[[str], ModuleType]
 ALPHA2 = np.expm1(0.25) - 0.25
 
 
-@pytest.fixture(scope="module")
-def mutate(tool: Tool) -> ModuleType:
-    tool("certificate_truth")
-    return tool("mutate_certificates")
-
-
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: f"{case.text.split()[3]} {case.name}")
 def test_case(case: Case, tmp_path: Path) -> None:
     assert case.complaint(check(case.text, tmp_path)) == ""

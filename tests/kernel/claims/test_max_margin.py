@@ -25,12 +25,6 @@ Tool = Callable[[str], ModuleType]
 CLAIM = CLAIMS["max-margin"]
 
 
-@pytest.fixture(scope="module")
-def mutate(tool: Tool) -> ModuleType:
-    tool("certificate_truth")
-    return tool("mutate_certificates")
-
-
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
 def test_case(case: Case, arrays: Path) -> None:
     assert case.complaint(check(case.text, arrays)) == ""

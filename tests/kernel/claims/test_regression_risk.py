@@ -23,12 +23,6 @@ from certattn.kernel.verdict import Verdict
 Tool = Callable[[str], ModuleType]
 
 
-@pytest.fixture(scope="module")
-def mutate(tool: Tool) -> ModuleType:
-    tool("certificate_truth")
-    return tool("mutate_certificates")
-
-
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
 def test_case(case: Case, tmp_path: Path) -> None:
     assert case.complaint(check(case.text, tmp_path)) == ""

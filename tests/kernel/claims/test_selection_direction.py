@@ -25,12 +25,6 @@ Tool = Callable[[str], ModuleType]
 CASES = [case for family in direction_cases.FAMILIES for case in family.cases()]
 
 
-@pytest.fixture(scope="module")
-def mutate(tool: Tool) -> ModuleType:
-    tool("certificate_truth")
-    return tool("mutate_certificates")
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_cases(case, tmp_path: Path) -> None:
     assert case.complaint(check(case.text, tmp_path)) == ""
