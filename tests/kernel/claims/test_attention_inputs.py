@@ -35,11 +35,11 @@ def words(claim: str, given: str, rest: str, folder: Path) -> str:
 
 
 GAUSSIAN = "{kind: gaussian, mean: <tokens>, covariance: <matrix>}"
-GAUSSIAN_WORDS = f"mean 1 x {SIZE} from tokens.npy and covariance {SIZE} x {SIZE} from matrix.npy"
+GAUSSIAN_WORDS = f"mean {SIZE} numbers from tokens.npy and covariance {SIZE} x {SIZE} from matrix.npy"
 LAWS = {
     GAUSSIAN: f"Gaussian tokens of {GAUSSIAN_WORDS}",
-    "{kind: rademacher, sizes: <ones>}": f"of independent signs (Rademacher) of sizes 1 x {SIZE} from ones.npy",
-    "{kind: box, sizes: <ones>}": f"tokens uniform on the box of half-widths 1 x {SIZE} from ones.npy",
+    "{kind: rademacher, sizes: <ones>}": f"of independent signs (Rademacher) of sizes {SIZE} numbers from ones.npy",
+    "{kind: box, sizes: <ones>}": f"tokens uniform on the box of half-widths {SIZE} numbers from ones.npy",
     "{kind: atoms, points: <points>}": f"drawn from 3 atoms 3 x {SIZE} from points.npy of weights (1/3, 1/3, 1/3)",
     f"{{kind: mixture, components: [{{weight: 1, law: {GAUSSIAN}}}]}}": (
         f"tokens from a mixture (Gaussian tokens of {GAUSSIAN_WORDS} with probability 1)"
@@ -55,8 +55,8 @@ def test_the_words_of_a_law_a_tilt_and_a_direction_name_their_files(law: str, fo
     )
     said = words("output-tail", f"{{law: {law}, tilt: <tokens>, length: 10}}", rest, folder)
     assert LAWS[law] in said
-    assert f"for a = 1 x {SIZE} from tokens.npy" in said
-    assert f"for u = 1 x {SIZE} from ones.npy" in said
+    assert f"for a = {SIZE} numbers from tokens.npy" in said
+    assert f"for u = {SIZE} numbers from ones.npy" in said
     assert f"{SIZE} numbers" not in said
 
 
@@ -65,7 +65,7 @@ def test_the_words_of_a_law_of_queries_name_its_files(folder: Path) -> None:
     said = words(
         "output-mean-square", given, "asserts: {mean_square: {at_most: 1}}\nwitness: {method: integral}", folder
     )
-    assert f"Gaussian query z of mean 1 x {SIZE} from ones.npy and covariance {SIZE} x {SIZE} from matrix.npy" in said
+    assert f"Gaussian query z of mean {SIZE} numbers from ones.npy and covariance {SIZE} x {SIZE} from matrix.npy" in said
     assert f"{SIZE} numbers" not in said
 
 
