@@ -56,7 +56,10 @@ def _values(stated: StatedValues, count: int) -> str:
     error = f"up to {radius.words()}" if radius.common is not None else "each up to its own radius"
     if radius.each is not None and radius.each.written_out:
         error = f"up to {radius.each.words()}, one after the other"
-    return f"{which} {'are' if many > 1 else 'is'} {stated.value.words()}, {error}"
+    value = stated.value.words()
+    # Many that are written out are not repeated.
+    value = "as stated" if value == counted(many, "number") else value
+    return f"{which} {'are' if many > 1 else 'is'} {value}, {error}"
 
 
 def _count(stated: StatedCount, count: int) -> str:

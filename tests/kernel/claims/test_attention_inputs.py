@@ -57,7 +57,7 @@ def test_the_words_of_a_law_a_tilt_and_a_direction_name_their_files(law: str, fo
     assert LAWS[law] in said
     assert f"for a = {SIZE} numbers from tokens.npy" in said
     assert f"for u = {SIZE} numbers from ones.npy" in said
-    assert f"{SIZE} numbers" not in said
+    assert said.count(f"{SIZE} numbers") == said.count(f"{SIZE} numbers from ")
 
 
 def test_the_words_of_a_law_of_queries_name_its_files(folder: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_words_of_a_law_of_queries_name_its_files(folder: Path) -> None:
         "output-mean-square", given, "asserts: {mean_square: {at_most: 1}}\nwitness: {method: integral}", folder
     )
     assert f"Gaussian query z of mean {SIZE} numbers from ones.npy and covariance {SIZE} x {SIZE} from matrix.npy" in said
-    assert f"{SIZE} numbers" not in said
+    assert said.count(f"{SIZE} numbers") == said.count(f"{SIZE} numbers from ")
 
 
 def test_a_law_of_queries_keeps_the_names_of_its_files(folder: Path) -> None:
