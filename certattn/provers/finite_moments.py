@@ -65,9 +65,9 @@ def generate(
     search = None
     if distance is not None:
         if len(wanted) != 1:
-            raise UsageError("a smallest size is about one order; expected one, such as orders=[4]")
+            raise UsageError("a smallest size is about one order; expected 2, 4, 6 or 8 beside within")
         search = _Search(exact_beta * exact_beta, ratio, wanted[0], distance)
-        d = search.size() if d is None else d
+        d = search.size() if d is None else search.proved(d)
     if d is None:
         raise UsageError("nothing to state: give d, or within to look for the smallest")
     given: dict[str, Plain] = {"beta": format_rational(exact_beta), "lambda": format_rational(ratio), "d": str(d)}
@@ -134,6 +134,18 @@ class _Search:
             low, upper = (low, middle) if self._is_near(middle * self.step) else (middle, upper)
         found = upper * self.step
         return next((d for d in self._before(found) if d > 1 and self._is_near(d)), found)
+
+    def proved(self, d: int) -> int:
+        """A given size, which is within the distance and has none before that is. Raises NotProvedError."""
+        if not self._is_near(d):
+            raise NotProvedError(
+                f"E m_{self.order} is not within {describe(self.within)} of its limit at d = {d}; leave d out to look "
+                "for the smallest size that is"
+            )
+        earlier = next((size for size in self._before(d) if size > 1 and self._is_near(size)), None)
+        if earlier is not None:
+            raise NotProvedError(f"d = {d} is not the smallest size: E m_{self.order} is as near at d = {earlier}")
+        return d
 
     def stated(self, scores: ScoreMatrix, digits: int) -> dict[str, Plain]:
         order, first = str(self.order), self._before(scores.d)

@@ -23,9 +23,11 @@ from certattn.kernel.claims.universality_assertions import ETA, QUERIES, read_gi
 from certattn.kernel.claims.universality_bound import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.fields import Values
+from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
@@ -67,11 +69,29 @@ def generate(
     stated = _concentration(size, values[ETA], chance, scores is None)
     asserts = certificate["asserts"]
     assert isinstance(asserts, dict)
-    names = ("universality", "concentration", "linearisation", "equivalence")
     asserts["concentration"] = stated
+    asserts = {name: found for name, found in asserts.items() if _says_something(name, found, values[ETA])}
+    if len(asserts) == 0:
+        raise NotProvedError(
+            f"every bound is at least 1/eta = {describe(1 / values[ETA])}, which holds without proof; expected more "
+            "queries, a smaller beta or a larger eta"
+        )
+    if "universality" not in asserts and "equivalence" not in asserts:
+        certificate.pop("witness", None)
+    names = ("universality", "concentration", "linearisation", "equivalence")
     certificate["asserts"] = {name: asserts[name] for name in names if name in asserts}
     certificate["provenance"] = provenance(exact_text(note, "note"))
     return write_certificate(certificate, CLAIM, out)
+
+
+def _says_something(name: str, found: Plain, eta: fmpq) -> bool:
+    """Whether a bound is below 1/eta: all that is compared lies between 0 and that."""
+    assert isinstance(found, dict)
+    number = found["deviation"] if name == "concentration" else found.get("at_most")
+    if name == "linearisation":
+        return True
+    assert isinstance(number, str)
+    return bool(parse_rational(number, DEFAULT_LIMITS) * eta < 1)
 
 
 def _given(values: Values, digits: int) -> dict[str, Plain]:

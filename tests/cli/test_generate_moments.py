@@ -79,11 +79,16 @@ def test_what_is_refused(certattn_run: Run, options: tuple[str, ...], said: str)
     assert "Traceback" not in done.err
 
 
-def test_a_distance_that_a_size_does_not_keep(tmp_path: Path) -> None:
-    """Stating it all the same makes a certificate that is refuted."""
+def test_a_stated_size_has_to_be_the_smallest(tmp_path: Path) -> None:
+    """No certificate is written of what is false."""
     path = tmp_path / "m.yaml"
-    certattn.generate("finite-moments", path, beta="1/2", d=90, orders=[4], within="0.05")
-    assert certattn.check(path).verdict is Verdict.REFUTED
+    with pytest.raises(NotProvedError, match=r"not within 0.05 of its limit at d = 90; leave d out"):
+        certattn.generate("finite-moments", path, beta="1/2", d=90, orders=[4], within="0.05")
+    with pytest.raises(NotProvedError, match=r"d = 110 is not the smallest size: E m_4 is as near at d = 100"):
+        certattn.generate("finite-moments", path, beta="1/2", d=110, orders=[4], within="0.05")
+    assert not path.exists()
+    certattn.generate("finite-moments", path, beta="1/2", d=100, orders=[4], within="0.05")
+    assert certattn.check(path).verdict is Verdict.VERIFIED
 
 
 def test_the_normaliser(certattn_run: Run, folder: Path) -> None:
@@ -103,9 +108,11 @@ def test_a_normaliser_without_a_finite_bound(certattn_run: Run) -> None:
     ("task", "names"),
     [
         ("{beta: 1/2, eta: 1, lambda: 1, d: 500}", ["universality", "concentration", "linearisation", "equivalence"]),
-        ("{beta: 1, eta: 1, lambda: 1/2, d: 20}", ["universality", "concentration", "linearisation"]),
-        ("{beta: 1, eta: 1, lambda: 1/4, d: 24}", ["concentration", "linearisation"]),
-        ("{beta: 1/2, eta: 1, queries: [[1, 2], [0, 1], [1, 1]]}", ["universality", "concentration"]),
+        # Of what is at least 1/eta nothing is said: that holds without proof.
+        ("{beta: 1, eta: 1, lambda: 1/2, d: 20}", ["concentration", "linearisation"]),
+        ("{beta: 1, eta: 1, lambda: 1, d: 5}", ["linearisation"]),
+        ("{beta: 1/4, eta: 1, queries: [[1, 2], [0, 1], [1, 1]]}", ["universality", "concentration"]),
+        ("{beta: 1, eta: 1, queries: [[1, 2], [1/2, 1], [0, 1]]}", ["concentration"]),
     ],
 )
 def test_universality(certattn_run: Run, folder: Path, task: str, names: list[str]) -> None:
@@ -121,6 +128,7 @@ def test_universality(certattn_run: Run, folder: Path, task: str, names: list[st
         ("{beta: 1, eta: 0, lambda: 1, d: 100}", (), "a number > 0"),
         ("{beta: 1, eta: 1, lambda: 1/3, d: 100}", (), "lambda d = 100/3"),
         ("{beta: 1, eta: 1, queries: [[1]]}", (), "at least 2 queries"),
+        ("{beta: 1, eta: 1, queries: [[1, 2], [1/2, 1]]}", (), "every bound is at least 1/eta = 1"),
         ("{beta: 1, eta: 1, lambda: 1, d: 100}", ("--probability", "1"), "expected a number between 0 and 1"),
     ],
 )
@@ -135,7 +143,7 @@ def test_what_universality_refuses(
 
 
 def test_python_names_the_same_errors(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="expected one, such as"):
+    with pytest.raises(UsageError, match="expected 2, 4, 6 or 8 beside within"):
         certattn.generate("finite-moments", tmp_path / "m.yaml", beta="1/2", orders=[2, 4], within="0.1")
     with pytest.raises(NotProvedError, match="at most 12 beta"):
         certattn.generate("normalizer-bound", tmp_path / "m.yaml", beta=3, d=20)

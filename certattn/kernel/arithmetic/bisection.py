@@ -23,5 +23,10 @@ def zero_between(function: Callable[[arb], arb], below: arb, above: arb) -> arb:
         elif (value > 0) is True:
             above = middle
         else:
-            break
+            # It may be the zero itself: come closer from both sides.
+            near = ((below + middle) / 2).mid(), ((middle + above) / 2).mid()
+            moved = [(function(near[0]) < 0) is True, (function(near[1]) > 0) is True]
+            below, above = near[0] if moved[0] else below, near[1] if moved[1] else above
+            if not any(moved):
+                break
     return below.union(above)

@@ -308,6 +308,27 @@ def test_zeros_need_proved_signs() -> None:
     assert zero_between(lambda x: x * x + arb(0, 5), arb(0), arb(1)).is_nan()
 
 
+def test_a_zero_in_the_middle_is_come_close_to() -> None:
+    found = zero_between(lambda x: 2 * x - 1, arb(0), arb(1))
+    assert found.contains(arb(0.5))
+    assert found.rad() < 1e-12
+
+
+@pytest.mark.parametrize("lambda_", ["1/20", "27/112", "343/704", "3375/4864"])
+def test_thresholds_where_bisection_meets_the_zero(lambda_: str) -> None:
+    """v is 2, 4, 8 or 16 there, and the condition is a cubic with rational coefficients."""
+    found = critical_beta(arb(rational(lambda_)))
+    assert found.rad() < 1e-12
+    for share in (999, 1001):
+        assert EquivalentLaw(*_at(found, share), arb(rational(lambda_))).gap() != GapState.UNDECIDED
+
+
+def _at(beta: arb, thousandths: int) -> tuple[arb, arb]:
+    """alpha^2 and beta^2 next to a threshold."""
+    square = (beta.mid() * thousandths / 1000) ** 2
+    return square.exp() - 1 - square, square
+
+
 def test_thresholds_of_impossible_numbers() -> None:
     assert critical_beta(arb(1)).is_nan()
     assert critical_beta(arb(2)).is_nan()

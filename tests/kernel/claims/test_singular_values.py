@@ -328,3 +328,12 @@ def test_centred_is_true_or_false(word: str, accepted: bool, tmp_path: Path) -> 
     assert verdict is (ACCEPT if accepted else MALFORMED)
     # An editor's YAML parser has typed the word.
     assert matrix_inputs.Flag().schema()["enum"].count(True) == 1
+
+
+@pytest.mark.parametrize("shape", ["[999999999999999999, 999999999999999999]", "[2, 1000000000]", "[100000, 100000]"])
+def test_a_false_shape_is_refused_before_room_is_made_for_it(shape: str, matrix: Array, tmp_path: Path) -> None:
+    given = f"matrix: {reference(tmp_path, 'm', matrix)}".replace(str(list(matrix.shape)), shape)
+    assert shape in given
+    report = stated(tmp_path, given, "norm: {at_most: 100}")
+    assert report.verdict is MALFORMED
+    assert "m.npy" in report.reason

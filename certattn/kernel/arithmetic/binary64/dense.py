@@ -23,8 +23,11 @@ class Dense:
 
 def gathered(chunks: Iterable[StoredRows], shape: tuple[int, int]) -> Floats:
     """Rows from array files as one array of doubles, exactly. Raises RefusedError for what is too large."""
-    whole, first = np.empty(shape), 0
+    # Room is made once the first rows are read, and with them the shape that the file itself has.
+    whole, first = np.empty((0, shape[1])), 0
     for rows in chunks:
+        if first == 0:
+            whole = np.empty(shape)
         last = first + rows.shape[0]
         whole[first:last] = rows.block(0, rows.shape[0], whole[first:last])
         first = last
