@@ -182,7 +182,9 @@ def _given(lambda_: Number, beta: Number | None, alpha2: Number | None, beta2: N
     if beta is not None and (alpha2 is not None or beta2 is not None):
         raise UsageError("beta and alpha2 with beta2 are both given; expected one of them")
     if beta is None and (alpha2 is None or beta2 is None):
-        raise UsageError("no law is given; expected beta, or alpha2 and beta2")
+        missing = "alpha2" if beta2 is not None else "beta2"
+        found = "no law is given" if alpha2 is None and beta2 is None else f"{missing} is missing"
+        raise UsageError(f"{found}; expected beta, or alpha2 and beta2")
     named = {"beta": beta, "alpha2": alpha2, "beta2": beta2, "lambda": lambda_}
     given = {name: exact_rational(value, name) for name, value in named.items() if value is not None}
     for name, value in given.items():

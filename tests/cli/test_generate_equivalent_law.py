@@ -47,7 +47,7 @@ def test_what_is_stated_verifies(certattn_run: Run, folder: Path, options: list[
     ("options", "said"),
     [
         (["--lambda", "1"], "no law is given; expected beta, or alpha2 and beta2"),
-        (["--lambda", "1", "--alpha2", "1"], "no law is given"),
+        (["--lambda", "1", "--alpha2", "1"], "beta2 is missing; expected beta, or alpha2 and beta2"),
         ([*LAW, "--alpha2", "1", "--beta2", "1"], "are both given; expected one of them"),
         (["--beta", "0", "--lambda", "1"], "beta is 0, expected a positive number"),
         (["--beta", "-1", "--lambda", "1"], "beta is -1, expected a positive number"),
