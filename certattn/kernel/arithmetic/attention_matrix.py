@@ -29,14 +29,14 @@ def _rows(weights: list[list[arb]], centred: bool) -> list[list[arb]]:
 
 def centred_row(weights: Sequence[arb]) -> list[arb]:
     """sqrt(d) (w_j / Z - 1/d) = (d w_j - Z) / (sqrt(d) Z)."""
-    size, total = len(weights), _sum(weights)
-    factor = 1 / (arb(size).sqrt() * total)
-    return [(size * weight - total) * factor for weight in weights]
+    size, mass = len(weights), total(weights)
+    factor = 1 / (arb(size).sqrt() * mass)
+    return [(size * weight - mass) * factor for weight in weights]
 
 
 def scaled_row(weights: Sequence[arb]) -> list[arb]:
     """sqrt(d) w_j / Z."""
-    factor = arb(len(weights)).sqrt() / _sum(weights)
+    factor = arb(len(weights)).sqrt() / total(weights)
     return [weight * factor for weight in weights]
 
 
@@ -45,8 +45,9 @@ def is_uniform(queries: ExactMatrix, keys: ExactMatrix) -> bool:
     return (keys.centred(keys.take_rows([0])) @ queries.T).is_zero()
 
 
-def _sum(weights: Sequence[arb]) -> arb:
-    total = arb(0)
+def total(weights: Sequence[arb]) -> arb:
+    """Z, the sum of the weights."""
+    found = arb(0)
     for weight in weights:
-        total += weight
-    return total
+        found += weight
+    return found

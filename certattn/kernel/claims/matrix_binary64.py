@@ -25,36 +25,41 @@ if TYPE_CHECKING:
 
 def spectrum_in_binary64(matrix: StatedMatrix, hint: Hint | None) -> Spectrum:
     """Enclosures in Arb balls; factors are computed where there is no hint. Raises Binary64Error."""
-    with _naming_what_is_not_finite(matrix.inputs):
+    with naming_what_is_not_finite(matrix.inputs):
         dense = dense_matrix(matrix)
-    factors = None
-    if hint is not None:
-        with _naming_what_is_not_finite([hint.left, hint.right]):
-            left, right = _doubles(hint.left), _doubles(hint.right)
-        factors = FloatFactors(left, rounded(hint.values)[0], right)
     # A given matrix keeps its zeros to itself here: its rank would take exact arithmetic.
     rank = matrix.rank_bound if isinstance(matrix, AttentionMatrix) else matrix.count
+    return spectrum_of(dense, hint, rank)
+
+
+def spectrum_of(dense: Dense, hint: Hint | None, rank: int) -> Spectrum:
+    """The spectrum of a matrix of at most so large a rank. Raises Binary64Error."""
+    factors = None
+    if hint is not None:
+        with naming_what_is_not_finite([hint.left, hint.right]):
+            left, right = doubles(hint.left), doubles(hint.right)
+        factors = FloatFactors(left, rounded(hint.values)[0], right)
     return Spectrum(singular_values.enclose(dense, factors, rank), singular_values.energy(dense))
 
 
 def dense_matrix(matrix: StatedMatrix) -> Dense:
     """M in doubles, within a proved distance. Raises Binary64Error."""
     if isinstance(matrix, AttentionMatrix):
-        queries, keys = _doubles(matrix.queries), _doubles(matrix.keys)
+        queries, keys = doubles(matrix.queries), doubles(matrix.keys)
         return attention_matrix(queries, keys, matrix.scale, centred=matrix.centred)
     if isinstance(matrix, GivenMatrix):
         # Doubles are read as they are.
-        return Dense(_doubles(matrix.matrix), 0)
+        return Dense(doubles(matrix.matrix), 0)
     raise TypeError(f"no doubles of a {type(matrix).__name__}")
 
 
-def _doubles(part: MatrixInput) -> Floats:
+def doubles(part: MatrixInput) -> Floats:
     """A matrix in an array file of doubles, exactly."""
     return gathered(stored_rows(part, part.shape[1]), part.shape)
 
 
 @contextmanager
-def _naming_what_is_not_finite(inputs: Sequence[MatrixInput]) -> Iterator[None]:
+def naming_what_is_not_finite(inputs: Sequence[MatrixInput]) -> Iterator[None]:
     """Where binary64 refuses numbers that are not finite, say where they stand."""
     try:
         yield

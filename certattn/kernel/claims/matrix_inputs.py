@@ -121,11 +121,14 @@ class StatedMatrix(ABC):
 
     def spectrum(self, bits: int) -> Spectrum:
         """Enclosures at the working precision, which is `bits`; of a large matrix the same from 64 bits on."""
-        small = self.count <= _SMALL
-        own = bits if small else min(bits, _LARGE_BITS)
+        own = self.own_bits(bits)
         if own not in self._found:
-            self._found[own] = self._enclosed(own, small)
+            self._found[own] = self._enclosed(own, self.count <= _SMALL)
         return self._found[own]
+
+    def own_bits(self, bits: int) -> int:
+        """The precision beyond which nothing gets better, or `bits`."""
+        return bits if self.count <= _SMALL else min(bits, _LARGE_BITS)
 
     @cached_property
     def _found(self) -> dict[int, Spectrum]:

@@ -88,7 +88,7 @@ class SingularValuesClaim(Claim[Problem]):
         hint = None
         if certificate.witness is not None:
             witness = self.witness.read(certificate.witness, certificate.reading)
-            hint = _read_hint(witness[HINT], matrix) if HINT in witness else None
+            hint = read_hint(witness[HINT], matrix) if HINT in witness else None
         return Problem(matrix, asserted, hint)
 
     def read_given(self, certificate: Certificate) -> StatedMatrix:
@@ -238,7 +238,7 @@ def _of_range(quantity: str, which: str, bound: fmpq) -> _Made:
     return name, make
 
 
-def _read_hint(values: Values, matrix: StatedMatrix) -> Hint:
+def read_hint(values: Values, matrix: StatedMatrix) -> Hint:
     """Shapes that fit, and values in order; raises MalformedError."""
     left, stated, right = values[LEFT], values[SINGULAR], values[RIGHT]
     if matrix.tiers == ():

@@ -29,13 +29,13 @@ COUNTS = Field(
 
 AT_MOST = Field("at_most", Rational(minimum=0), "an upper bound", required=False)
 AT_LEAST = Field("at_least", Rational(minimum=0), "a lower bound", required=False)
-_RANGE = Record(AT_LEAST, AT_MOST)
-OF_VALUES = Field("values", _RANGE, "with shares sigma_k / sum sigma", required=False)
-OF_SQUARES = Field("squares", _RANGE, "with shares sigma_k^2 / sum sigma^2", required=False)
+RANGE = Record(AT_LEAST, AT_MOST)
+OF_VALUES = Field("values", RANGE, "with shares sigma_k / sum sigma", required=False)
+OF_SQUARES = Field("squares", RANGE, "with shares sigma_k^2 / sum sigma^2", required=False)
 _SHARES = Record(OF_VALUES, OF_SQUARES)
-NORM = Field("norm", _RANGE, "bounds of the spectral norm sigma_1", required=False)
-ENERGY = Field("energy", _RANGE, "bounds of |M|_F^2 = sum sigma^2", required=False)
-STABLE_RANK = Field("stable_rank", _RANGE, "bounds of |M|_F^2 / sigma_1^2", required=False)
+NORM = Field("norm", RANGE, "bounds of the spectral norm sigma_1", required=False)
+ENERGY = Field("energy", RANGE, "bounds of |M|_F^2 = sum sigma^2", required=False)
+STABLE_RANK = Field("stable_rank", RANGE, "bounds of |M|_F^2 / sigma_1^2", required=False)
 ENTROPY = Field("entropy", _SHARES, "bounds of the entropy of the spectrum, in nats", required=False)
 EFFECTIVE_RANK = Field("effective_rank", _SHARES, "bounds of e to the entropy", required=False)
 
@@ -109,7 +109,7 @@ def read_assertions(asserts: Values, matrix: StatedMatrix) -> Assertions:
         raise asserts.at.malformed(" or ".join(ASSERTS.fields), "nothing that is asserted")
     values = _read_values(asserts[VALUES], matrix.count) if VALUES in asserts else None
     counts = [_read_count(item, matrix.count) for item in asserts.get(COUNTS) or []]
-    ranges = {field.name: _read_range(asserts[field]) for field in (NORM, ENERGY, STABLE_RANK) if field in asserts}
+    ranges = {field.name: read_range(asserts[field]) for field in (NORM, ENERGY, STABLE_RANK) if field in asserts}
     for field in (ENTROPY, EFFECTIVE_RANK):
         if field in asserts:
             ranges |= {f"{field.name}.{of}": found for of, found in _read_shares(asserts[field]).items()}
@@ -144,7 +144,8 @@ def _read_count(item: Values, count: int) -> StatedCount:
     return stated
 
 
-def _read_range(values: Values) -> Range:
+def read_range(values: Values) -> Range:
+    """Bounds of one number. Raises MalformedError where there is none."""
     found = Range(values.get(AT_LEAST), values.get(AT_MOST))
     if len(found.bounds) == 0:
         raise values.at.malformed("at_least or at_most", "no bound")
@@ -152,7 +153,7 @@ def _read_range(values: Values) -> Range:
 
 
 def _read_shares(values: Values) -> dict[str, Range]:
-    found = {field.name: _read_range(values[field]) for field in (OF_VALUES, OF_SQUARES) if field in values}
+    found = {field.name: read_range(values[field]) for field in (OF_VALUES, OF_SQUARES) if field in values}
     if len(found) == 0:
         raise values.at.malformed("values or squares", "no shares whose entropy is meant")
     return found

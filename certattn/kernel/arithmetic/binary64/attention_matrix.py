@@ -6,6 +6,8 @@ M = sqrt(d) (A - 1 1'/d)   or   M = sqrt(d) A,   A_ij = e^(s <q_i, k_j>) / sum_j
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,10 +31,51 @@ _FINEST_GRID = 26
 _RAISED = 2.0**-900
 
 
+@dataclass(frozen=True)
+class Normalisers:
+    """sum_j e^(s <q_i, k_j>) = 2^exponent z_i with |z_i - sums| <= radii, for every query; exponents are whole."""
+
+    exponents: Floats
+    sums: Floats
+    radii: Floats
+
+
 def attention_matrix(queries: Floats, keys: Floats, scale: Real, *, centred: bool) -> Dense:
     """M for d queries and d keys (d x p each, doubles exactly). Raises RefusedError or GuardError."""
+    return normalised(queries, keys, scale, centred=centred)[0]
+
+
+def normalised(queries: Floats, keys: Floats, scale: Real, *, centred: bool) -> tuple[Dense, Normalisers]:
+    """M and what its rows were divided by. Raises RefusedError or GuardError."""
     require_sound_arithmetic()
-    factor, size = rounded_scale(scale), len(keys)
+    factor, off = rounded_scale(scale), scaled_sums_error(queries, keys, scale)
+    values, squares = np.empty((len(queries), len(keys))), 0.0
+    known = Normalisers(*(np.empty(len(queries)) for _ in range(3)))
+    for part in row_blocks(len(queries), len(keys)):
+        found, errors, normalisers = _rows(queries[part] @ keys.T, factor, off[part], centred)
+        values[part] = found
+        known.exponents[part], known.sums[part] = normalisers.exponents, normalisers.sums
+        known.radii[part] = normalisers.radii
+        squares += float(computed_squares(errors[None])[0])
+    return Dense(values, norm_of_errors(squares, len(queries))), known
+
+
+def row_blocks(queries: int, keys: int) -> Iterator[slice]:
+    """Rows of scores that are computed at a time."""
+    rows = max(1, _BLOCK // keys)
+    for first in range(0, queries, rows):
+        yield slice(first, first + rows)
+
+
+def norm_of_errors(squares: float, rows: int) -> float:
+    """An upper bound of a norm from its square, which was added up block by block."""
+    # At most one rounding for each block beside those of the squares.
+    return norm_bound(squares * (1 + gamma(rows + 8)), rows) * UP
+
+
+def scaled_sums_error(queries: Floats, keys: Floats, scale: Real) -> Floats:
+    """How far computed products <q_i, k_j> times the scale may be off, by query. Raises RefusedError."""
+    factor = rounded_scale(scale)
     with np.errstate(over="ignore"):
         norms, key_norm = norm_bounds(queries), float(norm_bounds(keys).max())
     # Written so that a NaN refuses.
@@ -40,16 +83,15 @@ def attention_matrix(queries: Floats, keys: Floats, scale: Real, *, centred: boo
         raise RefusedError("numbers that are too large, or not finite")
     slope, shift = score_errors(queries.shape[1], norms, np.zeros_like(norms), key_norm)
     off = np.zeros_like(norms) if sums_are_exact(queries, keys) else (slope * key_norm + shift) * UP
-    off = (abs(factor) * off * (1 + 8 * UNIT)) * UP
-    values, squares = np.empty((len(queries), size)), 0.0
-    rows = max(1, _BLOCK // size)
-    for first in range(0, len(queries), rows):
-        part = slice(first, first + rows)
-        found, errors = _rows(queries[part] @ keys.T, factor, off[part], centred)
-        values[part] = found
-        squares += float(computed_squares(errors[None])[0])
-    # At most one rounding for each block beside those of the squares.
-    return Dense(values, norm_bound(squares * (1 + gamma(len(queries) + 8)), len(queries)) * UP)
+    found: Floats = (abs(factor) * off * (1 + 8 * UNIT)) * UP
+    return found
+
+
+def score_error(off: Floats, largest: Floats) -> Floats:
+    """How far scores may be off by row, from the error of their scaled sums and the largest size of a computed one."""
+    # The factor is within 2 u, and its product with a sum within u.
+    found: Floats = (off + 4 * UNIT * largest + UNDERFLOW) * UP
+    return found
 
 
 def sums_are_exact(queries: Floats, keys: Floats) -> bool:
@@ -80,13 +122,13 @@ def _on_grid(matrix: Floats, grid: int) -> bool:
     return bool((np.floor(scaled) == scaled).all())
 
 
-def _rows(scores: Floats, factor: float, off: Floats, centred: bool) -> tuple[Floats, Floats]:
-    """Rows of M from their sums <q_i, k_j>, which are off by `off` after scaling, and how far they are off in norm."""
+def _rows(scores: Floats, factor: float, off: Floats, centred: bool) -> tuple[Floats, Floats, Normalisers]:
+    """Rows of M from their sums <q_i, k_j>, which are off by `off` after scaling, how far they are off in norm, and
+    their normalisers."""
     scores *= factor
     largest, least = scores.max(axis=1), scores.min(axis=1)
     require_reach(float(least.min()), float(largest.max()))
-    # The factor is within 2 u, and its product with a sum within u.
-    delta = (off + 4 * UNIT * np.maximum(np.abs(largest), np.abs(least)) + UNDERFLOW) * UP
+    delta = score_error(off, np.maximum(np.abs(largest), np.abs(least)))
     if not float(delta.max()) <= LARGEST_SCORE_ERROR:
         raise RefusedError("scores that are too large for their rounding errors to be small")
     exponent = np.floor(largest / LN2)[:, None]
@@ -94,14 +136,18 @@ def _rows(scores: Floats, factor: float, off: Floats, centred: bool) -> tuple[Fl
     weights = np.empty_like(scores)
     exp_shifted(scores, exponent, weights, Work(weights.shape))
     size = weights.shape[1]
-    shares = weights / weights.sum(axis=1)[:, None]
+    sums = weights.sum(axis=1)
+    shares = weights / sums[:, None]
     root = math.sqrt(size)
     values = (shares - 1 / size) * root if centred else shares * root
-    relative = _relative_error(beta(delta, relative_error()), gamma(size + 8))
+    weight, rounding = beta(delta, relative_error()), gamma(size + 8)
+    relative = _relative_error(weight, rounding)
     # Of a share: what weights and sum are off by, and its rounding; of 1/d: u; of the last steps: 4 u of the value.
     errors = root * (relative + 4 * UNIT) * norm_bounds(shares) + 4 * UNIT * norm_bounds(values)
     errors += 2 * UNIT * centred + size * (_RAISED + 8 * UNDERFLOW)
-    return values, errors * UP
+    # |W / v - 1| <= weight for the weights themselves, and |sum v / z - 1| <= rounding.
+    radii = (sums * (weight + rounding + weight * rounding) + size * (_RAISED + 8 * UNDERFLOW)) * UP
+    return values, errors * UP, Normalisers(exponent[:, 0], sums, radii)
 
 
 def _relative_error(weight: Floats, total: float) -> Floats:
