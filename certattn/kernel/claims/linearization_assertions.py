@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from certattn.kernel.arithmetic.linearization import STAGES
+from certattn.kernel.arithmetic.linearization import ATTENTION, STAGES
 from certattn.kernel.claims.linearization_inputs import Attention
 from certattn.kernel.claims.spectrum_assertions import RANGE, Range, read_range
 from certattn.kernel.document.fields import Field, Record, Values
@@ -32,8 +32,13 @@ FROBENIUS = Field("frobenius", RANGE, "bounds of the Frobenius norm", required=F
 RELATIVE_NORM = Field("relative_norm", RANGE, "bounds of the spectral norm over that of M", required=False)
 RELATIVE_FROBENIUS = Field("relative_frobenius", RANGE, "bounds of the Frobenius norm over that of M", required=False)
 
-_SIZES = Record(NORM, FROBENIUS, RELATIVE_NORM, RELATIVE_FROBENIUS)
-_STAGES = [Field(name, _SIZES, f"sizes of {words}", required=False) for name, (words, _) in MATRICES.items()]
+_OWN = (NORM, FROBENIUS)
+_SIZES = (*_OWN, RELATIVE_NORM, RELATIVE_FROBENIUS)
+# Nothing is said of M relative to itself.
+_SIZES_OF = {name: _OWN if name == ATTENTION else _SIZES for name in MATRICES}
+_STAGES = [
+    Field(name, Record(*_SIZES_OF[name]), f"sizes of {words}", required=False) for name, (words, _) in MATRICES.items()
+]
 REMAINDER = Field("remainder", Record(NORM, DISTANCE), "N = M - L: its norm, its singular values", required=False)
 NORMALISER = Field(
     "normaliser", Record(LARGEST, DIFFERENCE, BOUND, WASSERSTEIN), "what the normaliser changes", required=False
@@ -65,6 +70,7 @@ class Quantity:
 
     @property
     def is_relative(self) -> bool:
+        """Whether it is divided by a norm of M."""
         return self.kind.startswith("relative")
 
 
@@ -77,24 +83,24 @@ QUANTITIES: Mapping[str, Quantity] = {
     "normaliser.difference": Quantity("norm", "attention_less_scores"),
     "normaliser.bound": Quantity("bound"),
     "normaliser.wasserstein": Quantity("wasserstein"),
-    **{f"stages.{name}.{kind}": Quantity(kind, name) for name in MATRICES for kind in SIZES},
+    **{
+        f"stages.{name}.{field.name}": Quantity(field.name, name)
+        for name, fields in _SIZES_OF.items()
+        for field in fields
+    },
 }
 
 
 def sentence(quantity: Quantity) -> str:
     """The left side of an obligation, in words."""
     if quantity.stage:
-        return SIZES[quantity.kind].format(_enclosed(MATRICES[quantity.stage][0]))
+        return SIZES[quantity.kind].format(MATRICES[quantity.stage][0])
     return {
         "distance": "sup_x |F_N(x) - F(x)|",
         "largest": "max_i |tbar_i|",
         "bound": "max_i |tbar_i| |M|",
         "wasserstein": "W_2(M, T Pi)",
     }[quantity.kind]
-
-
-def _enclosed(words: str) -> str:
-    return words
 
 
 Asserted = Mapping[str, Range]
@@ -137,6 +143,6 @@ _FIELDS: Mapping[str, Field[Values]] = {
     **{
         f"stages.{stage.name}.{field.name}": field
         for stage in _STAGES
-        for field in (NORM, FROBENIUS, RELATIVE_NORM, RELATIVE_FROBENIUS)
+        for field in _SIZES_OF[stage.name]
     },
 }

@@ -11,7 +11,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.attention_matrix import is_uniform
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.linearization import STAGES, Parts, parts
-from certattn.kernel.arithmetic.reals import Real, describe, format_real, real_root, square
+from certattn.kernel.arithmetic.reals import Real, describe, real_root, square
 from certattn.kernel.arithmetic.singular_values import FixedPoint
 from certattn.kernel.claims.attention_inputs import SCALE
 from certattn.kernel.claims.equivalent_assertions import BETA, LARGEST_BETA
@@ -137,7 +137,8 @@ class StageMatrix(StatedMatrix):
 
     @property
     def is_zero(self) -> bool:
-        return self.attention.is_uniform and STAGES[self.name].slope == 0
+        # Where M is 0, all scores of a query are equal: so are L and T Pi.
+        return self.attention.is_uniform
 
 
 def read_attention(given: Values) -> Attention:
@@ -153,10 +154,11 @@ def read_attention(given: Values) -> Attention:
         return Attention(queries, keys, given[GIVEN_SCALE], None)
     scale = temperature.scale(keys.shape[1])
     stated = given.get(GIVEN_SCALE)
-    if stated is not None and (stated < 0 if isinstance(stated, fmpq) else False):
-        raise given.node(GIVEN_SCALE).malformed(*_another_scale(scale, stated))
-    if stated is not None and square(stated) != square(scale):
-        raise given.node(GIVEN_SCALE).malformed(*_another_scale(scale, stated))
+    if stated is not None:
+        negative = isinstance(stated, fmpq) and stated < 0
+        if negative or square(stated) != square(scale):
+            expected = f"scale = beta unit^2/sqrt(p) = {describe(scale)}, or none"
+            raise given.node(GIVEN_SCALE).malformed(expected, describe(stated))
     return Attention(queries, keys, scale, temperature)
 
 
@@ -169,7 +171,3 @@ def _read_temperature(given: Values) -> Temperature | None:
     if beta > LARGEST_BETA:
         raise given.node(GIVEN_BETA).malformed(f"a number of at most {LARGEST_BETA}")
     return Temperature(beta, given[UNIT] if UNIT in given else fmpq(1))
-
-
-def _another_scale(scale: Real, stated: Real) -> tuple[str, str]:
-    return f"scale = beta unit^2/sqrt(p) = {describe(scale)}, or none", describe(stated)
