@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flint import arb, fmpq
 
@@ -19,12 +17,11 @@ from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, lo
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
-from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.matrix_sources import matrix_sources
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate, write_file
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (
     decimal_exponent,
     lower_rational,
@@ -33,6 +30,10 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
+from certattn.provers.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
+
+if TYPE_CHECKING:
+    from certattn.kernel.arithmetic.binary64.dense import Dense
 
 # What may be stated beside values and counts, and as which quantities of the claim.
 STATES: Mapping[str, tuple[str, ...]] = {
@@ -44,11 +45,9 @@ STATES: Mapping[str, tuple[str, ...]] = {
     "effective-rank": ("effective_rank.values", "effective_rank.squares"),
 }
 DEFAULT_STATES = ("values", "norm", "energy", "stable-rank", "effective-rank")
-HINTS = ("recompute", "float32", "float64")
 # Of values without a stated radius, and of everything that is bounded.
 _MOST_DIGITS = 15
 _DIGITS = 6
-_AFTER_BINARY64 = 96
 
 
 def generate(
@@ -123,8 +122,7 @@ class _Wanted:
         for name in states:
             if name not in STATES:
                 raise UsageError(f"{name!r} is nothing to state; expected {', '.join(STATES)}")
-        if hint not in HINTS:
-            raise UsageError(f"hint is {hint!r}, expected one of {', '.join(HINTS)}")
+        require_hint(hint)
         self.largest, self.hint = largest, hint
         self.radius = None if radius is None else exact_rational(radius, "radius")
         if self.radius is not None and (self.radius > 0) is not True:
@@ -150,7 +148,8 @@ def _write(out: Path, given: Plain, wanted: _Wanted, note: str) -> Certificate:
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
     draft: dict[str, Plain] = {**certificate, "asserts": {"norm": {"at_least": "0"}}}
     problem = CLAIM.read(loads(to_text(draft), out))
-    with _stored_hint(out, problem.matrix, wanted.hint) as witness:
+    matrix = problem.matrix
+    with stored_hint(out, matrix, wanted.hint, partial(_in_doubles, matrix)) as witness:
         if witness:
             problem = CLAIM.read(loads(to_text({**draft, "witness": witness}), out))
         certificate["asserts"] = _asserted(problem, wanted)
@@ -174,22 +173,19 @@ def _asserted(problem: Problem, wanted: _Wanted) -> dict[str, Plain]:
 
 def _spectra(problem: Problem) -> Iterator[tuple[int, Spectrum]]:
     """Enclosures in the order of the checker's arithmetics."""
-    if problem.matrix.tiers:
-        from certattn.kernel.claims.matrix_binary64 import spectrum_in_binary64
+    return enclosures(problem.matrix, partial(_in_binary64, problem), problem.matrix.spectrum)
 
-        found = None
-        with working_precision(_AFTER_BINARY64), suppress(Binary64Error):
-            found = spectrum_in_binary64(problem.matrix, problem.hint)
-        if found is not None:
-            yield _AFTER_BINARY64, found
-    bits, before = DEFAULT_LIMITS.start_bits, None
-    while bits <= DEFAULT_LIMITS.max_bits:
-        with working_precision(bits):
-            spectrum = problem.matrix.spectrum(bits)
-        if spectrum is before:
-            return
-        yield bits, spectrum
-        bits, before = 2 * bits, spectrum
+
+def _in_binary64(problem: Problem) -> Spectrum:
+    from certattn.kernel.claims.matrix_binary64 import spectrum_in_binary64
+
+    return spectrum_in_binary64(problem.matrix, problem.hint)
+
+
+def _in_doubles(matrix: StatedMatrix) -> Dense:
+    from certattn.kernel.claims.matrix_binary64 import dense_matrix
+
+    return dense_matrix(matrix)
 
 
 def _from_spectrum(matrix: StatedMatrix, spectrum: Spectrum, wanted: _Wanted) -> dict[str, Plain]:
@@ -254,51 +250,11 @@ def _count(spectrum: Spectrum, threshold: fmpq) -> Plain:
     return stated
 
 
-def _range(matrix: StatedMatrix, spectrum: Spectrum, name: str) -> Plain:
+def _range(matrix: StatedMatrix, spectrum: Spectrum, name: str) -> dict[str, Plain]:
     value = quantity(spectrum, name)
     ball = arb(value)
     if ball.is_finite() is not True:
         if matrix.is_zero:
             raise UsageError(f"the matrix is 0 and has no {name.partition('.')[0].replace('_', ' ')}; state the values")
         raise NotProvedError(f"the {name.partition('.')[0].replace('_', ' ')} could not be enclosed")
-    low, high = (value, value) if isinstance(value, fmpq) else (lower_rational(ball), upper_rational(ball))
-    return {
-        "at_least": format_rational(round_down(max(fmpq(0), low), _DIGITS)),
-        "at_most": format_rational(round_up(high, _DIGITS)),
-    }
-
-
-@contextmanager
-def _stored_hint(out: Path, matrix: StatedMatrix, kind: str) -> Iterator[dict[str, Plain]]:
-    """The witness, whose arrays are in a file beside the certificate; removed again if the block raises."""
-    if kind == "recompute":
-        yield {}
-        return
-    if not matrix.tiers:
-        raise UsageError("a hint is for a matrix in array files of floats, or of integers up to 32 bits; leave it out")
-    import numpy as np
-
-    from certattn.kernel.claims.matrix_binary64 import dense_matrix
-
-    left, values, right = np.linalg.svd(dense_matrix(matrix).values, full_matrices=False)
-    arrays: dict[str, Any] = {"U": left.astype(kind), "s": values, "V": np.ascontiguousarray(right.T.astype(kind))}
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    target, content = out.parent / f"{out.stem}-hint.npz", buffer.getvalue()
-    if target.exists() and (not target.is_file() or target.read_bytes() != content):
-        raise UsageError(f"{target} exists with other content; move it away, or choose another name for -o")
-    there = target.exists()
-    if not there:
-        write_file(target, content)
-    digest = hashlib.sha256(content).hexdigest()
-    try:
-        yield {"hint": {name: _reference(target, name, digest, array) for name, array in arrays.items()}}
-    except BaseException:
-        if not there:
-            target.unlink(missing_ok=True)
-        raise
-
-
-def _reference(target: Path, name: str, digest: str, array: Any) -> Plain:
-    shape: list[Plain] = [str(extent) for extent in array.shape]
-    return {"file": target.name, "array": name, "sha256": digest, "dtype": array.dtype.name, "shape": shape}
+    return bounds_around(value, _DIGITS)

@@ -13,6 +13,7 @@ from certattn.cli.generate.gradient_mean_square import gradient_mean_square
 from certattn.cli.generate.gradient_tail import gradient_tail
 from certattn.cli.generate.infinite_prompt_operator import infinite_prompt_operator
 from certattn.cli.generate.joint_max_margin import joint_max_margin
+from certattn.cli.generate.linearization import linearization
 from certattn.cli.generate.max_margin import max_margin
 from certattn.cli.generate.normalizer_bound import normalizer_bound
 from certattn.cli.generate.output_deviation import output_deviation
@@ -50,6 +51,7 @@ for command in (
     gradient_tail,
     infinite_prompt_operator,
     joint_max_margin,
+    linearization,
     max_margin,
     normalizer_bound,
     output_deviation,

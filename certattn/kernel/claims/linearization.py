@@ -87,8 +87,9 @@ class Sizes:
         if kind == "distance":
             return self._distance()
         if kind == "wasserstein":
-            first, second = (self.spectrum(name).singular.values() for name in (ATTENTION, SCORES))
-            return wasserstein(first, second, BALLS)
+            attention, scores = (self.spectrum(name).singular.values() for name in (ATTENTION, SCORES))
+            found: arb = wasserstein(attention, scores, BALLS)
+            return found
         largest = linf_norm(self.excess())
         return largest if kind == "largest" else largest * self[Quantity("norm", ATTENTION)]
 
@@ -102,7 +103,8 @@ def alpha_square(attention: Attention) -> arb:
     """alpha^2 = e^(beta^2) - 1 - beta^2, where beta is given."""
     assert attention.temperature is not None
     beta = attention.temperature.beta
-    return nonlinear_energy(arb(beta * beta), BALLS)
+    found: arb = nonlinear_energy(arb(beta * beta), BALLS)
+    return found
 
 
 class LinearizationClaim(Claim[Problem]):

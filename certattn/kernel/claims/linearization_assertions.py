@@ -140,9 +140,5 @@ _FIELDS: Mapping[str, Field[Values]] = {
     **{f"remainder.{field.name}": field for field in (NORM, DISTANCE)},
     **{f"normaliser.{field.name}": field for field in (LARGEST, DIFFERENCE, BOUND, WASSERSTEIN)},
     **{f"stages.{stage.name}": stage for stage in _STAGES},
-    **{
-        f"stages.{stage.name}.{field.name}": field
-        for stage in _STAGES
-        for field in _SIZES_OF[stage.name]
-    },
+    **{f"stages.{stage.name}.{field.name}": field for stage in _STAGES for field in _SIZES_OF[stage.name]},
 }

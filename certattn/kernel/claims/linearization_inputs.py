@@ -13,7 +13,6 @@ from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.linearization import STAGES, Parts, parts
 from certattn.kernel.arithmetic.reals import Real, describe, real_root, square
 from certattn.kernel.arithmetic.singular_values import FixedPoint
-from certattn.kernel.claims.attention_inputs import SCALE
 from certattn.kernel.claims.equivalent_assertions import BETA, LARGEST_BETA
 from certattn.kernel.claims.matrix_inputs import KEYS, QUERIES, Spectrum, StatedMatrix
 from certattn.kernel.document.fields import Field, Rational, Record, Scale, Values
@@ -21,7 +20,9 @@ from certattn.kernel.document.matrices import MatrixInput
 
 GIVEN_SCALE = Field("scale", Scale(), "factor of the scores; with beta it may be left out", required=False)
 GIVEN_BETA = Field("beta", BETA.kind, BETA.doc, required=False)
-UNIT = Field("unit", Rational(above=0), "what numbers of queries and keys are multiples of; 1 by default", required=False)
+UNIT = Field(
+    "unit", Rational(above=0), "what numbers of queries and keys are multiples of; 1 by default", required=False
+)
 GIVEN = Record(QUERIES, KEYS, GIVEN_SCALE, GIVEN_BETA, UNIT)
 LINEAR = "linear"
 

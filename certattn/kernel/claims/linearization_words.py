@@ -27,7 +27,10 @@ _OTHERS = {
     ),
     "largest": ("max_i |tbar_i|", r"\max_i \lvert \bar t_i \rvert"),
     "bound": ("max_i |tbar_i| |M|, which is at least |M - T Pi|,", r"\max_i \lvert \bar t_i \rvert \lVert M \rVert"),
-    "wasserstein": ("the Wasserstein distance W_2 of the laws of the singular values of M and of T Pi", r"W_2(M, T\Pi)"),
+    "wasserstein": (
+        "the Wasserstein distance W_2 of the laws of the singular values of M and of T Pi",
+        r"W_2(M, T\Pi)",
+    ),
 }
 
 

@@ -1,0 +1,185 @@
+"""Find how far softmax attention over queries and keys is from its linear part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.linearization import REMAINDER
+from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.linearization import CLAIM, Problem, Sizes, sizes_in_arb, sizes_in_binary64
+from certattn.kernel.claims.linearization_assertions import QUANTITIES, sentence
+from certattn.kernel.claims.linearization_inputs import GIVEN_BETA, GIVEN_SCALE, UNIT
+from certattn.kernel.claims.matrix_inputs import MATRIX
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
+from certattn.provers.array_inputs import placed
+from certattn.provers.exact_inputs import exact, exact_text
+from certattn.provers.matrix_sources import matrix_sources
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
+
+if TYPE_CHECKING:
+    from certattn.kernel.arithmetic.binary64.dense import Dense
+
+# What may be stated, and as which quantities of the claim.
+STATES: Mapping[str, tuple[str, ...]] = {
+    "norm": ("remainder.norm",),
+    "distance": ("remainder.distance",),
+    "normaliser": tuple(name for name in QUANTITIES if name.startswith("normaliser.")),
+    "stages": tuple(name for name in QUANTITIES if name.startswith("stages.")),
+}
+_MOST_DIGITS = 30
+
+
+def generate(
+    out: Path,
+    *,
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    given: Mapping[str, Any] | None = None,
+    beta: str | None = None,
+    unit: str | None = None,
+    scale: str | None = None,
+    states: Sequence[str] = (),
+    digits: int = 6,
+    hint: str = "recompute",
+    data: str = "auto",
+    note: str = "",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `linearization` to `out` and return it.
+
+    Parameters
+    ----------
+    source : .npz or .safetensors file holding `queries` and `keys` (d x p each, a row for each token).
+    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
+    names : names in the file that differ, as {"keys": "attn.k"}.
+    given : instead of arrays, the section as certificates write it.
+    beta : the inverse temperature, an exact number; scores are beta unit^2 <q_i, k_j>/sqrt(p).
+    unit : what numbers of queries and keys are multiples of; 1 by default, only with beta.
+    scale : without beta, the factor of the scores, such as "1/sqrt(32)"; then nothing that is about beta is stated.
+    states : which of norm, distance, normaliser and stages are stated; all by default, without beta norm and stages.
+    digits : of every bound.
+    hint : "float32" or "float64" to store approximate singular vectors of the remainder beside the certificate, which
+        spares the checker to compute them; "recompute" to store none.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where a number could not be enclosed.
+    """
+    require_place(out, [Path(source)] if source is not None else [])
+    require_hint(hint)
+    for name in states:
+        if name not in STATES:
+            raise UsageError(f"{name!r} is nothing to state; expected {', '.join(STATES)}")
+    if not 0 < digits <= _MOST_DIGITS:
+        raise UsageError(f"{digits} digits: expected 1 to {_MOST_DIGITS}")
+    finish = partial(_write, out, states=states, digits=digits, hint=hint, note=note)
+    stated = {GIVEN_BETA.name: beta, UNIT.name: unit, GIVEN_SCALE.name: scale}
+    numbers = {name: exact_text(text, name) for name, text in stated.items() if text is not None}
+    if given is not None:
+        if source is not None or names or arrays or numbers:
+            raise UsageError("what is given whole takes nothing else that certificates write under given")
+        with not_yet_written(out):
+            return finish(exact(dict(given), "given"))
+    sources = matrix_sources(source, names or {}, arrays)
+    if MATRIX.name in sources:
+        raise UsageError("a matrix alone has no linear part; expected arrays queries and keys")
+    if GIVEN_BETA.name not in numbers and GIVEN_SCALE.name not in numbers:
+        raise UsageError("beta or scale is needed, the factor of the scores")
+    with not_yet_written(out), placed(out, sources, data) as references:
+        return finish({**references, **numbers})
+
+
+def _write(out: Path, given: Plain, *, states: Sequence[str], digits: int, hint: str, note: str) -> Certificate:
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    draft: dict[str, Plain] = {**certificate, "asserts": {"remainder": {"norm": {"at_least": "0"}}}}
+    problem = CLAIM.read(loads(to_text(draft), out))
+    wanted = _wanted(problem, states)
+    matrix = problem.attention.stages[REMAINDER]
+    with stored_hint(out, matrix, hint, partial(_in_doubles, problem)) as witness:
+        if witness:
+            problem = CLAIM.read(loads(to_text({**draft, "witness": witness}), out))
+        certificate["asserts"] = _asserted(problem, wanted, digits)
+        if witness:
+            certificate["witness"] = witness
+        certificate["provenance"] = provenance(exact_text(note, "note"))
+        return write_certificate(certificate, CLAIM, out)
+
+
+def _wanted(problem: Problem, states: Sequence[str]) -> list[str]:
+    """Names of quantities. Raises UsageError for what is about beta where there is none."""
+    attention = problem.attention
+    known = [name for name, quantity in QUANTITIES.items() if attention.temperature or not quantity.needs_beta]
+    for state in states:
+        if not set(STATES[state]) & set(known):
+            raise UsageError(f"{state} is about beta; expected beta in the place of a scale, or another state")
+    chosen = states or [state for state in STATES if set(STATES[state]) <= set(known) or state == "stages"]
+    return [
+        name
+        for name in known
+        if any(name in STATES[state] for state in chosen)
+        and not (attention.is_uniform and QUANTITIES[name].is_relative)
+    ]
+
+
+def _asserted(problem: Problem, wanted: Sequence[str], digits: int) -> dict[str, Plain]:
+    """The assertions, by the fastest arithmetic that encloses all of them. Raises NotProvedError."""
+    reason: NotProvedError = NotProvedError("no arithmetic has an answer")
+    for bits, sizes in _enclosures(problem):
+        with working_precision(bits):
+            try:
+                return _from_sizes(sizes, wanted, digits)
+            except NotProvedError as error:
+                reason = error
+            except Binary64Error:
+                continue
+    raise reason
+
+
+def _enclosures(problem: Problem) -> Iterator[tuple[int, Sizes]]:
+    attention = problem.attention
+    return enclosures(
+        attention.stages[REMAINDER], partial(sizes_in_binary64, problem), partial(sizes_in_arb, attention)
+    )
+
+
+def _from_sizes(sizes: Sizes, wanted: Sequence[str], digits: int) -> dict[str, Plain]:
+    asserts: dict[str, Plain] = {}
+    for name in wanted:
+        ball = sizes[QUANTITIES[name]]
+        if ball.is_finite() is not True:
+            raise NotProvedError(f"{sentence(QUANTITIES[name])} could not be enclosed: the inputs are too extreme")
+        *groups, last = name.split(".")
+        place = asserts
+        for group in groups:
+            inner = place.setdefault(group, {})
+            assert isinstance(inner, dict)
+            place = inner
+        place[last] = bounds_around(ball, digits)
+    return asserts
+
+
+def _in_doubles(problem: Problem) -> Dense:
+    from certattn.kernel.claims.linearization_binary64 import FloatStages
+
+    return FloatStages(problem.attention, None).dense(REMAINDER)
+
+
+def singular_values(problem: Problem) -> list[float]:
+    """Those of the remainder, for a figure."""
+    for bits, sizes in _enclosures(problem):
+        with working_precision(bits):
+            try:
+                values = sizes.spectrum(REMAINDER).singular.values()
+            except Binary64Error:
+                continue
+            if all(value.is_finite() is True for value in values):
+                return [float(value.mid()) for value in values]
+    raise NotProvedError(f"the singular values of the remainder for scale {describe(problem.attention.scale)} are open")

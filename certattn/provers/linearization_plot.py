@@ -1,0 +1,49 @@
+"""A figure of a certificate of `linearization`: singular values of the remainder, and the quarter circle of alpha^2.
+
+Bars are a histogram of all of them; the curve is the density of the law that they tend to.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from flint import arb
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.quarter_circle import quarter_circle_density
+from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.linearization import CLAIM, alpha_square
+from certattn.kernel.document.certificate import Certificate
+from certattn.provers.figures import canvas
+from certattn.provers.linearization import singular_values
+
+_FILL, _CIRCLE, _LARGEST = "#9db8d2", "#b5502b", "#111111"
+_BITS, _POINTS = 64, 400
+
+
+def draw_certificate(certificate: Certificate, path: Path) -> None:
+    """Draw the figure into a file."""
+    problem = CLAIM.read(certificate)
+    attention = problem.attention
+    values = np.array(singular_values(problem))
+    bins = int(np.clip(attention.size / 12, 5, 60))
+    with canvas(path, (6.4, 3.6)) as (_, axes):
+        axes.hist(
+            values, bins, density=True, color=_FILL, edgecolor="white", lw=0.4, label=r"singular values of $M - L$"
+        )
+        axes.plot(values[0], 0, ls="", marker="|", ms=12, color=_LARGEST, clip_on=False, label=r"$\|M - L\|$")
+        title = rf"$d = {attention.size}$, $d_{{qk}} = {attention.width}$"
+        if attention.temperature is not None:
+            with working_precision(_BITS):
+                variance = alpha_square(attention)
+                ends = np.linspace(0, float(2 * variance.sqrt()), _POINTS)
+                circle = [float(quarter_circle_density(arb(x), variance)) for x in ends]
+            label = r"quarter circle of variance $\alpha^2$"
+            axes.plot(ends, circle, color=_CIRCLE, lw=1.4, label=label)
+            title += rf", $\beta = {describe(attention.temperature.beta)}$"
+        axes.set_xlabel("singular value")
+        axes.set_ylabel("density")
+        axes.set_xlim(0, None)
+        axes.set_title(title, fontsize=10)
+        axes.legend(frameon=False, fontsize=9)
