@@ -114,6 +114,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from joint_max_margin_truth import judge_joint
 
         return judge_joint(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "linearization":
+        from linearization_truth import judge_linearization
+
+        return judge_linearization(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "normalizer-bound":
         from gaussian_equivalence_truth import judge_normaliser
 

@@ -140,6 +140,7 @@ _FAMILIES = (
     ("values", "keys", "values-keys"),
     ("logistic", "exponential", "linear"),
     ("selection-on-a-head", "softmax-mean"),
+    ("linearization", "singular-values"),
     ("singular-values", "softmax-mean"),
     ("true", "false"),
     ("selected", "best"),
@@ -234,6 +235,11 @@ _SIBLINGS = (
     ("entropy", "effective_rank"),
     ("above", "at_least", "at_most", "count"),
     ("U", "s", "V"),
+    ("beta", "scale", "unit"),
+    ("remainder", "normaliser", "stages"),
+    ("norm", "distance", "frobenius", "relative_norm", "relative_frobenius"),
+    ("largest", "difference", "bound", "wasserstein"),
+    ("attention", "scores", "linear", "attention_less_scores", "scores_less_linear", "attention_less_linear"),
 )
 _TINY = Fraction(1, 10**20)
 

@@ -326,6 +326,14 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.gaussian_equivalence")
 
     @cached_property
+    def linearization(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.linearization")
+
+    @cached_property
+    def linearization_inputs(self) -> Any:
+        return self._module(f"{_ROOT}.claims.linearization_inputs")
+
+    @cached_property
     def regression(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.regression")
 

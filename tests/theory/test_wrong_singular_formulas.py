@@ -8,10 +8,10 @@ from wrong_formulas import assert_noticed
 ROWS, VALUES, SHAPE = "arithmetic.attention_matrix", "arithmetic.singular_values", "arithmetic.spectrum_shape"
 
 WRONG = [
-    ("Rows", ROWS, "size * weight - total", "weight - total"),
-    ("Rows", ROWS, "1 / (arb(size).sqrt() * total)", "1 / (size * total)"),
-    ("Rows", ROWS, "arb(len(weights)).sqrt() / _sum", "len(weights) / _sum"),
-    ("Rows", ROWS, "        total += weight\n", "        total = weight\n"),
+    ("Rows", ROWS, "size * weight - mass", "weight - mass"),
+    ("Rows", ROWS, "1 / (arb(size).sqrt() * mass)", "1 / (size * mass)"),
+    ("Rows", ROWS, "arb(len(weights)).sqrt() / total", "len(weights) / total"),
+    ("Rows", ROWS, "        found += weight\n", "        found = weight\n"),
     ("Distortion", VALUES, "((1 + off_left) * (1 + off_right)).sqrt() - 1", "(1 + off_left) * (1 + off_right) - 1"),
     ("Distortion", VALUES, "((1 + off_left) * (1 + off_right))", "((1 + off_left) * (1 - off_right))"),
     ("Distortion", VALUES, "(1 - off_left).nonnegative_part() * ", ""),

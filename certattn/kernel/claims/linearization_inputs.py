@@ -36,8 +36,12 @@ class Temperature:
 
     def scale(self, width: int) -> Real:
         """s = beta u^2/sqrt(p), p the dimension of queries and keys."""
+        return real_root(self.scale_square(width))
+
+    def scale_square(self, width: int) -> fmpq:
+        """s^2 = beta^2 u^4/p."""
         root = self.beta * self.unit * self.unit
-        return real_root(root * root / width)
+        return root * root / width
 
     def rate(self, width: int) -> fmpq:
         """beta^2 u^2/(2p): times |q_i|^2 it is half the variance of a score given the query."""

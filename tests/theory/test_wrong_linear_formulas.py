@@ -1,0 +1,36 @@
+"""A derivation must notice a kernel whose formulas about linear parts are not the derived ones."""
+
+from __future__ import annotations
+
+import pytest
+from wrong_formulas import assert_noticed
+
+STAGES, INPUTS = "arithmetic.linearization", "claims.linearization_inputs"
+ROWS, ENERGY = "arithmetic.attention_matrix", "arithmetic.equivalent_formulas"
+
+WRONG = [
+    ("Attention", ROWS, "size * weight - mass", "size * weight + mass"),
+    ("Attention", STAGES, "keys.centred(keys.mean_row()).T", "keys.T"),
+    ("Attention", STAGES, "scale_ball(scale) / arb(keys.rows).sqrt()", "scale_ball(scale) / arb(keys.rows)"),
+    ("Attention", STAGES, "fn.exp(exponent) / size - 1", "fn.exp(exponent) / size"),
+    ("Attention", STAGES, "fn.exp(exponent) / size - 1", "fn.exp(exponent) - 1"),
+    ("Attention", STAGES, "score - half_variance(rate, query)", "-half_variance(rate, query)"),
+    ("Attention", STAGES, "score - half_variance(rate, query)", "score - 2 * half_variance(rate, query)"),
+    ("Attention", STAGES, "SCORES: Stage(1, 1, 0)", "SCORES: Stage(1, -1, 0)"),
+    ("Stages", STAGES, "CHANGE: Stage(0, -1, 0)", "CHANGE: Stage(0, 1, 0)"),
+    ("Stages", STAGES, '"scores_less_linear": Stage(1, 1, -1)', '"scores_less_linear": Stage(1, 0, -1)'),
+    ("Stages", STAGES, "REMAINDER: Stage(1, 0, -1)", "REMAINDER: Stage(1, 0, 1)"),
+    ("Stages", STAGES, "factor * m + self.linear * entry", "factor * m + entry"),
+    ("Stages", STAGES, "self.constant + self.slope * excess", "self.constant + excess"),
+    ("Scale", INPUTS, "root = self.beta * self.unit * self.unit", "root = self.beta * self.unit"),
+    ("Scale", INPUTS, "return root * root / width", "return root * root"),
+    ("Scale", INPUTS, "root * root / (2 * width)", "root * root / width"),
+    ("Covariance", ENERGY, "square * exp_remainder(2, square, fn)", "exp_remainder(2, square, fn)"),
+    ("Distances", STAGES, "(x - y) * (x - y) for", "(x + y) * (x + y) for"),
+    ("Distances", STAGES, "/ len(squares))", ")"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n}" for t, _, _, n in WRONG])
+def test_a_wrong_formula_is_noticed(title: str, module: str, old: str, new: str) -> None:
+    assert_noticed("linearization", title, module, old, new)
