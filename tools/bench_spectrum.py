@@ -2,6 +2,7 @@
 
     python tools/bench_spectrum.py                 everything: some seconds
     python tools/bench_spectrum.py law             the limit law: a value of its CDF, edges, moments, thresholds
+    python tools/bench_spectrum.py linearization   attention beside its linear part, and LAPACK's SVD in the same run
 
 Every line ends with what was wanted; times are the processor's, in one process, the least of some runs.
 """
@@ -9,12 +10,17 @@ Every line ends with what was wanted; times are the processor's, in one process,
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 from flint import arb, fmpq
+from gallery_singular_values import draw
 
+import certattn
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.energy_thresholds import beta_at_share, critical_beta
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
@@ -73,7 +79,34 @@ def law(points: int, times: int) -> list[Row]:
     return rows
 
 
-PARTS: dict[str, Callable[[], list[Row]]] = {"law": lambda: law(200, 5)}
+def linearization(size: int, betas: Sequence[str]) -> list[Row]:
+    """Checks of the norm of the remainder and of its distance to the quarter circle, d_qk = d; three SVDs are wanted."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = draw(Path(folder), f"linearization-{size}", size, size), Path(folder) / "made.yaml"
+        # A decomposition takes as long whatever the matrix.
+        matrix = np.load(source)["queries"].astype(float)
+        svd = least(lambda: np.linalg.svd(matrix, full_matrices=False), 2)
+        for beta in betas:
+            certificate = certattn.generate(
+                "linearization", made, source=source, beta=beta, unit="1/1024", states=["norm", "distance"]
+            )
+            asserts = certificate.plain["asserts"]["remainder"]  # type: ignore[index,call-overload]
+            found = ", ".join(f"{name} {asserts[name]['at_most']}" for name in ("norm", "distance"))
+            rows.append(
+                Row(
+                    f"d = {size}, beta = {beta}, SVD {svd:.0f} ms: {found}",
+                    least(lambda: certattn.check(made), 2),
+                    3 * svd,
+                )
+            )
+    return rows
+
+
+PARTS: dict[str, Callable[[], list[Row]]] = {
+    "law": lambda: law(200, 5),
+    "linearization": lambda: linearization(1000, ("1/2", "3/4", "1")),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

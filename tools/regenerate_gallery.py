@@ -30,6 +30,7 @@ import gallery_gaussian_equivalence
 import gallery_gradient_mean_square
 import gallery_gradient_tail
 import gallery_joint_max_margin
+import gallery_linearization
 import gallery_local_selection
 import gallery_max_margin
 import gallery_output_mean_square
@@ -289,6 +290,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "gradient-tail": gallery_gradient_tail.write,
     "infinite-prompt-operator": write_operators,
     "joint-max-margin": gallery_joint_max_margin.write,
+    "linearization": gallery_linearization.write,
     "max-margin": gallery_max_margin.write,
     "normalizer-bound": gallery_gaussian_equivalence.write_normalisers,
     "output-deviation": write_deviations,

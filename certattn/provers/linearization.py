@@ -11,7 +11,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.linearization import REMAINDER
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.linearization import CLAIM, Problem, Sizes, sizes_in_arb, sizes_in_binary64
-from certattn.kernel.claims.linearization_assertions import QUANTITIES, sentence
+from certattn.kernel.claims.linearization_assertions import QUANTITIES, Quantity, sentence
 from certattn.kernel.claims.linearization_inputs import GIVEN_BETA, GIVEN_SCALE, UNIT
 from certattn.kernel.claims.matrix_inputs import MATRIX
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
@@ -121,12 +121,14 @@ def _wanted(problem: Problem, states: Sequence[str]) -> list[str]:
         if not set(STATES[state]) & set(known):
             raise UsageError(f"{state} is about beta; expected beta in the place of a scale, or another state")
     chosen = states or [state for state in STATES if set(STATES[state]) <= set(known) or state == "stages"]
-    return [
-        name
-        for name in known
-        if any(name in STATES[state] for state in chosen)
-        and not (attention.is_uniform and QUANTITIES[name].is_relative)
-    ]
+    found: dict[Quantity, str] = {}
+    for name in known:
+        quantity = QUANTITIES[name]
+        undefined = attention.is_uniform and quantity.is_relative
+        if any(name in STATES[state] for state in chosen) and not undefined:
+            # What has two names is stated once.
+            found.setdefault(quantity, name)
+    return list(found.values())
 
 
 def _asserted(problem: Problem, wanted: Sequence[str], digits: int) -> dict[str, Plain]:

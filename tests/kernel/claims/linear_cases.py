@@ -173,7 +173,7 @@ asserts:
             "beta in given",
         ),
         "a unit": ("scale: -2/3", "scale: -2/3, unit: 1", MALFORMED, "no unit without beta"),
-        "no stages": ("stages:\n", "stages: {}\nwitness:\n", MALFORMED, "witness"),
+        "no stages": ("stages:\n", "stages: {}\nwitness:\n", MALFORMED, "at least one number"),
         "an empty remainder": (
             "{norm: {at_least: 0.187798, at_most: 0.187799}}",
             "{}",

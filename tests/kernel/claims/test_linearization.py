@@ -313,7 +313,7 @@ def test_tokens_that_are_not_finite_are_refused_with_their_place(tokens: tuple[A
     broken[1, 2] = np.nan
     report = stated(tmp_path, (broken, tokens[1]), GIVEN, "remainder: {norm: {at_most: 100}}")
     assert report.verdict is MALFORMED
-    assert f"a NaN at flat index {WIDTH + 2}" in report.reason
+    assert "a NaN at row 1, column 2 (counted from 0) in queries.npy" in report.reason
 
 
 def test_a_bound_that_no_factors_decide_is_inconclusive(tokens: tuple[Array, Array], tmp_path: Path) -> None:
