@@ -12,15 +12,29 @@ from flint import fmpq
 Tool = Callable[[str], ModuleType]
 
 
-def test_the_limit_law_is_measured(tool: Tool) -> None:
-    rows = tool("bench_spectrum").law(3, 1)
+@pytest.fixture
+def bench(tool: Tool) -> ModuleType:
+    """`tools/bench_spectrum.py`, with the script whose weights it draws."""
+    tool("gallery_singular_values")
+    return tool("bench_spectrum")
+
+
+def test_the_limit_law_is_measured(bench: ModuleType) -> None:
+    rows = bench.law(3, 1)
     assert len(rows) == 4
     assert all(row.milliseconds > 0 for row in rows)
     assert "wanted: at most 0.2 ms" in str(rows[0])
 
 
-def test_the_bench_prints_its_rows(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
-    bench = tool("bench_spectrum")
+def test_the_linear_part_is_measured(bench: ModuleType) -> None:
+    (row,) = bench.linearization(40, ["1/2"])
+    assert row.what.startswith("d = 40, beta = 1/2, SVD ")
+    assert "norm 0." in row.what
+    assert "distance 0." in row.what
+    assert row.milliseconds > 0
+
+
+def test_the_bench_prints_its_rows(bench: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     bench.PARTS["law"] = lambda: bench.law(2, 1)
     assert bench.main(["law"]) == 0
     assert "a value of the CDF, beta = 1, lambda = 1" in capsys.readouterr().out

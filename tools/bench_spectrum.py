@@ -80,7 +80,7 @@ def law(points: int, times: int) -> list[Row]:
 
 
 def linearization(size: int, betas: Sequence[str]) -> list[Row]:
-    """Checks of the norm of the remainder and of its distance to the quarter circle, d_qk = d; three SVDs are wanted."""
+    """Checks of the norm of the remainder and its distance to the quarter circle, d_qk = d: three SVDs are wanted."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         source, made = draw(Path(folder), f"linearization-{size}", size, size), Path(folder) / "made.yaml"

@@ -24,6 +24,7 @@ NAMES = (
     "gradient-tail",
     "infinite-prompt-operator",
     "joint-max-margin",
+    "linearization",
     "max-margin",
     "normalizer-bound",
     "output-deviation",

@@ -408,6 +408,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "gradient-tail",
         "infinite-prompt-operator",
         "joint-max-margin",
+        "linearization",
         "max-margin",
         "normalizer-bound",
         "output-deviation",
