@@ -84,6 +84,10 @@ COMMANDS = {
     "gradient-mean-square": ["prompt.yaml"],
     "gradient-tail": ["prompt.yaml --probability 0.01", "prompt.yaml --exceeds 0.4 --gradient V"],
     "infinite-prompt-operator": ["alone.yaml"],
+    "linearization": [
+        "tokens.npz --array queries=tokens --array keys=tokens --beta 1 --unit 1/2 --hint float64",
+        "tokens.npz --array queries=tokens --array keys=tokens --scale 1/3 --state norm",
+    ],
     "normalizer-bound": ["--beta 1/2 --d 200"],
     "output-deviation": ["head.npz", "head.npz --queries 0:1 --radius 1/8 --cells 3"],
     "output-mean-square": ["prompt.yaml"],

@@ -124,7 +124,7 @@ def _wanted(problem: Problem, states: Sequence[str]) -> list[str]:
     found: dict[Quantity, str] = {}
     for name in known:
         quantity = QUANTITIES[name]
-        undefined = attention.is_uniform and quantity.is_relative
+        undefined = quantity.is_relative and attention.is_uniform
         if any(name in STATES[state] for state in chosen) and not undefined:
             # What has two names is stated once.
             found.setdefault(quantity, name)

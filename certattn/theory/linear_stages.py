@@ -89,22 +89,23 @@ def check_temperature(kernel: Kernel) -> Iterator[Check]:
 
 def check_columns(kernel: Kernel) -> Iterator[Check]:
     """Covariances of entries of a column, given the queries, for Gaussian keys; and alpha^2 on the diagonal."""
-    beta, p = positive_symbol("b"), positive_symbol("p")
-    k = real("k")
+    beta, p, a = positive_symbol("b"), positive_symbol("p"), real("a")
+    k, x, y = real("k"), real("x"), real("y")
     density = sympy.exp(-(k**2) / 2) / sympy.sqrt(2 * sympy.pi)
+    transform = sympy.integrate(sympy.exp(a * k) * density, (k, -sympy.oo, sympy.oo))
+    yield equal("E e^(a k) = e^(a^2/2)", transform, sympy.exp(a**2 / 2))
 
-    def mean(function: Expr) -> Expr:
-        # Entries of a key are independent: one of them at a time.
-        return sympy.integrate(sympy.expand(function) * density, (k, -sympy.oo, sympy.oo), conds="none")
+    def mean(rate: Expr, power: int) -> Expr:
+        # Entries of a key are independent: one of them at a time. E k^n e^(a k) is a derivative in a.
+        return sympy.diff(transform, a, power).subs(a, rate)
 
-    x, y, root = real("x"), real("y"), sympy.sqrt(p)
-    first, second = (sympy.exp(beta * z * k / root - beta**2 * z**2 / (2 * p)) for z in (x, y))
-    g = x * y / p
-    yield equal("E e_i = 1", sympy.simplify(mean(first)), 1)
-    yield equal("E e_i e_l = e^(beta^2 G)", sympy.simplify(mean(first * second)), sympy.exp(beta**2 * g))
-    linear = beta * y * k / root
-    yield equal("E e_i S_l beta = beta^2 G", sympy.simplify(mean(first * linear)), beta**2 * g)
-    yield equal("E beta S_i beta S_l = beta^2 G", sympy.simplify(mean(beta * x * k / root * linear)), beta**2 * g)
+    root, g = sympy.sqrt(p), x * y / p
+    first, second = (beta * z / root for z in (x, y))
+    half, other = (sympy.exp(-(rate**2) / 2) for rate in (first, second))
+    yield equal("E e_i = 1", half * mean(first, 0), 1)
+    yield equal("E e_i e_l = e^(beta^2 G)", half * other * mean(first + second, 0), sympy.exp(beta**2 * g))
+    yield equal("E e_i beta S_l = beta^2 G", half * second * mean(first, 1), beta**2 * g)
+    yield equal("E beta S_i beta S_l = beta^2 G", first * second * mean(sympy.Integer(0), 2), beta**2 * g)
     G = real("G")
     # (t_i - beta S_i)(t_l - beta S_l), t = e - 1: Sigma - beta^2 G.
     both = (sympy.exp(beta**2 * G) - 1) - 2 * beta**2 * G + beta**2 * G

@@ -1,0 +1,109 @@
+"""`certattn generate linearization`: from files to certificates that verify, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import certattn
+from certattn.kernel.errors import UsageError
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    rng = np.random.default_rng(6)
+    np.savez(folder / "head.npz", queries=rng.standard_normal((30, 4)), keys=rng.standard_normal((30, 4)))
+    np.savez(folder / "whole.npz", q=rng.integers(-99, 99, (5, 2)), k=rng.integers(-99, 99, (5, 2)))
+    np.savez(folder / "one.npz", queries=np.eye(1), keys=np.eye(1))
+    np.savez(folder / "alike.npz", queries=np.ones((3, 2)), keys=np.ones((3, 2)))
+    np.savez(folder / "other.npz", queries=np.ones((3, 2)), keys=np.ones((2, 2)))
+    np.save(folder / "m.npy", np.eye(3))
+    (folder / "three.yaml").write_text("queries: [[1], [2], [0]]\nkeys: [[1], [0], [2]]\nbeta: 1/2\n")
+    return folder
+
+
+ARRAYS = ["--array", "queries=q", "--array", "keys=k"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["head.npz", "--beta", "1/2"], "of the laws of the singular values of M and of T Pi is at least"),
+        (["head.npz", "--beta", "1/2", "--state", "norm"], "(s <q_i, k_j>) Pi/sqrt(d): the spectral norm of M - L is"),
+        (["head.npz", "--beta", "1/2", "--state", "stages", "--digits", "3"], "the Frobenius norm of T Pi - L over"),
+        (["head.npz", "--scale", "1/sqrt(4)"], "the spectral norm of M - L over that of M"),
+        (["head.npz", "--beta", "1", "--scale", "1/2", "--state", "distance"], "s = 0.5 = beta u^2/sqrt(p)"),
+        (["head.npz", "--beta", "1", "--hint", "float64", "--state", "norm"], "the spectral norm of M - L"),
+        (["head.npz", "--beta", "1", "--hint", "float32", "--state", "norm", "--digits", "2"], "the spectral norm"),
+        (["whole.npz", *ARRAYS, "--beta", "1", "--unit", "1/64", "--data", "copy"], "u = 0.015625, p = 2"),
+        (["alike.npz", "--beta", "1"], "the Frobenius norm of M is at least 0 and at most"),
+        (["three.yaml", "--digits", "20", "--note", "for you"], "at most 0."),
+    ],
+)
+def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list[str], said: str) -> None:
+    done = certattn_run("generate", "linearization", *arguments, "-o", "made.yaml")
+    assert done.status == 0, done.err
+    assert said in " ".join(done.out.split())
+    assert certattn_run("check", "made.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["head.npz"], 2, "beta or scale is needed"),
+        (["head.npz", "--beta", "0"], 2, "> 0"),
+        (["head.npz", "--beta", "half"], 2, "beta"),
+        (["head.npz", "--scale", "0"], 2, "other than 0"),
+        (["head.npz", "--beta", "1", "--scale", "1"], 2, "scale = beta unit^2/sqrt(p) = 0.5, or none"),
+        (["head.npz", "--scale", "1", "--unit", "2"], 2, "no unit without beta"),
+        (["head.npz", "--scale", "1", "--state", "distance"], 2, "distance is about beta"),
+        (["head.npz", "--scale", "1", "--state", "normaliser"], 2, "normaliser is about beta"),
+        (["head.npz", "--beta", "1", "--digits", "0"], 2, "0 digits: expected 1 to 30"),
+        (["head.npz", "--beta", "1", "--plot", "made.jpg"], 2, "a figure ends in .svg"),
+        (["one.npz", "--beta", "1"], 2, "at least 2 queries and keys"),
+        (["other.npz", "--beta", "1"], 2, "like the keys"),
+        (["m.npy", "--beta", "1"], 2, "a matrix alone has no linear part"),
+        (["whole.npz", "--beta", "1"], 2, "expected an array matrix, or arrays queries and keys"),
+        (["three.yaml", "--beta", "1"], 2, "takes nothing else"),
+        (["three.yaml", "--hint", "float32"], 2, "a hint is for a matrix in array files"),
+        (["missing.npz", "--beta", "1"], 2, "missing.npz: "),
+    ],
+)
+def test_what_cannot_be_stated_is_said(
+    certattn_run: Run, files: Path, arguments: list[str], status: int, said: str
+) -> None:
+    done = certattn_run("generate", "linearization", *arguments, "-o", "made.yaml")
+    assert done.status == status, done.err
+    assert said in done.err
+    assert sorted(path.name for path in files.glob("made*")) == []
+
+
+def test_the_remainder_is_drawn(certattn_run: Run, files: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for given in (["--beta", "1"], ["--scale", "1"]):
+        done = certattn_run(
+            "generate", "linearization", "head.npz", *given, "--state", "norm", "-o", "made.yaml", "--plot", "made.svg"
+        )
+        assert done.status == 0, done.err
+        assert "drew made.svg" in done.out
+        assert (files / "made.svg").stat().st_size > 1000
+
+
+def test_arrays_from_python(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    arrays = {"queries": rng.integers(-9, 9, (40, 3)), "keys": rng.integers(-9, 9, (40, 3))}
+    made = certattn.generate(
+        "linearization", tmp_path / "made.yaml", **arrays, beta="1", unit="1/8", states=["norm", "distance"]
+    )
+    assert certattn.check(tmp_path / "made.yaml").verdict is certattn.Verdict.VERIFIED
+    assert list(made.plain["asserts"]) == ["remainder"]  # type: ignore[index,call-overload,arg-type]
+    with pytest.raises(UsageError, match="is nothing to state"):
+        certattn.generate("linearization", tmp_path / "other.yaml", **arrays, beta="1", states=["rank"])
+    with pytest.raises(UsageError, match="hint is 'none'"):
+        certattn.generate("linearization", tmp_path / "other.yaml", **arrays, beta="1", hint="none")
