@@ -175,7 +175,8 @@ def nearest_integer(value: arb, places: int) -> fmpz:
     """The middle of a ball times 2^places, rounded to an integer."""
     mantissa, exponent = value.mid().man_exp()
     shift = int(exponent) + places
-    if mantissa.bit_length() + shift < 0:
+    # 0 has no size that would say how many places are too many.
+    if mantissa == 0 or mantissa.bit_length() + shift < 0:
         return fmpz(0)
     return mantissa << shift if shift >= 0 else _shifted(mantissa, -shift)
 

@@ -346,3 +346,23 @@ def test_scales_beyond_what_is_usual(scale: str, tokens: tuple[Array, Array], tm
     if norm > 1:
         report = stated(tmp_path, small, f"scale: {scale}", f"remainder: {{norm: {{at_most: {norm * 0.99!r}}}}}")
         assert report.verdict is REFUTED
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "norm"),
+    [
+        ("[[1], [2]]", "[[1], [-1]]", "1e700"),
+        ("[[1], [2]]", "[[1e20], [-1e20]]", "1e700"),
+        ("[[-1], [2]]", "[[1e20], [1e20]]", "1e-9"),
+    ],
+    ids=["T Pi of about -1", "T Pi beyond all powers", "equal keys"],
+)
+def test_a_middle_of_0_with_a_tiny_radius_is_a_number(queries: str, keys: str, norm: str, tmp_path: Path) -> None:
+    """Scores near 10^603 and beyond: numbers of the size e^-(10^600) and e^(10^600) are enclosed."""
+    text = f"certattn: 1\nclaim: linearization\ngiven: {{queries: {queries}, keys: {keys}, beta: 1000, unit: 1e300}}\n"
+    true = f"remainder: {{norm: {{at_most: {norm}}}}}"
+    assert check(f"{text}asserts: {{{true}}}\n", tmp_path).verdict is ACCEPT
+    whole = (
+        f"{true}, normaliser: {{largest: {{at_least: 0.9}}, difference: {{at_least: 0}}, wasserstein: {{at_least: 0}}}}"
+    )
+    assert check(f"{text}asserts: {{{whole}}}\n", tmp_path).verdict is ACCEPT
