@@ -14,7 +14,7 @@ from certattn.kernel.arithmetic.linearization import STAGES, Parts, parts
 from certattn.kernel.arithmetic.reals import Real, describe, real_root, square
 from certattn.kernel.arithmetic.singular_values import FixedPoint
 from certattn.kernel.claims.equivalent_assertions import BETA, LARGEST_BETA
-from certattn.kernel.claims.matrix_inputs import KEYS, QUERIES, Spectrum, StatedMatrix
+from certattn.kernel.claims.matrix_inputs import KEYS, QUERIES, Spectrum, StatedMatrix, require_tokens
 from certattn.kernel.document.fields import Field, Rational, Record, Scale, Values
 from certattn.kernel.document.matrices import MatrixInput
 
@@ -149,7 +149,7 @@ class StageMatrix(StatedMatrix):
 def read_attention(given: Values) -> Attention:
     """Shapes that fit, and a scale that is beta's. Raises MalformedError."""
     queries, keys = given[QUERIES], given[KEYS]
-    queries.require_shape(keys.shape[0], keys.shape[1], "like the keys: as many, and of the same dimension")
+    require_tokens(queries, keys)
     if keys.shape[0] < 2:
         raise keys.node.malformed("at least 2 queries and keys", "one: the attention of one token is 1")
     temperature = _read_temperature(given)

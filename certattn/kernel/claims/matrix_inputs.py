@@ -24,6 +24,9 @@ _SMALL = 24
 # Larger ones have factors of LAPACK's, which more bits than these make no better.
 _LARGE_BITS = 64
 
+# A matrix of attention of so many tokens has 2 GiB.
+MOST_TOKENS = 2**14
+
 TIER = "binary64"
 
 
@@ -249,8 +252,17 @@ def read_matrix(form: str, values: Values) -> StatedMatrix:
     if form == MATRIX_FORM:
         return GivenMatrix(values[MATRIX])
     queries, keys = values[QUERIES], values[KEYS]
-    queries.require_shape(keys.shape[0], keys.shape[1], "like the keys: as many, and of the same dimension")
+    require_tokens(queries, keys)
     return AttentionMatrix(queries, keys, read_scale(values), values[CENTRED])
+
+
+def require_tokens(queries: MatrixInput, keys: MatrixInput) -> None:
+    """Shapes that fit, and no more tokens than a matrix of attention has room for. Raises MalformedError."""
+    queries.require_shape(keys.shape[0], keys.shape[1], "like the keys: as many, and of the same dimension")
+    if keys.shape[0] > MOST_TOKENS:
+        raise keys.node.malformed(
+            f"at most {MOST_TOKENS} tokens, as the matrix has an entry for each two", f"{keys.shape[0]}"
+        )
 
 
 def _by(shape: tuple[int, int]) -> str:

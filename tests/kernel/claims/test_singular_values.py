@@ -337,3 +337,11 @@ def test_a_false_shape_is_refused_before_room_is_made_for_it(shape: str, matrix:
     report = stated(tmp_path, given, "norm: {at_most: 100}")
     assert report.verdict is MALFORMED
     assert "m.npy" in report.reason
+
+
+def test_too_many_tokens_are_refused_before_room_is_made_for_them(tmp_path: Path) -> None:
+    keys = np.zeros((2**14 + 1, 1), np.float32)
+    given = f"queries: {reference(tmp_path, 'q', keys)}, keys: {reference(tmp_path, 'k', keys)}, centred: true"
+    report = stated(tmp_path, given, "norm: {at_most: 1}")
+    assert report.verdict is MALFORMED
+    assert "at most 16384 tokens" in report.reason
