@@ -109,7 +109,7 @@ def read_assertions(asserts: Values, matrix: StatedMatrix) -> Assertions:
         raise asserts.at.malformed(" or ".join(ASSERTS.fields), "nothing that is asserted")
     values = _read_values(asserts[VALUES], matrix.count) if VALUES in asserts else None
     counts = [_read_count(item, matrix.count) for item in asserts.get(COUNTS) or []]
-    ranges = {field.name: _read_range(asserts[field]) for field in (NORM, ENERGY, STABLE_RANK) if field in asserts}
+    ranges = {field.name: read_range(asserts[field]) for field in (NORM, ENERGY, STABLE_RANK) if field in asserts}
     for field in (ENTROPY, EFFECTIVE_RANK):
         if field in asserts:
             ranges |= {f"{field.name}.{of}": found for of, found in _read_shares(asserts[field]).items()}
@@ -144,7 +144,7 @@ def _read_count(item: Values, count: int) -> StatedCount:
     return stated
 
 
-def _read_range(values: Values) -> Range:
+def read_range(values: Values) -> Range:
     found = Range(values.get(AT_LEAST), values.get(AT_MOST))
     if len(found.bounds) == 0:
         raise values.at.malformed("at_least or at_most", "no bound")
@@ -152,7 +152,7 @@ def _read_range(values: Values) -> Range:
 
 
 def _read_shares(values: Values) -> dict[str, Range]:
-    found = {field.name: _read_range(values[field]) for field in (OF_VALUES, OF_SQUARES) if field in values}
+    found = {field.name: read_range(values[field]) for field in (OF_VALUES, OF_SQUARES) if field in values}
     if len(found) == 0:
         raise values.at.malformed("values or squares", "no shares whose entropy is meant")
     return found

@@ -31,7 +31,7 @@ def words_of(matrix: StatedMatrix, asserted: Assertions) -> str:
     pieces += [_count(stated, matrix.count) for stated in asserted.counts[:_SHOWN]]
     if len(asserted.counts) > _SHOWN:
         pieces.append(f"{len(asserted.counts) - _SHOWN} more counts are as stated")
-    pieces += [f"{_QUANTITIES[name][0]} is {_range(stated)}" for name, stated in asserted.ranges.items()]
+    pieces += [f"{_QUANTITIES[name][0]} is {range_words(stated)}" for name, stated in asserted.ranges.items()]
     return f"For {matrix.words()}, with singular values sigma_1 >= sigma_2 >= ...: {'; '.join(pieces)}."
 
 
@@ -42,9 +42,7 @@ def latex_of(matrix: StatedMatrix, asserted: Assertions) -> str:
         found.append(rf"\lvert \sigma_k - s_k \rvert \le r_k \quad (k \le {asserted.values.count})")
     found += [rf"\#\{{k : \sigma_k > {describe(stated.above)}\}} = {stated.count}" for stated in asserted.counts]
     for name, stated in asserted.ranges.items():
-        low = rf"{describe(stated.at_least)} \le " if stated.at_least is not None else ""
-        high = rf" \le {describe(stated.at_most)}" if stated.at_most is not None else ""
-        found.append(f"{low}{_QUANTITIES[name][1]}{high}")
+        found.append(range_latex(_QUANTITIES[name][1], stated))
     return r",\qquad ".join(found)
 
 
@@ -71,6 +69,14 @@ def _count(stated: StatedCount, count: int) -> str:
     return words
 
 
-def _range(stated: Range) -> str:
+def range_words(stated: Range) -> str:
+    """Its bounds in words."""
     words = {"at_least": "at least", "at_most": "at most"}
     return " and ".join(f"{words[name]} {describe(bound)}" for name, bound in stated.bounds.items())
+
+
+def range_latex(quantity: str, stated: Range) -> str:
+    """Its bounds as a formula."""
+    low = rf"{describe(stated.at_least)} \le " if stated.at_least is not None else ""
+    high = rf" \le {describe(stated.at_most)}" if stated.at_most is not None else ""
+    return f"{low}{quantity}{high}"
