@@ -14,7 +14,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import describe, format_rational
 from certattn.kernel.claims.matrix_inputs import CENTRED, MATRIX, Spectrum, StatedMatrix
-from certattn.kernel.claims.singular_values import CLAIM, Problem, quantity
+from certattn.kernel.claims.singular_values import CLAIM, Hint, Problem, quantity
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
@@ -163,7 +163,7 @@ def _write(out: Path, given: Plain, wanted: _Wanted, note: str) -> Certificate:
 def _asserted(problem: Problem, wanted: _Wanted) -> dict[str, Plain]:
     """The assertions, by the fastest arithmetic that is sharp enough for all of them. Raises NotProvedError."""
     reason = NotProvedError("no arithmetic has an answer")
-    for bits, spectrum in _spectra(problem):
+    for bits, spectrum in spectra(problem.matrix, problem.hint):
         with working_precision(bits):
             try:
                 return _from_spectrum(problem.matrix, spectrum, wanted)
@@ -172,20 +172,20 @@ def _asserted(problem: Problem, wanted: _Wanted) -> dict[str, Plain]:
     raise reason
 
 
-def _spectra(problem: Problem) -> Iterator[tuple[int, Spectrum]]:
-    """Enclosures in the order of the checker's arithmetics."""
-    if problem.matrix.tiers:
+def spectra(matrix: StatedMatrix, hint: Hint | None) -> Iterator[tuple[int, Spectrum]]:
+    """Enclosures in the order of the checker's arithmetics, with the precision to compare them at."""
+    if matrix.tiers:
         from certattn.kernel.claims.matrix_binary64 import spectrum_in_binary64
 
         found = None
         with working_precision(_AFTER_BINARY64), suppress(Binary64Error):
-            found = spectrum_in_binary64(problem.matrix, problem.hint)
+            found = spectrum_in_binary64(matrix, hint)
         if found is not None:
             yield _AFTER_BINARY64, found
     bits, before = DEFAULT_LIMITS.start_bits, None
     while bits <= DEFAULT_LIMITS.max_bits:
         with working_precision(bits):
-            spectrum = problem.matrix.spectrum(bits)
+            spectrum = matrix.spectrum(bits)
         if spectrum is before:
             return
         yield bits, spectrum

@@ -22,11 +22,12 @@ Settled = Callable[[arb], bool]
 def differences(tail: Tail, other: Tail, end: arb, goals: Sequence[fmpq]) -> OneSided:
     """Enclosures of sup (T - S) and sup (S - T) over x >= 0, T and S continuous, 1 at 0 and 0 from `end` on.
 
-    They are as sharp as it takes to tell them from all `goals`, or as the precision gives time for.
+    They are as sharp as it takes to tell them from all `goals`, or where there are none, as the precision gives time
+    for.
     """
 
     def settled(ball: arb) -> bool:
-        return all((ball <= goal) is True or (ball > goal) is True for goal in goals)
+        return len(goals) > 0 and all((ball <= goal) is True or (ball > goal) is True for goal in goals)
 
     return OneSided(_supremum(tail, other, end, settled), _supremum(other, tail, end, settled))
 

@@ -28,6 +28,7 @@ from certattn.kernel.arithmetic.law_distance import differences
 from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.equivalent_assertions import ALPHA2, BETA, BETA2, LAMBDA
 from certattn.kernel.claims.matrix_inputs import MATRIX_FORMS, Spectrum, StatedMatrix, read_matrix
 from certattn.kernel.claims.spectral_distance import AFTER_BINARY64
 from certattn.kernel.claims.spectral_distances import (
@@ -51,7 +52,7 @@ from certattn.kernel.claims.spectral_distances import (
     wanted_scales,
     words_of_range,
 )
-from certattn.kernel.claims.spectral_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_spectral_law
+from certattn.kernel.claims.spectral_law import SpectralLaw, read_spectral_law
 from certattn.kernel.claims.spectrum_assertions import Range
 from certattn.kernel.claims.spectrum_words import range_latex, range_words
 from certattn.kernel.document.certificate import Certificate
@@ -192,6 +193,8 @@ def _proved(
     problem: Problem, names: Collection[str], spectrum: Spectrum | None, bits: int, arithmetic: str
 ) -> list[Obligation]:
     law = problem.law.at_precision()
+    # What needs no matrix has balls of the working precision, also beside doubles.
+    own = bits if arithmetic == ARB else AFTER_BINARY64
     made: list[Obligation] = []
     if problem.fourth_moment is not None:
         made.append(_fourth_moment(problem.law, problem.fourth_moment))
@@ -199,8 +202,9 @@ def _proved(
         exact = name != SCALED_DISTANCE.name
         if not any(found in names for found in range_names(name, stated, exact=exact)):
             continue
-        found, sentence = _of_law(problem, law, name, stated), _SENTENCES[name]
-        made += range_obligations(name, sentence, stated, found, exact=exact, bits=bits, arithmetic=ARB)
+        found = of_law(problem.law, law, name, problem.scales, list(stated.bounds.values()))
+        sentence = _SENTENCES[name]
+        made += range_obligations(name, sentence, stated, found, exact=exact, bits=own, arithmetic=ARB)
     made = [obligation for obligation in made if obligation.name in names]
     if spectrum is not None:
         distances = Distances(spectrum.singular.values(), law, problem.scales)
@@ -215,17 +219,19 @@ def _fourth_moment(law: SpectralLaw, stated: fmpq) -> Obligation:
     return identical(FOURTH_MOMENT.name, "m_4 - 2 m_2^2 = beta^4/lambda = value", left, right)
 
 
-def _of_law(problem: Problem, law: EquivalentLaw, name: str, stated: Range) -> Between:
-    goals = list(stated.bounds.values())
+def of_law(
+    stated: SpectralLaw, law: EquivalentLaw, name: str, scales: Mapping[str, fmpq], goals: Sequence[fmpq]
+) -> Between:
+    """What may be bounded of a law, from it at the working precision; sharp enough to be told from the goals."""
     if name == EXCESS.name:
-        numbers = problem.law.exact
-        found: Enclosure = law.numbers.relative_excess if numbers is None else numbers.relative_excess
-        return Between(found, found)
+        numbers = stated.exact
+        excess: Enclosure = law.numbers.relative_excess if numbers is None else numbers.relative_excess
+        return Between(excess, excess)
     if name == DISTANCE.name:
         variance = law.numbers.variance
         found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), law.right_edge(), goals).distance
         return Between(found, found)
-    scale = problem.scales[SCALE.name]
+    scale = scales[SCALE.name]
     end = law.right_edge().max(arb(2 * scale))
     return Between.at_best_scale(differences(law.tail, circle_tail(scale), end, goals))
 
