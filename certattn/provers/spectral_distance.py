@@ -167,7 +167,7 @@ def bounds_of_matrix(
             scales = _scales(values, known, wanted)
             distances = Distances(values, known, scales)
             found = {name: distances.between(name) for name in wanted}
-            if all(between.low.is_finite() and between.high.is_finite() for between in found.values()):
+            if all(arb(end).is_finite() for between in found.values() for end in (between.low, between.high)):
                 asserts = {name: stated_bounds(found[name], places, signed=name in SIGNED_STATES) for name in wanted}
                 return asserts, {name: format_rational(scale) for name, scale in scales.items()}
     raise NotProvedError("the distances could not be enclosed: the inputs are too extreme")

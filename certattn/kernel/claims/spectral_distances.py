@@ -15,7 +15,7 @@ from certattn.kernel.claims.matrix_inputs import GivenMatrix, StatedMatrix
 from certattn.kernel.claims.spectrum_assertions import Range, read_range
 from certattn.kernel.claims.spectrum_words import range_latex, range_words
 from certattn.kernel.document.fields import Field, Rational, Record, Values
-from certattn.kernel.verdict import Enclosure, Obligation, Part, at_least, at_most, show
+from certattn.kernel.verdict import Enclosure, Obligation, Part, at_least, at_most
 
 AT_MOST, AT_LEAST = "at_most", "at_least"
 BOUNDS = Record(
@@ -295,7 +295,7 @@ def sign_found(obligations: Sequence[Obligation]) -> list[str]:
             continue
         words, known = f"the {quantity.replace('_', ' ')} is", obligation.left
         if which == AT_LEAST and (known > 0) is True:
-            lines.append(f"{words} positive, at least {show(known.lower(), 6)}")
+            lines.append(f"{words} positive")
         elif which == AT_MOST and (known < 0) is True:
-            lines.append(f"{words} negative, at most {show(known.upper(), 6)}")
+            lines.append(f"{words} negative")
     return lines
