@@ -141,6 +141,7 @@ _FAMILIES = (
     ("logistic", "exponential", "linear"),
     ("selection-on-a-head", "softmax-mean"),
     ("singular-values", "softmax-mean"),
+    ("spectral-distance", "not-marchenko-pastur"),
     ("true", "false"),
     ("selected", "best"),
     ("bayes", "saddle"),
@@ -234,6 +235,10 @@ _SIBLINGS = (
     ("entropy", "effective_rank"),
     ("above", "at_least", "at_most", "count"),
     ("U", "s", "V"),
+    ("law", "quarter_circle", "scaled_law", "scaled_quarter_circle", "separation", "scaled_separation"),
+    ("law_scale", "quarter_circle_scale", "scale"),
+    ("distance", "scaled_distance", "excess", "fourth_moment"),
+    ("from", "unit", "beta"),
 )
 _TINY = Fraction(1, 10**20)
 
