@@ -45,7 +45,7 @@ DRAWN: dict[str, dict[str, Any]] = {
 LAWS: dict[str, dict[str, Any]] = {
     "cool": {"beta": "1/2", "lambda_": 1, "note": "the law at beta = 1/2, lambda = 1"},
     "warm": {"beta": 1, "lambda_": 1, "places": 3, "note": "the law at beta = 1, lambda = 1"},
-    "hot": {"beta": "3/2", "lambda_": 1, "places": 3, "note": "the law at beta = 3/2, lambda = 1, which is nearly a quarter circle"},
+    "hot": {"beta": "3/2", "lambda_": 1, "places": 3, "note": "the law at beta = 3/2: nearly a quarter circle"},
     "narrow": {"beta": "1/2", "lambda_": "1/4", "places": 3, "note": "a law with a gap, farther from quarter circles"},
     "rational": {
         "alpha2": "1/3", "beta2": 2, "lambda_": "1/8", "states": ["fourth-moment", "excess"],
