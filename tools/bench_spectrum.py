@@ -2,6 +2,7 @@
 
     python tools/bench_spectrum.py                 everything: some seconds
     python tools/bench_spectrum.py law             the limit law: a value of its CDF, edges, moments, thresholds
+    python tools/bench_spectrum.py distance        1000 singular values beside the law and quarter circles
 
 Every line ends with what was wanted; times are the processor's, in one process, the least of some runs.
 """
@@ -9,9 +10,12 @@ Every line ends with what was wanted; times are the processor's, in one process,
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from flint import arb, fmpq
 
@@ -73,7 +77,39 @@ def law(points: int, times: int) -> list[Row]:
     return rows
 
 
-PARTS: dict[str, Callable[[], list[Row]]] = {"law": lambda: law(200, 5)}
+def distance(tokens: int, times: int) -> list[Row]:
+    """`spectral-distance` of drawn weights, d_qk = d, at beta = 1/2 and 1: checked, and found by the prover."""
+    import gallery_singular_values as drawn
+    import gallery_spectral_distance as gallery
+
+    import certattn
+
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for beta, square in (("1/2", (1, 4)), ("1", (1, 1))):
+            out = Path(folder) / f"{square[1]}.yaml"
+            source = drawn.draw(Path(folder), f"drawn-{tokens}", tokens, tokens)
+            inputs = {"source": source, "scale": gallery.scale(square, tokens), "unit": gallery.UNIT}
+
+            def find(out: Path = out, inputs: dict[str, Any] = inputs) -> None:
+                certattn.generate("spectral-distance", out, **inputs)
+
+            name = f"d = {tokens}, beta = {beta}"
+            rows.append(Row(f"distances found, {name}", least(find, 1), 10_000))
+            checked = least(lambda out=out: certattn.check(out), times)  # type: ignore[misc]
+            rows.append(Row(f"distances checked, {name}: {_figures(out)}", checked, 3000))
+    return rows
+
+
+def _figures(out: Path) -> str:
+    """The stated distance to the law and the separation."""
+    import yaml
+
+    asserts = yaml.safe_load(out.read_text())["asserts"]
+    return f"law <= {asserts['law']['at_most']}, separation >= {asserts['separation']['at_least']}"
+
+
+PARTS: dict[str, Callable[[], list[Row]]] = {"law": lambda: law(200, 5), "distance": lambda: distance(1000, 3)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
