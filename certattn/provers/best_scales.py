@@ -17,7 +17,7 @@ from certattn.kernel.errors import NotProvedError
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 FloatTail = Callable[[Floats], Floats]
-_POINTS, _STEPS, _PLACES = 3000, 80, 10
+_POINTS, _STEPS, _PLACES = 1500, 80, 10
 _LARGEST = 2.0**200
 
 

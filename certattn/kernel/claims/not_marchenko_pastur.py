@@ -28,6 +28,7 @@ from certattn.kernel.arithmetic.law_distance import differences
 from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.distance_words import distance_words, latex_of_range, sign_found, words_of_range
 from certattn.kernel.claims.equivalent_assertions import ALPHA2, BETA, BETA2, LAMBDA
 from certattn.kernel.claims.matrix_inputs import MATRIX_FORMS, Spectrum, StatedMatrix, read_matrix
 from certattn.kernel.claims.spectral_distance import AFTER_BINARY64
@@ -39,8 +40,6 @@ from certattn.kernel.claims.spectral_distances import (
     Between,
     Distances,
     circle_tail,
-    distance_words,
-    latex_of_range,
     range_names,
     range_obligations,
     ranges_names,
@@ -48,9 +47,7 @@ from certattn.kernel.claims.spectral_distances import (
     read_ranges,
     read_scales,
     require_square,
-    sign_found,
     wanted_scales,
-    words_of_range,
 )
 from certattn.kernel.claims.spectral_law import SpectralLaw, read_spectral_law
 from certattn.kernel.claims.spectrum_assertions import Range

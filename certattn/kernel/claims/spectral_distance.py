@@ -25,6 +25,7 @@ from flint import fmpq
 from certattn.kernel.arithmetic.balls import ARB, working_precision
 from certattn.kernel.claims.attention_inputs import SCALE
 from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.distance_words import distance_words, latex_of_range, sign_found, words_of_range
 from certattn.kernel.claims.matrix_inputs import (
     ATTENTION_FORM,
     CENTRED,
@@ -42,16 +43,12 @@ from certattn.kernel.claims.spectral_distances import (
     SCALES,
     SEPARATION_FIELDS,
     Distances,
-    distance_words,
-    latex_of_range,
     ranges_names,
     ranges_proved,
     read_ranges,
     read_scales,
     require_square,
-    sign_found,
     wanted_scales,
-    words_of_range,
 )
 from certattn.kernel.claims.spectral_law import LAW_FORMS, SpectralLaw, read_spectral_law
 from certattn.kernel.claims.spectrum_assertions import Range
