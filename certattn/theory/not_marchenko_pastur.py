@@ -8,8 +8,8 @@ from certattn.theory.derivation import Derivation, Step
 _STEPS = (
     Step(
         "Fourth moments beside a quarter circle",
-        "Every quarter circle has m_4 = 2 m_2^2, and the limit law has more. Divided by m_2^2 that does not depend on "
-        "the scale.",
+        "Every quarter circle has `m_4 = 2 m_2^2`, and the limit law has more. Divided by `m_2^2` that does not "
+        "depend on the scale.",
         ("m_4 - 2 m_2^2 = beta^4/lambda", "m_4/m_2^2 - 2 = (1 - r)^2/lambda,   r = alpha^2/(alpha^2 + beta^2)"),
         (
             r"m_4 - 2 m_2^2 &= \beta^4/\lambda",

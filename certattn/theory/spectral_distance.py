@@ -12,9 +12,9 @@ _STEPS = (
         "a limit at one of the numbers. Checked for 1 to 3 numbers.",
         ("D+ = max_k (k/n - T(x_k))", "D- = max_k (T(x_k) - (k-1)/n)", "sup |F_n - F| = max(D+, D-)"),
         (
-            r"D_+ &= \max_k \left( \tfrac kn - T(x_k) \right), \qquad D_- = \max_k \left( T(x_k) - \tfrac{k-1}n "
+            r"D_+ &= \max_k \left( \frac kn - T(x_k) \right), \qquad D_- = \max_k \left( T(x_k) - \frac{k-1}n "
             r"\right)",
-            r"\sup \lvert F_n - F \rvert &= \max(D_+, D_-)",
+            r"\operatorname{sup} |F_n - F| &= \max(D_+, D_-)",
         ),
         spectral_distances.check_steps,
     ),
@@ -25,15 +25,15 @@ _STEPS = (
         ("P(c X > x) = T(x/c)", "min(D+(c), D-(c)) <= inf over all scales <= max(D+(c), D-(c))"),
         (
             r"P(cX > x) &= T(x/c)",
-            r"\min(D_+(c), D_-(c)) &\le \inf_{c' > 0} \max(D_+(c'), D_-(c')) \le \max(D_+(c), D_-(c))",
+            r"\min(D_+(c), D_-(c)) &\le \operatorname{inf}_{c' > 0} \max(D_+(c'), D_-(c')) \le \max(D_+(c), D_-(c))",
         ),
         spectral_distances.check_scales,
     ),
     Step(
         "Tails of quarter circles",
-        "From the density sqrt(4m - x^2)/(pi m), with r = x/(2 sqrt(m)).",
+        "From the density `sqrt(4m - x^2)/(pi m)`, with `r = x/(2 sqrt(m))`.",
         ("P(X > x) = 2/pi (arccos r - r sqrt(1 - r^2))",),
-        (r"P(X > x) &= \tfrac2\pi \left( \arccos r - r \sqrt{1 - r^2} \right)",),
+        (r"P(X > x) &= \frac2\pi \left( \operatorname{arccos} r - r \sqrt{1 - r^2} \right)",),
         spectral_distances.check_circles,
     ),
 )
