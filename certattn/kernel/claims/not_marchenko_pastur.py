@@ -226,7 +226,8 @@ def of_law(
         return Between(excess, excess)
     if name == DISTANCE.name:
         variance = law.numbers.variance
-        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), law.right_edge(), goals).distance
+        end = law.right_edge().max(2 * variance.sqrt())
+        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), end, goals).distance
         return Between(found, found)
     scale = scales[SCALE.name]
     end = law.right_edge().max(arb(2 * scale))
