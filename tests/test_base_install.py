@@ -73,6 +73,7 @@ FILES = {
     "task.yaml": "covariance: [[1]]\nstart: {A: [[0]], b: 2}\nlength: 1000\n",
     "scores.yaml": "{beta: 1/2, eta: 1, lambda: 1, d: 100}\n",
     "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
+    "compared.yaml": "matrix: [[1, 2], [3, 4]]\nlaw: {beta: 1, lambda: 1}\n",
     "three.yaml": "tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]\nlabels: [1, -1]\nindices: [1, 1]\n",
 }
 COMMANDS = {
@@ -89,6 +90,7 @@ COMMANDS = {
         "tokens.npz --array queries=tokens --array keys=tokens --scale 1/3 --state norm",
     ],
     "normalizer-bound": ["--beta 1/2 --d 200"],
+    "not-marchenko-pastur": ["--beta 1/2 --lambda 1 --places 2"],
     "output-deviation": ["head.npz", "head.npz --queries 0:1 --radius 1/8 --cells 3"],
     "output-mean-square": ["prompt.yaml"],
     "output-tail": [
@@ -103,6 +105,7 @@ COMMANDS = {
     "selection-on-a-head": ["head.npz", "head.npz --score value-norm --separability selected --exposure 0 --per-query"],
     "singular-values": ["square.yaml", "tokens.npz --array matrix=tokens --hint float64 --above 1"],
     "softmax-mean": ["head.npz --covariance --eigenvalues"],
+    "spectral-distance": ["compared.yaml"],
     "training-convergence": ["training.yaml", "training.yaml --from auto --risk-at 1"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],
     "universality-bound": ["scores.yaml"],

@@ -40,6 +40,14 @@ def test_the_bench_prints_its_rows(bench: ModuleType, capsys: pytest.CaptureFixt
     assert "a value of the CDF, beta = 1, lambda = 1" in capsys.readouterr().out
 
 
+def test_distances_are_measured(tool: Tool) -> None:
+    rows = tool("bench_spectrum").distance(30, 1)
+    assert len(rows) == 4
+    assert all(row.milliseconds > 0 for row in rows)
+    assert "law <= " in rows[1].what
+    assert "separation >= " in rows[1].what
+
+
 def test_the_phases_are_drawn_from_thresholds(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = tool("draw_gap_phases")
     (first, _, last) = draw.thresholds(4)

@@ -3,6 +3,7 @@
     python tools/bench_spectrum.py                 everything: some seconds
     python tools/bench_spectrum.py law             the limit law: a value of its CDF, edges, moments, thresholds
     python tools/bench_spectrum.py linearization   attention beside its linear part, and LAPACK's SVD in the same run
+    python tools/bench_spectrum.py distance        1000 singular values beside the law and quarter circles
 
 Every line ends with what was wanted; times are the processor's, in one process, the least of some runs.
 """
@@ -15,10 +16,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
 from gallery_singular_values import draw
+from gallery_spectral_distance import UNIT, scale
 
 import certattn
 from certattn.kernel.arithmetic.balls import working_precision
@@ -103,9 +106,37 @@ def linearization(size: int, betas: Sequence[str]) -> list[Row]:
     return rows
 
 
+def distance(tokens: int, times: int) -> list[Row]:
+    """`spectral-distance` of drawn weights, d_qk = d, at beta = 1/2 and 1: checked, and found by the prover."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for beta, square in (("1/2", (1, 4)), ("1", (1, 1))):
+            out = Path(folder) / f"{square[1]}.yaml"
+            source = draw(Path(folder), f"drawn-{tokens}", tokens, tokens)
+            inputs = {"source": source, "scale": scale(square, tokens), "unit": UNIT}
+
+            def find(out: Path = out, inputs: dict[str, Any] = inputs) -> None:
+                certattn.generate("spectral-distance", out, **inputs)
+
+            name = f"d = {tokens}, beta = {beta}"
+            rows.append(Row(f"distances found, {name}", least(find, 1), 10_000))
+            checked = least(lambda out=out: certattn.check(out), times)  # type: ignore[misc]
+            rows.append(Row(f"distances checked, {name}: {_figures(out)}", checked, 3000))
+    return rows
+
+
+def _figures(out: Path) -> str:
+    """The stated distance to the law and the separation."""
+    import yaml
+
+    asserts = yaml.safe_load(out.read_text())["asserts"]
+    return f"law <= {asserts['law']['at_most']}, separation >= {asserts['separation']['at_least']}"
+
+
 PARTS: dict[str, Callable[[], list[Row]]] = {
     "law": lambda: law(200, 5),
     "linearization": lambda: linearization(1000, ("1/2", "3/4", "1")),
+    "distance": lambda: distance(1000, 3),
 }
 
 

@@ -118,6 +118,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from linearization_truth import judge_linearization
 
         return judge_linearization(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "not-marchenko-pastur":
+        from spectral_distance_truth import judge_not_marchenko_pastur
+
+        return judge_not_marchenko_pastur(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "normalizer-bound":
         from gaussian_equivalence_truth import judge_normaliser
 
@@ -180,6 +184,10 @@ def judge(certificate: Any, folder: Path) -> Judgement:
         from selection_on_a_head_truth import judge_head
 
         return judge_head(certificate["given"], certificate["asserts"], witness, folder)
+    if claim == "spectral-distance":
+        from spectral_distance_truth import judge_distance
+
+        return judge_distance(certificate["given"], certificate["asserts"], witness, folder)
     if claim == "singular-values":
         from singular_values_truth import judge_singular_values
 

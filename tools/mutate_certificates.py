@@ -142,6 +142,7 @@ _FAMILIES = (
     ("selection-on-a-head", "softmax-mean"),
     ("linearization", "singular-values"),
     ("singular-values", "softmax-mean"),
+    ("spectral-distance", "not-marchenko-pastur"),
     ("true", "false"),
     ("selected", "best"),
     ("bayes", "saddle"),
@@ -240,6 +241,10 @@ _SIBLINGS = (
     ("norm", "distance", "frobenius", "relative_norm", "relative_frobenius"),
     ("largest", "difference", "bound", "wasserstein"),
     ("attention", "scores", "linear", "attention_less_scores", "scores_less_linear", "attention_less_linear"),
+    ("law", "quarter_circle", "scaled_law", "scaled_quarter_circle", "separation", "scaled_separation"),
+    ("law_scale", "quarter_circle_scale", "scale"),
+    ("distance", "scaled_distance", "excess", "fourth_moment"),
+    ("from", "unit", "beta"),
 )
 _TINY = Fraction(1, 10**20)
 

@@ -44,6 +44,7 @@ import gallery_risk_transfer
 import gallery_selection_direction
 import gallery_selection_on_a_head
 import gallery_singular_values
+import gallery_spectral_distance
 import gallery_token_optimality
 import gallery_training_convergence
 import gallery_typical_prompt
@@ -293,6 +294,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "linearization": gallery_linearization.write,
     "max-margin": gallery_max_margin.write,
     "normalizer-bound": gallery_gaussian_equivalence.write_normalisers,
+    "not-marchenko-pastur": gallery_spectral_distance.write_laws,
     "output-deviation": write_deviations,
     "output-mean-square": gallery_output_mean_square.write,
     "output-tail": gallery_output_tail.write,
@@ -307,6 +309,7 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "selection-on-a-head": gallery_selection_on_a_head.write,
     "singular-values": gallery_singular_values.write,
     "softmax-mean": write_means,
+    "spectral-distance": gallery_spectral_distance.write,
     "token-optimality": gallery_token_optimality.write,
     "training-convergence": gallery_training_convergence.write,
     "typical-prompt": gallery_typical_prompt.write,

@@ -21,7 +21,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.provers.figures import canvas
 from certattn.provers.rounding import as_float
 
-_FILL, _LAW, _CIRCLE, _POINT = "#c9d9e8", "#1f4e79", "#b5502b", "#111111"
+FILL, LAW, CIRCLE, _POINT = "#c9d9e8", "#1f4e79", "#b5502b", "#111111"
 _BITS, _POINTS = 64, 400
 
 
@@ -30,14 +30,14 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
     problem = CLAIM.read(certificate)
     with working_precision(_BITS):
         law = law_of(problem)
-        curve = _curve(law)
+        curve = density_curve(law)
         variance = law.numbers.variance
         ends = np.linspace(0, float(2 * variance.sqrt()), _POINTS)
         circle = [float(quarter_circle_density(arb(x), variance)) for x in ends]
     with canvas(path, (6.4, 3.6)) as (_, axes):
-        axes.fill_between(*curve.T, color=_FILL, lw=0)
-        axes.plot(*curve.T, color=_LAW, lw=1.4, label=r"$\mu$")
-        axes.plot(ends, circle, color=_CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
+        axes.fill_between(*curve.T, color=FILL, lw=0)
+        axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$")
+        axes.plot(ends, circle, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
         _mark(axes, problem)
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")
@@ -47,7 +47,7 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
         axes.legend(frameon=False, fontsize=9)
 
 
-def _curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:
+def density_curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Points of the density, dense at the ends of each piece of the support, where it has vertical tangents."""
     gap = law.gap()
     ends = [arb(0), *(() if isinstance(gap, GapState) else gap), law.right_edge()]

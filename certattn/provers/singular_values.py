@@ -12,7 +12,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import describe, format_rational
 from certattn.kernel.claims.matrix_inputs import CENTRED, MATRIX, Spectrum, StatedMatrix
-from certattn.kernel.claims.singular_values import CLAIM, Problem, quantity
+from certattn.kernel.claims.singular_values import CLAIM, Hint, Problem, quantity
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
@@ -162,7 +162,7 @@ def _write(out: Path, given: Plain, wanted: _Wanted, note: str) -> Certificate:
 def _asserted(problem: Problem, wanted: _Wanted) -> dict[str, Plain]:
     """The assertions, by the fastest arithmetic that is sharp enough for all of them. Raises NotProvedError."""
     reason = NotProvedError("no arithmetic has an answer")
-    for bits, spectrum in _spectra(problem):
+    for bits, spectrum in spectra(problem.matrix, problem.hint):
         with working_precision(bits):
             try:
                 return _from_spectrum(problem.matrix, spectrum, wanted)
@@ -171,15 +171,15 @@ def _asserted(problem: Problem, wanted: _Wanted) -> dict[str, Plain]:
     raise reason
 
 
-def _spectra(problem: Problem) -> Iterator[tuple[int, Spectrum]]:
-    """Enclosures in the order of the checker's arithmetics."""
-    return enclosures(problem.matrix, partial(_in_binary64, problem), problem.matrix.spectrum)
+def spectra(matrix: StatedMatrix, hint: Hint | None) -> Iterator[tuple[int, Spectrum]]:
+    """Enclosures in the order of the checker's arithmetics, with the precision to compare them at."""
+    return enclosures(matrix, partial(_in_binary64, matrix, hint), matrix.spectrum)
 
 
-def _in_binary64(problem: Problem) -> Spectrum:
+def _in_binary64(matrix: StatedMatrix, hint: Hint | None) -> Spectrum:
     from certattn.kernel.claims.matrix_binary64 import spectrum_in_binary64
 
-    return spectrum_in_binary64(problem.matrix, problem.hint)
+    return spectrum_in_binary64(matrix, hint)
 
 
 def _in_doubles(matrix: StatedMatrix) -> Dense:

@@ -98,6 +98,18 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.equivalent_formulas")
 
     @cached_property
+    def kolmogorov(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.kolmogorov")
+
+    @cached_property
+    def law_distance(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.law_distance")
+
+    @cached_property
+    def quarter_circle(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.quarter_circle")
+
+    @cached_property
     def exponential_bound(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.binary64.exponential_bound")
 

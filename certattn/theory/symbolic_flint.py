@@ -122,6 +122,9 @@ class SymbolicNumber:
     def sqrt(self) -> SymbolicNumber:
         return SymbolicNumber(sympy.sqrt(self.expr))
 
+    def acos(self) -> SymbolicNumber:
+        return SymbolicNumber(sympy.acos(self.expr))
+
     def rsqrt(self) -> SymbolicNumber:
         return SymbolicNumber(1 / sympy.sqrt(self.expr))
 

@@ -16,6 +16,7 @@ from certattn.cli.generate.joint_max_margin import joint_max_margin
 from certattn.cli.generate.linearization import linearization
 from certattn.cli.generate.max_margin import max_margin
 from certattn.cli.generate.normalizer_bound import normalizer_bound
+from certattn.cli.generate.not_marchenko_pastur import not_marchenko_pastur
 from certattn.cli.generate.output_deviation import output_deviation
 from certattn.cli.generate.output_mean_square import output_mean_square
 from certattn.cli.generate.output_tail import output_tail
@@ -30,6 +31,7 @@ from certattn.cli.generate.selection_direction import selection_direction
 from certattn.cli.generate.selection_on_a_head import selection_on_a_head
 from certattn.cli.generate.singular_values import singular_values
 from certattn.cli.generate.softmax_mean import softmax_mean
+from certattn.cli.generate.spectral_distance import spectral_distance
 from certattn.cli.generate.token_optimality import token_optimality
 from certattn.cli.generate.training_convergence import training_convergence
 from certattn.cli.generate.typical_prompt import typical_prompt
@@ -54,6 +56,7 @@ for command in (
     linearization,
     max_margin,
     normalizer_bound,
+    not_marchenko_pastur,
     output_deviation,
     output_mean_square,
     output_tail,
@@ -68,6 +71,7 @@ for command in (
     selection_on_a_head,
     singular_values,
     softmax_mean,
+    spectral_distance,
     token_optimality,
     training_convergence,
     typical_prompt,

@@ -21,6 +21,13 @@ from certattn.report.text import on_one_line, paragraph, printable
 out_option = click.option(
     "-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The certificate to write."
 )
+data_option = click.option(
+    "--data",
+    type=click.Choice(["auto", "copy", "reference"]),
+    default="auto",
+    show_default=True,
+    help="Copy the arrays beside the certificate, or refer to them where they are.",
+)
 note_option = click.option("--note", default="", help="A line about the certificate for its readers.")
 
 

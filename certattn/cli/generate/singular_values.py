@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import array_names, blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.shared import (
+    array_names,
+    blaming,
+    data_option,
+    make_certificate,
+    note_option,
+    out_option,
+    read_mapping,
+)
 
 _EPILOG = """\b
 Examples:
@@ -47,13 +55,7 @@ A YAML file in the place of MATRIX holds what certificates write under given, fo
     help="Store singular vectors beside the certificate, or let the checker compute them.",
 )
 @click.option("--array", "names", multiple=True, metavar="FIELD=NAME", help="Name of an array in the file.")
-@click.option(
-    "--data",
-    type=click.Choice(["auto", "copy", "reference"]),
-    default="auto",
-    show_default=True,
-    help="Copy the arrays beside the certificate, or refer to them where they are.",
-)
+@data_option
 @note_option
 def singular_values(source: Path, out: Path, names: tuple[str, ...], **options: Any) -> None:
     """State the singular values of a matrix, or of attention over queries and keys.

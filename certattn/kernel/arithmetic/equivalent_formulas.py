@@ -46,6 +46,16 @@ class LawNumbers:
         """alpha^2/(alpha^2 + beta^2): the share of the variance that is not linear in the scores."""
         return self.alpha2 / self.variance
 
+    @property
+    def fourth_excess(self) -> Number:
+        """m_4 - 2 m_2^2 = beta^4/lambda, which is 0 for quarter circle laws."""
+        return self.beta2 * self.pole
+
+    @property
+    def relative_excess(self) -> Number:
+        """m_4/m_2^2 - 2, the same at every scale."""
+        return self.fourth_excess / (self.variance * self.variance)
+
     def inverse(self, w: Number) -> Number:
         """K(w)."""
         return 1 / w + self.alpha2 * w + self.beta2 * w / (1 - self.pole * w * w)

@@ -47,7 +47,12 @@ class EquivalentLaw:
     @classmethod
     def from_beta(cls, beta: fmpq, lambda_: fmpq) -> EquivalentLaw:
         """The law of softmax(beta S): alpha^2 = e^(beta^2) - 1 - beta^2."""
-        square = arb(beta * beta)
+        return cls.from_square(beta * beta, lambda_)
+
+    @classmethod
+    def from_square(cls, beta2: fmpq, lambda_: fmpq) -> EquivalentLaw:
+        """The same from beta^2."""
+        square = arb(beta2)
         return cls(nonlinear_energy(square, BALLS), square, arb(lambda_))
 
     # -- edges

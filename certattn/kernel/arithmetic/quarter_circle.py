@@ -26,6 +26,11 @@ def _tail(ratio: arb) -> arb:
         return arb(1)
     if (ratio >= 1) is True:
         return arb(0)
+    return inner_tail(ratio)
+
+
+def inner_tail(ratio: arb) -> arb:
+    """The tail at a ratio r between 0 and 1."""
     return 2 * (ratio.acos() - ratio * ((1 - ratio) * (1 + ratio)).sqrt()) / arb.pi()
 
 

@@ -16,6 +16,11 @@ from certattn.kernel.claims.equivalent_assertions import (
     StatedTransform,
 )
 
+# What follows the numbers of a law.
+DEFINITION = (
+    "which is that of |x| for x of the symmetric law whose Stieltjes transform G has the inverse "
+    "K(w) = 1/w + alpha^2 w + beta^2 w/(1 - beta^2 w^2/lambda)"
+)
 _SHOWN = 6
 
 
@@ -47,10 +52,7 @@ def _law_words(problem: Problem) -> str:
     else:
         law = f"the law mu of alpha^2 = {describe(problem.alpha2 or fmpq(0))}, beta^2 = {describe(problem.beta2)}, "
         numbers = f"lambda = {describe(problem.lambda_)}"
-    return (
-        f"Of {law}{numbers}, which is that of |x| for x of the symmetric law whose Stieltjes transform G has the "
-        "inverse K(w) = 1/w + alpha^2 w + beta^2 w/(1 - beta^2 w^2/lambda):"
-    )
+    return f"Of {law}{numbers}, {DEFINITION}:"
 
 
 def _gap_words(problem: Problem) -> list[str]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.kolmogorov import deviation, kolmogorov_distance
+from certattn.kernel.arithmetic.kolmogorov import excess, kolmogorov_distance, lack, one_sided_distances
 
 
 def uniform_tail(x: arb) -> arb:
@@ -63,4 +63,13 @@ def test_what_is_not_enclosed_gives_no_distance(tail: arb) -> None:
 
 def test_one_term_by_hand() -> None:
     """T(x_3) = 1/4 of four numbers: 3/4 - 1/4 on one side, 1/4 - 1/2 on the other."""
-    assert deviation(3, 4, arb(fmpq(1, 4))) == arb(fmpq(1, 2))
+    assert excess(3, 4, arb(fmpq(1, 4))) == arb(fmpq(1, 2))
+    assert lack(3, 4, arb(fmpq(1, 4))) == arb(fmpq(-1, 4))
+
+
+def test_both_sides() -> None:
+    """One number 1/4 of the uniform law: the tail there is 3/4, of the share 1 before it and 0 after it."""
+    found = one_sided_distances([arb(fmpq(1, 4))], uniform_tail)
+    assert (found.above, found.below) == (arb(fmpq(1, 4)), arb(fmpq(3, 4)))
+    assert found.distance == arb(fmpq(3, 4))
+    assert found.least == arb(fmpq(1, 4))

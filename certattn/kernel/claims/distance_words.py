@@ -1,0 +1,85 @@
+"""What `spectral-distance` and `not-marchenko-pastur` say of distances, in words and as formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flint import arb
+
+from certattn.kernel.claims.spectral_distances import (
+    AT_LEAST,
+    AT_MOST,
+    CIRCLE,
+    LAW,
+    SCALED_CIRCLE,
+    SCALED_LAW,
+    SCALED_SEPARATION,
+    SEPARATION,
+)
+from certattn.kernel.claims.spectrum_assertions import Range
+from certattn.kernel.claims.spectrum_words import range_latex, range_words
+from certattn.kernel.verdict import Obligation
+
+_WORDS = {
+    LAW: "the distance of the singular values to mu is {}",
+    CIRCLE: "that to the quarter circle law of the variance alpha^2 + beta^2 is {}",
+    SCALED_LAW: "the smallest distance to the law of c x, x of mu, over all c > 0 is {}",
+    SCALED_CIRCLE: "the smallest distance to a quarter circle law of any variance is {}",
+    SEPARATION: "the smallest distance to a quarter circle law of any variance less the distance to mu is {}",
+    SCALED_SEPARATION: (
+        "the smallest distance to a quarter circle law of any variance less the smallest distance to the law of c x, "
+        "x of mu, over all c > 0, is {}"
+    ),
+}
+_SPECTRUM = "{}, the law that gives each of its n singular values the share 1/n, and "
+_FORMULAS = {
+    LAW: r"K(F_n, \mu)",
+    CIRCLE: r"K(F_n, q_{\alpha^2 + \beta^2})",
+    SCALED_LAW: r"\inf_{c > 0} K(F_n, c\mu)",
+    SCALED_CIRCLE: r"\inf_{c > 0} K(F_n, q_{c^2})",
+    SEPARATION: r"\inf_{c > 0} K(F_n, q_{c^2}) - K(F_n, \mu)",
+    SCALED_SEPARATION: r"\inf_{c > 0} K(F_n, q_{c^2}) - \inf_{c > 0} K(F_n, c\mu)",
+}
+
+
+def words_of_range(name: str, stated: Range) -> str:
+    """A piece of the statement; of a difference with its sign, where the bounds say it."""
+    words = _WORDS[name].format(range_words(stated))
+    if name in (SEPARATION, SCALED_SEPARATION):
+        words += sign_of(stated)
+    return words
+
+
+def sign_of(stated: Range) -> str:
+    """What the bounds say of the sign of a difference."""
+    if stated.at_least is not None and stated.at_least > 0:
+        return ": it is positive"
+    return ": it is negative" if stated.at_most is not None and stated.at_most < 0 else ""
+
+
+def latex_of_range(name: str, stated: Range) -> str:
+    return range_latex(_FORMULAS[name], stated)
+
+
+def distance_words(matrix: str | None, law: str) -> str:
+    """What the quantities are about."""
+    return (
+        f"For {'' if matrix is None else _SPECTRUM.format(matrix)}{law}; the distance of two laws of distribution "
+        "functions F and G is sup_x |F(x) - G(x)|, and the quarter circle law of variance m has the density "
+        "sqrt(4m - x^2)/(pi m) on [0, 2 sqrt(m)]:"
+    )
+
+
+def sign_found(obligations: Sequence[Obligation]) -> list[str]:
+    """What is proved of the sign of a separation."""
+    lines = []
+    for obligation in obligations:
+        quantity, _, which = obligation.name.partition(".")
+        if quantity not in (SEPARATION, SCALED_SEPARATION) or not isinstance(obligation.left, arb):
+            continue
+        words, known = f"the {quantity.replace('_', ' ')} is", obligation.left
+        if which == AT_LEAST and (known > 0) is True:
+            lines.append(f"{words} positive")
+        elif which == AT_MOST and (known < 0) is True:
+            lines.append(f"{words} negative")
+    return lines

@@ -1,0 +1,79 @@
+"""The limit law that singular values are compared with: by its numbers, or by the size of queries and keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
+from certattn.kernel.arithmetic.reals import describe, square
+from certattn.kernel.claims.equivalent_assertions import ALPHA2, BETA, BETA2, LAMBDA, LARGEST_BETA, read_law
+from certattn.kernel.claims.equivalent_words import DEFINITION
+from certattn.kernel.claims.matrix_inputs import AttentionMatrix, StatedMatrix
+from certattn.kernel.document.fields import ByKey, Choice, Field, Kind, Rational, Record, Values
+
+WEIGHTS = "weights"
+FROM = Field(
+    "from", Choice((WEIGHTS,)), "lambda = p/d and beta^2 = scale^2 p unit^4, from d queries and keys in p dims"
+)
+UNIT = Field("unit", Rational(above=0), "the standard deviation of their entries; 1 if left out", required=False)
+# The law by its numbers alone, and with those of weights.
+BY_NUMBERS = {BETA.name: Record(BETA, LAMBDA), ALPHA2.name: Record(ALPHA2, BETA2, LAMBDA)}
+LAW_FORMS: Kind[tuple[str, Values]] = ByKey({FROM.name: Record(FROM, UNIT), **BY_NUMBERS})
+
+
+@dataclass(frozen=True)
+class SpectralLaw:
+    """The law mu, exact. `alpha2` is None where alpha^2 = e^(beta^2) - 1 - beta^2; `beta` where only beta^2 is known.
+
+    unit: where beta^2 and lambda are those of weights, their standard deviation.
+    """
+
+    beta: fmpq | None
+    alpha2: fmpq | None
+    beta2: fmpq
+    lambda_: fmpq
+    unit: fmpq | None = None
+
+    def at_precision(self) -> EquivalentLaw:
+        """Enclosures at the working precision."""
+        if self.alpha2 is None:
+            return EquivalentLaw.from_square(self.beta2, self.lambda_)
+        return EquivalentLaw(arb(self.alpha2), arb(self.beta2), arb(self.lambda_))
+
+    @property
+    def exact(self) -> LawNumbers | None:
+        """Its numbers as rationals, where alpha^2 is one."""
+        return None if self.alpha2 is None else LawNumbers(self.alpha2, self.beta2, self.lambda_)
+
+    def words(self) -> str:
+        """Which law it is, every number in it."""
+        if self.alpha2 is not None:
+            numbers = f"alpha^2 = {describe(self.alpha2)}, beta^2 = {describe(self.beta2)}, "
+            return f"the law mu of {numbers}lambda = {describe(self.lambda_)}, {DEFINITION}"
+        beta = f"beta^2 = {describe(self.beta2)}" if self.beta is None else f"beta = {describe(self.beta)}"
+        size = f"lambda = d_qk/d = {describe(self.lambda_)}"
+        source = ""
+        if self.unit is not None:
+            source = f" (those of queries and keys whose entries have the standard deviation {describe(self.unit)})"
+        energy = "alpha^2 = e^(beta^2) - 1 - beta^2"
+        return f"the law mu of softmax attention at {beta}, {size}{source}, {energy}, {DEFINITION}"
+
+
+def read_spectral_law(stated: tuple[str, Values], matrix: StatedMatrix | None) -> SpectralLaw:
+    """One form of LAW_FORMS; the matrix is for the form that takes its size. Raises MalformedError."""
+    form, values = stated
+    if form != FROM.name:
+        return SpectralLaw(*read_law(stated))
+    if not isinstance(matrix, AttentionMatrix):
+        raise values.node(FROM).malformed("beta and lambda, or alpha2, beta2 and lambda, beside a given matrix")
+    tokens, dimension = matrix.keys.shape
+    unit = values[UNIT] if UNIT in values else fmpq(1)
+    beta2 = square(matrix.scale) * dimension * unit**4
+    if beta2 > LARGEST_BETA**2:
+        raise values.at.malformed(
+            f"weights with beta^2 = scale^2 p unit^4 of at most {LARGEST_BETA**2}", "a larger one"
+        )
+    return SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit)

@@ -1,0 +1,157 @@
+"""Find by how much the limit law of attention differs from quarter circle laws, and one matrix beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.not_marchenko_pastur import (
+    CLAIM,
+    DISTANCE,
+    EXCESS,
+    FINITE,
+    FOURTH_MOMENT,
+    SCALE,
+    SCALED_DISTANCE,
+    of_law,
+)
+from certattn.kernel.claims.spectral_distances import SCALED_SEPARATION, SEPARATION
+from certattn.kernel.claims.spectral_law import SpectralLaw
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.array_inputs import placed
+from certattn.provers.best_scales import circle_float_tail, scale_for_law
+from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.matrix_sources import matrix_sources
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.spectral_distance import (
+    attention_section,
+    bounds_of_matrix,
+    law_section,
+    require_places,
+    stated_bounds,
+    wanted_states,
+)
+
+_OF_LAW = (FOURTH_MOMENT.name, EXCESS.name, DISTANCE.name, SCALED_DISTANCE.name)
+_OF_MATRIX = (SEPARATION, SCALED_SEPARATION)
+STATES = {name.replace("_", "-"): name for name in (*_OF_LAW, *_OF_MATRIX)}
+PLACES = 4
+_MOST_BITS = 256
+
+
+def generate(
+    out: Path,
+    *,
+    beta: Number | None = None,
+    alpha2: Number | None = None,
+    beta2: Number | None = None,
+    lambda_: Number | None = None,
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    finite: Mapping[str, Any] | None = None,
+    scale: str = "1",
+    centred: bool = True,
+    states: Sequence[str] = (),
+    places: int = PLACES,
+    data: str = "auto",
+    note: str = "",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `not-marchenko-pastur` to `out` and return it.
+
+    Parameters
+    ----------
+    beta, lambda_ : the law; or
+    alpha2, beta2, lambda_ : alpha^2, beta^2 and lambda of it.
+    source : for one matrix beside the law: .npy file with it (n x n), or .npz or .safetensors file holding `matrix`, or
+        `queries` and `keys` (d x p each, a row for each token).
+    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
+    names : names in the file that differ, as {"keys": "attn.k"}.
+    finite : instead of arrays, the matrix as certificates write it.
+    scale : factor of the scores of queries and keys, an exact number such as "1/sqrt(32)".
+    centred : whether 1/d is taken off every entry of the attention matrix.
+    states : which of fourth-moment, excess, distance and scaled-distance, and of a matrix separation and
+        scaled-separation, are stated; all by default.
+    places : decimal places of the bounds.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where a number cannot be enclosed.
+    """
+    require_place(out, [Path(source)] if source is not None else [])
+    wanted = wanted_states(states, STATES)
+    require_places(places)
+    given: dict[str, Plain] = law_section({"beta": beta, "alpha2": alpha2, "beta2": beta2, "lambda": lambda_})
+    if source is None and not arrays and not names and finite is None:
+        missing = [name for name in _OF_MATRIX if states and name in wanted]
+        if missing:
+            raise UsageError(f"{missing[0].replace('_', '-')} is one of a matrix; expected a matrix, or another state")
+        with not_yet_written(out):
+            return _write(out, given, [name for name in wanted if name in _OF_LAW], places, note)
+    if finite is not None:
+        if source is not None or names or arrays or scale != "1" or centred is not True:
+            raise UsageError("a matrix that is given whole takes nothing else that certificates write under finite")
+        with not_yet_written(out):
+            return _write(out, {**given, FINITE.name: exact(dict(finite), FINITE.name)}, wanted, places, note)
+    sources = matrix_sources(source, names or {}, arrays)
+    with not_yet_written(out), placed(out, sources, data) as references:
+        section = attention_section(references, scale, centred=centred)
+        return _write(out, {**given, FINITE.name: section}, wanted, places, note)
+
+
+def _write(out: Path, given: dict[str, Plain], wanted: Sequence[str], places: int, note: str) -> Certificate:
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    draft: dict[str, Plain] = {**certificate, "asserts": {FOURTH_MOMENT.name: {"value": "0"}}}
+    law, matrix = CLAIM.read_given(loads(to_text(draft), out))
+    asserts, witness = _of_law(law, wanted, places)
+    if matrix is not None:
+        of_matrix = [name for name in wanted if name in _OF_MATRIX]
+        if not of_matrix:
+            raise UsageError("a matrix is given of which nothing is stated; expected a separation, or no matrix")
+        bounds, scales = bounds_of_matrix(matrix, law, of_matrix, places)
+        asserts, witness = asserts | bounds, witness | scales
+    certificate["asserts"] = asserts
+    if witness:
+        certificate["witness"] = witness
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+def _of_law(law: SpectralLaw, wanted: Sequence[str], places: int) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    """What is stated of the law at the first precision that shows the places, and the scale that it takes."""
+    asserts: dict[str, Plain] = {}
+    witness: dict[str, Plain] = {}
+    scales: dict[str, fmpq] = {}
+    if FOURTH_MOMENT.name in wanted:
+        excess = LawNumbers(fmpq(0), law.beta2, law.lambda_).fourth_excess
+        asserts[FOURTH_MOMENT.name] = {"value": format_rational(excess)}
+    for name in wanted:
+        if name not in _OF_LAW[1:]:
+            continue
+        if name == SCALED_DISTANCE.name:
+            with working_precision(DEFAULT_LIMITS.start_bits):
+                scales[SCALE.name] = scale_for_law(law.at_precision(), circle_float_tail)
+            witness[SCALE.name] = format_rational(scales[SCALE.name])
+        asserts[name] = _enclosed(law, name, scales, places)
+    return asserts, witness
+
+
+def _enclosed(law: SpectralLaw, name: str, scales: Mapping[str, fmpq], places: int) -> Plain:
+    bits, unit = DEFAULT_LIMITS.start_bits, arb(fmpq(10) ** -places)
+    while bits <= _MOST_BITS:
+        with working_precision(bits):
+            found = of_law(law, law.at_precision(), name, scales, [])
+            if (arb(found.high) - arb(found.low) + 2 * arb(arb(found.low).rad()) < 2 * unit) is True:
+                return stated_bounds(found, places, signed=True)
+        bits *= 2
+    raise NotProvedError(f"the {name.replace('_', ' ')} could not be enclosed to {places} places; expected fewer")

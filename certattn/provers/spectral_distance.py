@@ -1,0 +1,193 @@
+"""Find how far the singular values of a matrix are from the limit law of attention and from quarter circles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.matrix_inputs import CENTRED, MATRIX, StatedMatrix
+from certattn.kernel.claims.spectral_distance import AFTER_BINARY64, CLAIM
+from certattn.kernel.claims.spectral_distances import (
+    AT_LEAST,
+    AT_MOST,
+    CIRCLE_SCALE,
+    LAW_SCALE,
+    QUANTITIES,
+    SCALED_SEPARATION,
+    SCALES,
+    SEPARATION,
+    Between,
+    Distances,
+    wanted_scales,
+)
+from certattn.kernel.claims.spectral_law import WEIGHTS, SpectralLaw
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.array_inputs import placed
+from certattn.provers.best_scales import circle_float_tail, law_float_tail, scale_for_values
+from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.matrix_sources import matrix_sources
+from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import lower_rational, upper_rational
+from certattn.provers.singular_values import spectra
+
+# What may be stated, by the names of options.
+STATES = {name.replace("_", "-"): name for name in QUANTITIES}
+SIGNED_STATES = (SEPARATION, SCALED_SEPARATION)
+PLACES = 5
+_MOST_AFTER_BINARY64 = 96
+_MOST_PLACES = 9
+_BITS = 64
+
+
+def generate(
+    out: Path,
+    *,
+    source: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    given: Mapping[str, Any] | None = None,
+    scale: str = "1",
+    centred: bool = True,
+    beta: Number | None = None,
+    alpha2: Number | None = None,
+    beta2: Number | None = None,
+    lambda_: Number | None = None,
+    unit: Number | None = None,
+    states: Sequence[str] = (),
+    places: int = PLACES,
+    data: str = "auto",
+    note: str = "",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `spectral-distance` to `out` and return it.
+
+    Parameters
+    ----------
+    source : .npy file with the matrix (n x n), or .npz or .safetensors file holding `matrix`, or `queries` and `keys`
+        (d x p each, a row for each token).
+    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
+    names : names in the file that differ, as {"keys": "attn.k"}.
+    given : instead of all of these and of the law, the section as certificates write it.
+    scale : factor of the scores of queries and keys, an exact number such as "1/sqrt(32)".
+    centred : whether 1/d is taken off every entry of the attention matrix.
+    beta, lambda_ : the law that the singular values are compared with; or
+    alpha2, beta2, lambda_ : alpha^2, beta^2 and lambda of it; or
+    unit : the standard deviation of queries and keys: lambda = p/d and beta^2 = scale^2 p unit^4.
+    states : which of law, quarter-circle, scaled-law, scaled-quarter-circle, separation and scaled-separation are
+        bounded; all by default.
+    places : decimal places of the bounds.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where a distance cannot be enclosed.
+    """
+    require_place(out, [Path(source)] if source is not None else [])
+    wanted = wanted_states(states, STATES)
+    require_places(places)
+    law = {"beta": beta, "alpha2": alpha2, "beta2": beta2, "lambda": lambda_, "unit": unit}
+    if given is not None:
+        stated_law = [name for name, value in law.items() if value is not None]
+        if source is not None or names or arrays or scale != "1" or centred is not True or stated_law:
+            raise UsageError("a section that is given whole takes nothing else that certificates write under given")
+        with not_yet_written(out):
+            return _write(out, exact(dict(given), "given"), wanted, places, note)
+    section = law_section(law)
+    sources = matrix_sources(source, names or {}, arrays)
+    with not_yet_written(out), placed(out, sources, data) as references:
+        stated = attention_section(references, scale, centred=centred)
+        return _write(out, {**stated, "law": section}, wanted, places, note)
+
+
+def law_section(law: Mapping[str, Number | None]) -> dict[str, Plain]:
+    """The section of a law, by the options that are given. Raises UsageError."""
+    stated = {name: exact_text(value, name) for name, value in law.items() if value is not None}
+    if set(stated) == {"unit"}:
+        return {"from": WEIGHTS, "unit": stated["unit"]}
+    if set(stated) in ({"beta", "lambda"}, {"alpha2", "beta2", "lambda"}):
+        return dict(stated)
+    found = ", ".join(stated) or "nothing"
+    raise UsageError(f"the law is given by {found}; expected beta and lambda, or alpha2, beta2 and lambda, or unit")
+
+
+def attention_section(references: Mapping[str, Plain], scale: str, *, centred: bool) -> dict[str, Plain]:
+    """A matrix, or queries and keys, as certificates write them. Raises UsageError."""
+    stated: dict[str, Plain] = dict(references)
+    if MATRIX.name not in stated:
+        return stated | {"scale": exact_text(scale, "scale"), CENTRED.name: "true" if centred else "false"}
+    if scale != "1":
+        raise UsageError("a matrix has no scale of scores; expected queries and keys, or no --scale")
+    return stated
+
+
+def wanted_states(states: Sequence[str], possible: Mapping[str, str]) -> list[str]:
+    """The names of quantities, in their order; all where none is named. Raises UsageError."""
+    for name in states:
+        if name not in possible:
+            raise UsageError(f"{name!r} is nothing to state; expected {', '.join(possible)}")
+    return [quantity for name, quantity in possible.items() if name in states or not states]
+
+
+def require_places(places: int) -> None:
+    """Raises UsageError."""
+    if not 1 <= places <= _MOST_PLACES:
+        raise UsageError(f"places is {places}, expected a number from 1 to {_MOST_PLACES}")
+
+
+def _write(out: Path, given: Plain, wanted: Sequence[str], places: int, note: str) -> Certificate:
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    draft: dict[str, Plain] = {**certificate, "asserts": {"law": {AT_LEAST: "0"}}}
+    matrix, law = CLAIM.read_given(loads(to_text(draft), out))
+    asserts, scales = bounds_of_matrix(matrix, law, wanted, places)
+    certificate["asserts"] = asserts
+    if scales:
+        certificate["witness"] = scales
+    certificate["provenance"] = provenance(exact_text(note, "note"))
+    return write_certificate(certificate, CLAIM, out)
+
+
+def bounds_of_matrix(
+    matrix: StatedMatrix, law: SpectralLaw, wanted: Sequence[str], places: int
+) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    """Bounds of quantities with so many decimal places, and the scales that they need. Raises NotProvedError."""
+    for bits, spectrum in spectra(matrix, None):
+        values = spectrum.singular.values()
+        if not all(value.is_finite() for value in values):
+            continue
+        # Doubles are compared as the checker does it.
+        with working_precision(bits if bits > _MOST_AFTER_BINARY64 else AFTER_BINARY64):
+            known = law.at_precision()
+            scales = _scales(values, known, wanted)
+            distances = Distances(values, known, scales)
+            found = {name: distances.between(name) for name in wanted}
+            if all(arb(end).is_finite() for between in found.values() for end in (between.low, between.high)):
+                asserts = {name: stated_bounds(found[name], places, signed=name in SIGNED_STATES) for name in wanted}
+                return asserts, {name: format_rational(scale) for name, scale in scales.items()}
+    raise NotProvedError("the distances could not be enclosed: the inputs are too extreme")
+
+
+def _scales(values: Sequence[arb], law: EquivalentLaw, wanted: Collection[str]) -> dict[str, fmpq]:
+    tails: dict[str, Callable[[], Any]] = {
+        LAW_SCALE.name: lambda: law_float_tail(law),
+        CIRCLE_SCALE.name: lambda: circle_float_tail,
+    }
+    needed = wanted_scales(wanted)
+    return {field.name: scale_for_values(values, tails[field.name]()) for field in SCALES if field in needed}
+
+
+def stated_bounds(between: Between, places: int, *, signed: bool = False) -> Plain:
+    """Both bounds, rounded outwards with a little room: another machine's balls are others."""
+    unit = fmpq(10) ** -places
+    low, high = lower_rational(arb(between.low)), upper_rational(arb(between.high))
+    least = ((low - unit / 100) / unit).floor() * unit
+    return {
+        AT_LEAST: format_rational(least if signed else max(fmpq(0), least)),
+        AT_MOST: format_rational(((high + unit / 100) / unit).ceil() * unit),
+    }

@@ -1,0 +1,132 @@
+"""`certattn generate spectral-distance` and `not-marchenko-pastur`: what they state, and what they say of bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import certattn
+from certattn.kernel.errors import NotProvedError, UsageError
+
+Run = Callable[..., Any]
+LAW = ("--beta", "1/2", "--lambda", "1")
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    rng = np.random.default_rng(5)
+    np.savez(folder / "weights.npz", queries=rng.normal(size=(12, 12)), keys=rng.normal(size=(12, 12)))
+    np.save(folder / "matrix.npy", rng.normal(size=(5, 5)) / 5)
+    np.save(folder / "wide.npy", rng.normal(size=(5, 6)))
+    np.save(folder / "zeros.npy", np.zeros((3, 3)))
+    (folder / "given.yaml").write_text("{matrix: [[1, 2], [3, 4]], law: {beta: 1, lambda: 1}}\n")
+    (folder / "finite.yaml").write_text("matrix: [[1, 2], [3, 4]]\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["weights.npz", "--scale", "1/sqrt(48)", "--unit", "1"], "beta^2 = 0.25, lambda = d_qk/d = 1 (those of"),
+        (["weights.npz", "--scale", "1/sqrt(48)", *LAW, "--state", "law"], "at beta = 0.5, lambda = d_qk/d = 1,"),
+        (["matrix.npy", "--alpha2", "1/30", "--beta2", "1/4", "--lambda", "2", "--places", "3"], "alpha^2 = 1/30"),
+        (["matrix.npy", *LAW, "--state", "separation"], "a quarter circle law of any variance less the distance to mu"),
+        (["given.yaml", "--note", "a note"], "is at least 0.49999 and at most 0.50001"),
+        (["zeros.npy", *LAW, "--state", "law", "--state", "quarter-circle"], "to mu is at least 0.99999 and at most"),
+    ],
+)
+def test_distances_verify(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
+    done = certattn_run("generate", "spectral-distance", *options, "-o", "out.yaml")
+    assert done.status == 0, done.err
+    assert said.replace(" ", "") in "".join(done.out.split())
+    assert certattn_run("check", "out.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--beta", "1/2", "--lambda", "1/4", "--places", "2"], "m_4 - 2 m_2^2, m_n the moments of mu, is 0.25, and 0"),
+        (["--alpha2", "1/3", "--beta2", "2", "--lambda", "1/8", "--state", "excess"], "at least 5.8775 and at most"),
+        ([*LAW, "--state", "scaled-distance", "--places", "3"], "any variance is at least 0.088 and at most 0.089"),
+        ([*LAW, "--matrix", "matrix.npy", "--state", "separation", "--places", "3"], "For the 5 x 5 matrix M"),
+        ([*LAW, "--matrix", "finite.yaml", "--state", "scaled-separation"], "M = ((1, 2), (3, 4))"),
+    ],
+)
+def test_laws_verify(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
+    done = certattn_run("generate", "not-marchenko-pastur", *options, "-o", "out.yaml")
+    assert done.status == 0, done.err
+    assert said.replace(" ", "") in "".join(done.out.split())
+    assert certattn_run("check", "out.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["matrix.npy"], "the law is given by nothing; expected beta and lambda, or alpha2, beta2 and lambda, or unit"),
+        (["matrix.npy", "--beta", "1"], "the law is given by beta; expected beta and lambda"),
+        (["matrix.npy", *LAW, "--unit", "1"], "the law is given by beta, lambda, unit"),
+        (["matrix.npy", "--unit", "1"], "beta and lambda, or alpha2, beta2 and lambda, beside a given matrix"),
+        (["matrix.npy", *LAW, "--scale", "2"], "a matrix has no scale of scores"),
+        (["matrix.npy", "--beta", "0", "--lambda", "1"], "a number > 0"),
+        (["wide.npy", *LAW], "5 x 5 (square, as the matrices are whose limit law is compared)"),
+        (["matrix.npy", *LAW, "--places", "10"], "places is 10, expected a number from 1 to 9"),
+        (["matrix.npy", *LAW, "--plot", "x.txt"], "a figure ends in .svg, .png, .pdf"),
+        (["given.yaml", *LAW], "a section that is given whole takes nothing else"),
+        (["weights.npz", *LAW, "--array", "keys=none"], "no array 'none'"),
+    ],
+)
+def test_what_cannot_be_stated_of_a_matrix_is_said(
+    certattn_run: Run, files: Path, options: list[str], said: str
+) -> None:
+    done = certattn_run("generate", "spectral-distance", *options, "-o", "out.yaml")
+    assert done.status == 2
+    assert said in " ".join(done.err.split()), done.err
+    assert not (files / "out.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--lambda", "1"], "the law is given by lambda; expected beta and lambda"),
+        ([*LAW, "--state", "separation"], "separation is one of a matrix; expected a matrix, or another state"),
+        ([*LAW, "--matrix", "matrix.npy", "--state", "excess"], "a matrix is given of which nothing is stated"),
+        ([*LAW, "--matrix", "finite.yaml", "--scale", "2"], "a matrix that is given whole takes nothing else"),
+        ([*LAW, "--places", "0"], "places is 0, expected a number from 1 to 9"),
+        ([*LAW, "--matrix", "wide.npy"], "5 x 5 (square"),
+    ],
+)
+def test_what_cannot_be_stated_of_a_law_is_said(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
+    done = certattn_run("generate", "not-marchenko-pastur", *options, "-o", "out.yaml")
+    assert done.status == 2
+    assert said in " ".join(done.err.split()), done.err
+    assert not (files / "out.yaml").exists()
+
+
+def test_no_scale_is_near_to_zeros(tmp_path: Path) -> None:
+    with pytest.raises(NotProvedError, match="most of them are 0, or extreme"):
+        certattn.generate("spectral-distance", tmp_path / "x.yaml", matrix=np.zeros((3, 3)), beta=1, lambda_=1)
+
+
+def test_unknown_states_are_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'norm' is nothing to state; expected law, quarter-circle"):
+        certattn.generate("spectral-distance", tmp_path / "x.yaml", matrix=np.eye(2), states=["norm"])
+
+
+def test_more_places_than_are_proved_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotProvedError, match="distance could not be enclosed to 9 places; expected fewer"):
+        certattn.generate("not-marchenko-pastur", tmp_path / "x.yaml", beta=1, lambda_=1, states=["distance"], places=9)
+
+
+def test_the_singular_values_are_drawn(certattn_run: Run, files: Path) -> None:
+    options = ("weights.npz", "--scale", "1/sqrt(48)", "--unit", "1", "-o", "out.yaml", "--plot", "out.svg")
+    done = certattn_run("generate", "spectral-distance", *options)
+    assert done.status == 0, done.err
+    assert done.out.endswith("drew out.svg\n")
+    first = (files / "out.svg").read_bytes()
+    assert first.startswith(b"<?xml")
+    certattn_run("generate", "spectral-distance", *options)
+    assert (files / "out.svg").read_bytes() == first

@@ -1,0 +1,77 @@
+"""Largest differences of two falling tails, and smallest distances over all scales."""
+
+from __future__ import annotations
+
+import pytest
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
+from certattn.kernel.arithmetic.kolmogorov import kolmogorov_distance, one_sided_distances, scaled
+from certattn.kernel.arithmetic.law_distance import differences
+from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
+
+
+def uniform(x: arb) -> arb:
+    return 1 - x.max(arb(0)).min(arb(1))
+
+
+def squared(x: arb) -> arb:
+    """Of the square of a uniform number: 1 - sqrt(x)."""
+    return 1 - x.max(arb(0)).min(arb(1)).sqrt()
+
+
+def test_by_hand() -> None:
+    """sqrt(x) - x is largest at 1/4, where it is 1/4; the other difference is 0."""
+    found = differences(uniform, squared, arb(1), [])
+    assert found.above.contains(arb(fmpq(1, 4)))
+    assert found.above.rad() < 1e-3
+    assert found.below.contains(arb(0))
+
+
+def test_more_bits_are_sharper() -> None:
+    def width(bits: int) -> arb:
+        with working_precision(bits):
+            return arb(differences(uniform, squared, arb(1), []).above.rad())
+
+    assert width(256) < width(64) / 10
+
+
+def test_a_goal_ends_the_search() -> None:
+    rough = differences(uniform, squared, arb(1), [fmpq(1, 2)])
+    assert rough.above < fmpq(1, 2)
+    assert rough.above.rad() > 1e-2
+
+
+@pytest.mark.parametrize("tail", [lambda x: arb.nan(), lambda x: arb(0, 1)], ids=["nan", "wide"])
+def test_what_is_not_enclosed_is_no_distance(tail: object) -> None:
+    found = differences(tail, uniform, arb(1), [])  # type: ignore[arg-type]
+    assert (found.distance <= fmpq(99, 100)) is not True
+    assert (found.distance >= fmpq(1, 100)) is not True
+
+
+# Certified once with cells of 1e-4 on a grid: beta, lower and upper end at lambda = 1.
+KNOWN = [("1/4", ".1437", ".1439"), ("1/2", ".1147", ".1150"), ("3/4", ".0795", ".0798"), ("1", ".0477", ".0480")]
+
+
+@pytest.mark.parametrize(("beta", "lower", "upper"), KNOWN)
+def test_known_distances_of_the_law(beta: str, lower: str, upper: str) -> None:
+    p, _, q = beta.partition("/")
+    with working_precision(128):
+        law = EquivalentLaw.from_beta(fmpq(int(p), int(q or 1)), fmpq(1))
+        variance = law.numbers.variance
+        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), law.right_edge(), [])
+        assert found.distance > arb(lower)
+        assert found.distance < arb(upper)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_no_scale_is_nearer_than_the_least(count: int) -> None:
+    """On a grid of other scales no distance is below min(D+, D-), whatever the scale is that it is taken at."""
+    values = [arb(fmpq((7 * k) % 11 + 1, 8)) for k in range(count)]
+    values.sort(key=lambda ball: -float(ball))
+    distances = [kolmogorov_distance(values, scaled(uniform, fmpq(k, 10))) for k in range(1, 60)]
+    for k in range(1, 60, 3):
+        sides = one_sided_distances(values, scaled(uniform, fmpq(k, 10)))
+        assert not any(distance < sides.least for distance in distances)
+        assert not all(distance > sides.distance for distance in distances)

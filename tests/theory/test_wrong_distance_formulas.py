@@ -1,0 +1,43 @@
+"""A derivation must notice a kernel whose formulas about distances of laws are not the derived ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from certattn.theory import DERIVATIONS
+from certattn.theory.derivation import Step, prove
+from certattn.theory.kernel_reading import Kernel, source_of
+
+STEPS, CIRCLE = "arithmetic.kolmogorov", "arithmetic.quarter_circle"
+LAW, CELLS = "arithmetic.equivalent_formulas", "arithmetic.law_distance"
+DISTANCE, OTHER = "spectral-distance", "not-marchenko-pastur"
+
+WRONG = [
+    (DISTANCE, "Steps", STEPS, "fmpq(k, count) - tail", "fmpq(k - 1, count) - tail"),
+    (DISTANCE, "Steps", STEPS, "tail - fmpq(k - 1, count)", "tail - fmpq(k, count)"),
+    (DISTANCE, "Steps", STEPS, "above.max(excess(", "above.min(excess("),
+    (DISTANCE, "Steps", STEPS, "enumerate(values, 1)", "enumerate(values, 2)"),
+    (DISTANCE, "Steps", STEPS, "return self.above.max(self.below)", "return self.above"),
+    (DISTANCE, "Scales", STEPS, "tail(x / scale)", "tail(x * scale)"),
+    (DISTANCE, "Scales", STEPS, "self.above.min(self.below)", "self.above.max(self.below)"),
+    (DISTANCE, "Tails", CIRCLE, "ratio.acos() - ratio", "ratio.acos() + ratio"),
+    (DISTANCE, "Tails", CIRCLE, "(1 + ratio)).sqrt()) / arb.pi()", "(1 + ratio))) / arb.pi()"),
+    (DISTANCE, "Tails", CIRCLE, "return 2 * (ratio.acos()", "return (ratio.acos()"),
+    (OTHER, "Fourth", LAW, "return self.beta2 * self.pole", "return self.beta2 * self.beta2"),
+    (OTHER, "Fourth", LAW, "self.fourth_excess / (self.variance * self.variance)", "self.fourth_excess"),
+    (OTHER, "Cells", CELLS, "return left[1] - right[2]", "return left[1] - left[2]"),
+    (OTHER, "Cells", CELLS, "return left[1] - right[2]", "return right[1] - right[2]"),
+]  # fmt: skip
+
+
+def _step(claim: str, title: str) -> Step:
+    (found,) = [step for step in DERIVATIONS[claim].steps if step.title.startswith(title)]
+    return found
+
+
+@pytest.mark.parametrize(("claim", "title", "module", "old", "new"), WRONG, ids=[f"{w[1]}: {w[4]}" for w in WRONG])
+def test_a_wrong_formula_is_noticed(claim: str, title: str, module: str, old: str, new: str) -> None:
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
+    outcome = prove(_step(claim, title), Kernel({module: source.replace(old, new)}), fail_fast=True)
+    assert not outcome.holds

@@ -1,0 +1,95 @@
+"""The families `spectral-distance` and `not-marchenko-pastur` of the gallery: drawn weights, small matrices, laws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gallery_singular_values as drawn
+
+import certattn
+
+UNIT = "1024"
+MATRIX = [["0.3", "-0.2", "0.1"], ["0.4", "0.1", "-0.3"], ["0", "0.2", "0.5"]]
+SMALL: dict[str, dict[str, Any]] = {
+    "matrix": {
+        "given": {"matrix": MATRIX, "law": {"beta": "1/2", "lambda": "1/4"}},
+        "note": "three singular values that are no attention's: nearer to a quarter circle than to the law",
+    },
+    "four-tokens": {
+        "given": {
+            "queries": [["1", "0"], ["0", "1"], ["1", "-1"], ["-2", "1"]],
+            "keys": [["1", "2"], ["1/2", "0"], ["-1", "1"], ["0", "-1"]],
+            "scale": "1/sqrt(8)",
+            "centred": "true",
+            "law": {"from": "weights"},
+        },
+        "note": "four tokens: a law of beta^2 = 1/4 and lambda = 1/2, from their size and scale",
+    },
+}
+# d and d_qk, beta^2.
+DRAWN: dict[str, dict[str, Any]] = {
+    "square-200": {
+        "arrays": "square-200", "size": (200, 200), "square": (1, 4),
+        "note": "beta = 1/2, d_qk = d = 200: near to the law, and far from all quarter circles",
+    },
+    "square-200-hot": {
+        "arrays": "square-200", "size": (200, 200), "square": (9, 4),
+        "note": "the same weights at beta = 3/2, where 200 tokens are too few: a quarter circle is nearer than the law",
+    },
+    "gap-200": {
+        "arrays": "gap-200", "size": (200, 50), "square": (1, 16),
+        "note": "beta = 1/4, d_qk = d/4: a law with a gap",
+    },
+}  # fmt: skip
+LAWS: dict[str, dict[str, Any]] = {
+    "cool": {"beta": "1/2", "lambda_": 1, "note": "the law at beta = 1/2, lambda = 1"},
+    "warm": {"beta": 1, "lambda_": 1, "places": 3, "note": "the law at beta = 1, lambda = 1"},
+    "hot": {"beta": "3/2", "lambda_": 1, "places": 3, "note": "the law at beta = 3/2: nearly a quarter circle"},
+    "narrow": {"beta": "1/2", "lambda_": "1/4", "places": 3, "note": "a law with a gap, farther from quarter circles"},
+    "rational": {
+        "alpha2": "1/3", "beta2": 2, "lambda_": "1/8", "states": ["fourth-moment", "excess"],
+        "note": "rational numbers, so that both moments are decided exactly",
+    },
+}  # fmt: skip
+
+
+def scale(square: tuple[int, int], columns: int) -> str:
+    """beta/sqrt(d_qk) for weights in units of 2^-10, where beta^2 is the fraction `square`."""
+    above, below = square
+    return f"sqrt({above}/{below * columns * int(UNIT) ** 4})"
+
+
+def write(folder: Path) -> None:
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+    for name, inputs in SMALL.items():
+        certattn.generate("spectral-distance", folder / f"{name}.yaml", **inputs)
+    for name, inputs in DRAWN.items():
+        rows, columns = inputs["size"]
+        certattn.generate(
+            "spectral-distance",
+            folder / f"{name}.yaml",
+            source=drawn.draw(data, inputs["arrays"], rows, columns),
+            scale=scale(inputs["square"], columns),
+            unit=UNIT,
+            places=4,
+            note=inputs["note"],
+        )
+
+
+def write_laws(folder: Path) -> None:
+    for name, inputs in LAWS.items():
+        certattn.generate("not-marchenko-pastur", folder / f"{name}.yaml", **inputs)
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+    certattn.generate(
+        "not-marchenko-pastur",
+        folder / "gap-200.yaml",
+        beta="1/4",
+        lambda_="1/4",
+        source=drawn.draw(data, "gap-200", 200, 50),
+        scale=scale((1, 16), 50),
+        places=3,
+        note="the law at beta = 1/4, lambda = 1/4, and 200 tokens beside it",
+    )

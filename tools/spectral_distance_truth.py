@@ -1,0 +1,280 @@
+"""The part of the second opinion about `spectral-distance` and `not-marchenko-pastur`, in doubles.
+
+Singular values come from mpmath, tails of the limit law from eigenvalues of companion matrices, distances from the
+limits of |F_n - F| on both sides of every value, smallest distances over all scales by bisection. What differs from a
+bound by less than doubles can tell is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from certificate_truth import Judgement, Truth, _number, _record, _require
+from equivalent_law_truth import Law, _law, edges
+from mpmath import mp
+from singular_values_truth import _spectrum_of
+
+Floats = np.ndarray[Any, Any]
+Tail = Callable[[Floats], Floats]
+_NAMES = ("law", "quarter_circle", "scaled_law", "scaled_quarter_circle", "separation", "scaled_separation")
+_SCALES = {
+    "scaled_law": ("law_scale",),
+    "scaled_quarter_circle": ("quarter_circle_scale",),
+    "separation": ("quarter_circle_scale",),
+    "scaled_separation": ("law_scale", "quarter_circle_scale"),
+    "scaled_distance": ("scale",),
+}
+_GRID, _STEPS = 6001, 120
+# What doubles and the grid do not tell.
+_CLOSE, _CLOSE_LAWS = 1e-9, 2e-6
+
+
+def judge_distance(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """Bounds of distances of one matrix."""
+    _require(isinstance(given, dict) and "law" in given, "no law")
+    stated = dict(given)
+    node = stated.pop("law")
+    sigma, shape = _spectrum_of(stated, folder)
+    _require(shape[0] == shape[1], "a matrix that is not square")
+    law = _stated_law(node, stated, folder)
+    _record(asserts, "asserts", set(), set(_NAMES))
+    _require(len(asserts) > 0, "nothing is asserted")
+    scales = _scales(witness, asserts, {"law_scale", "quarter_circle_scale"})
+    return _least([_bounds(name, asserts[name], lambda: _of_matrix(sigma, law), scales) for name in asserts])
+
+
+def judge_not_marchenko_pastur(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """Moments exactly, distances of laws on a grid, and separations of one matrix."""
+    _require(isinstance(given, dict), "given")
+    stated = dict(given)
+    finite = stated.pop("finite", None)
+    law = _law(stated)
+    ours = {"fourth_moment", "excess", "distance", "scaled_distance"}
+    _record(asserts, "asserts", set(), ours | {"separation", "scaled_separation"})
+    _require(len(asserts) > 0, "nothing is asserted")
+    separations = set(asserts) - ours
+    _require((finite is None) is (len(separations) == 0), "a matrix without a separation, or the other way round")
+    scales = _scales(witness, asserts, {"scale", "law_scale", "quarter_circle_scale"})
+    found = []
+    if finite is not None:
+        sigma, shape = _spectrum_of(finite, folder)
+        _require(shape[0] == shape[1], "a matrix that is not square")
+        found = [_bounds(name, asserts[name], lambda: _of_matrix(sigma, law), scales) for name in sorted(separations)]
+    for name in sorted(set(asserts) & ours):
+        if name == "fourth_moment":
+            _record(asserts[name], name, {"value"})
+            holds = _number(asserts[name]["value"]) == law.beta2**2 / law.lambda_
+            found.append(Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, name))
+        elif name == "excess" and law.alpha2 is not None:
+            found.append(_exact_excess(law.alpha2, law, asserts[name]))
+        else:
+            close = _CLOSE if name == "excess" else _CLOSE_LAWS
+            found.append(_bounds(name, asserts[name], lambda: _of_laws(law), scales, close))
+    return _least(found)
+
+
+def _exact_excess(alpha2: Fraction, law: Law, stated: Any) -> Judgement:
+    """m_4/m_2^2 - 2 as a fraction."""
+    _record(stated, "excess", set(), {"at_least", "at_most"})
+    _require(len(stated) > 0, "no bound")
+    truth = law.beta2**2 / law.lambda_ / (alpha2 + law.beta2) ** 2
+    bounds = {which: _number(text) for which, text in stated.items()}
+    holds = all(truth >= bound if which == "at_least" else truth <= bound for which, bound in bounds.items())
+    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, "excess")
+
+
+def _stated_law(node: Any, matrix: Any, folder: Path) -> Law:
+    if not (isinstance(node, dict) and "from" in node):
+        return _law(node)
+    from certificate_truth import _scale, _table
+
+    _record(node, "law", {"from"}, {"unit"})
+    _require(node["from"] == "weights" and "queries" in matrix, "from")
+    unit = _number(node["unit"]) if "unit" in node else Fraction(1)
+    _require(unit > 0, "a unit")
+    queries = _table(matrix["queries"], folder)
+    scale = _scale(matrix)
+    square = scale.value if scale.is_root else scale.value**2
+    beta2 = square * len(queries[0]) * unit**4
+    _require(beta2 <= 10**6, "a beta that is too large")
+    return Law(None, None, beta2, Fraction(len(queries[0]), len(queries)))
+
+
+def _scales(witness: Any, asserts: Any, possible: set[str]) -> dict[str, float]:
+    needed = {scale for name in asserts for scale in _SCALES.get(name, ())}
+    _record(witness, "witness", needed, set())
+    _require(needed <= possible, "a scale")
+    numbers = {name: _number(witness[name]) for name in needed}
+    _require(all(number > 0 for number in numbers.values()), "a scale")
+    return {name: _float(number) for name, number in numbers.items()}
+
+
+def _float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf")
+
+
+# A quantity is a function of the scales: its value, and what the scales show of it from below and from above.
+Known = dict[str, Callable[[dict[str, float]], tuple[float, float, float]]]
+
+
+def _bounds(
+    name: str, stated: Any, known: Callable[[], Known], scales: dict[str, float], close: float = _CLOSE
+) -> Judgement:
+    _record(stated, name, set(), {"at_least", "at_most"})
+    _require(len(stated) > 0, "no bound")
+    bounds = {which: _number(text) for which, text in stated.items()}
+    _require(
+        "separation" in name or name == "excess" or all(bound >= 0 for bound in bounds.values()), "a bound below 0"
+    )
+    value, low, high = known()[name](scales)
+    found = []
+    for which, exact in bounds.items():
+        bound, least = _float(exact), which == "at_least"
+        gap, shown = (value - bound, low - bound) if least else (bound - value, bound - high)
+        where = f"{name}.{which}"
+        if not np.isfinite(gap) or abs(gap) <= close * max(1, abs(value)):
+            found.append(Judgement(Truth.EQUAL, 0.0, where))
+        elif gap < 0:
+            found.append(Judgement(Truth.FALSE, gap, where))
+        elif not shown > close:
+            # True, but the scale shows it within what doubles tell, or not at all.
+            found.append(Judgement(Truth.TRUE, 0.0, where, provable=not shown < -close))
+        else:
+            # Laws are enclosed to about 1e-4 at once, and finer where that is asked for.
+            found.append(Judgement(Truth.TRUE, shown, where))
+    return _least(found)
+
+
+def _least(found: list[Judgement]) -> Judgement:
+    provable = all(one.provable for one in found)
+    for truth in (Truth.FALSE, Truth.EQUAL):
+        for judgement in found:
+            if judgement.truth is truth:
+                return Judgement(truth, judgement.slack, judgement.where, provable)
+    first = min(found, key=lambda judgement: judgement.slack)
+    return Judgement(first.truth, first.slack, first.where, provable)
+
+
+# -- what is true
+
+
+def _of_matrix(sigma: Callable[[], list[Any]], law: Law) -> Known:
+    with mp.workdps(40):
+        values = tuple(float(value) for value in sigma())
+    return _distances(values, law)
+
+
+@cache
+def _distances(values: tuple[float, ...], law: Law) -> Known:
+    points, count = np.array(values), len(values)
+    mu = tail_of(law)
+    alpha2, beta2, _ = (float(number) for number in law.numbers())
+
+    def sides(tail: Tail, scale: float) -> tuple[float, float]:
+        """How far the share of larger values is above the tail somewhere, and below."""
+        known = tail(points / scale)
+        larger = np.array([np.sum(points > x) for x in points]) / count
+        from_it = np.array([np.sum(points >= x) for x in points]) / count
+        return max(0.0, float(np.max(from_it - known))), max(0.0, float(np.max(known - larger)))
+
+    to_law = max(sides(mu, 1.0))
+    to_circle = max(sides(circle_tail, float(np.sqrt(alpha2 + beta2))))
+    best = {"law": _crossing(lambda c: sides(mu, c)), "circle": _crossing(lambda c: sides(circle_tail, c))}
+
+    def law_scaled(s: dict[str, float]) -> tuple[float, float, float]:
+        found = sides(mu, s["law_scale"])
+        return best["law"], min(found), max(found)
+
+    def circle_scaled(s: dict[str, float]) -> tuple[float, float, float]:
+        found = sides(circle_tail, s["quarter_circle_scale"])
+        return best["circle"], min(found), max(found)
+
+    def less(first: tuple[float, float, float], second: tuple[float, float, float]) -> tuple[float, float, float]:
+        return first[0] - second[0], first[1] - second[2], first[2] - second[1]
+
+    return {
+        "law": lambda s: (to_law,) * 3,
+        "quarter_circle": lambda s: (to_circle,) * 3,
+        "scaled_law": law_scaled,
+        "scaled_quarter_circle": circle_scaled,
+        "separation": lambda s: less(circle_scaled(s), (to_law,) * 3),
+        "scaled_separation": lambda s: less(circle_scaled(s), law_scaled(s)),
+    }
+
+
+@cache
+def _of_laws(law: Law) -> Known:
+    alpha2, beta2, lambda_ = (float(number) for number in law.numbers())
+    m = alpha2 + beta2
+    share = (1 - np.cos(np.linspace(0, np.pi, _GRID))) / 2
+    places = share * float(edges(law, mp.prec)[-1])
+    known = tail_of(law)(places)
+
+    def sides(scale: float) -> tuple[float, float]:
+        other = circle_tail(places / scale)
+        return float(np.max(known - other)), float(np.max(other - known))
+
+    def scaled(s: dict[str, float]) -> tuple[float, float, float]:
+        found = sides(s["scale"])
+        return best, min(found), max(found)
+
+    best, same = _crossing(sides), max(sides(float(np.sqrt(m))))
+    excess = beta2 * beta2 / lambda_ / m**2
+    return {"excess": lambda s: (excess,) * 3, "distance": lambda s: (same,) * 3, "scaled_distance": scaled}
+
+
+def _crossing(sides: Callable[[float], tuple[float, float]]) -> float:
+    """The smallest larger side over all scales; NaN where the two do not cross."""
+    low, high = 1e-30, 1e30
+    first, last = sides(low), sides(high)
+    if not (first[0] > first[1] and last[0] < last[1]):
+        return float("nan")
+    for _ in range(_STEPS):
+        middle = np.sqrt(low * high)
+        above, below = sides(middle)
+        low, high = (middle, high) if above > below else (low, middle)
+    return max(sides(low))
+
+
+def circle_tail(x: Floats) -> Floats:
+    """P(X > x) for the quarter circle of variance 1, by its angle."""
+    angle = np.arccos(np.clip(x / 2, 0, 1))
+    return (2 * angle - np.sin(2 * angle)) / np.pi
+
+
+def tail_of(law: Law) -> Tail:
+    alpha2, beta2, lambda_ = (float(number) for number in law.numbers())
+    b, edge = beta2 / lambda_, [float(end) for end in edges(law, mp.prec)]
+
+    def tail(x: Floats) -> Floats:
+        found = np.where(x >= edge[-1], 0.0, 1.0)
+        inside = (x > 0) & (x < edge[-1])
+        if len(edge) == 3:
+            gap = (x >= edge[0]) & (x <= edge[1])
+            found[gap], inside = lambda_, inside & ~gap
+        if not inside.any():
+            return found
+        z = x[inside]
+        # The polynomial of the transform, with leading coefficient 1.
+        rows = np.array(
+            [-z / alpha2, (b - alpha2 - beta2) / (alpha2 * b) + 0 * z, z / (alpha2 * b), -1 / (alpha2 * b) + 0 * z]
+        )
+        companion = np.zeros((len(z), 4, 4))
+        companion[:, 0, :] = -rows.T
+        companion[:, [1, 2, 3], [0, 1, 2]] = 1
+        roots = np.linalg.eigvals(companion)
+        w = roots[np.arange(len(z)), np.argmin(roots.imag, axis=1)]
+        v, root = b * w * w, np.sqrt(b) * w
+        logarithms = lambda_ * (np.log(1 - root) + np.log(1 + root)) / 2 - np.log(w)
+        found[inside] = 2 / np.pi * (alpha2 * w * w / 2 + lambda_ * v / (1 - v) + logarithms).imag
+        return found
+
+    return tail
