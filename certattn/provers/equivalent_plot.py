@@ -23,6 +23,8 @@ from certattn.provers.rounding import as_float
 
 FILL, LAW, CIRCLE, _POINT = "#c9d9e8", "#1f4e79", "#b5502b", "#111111"
 _BITS, _POINTS = 64, 400
+# Enclosures of the density that are wider, relative to its largest value, are no points of a curve.
+_SHARP = 1e-4
 
 
 def draw_certificate(certificate: Certificate, path: Path) -> None:
@@ -38,7 +40,7 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
         axes.fill_between(*curve.T, color=FILL, lw=0)
         axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$")
         axes.plot(ends, circle, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
-        _mark(axes, problem)
+        _mark(axes, problem, [end for piece in _pieces(law) for end in piece if end > 0])
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")
         axes.set_xlim(0, None)
@@ -48,23 +50,36 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
 
 
 def density_curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Points of the density, dense at the ends of each piece of the support, where it has vertical tangents."""
-    gap = law.gap()
-    ends = [arb(0), *(() if isinstance(gap, GapState) else gap), law.right_edge()]
-    pieces = [(float(ends[i]), float(ends[i + 1])) for i in range(0, len(ends), 2)]
-    found = []
-    for first, last in pieces:
+    """Points of the density, dense at the ends of each piece of the support, where it has vertical tangents.
+
+    It is 0 at all ends but 0; next to one, where doubles may lie beyond it and nothing is certified, there is no point.
+    """
+    found: list[tuple[float, float]] = []
+    for first, last in _pieces(law):
         share = (1 - np.cos(np.linspace(0, np.pi, _POINTS))) / 2
-        found += [(x, float(law.density(arb(x)))) for x in first + (last - first) * share]
+        inside = [(x, law.density(arb(x))) for x in (first + (last - first) * share)[:-1]]
+        if first > 0:
+            found.append((first, 0.0))
+            inside = inside[1:]
+        sharp = law.density_bound() * _SHARP
+        found += [(x, float(value)) for x, value in inside if (value.rad() < sharp) is True and (value > 0) is True]
+        found.append((last, 0.0))
     return np.array(found)
 
 
-def _mark(axes: Any, problem: Problem) -> None:
+def _pieces(law: EquivalentLaw) -> list[tuple[float, float]]:
+    """The intervals of the support."""
+    gap = law.gap()
+    ends = [arb(0), *(() if isinstance(gap, GapState) else gap), law.right_edge()]
+    return [(float(ends[i]), float(ends[i + 1])) for i in range(0, len(ends), 2)]
+
+
+def _mark(axes: Any, problem: Problem, ends: list[float]) -> None:
+    # A piece of the support that is too low to be seen has its ends all the same.
+    axes.plot(ends, [0.0] * len(ends), ls="", marker="|", ms=10, color=_POINT, clip_on=False)
     if problem.density:
         points = np.array([(as_float(point.at), as_float(point.value)) for point in problem.density])
         axes.plot(*points.T, ls="", marker="o", ms=4, color=_POINT, label="certified", clip_on=False)
-    if problem.right_edge is not None:
-        axes.plot(as_float(problem.right_edge.value), 0, ls="", marker="|", ms=10, color=_POINT, clip_on=False)
 
 
 def _title(problem: Problem) -> str:

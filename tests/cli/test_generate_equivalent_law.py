@@ -7,10 +7,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from flint import fmpq
 
 import certattn
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.equivalent_plot import density_curve
 
 Run = Callable[..., Any]
 LAW = ("--beta", "1/2", "--lambda", "1/4")
@@ -94,3 +98,17 @@ def test_the_density_is_drawn(certattn_run: Run, folder: Path, law: tuple[str, .
     assert first.startswith(b"<?xml")
     generate(certattn_run, *law, "--density", "1", "--plot", "law.svg")
     assert (folder / "law.svg").read_bytes() == first
+
+
+@pytest.mark.parametrize(("beta", "lambda_"), [(fmpq(1, 100), fmpq(1, 1000)), (fmpq(1, 20), fmpq(1, 1000))])
+def test_a_curve_has_nothing_in_the_gap(beta: fmpq, lambda_: fmpq) -> None:
+    """An end of a narrow piece, as a double, lies in the gap, where next to the end nothing is certified."""
+    law = EquivalentLaw.from_beta(beta, lambda_)
+    gap = law.gap()
+    assert isinstance(gap, tuple)
+    lower, upper = (float(end) for end in gap)
+    x, density = density_curve(law).T
+    assert (density[(x > lower * (1 - 1e-9)) & (x < upper * (1 + 1e-9))] == 0).all()
+    assert (x[1:] >= x[:-1]).all()
+    # The area under the curve is the mass.
+    assert np.trapezoid(density, x) == pytest.approx(1, abs=1e-3)

@@ -21,7 +21,7 @@ MACROS = set(
         \phi \gamma \theta \int \alpha \sigma \varepsilon \kappa \eta \Psi \beta \varphi \prod \sin \det \hat \mid
         \mapsto \dots \exp \textstyle \mathrm \binom \iff \bigl \bigr \Bigl \Bigr
         \omega \Xi \ell \psi \cos \min \zeta \xi \chi \tan \ne \cup \implies \Longrightarrow \overline \mathbf
-        \Sigma \nu \Phi \pm
+        \Sigma \nu \Pi \lim \lVert \rVert \lvert \rvert \Phi \pm
         """,
     )
 )

@@ -83,7 +83,7 @@ def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, ar
     assert tally.mutants == len(mutants) > 60
     assert tally.errors == []
     assert tally.verified_true > 5
-    assert tally.refuted_false + tally.undecided_false > 3
+    assert tally.refuted_false + tally.undecided_false > 1
     assert tally.refused > 20
 
 
