@@ -260,7 +260,9 @@ def structural_defects(plain: Plain) -> Iterator[tuple[str, Plain]]:
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_structural_defects_are_refused_by_both(name: str) -> None:
     plain = tree(ACCEPTED[name])
-    for defect, changed in structural_defects(plain):
+    defects = list(structural_defects(plain))
+    # Of very many, some sixty from all places.
+    for defect, changed in defects[:: 1 + len(defects) // 60]:
         assert not reader_accepts(changed), defect
         assert not schema_accepts(changed), defect
         assert not schema_accepts(typed(changed)), defect

@@ -91,7 +91,11 @@ class Sizes:
             found: arb = wasserstein(attention, scores, BALLS)
             return found
         largest = linf_norm(self.excess())
-        return largest if kind == "largest" else largest * self[Quantity("norm", ATTENTION)]
+        if kind == "largest":
+            return largest
+        bound = largest * self[Quantity("norm", ATTENTION)]
+        # Neither factor is negative; their product's ball may reach below 0 all the same.
+        return bound.nonnegative_part() if bound.is_finite() is True else bound
 
     def _distance(self) -> arb:
         variance = alpha_square(self.attention)

@@ -366,3 +366,12 @@ def test_a_middle_of_0_with_a_tiny_radius_is_a_number(queries: str, keys: str, n
         f"{true}, normaliser: {{largest: {{at_least: 0.9}}, difference: {{at_least: 0}}, wasserstein: {{at_least: 0}}}}"
     )
     assert check(f"{text}asserts: {{{whole}}}\n", tmp_path).verdict is ACCEPT
+
+
+def test_a_bound_of_nothing_is_at_least_0(tokens: tuple[Array, Array], tmp_path: Path) -> None:
+    """Equal keys: M is 0, and what softmax divides by is enclosed."""
+    same = np.repeat(tokens[1][:1], len(tokens[1]), axis=0)
+    report = stated(
+        tmp_path, (tokens[0], same), "beta: 1, unit: 1/64", "normaliser: {bound: {at_least: 0, at_most: 1e-9}}"
+    )
+    assert report.verdict is ACCEPT, report.reason

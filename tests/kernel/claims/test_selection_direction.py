@@ -57,7 +57,7 @@ def test_the_sweep_notices_a_checker_that_lets_things_pass(
         return made(name, sentence, value, relation, bound, Outcome.PROVED, *others)
 
     monkeypatch.setattr(kernel_verdict, "_compared", credulous)
-    assert len(mutate.sweep(list(mutate.mutants(tree))[::3], tmp_path).false_accepts) > 15
+    assert len(mutate.sweep(list(mutate.mutants(tree))[::3], tmp_path).false_accepts) > 8
 
 
 # -- sabotage: each broken part lets a reject case pass
