@@ -12,10 +12,9 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.claims.matrix_inputs import CENTRED, MATRIX, StatedMatrix
+from certattn.kernel.claims.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.claims.spectral_distance import AFTER_BINARY64, CLAIM
 from certattn.kernel.claims.spectral_distances import (
-    AT_LEAST,
-    AT_MOST,
     CIRCLE_SCALE,
     LAW_SCALE,
     QUANTITIES,
@@ -143,7 +142,7 @@ def require_places(places: int) -> None:
 
 def _write(out: Path, given: Plain, wanted: Sequence[str], places: int, note: str) -> Certificate:
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
-    draft: dict[str, Plain] = {**certificate, "asserts": {"law": {AT_LEAST: "0"}}}
+    draft: dict[str, Plain] = {**certificate, "asserts": {"law": {AT_LEAST.name: "0"}}}
     matrix, law = CLAIM.read_given(loads(to_text(draft), out))
     asserts, scales = bounds_of_matrix(matrix, law, wanted, places)
     certificate["asserts"] = asserts
@@ -188,6 +187,6 @@ def stated_bounds(between: Between, places: int, *, signed: bool = False) -> Pla
     low, high = lower_rational(arb(between.low)), upper_rational(arb(between.high))
     least = ((low - unit / 100) / unit).floor() * unit
     return {
-        AT_LEAST: format_rational(least if signed else max(fmpq(0), least)),
-        AT_MOST: format_rational(((high + unit / 100) / unit).ceil() * unit),
+        AT_LEAST.name: format_rational(least if signed else max(fmpq(0), least)),
+        AT_MOST.name: format_rational(((high + unit / 100) / unit).ceil() * unit),
     }

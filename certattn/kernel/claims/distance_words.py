@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from flint import arb
 
+from certattn.kernel.claims.ranges import AT_LEAST, AT_MOST, Range
 from certattn.kernel.claims.spectral_distances import (
-    AT_LEAST,
-    AT_MOST,
     CIRCLE,
     LAW,
     SCALED_CIRCLE,
@@ -16,8 +15,6 @@ from certattn.kernel.claims.spectral_distances import (
     SCALED_SEPARATION,
     SEPARATION,
 )
-from certattn.kernel.claims.spectrum_assertions import Range
-from certattn.kernel.claims.spectrum_words import range_latex, range_words
 from certattn.kernel.verdict import Obligation
 
 _WORDS = {
@@ -44,7 +41,7 @@ _FORMULAS = {
 
 def words_of_range(name: str, stated: Range) -> str:
     """A piece of the statement; of a difference with its sign, where the bounds say it."""
-    words = _WORDS[name].format(range_words(stated))
+    words = _WORDS[name].format(stated.words())
     if name in (SEPARATION, SCALED_SEPARATION):
         words += sign_of(stated)
     return words
@@ -58,7 +55,7 @@ def sign_of(stated: Range) -> str:
 
 
 def latex_of_range(name: str, stated: Range) -> str:
-    return range_latex(_FORMULAS[name], stated)
+    return stated.latex(_FORMULAS[name])
 
 
 def distance_words(matrix: str | None, law: str) -> str:
@@ -78,8 +75,8 @@ def sign_found(obligations: Sequence[Obligation]) -> list[str]:
         if quantity not in (SEPARATION, SCALED_SEPARATION) or not isinstance(obligation.left, arb):
             continue
         words, known = f"the {quantity.replace('_', ' ')} is", obligation.left
-        if which == AT_LEAST and (known > 0) is True:
+        if which == AT_LEAST.name and (known > 0) is True:
             lines.append(f"{words} positive")
-        elif which == AT_MOST and (known < 0) is True:
+        elif which == AT_MOST.name and (known < 0) is True:
             lines.append(f"{words} negative")
     return lines

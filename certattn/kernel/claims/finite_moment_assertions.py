@@ -8,15 +8,11 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.finite_moments import ORDERS, ScoreMatrix
 from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.ranges import AT_LEAST, AT_MOST, SIGNED, Range, read_range
 from certattn.kernel.claims.score_matrix_inputs import (
-    AT_LEAST,
-    AT_MOST,
     BETA,
-    BOUNDS,
     LAMBDA,
     SIZE,
-    bounds_words,
-    read_bounds,
     score_matrix_words,
 )
 from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
@@ -31,7 +27,7 @@ _BOUNDED = Listing(Record(ORDER, AT_LEAST, AT_MOST))
 MOMENTS = Field("moments", _BOUNDED, "bounds of E m_2k(T)", required=False)
 RATIOS = Field("ratios", _BOUNDED, "bounds of E m_2k(T) / m_2k, m_2k the moment of the limit law", required=False)
 ENTRY_PARTS = Field("entry_parts", _BOUNDED, "bounds of d^(1-k) E t^2k / m_2k, t an entry of sqrt(d) T", required=False)
-VARIANCE = Field("variance", BOUNDS, "bounds of Var m_2(T)", required=False)
+VARIANCE = Field("variance", SIGNED, "bounds of Var m_2(T)", required=False)
 INFINITE = Field("infinite", Listing(Count(2)), "orders 2k with E m_2k(T) = infinity", required=False)
 WITHIN = Field("within", Rational(above=0), "largest distance of E m_2k(T) / m_2k from 1")
 FROM = Field("from", Count(1), "no size from this on, but below d, is within the distance")
@@ -45,11 +41,10 @@ ASSERTS = Record(MOMENTS, RATIOS, ENTRY_PARTS, VARIANCE, INFINITE, SMALLEST, THR
 
 @dataclass(frozen=True)
 class Bounded:
-    """A number that belongs to an order is between bounds, None where there is none."""
+    """A number that belongs to an order lies in a range."""
 
     order: int
-    least: fmpq | None
-    most: fmpq | None
+    stated: Range
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ class Problem:
     scores: ScoreMatrix
     lambda_: fmpq
     bounded: dict[str, list[Bounded]]
-    variance: tuple[fmpq | None, fmpq | None] | None
+    variance: Range | None
     infinite: list[int]
     smallest: list[Smallest]
     thresholds: list[tuple[int, str]]
@@ -82,8 +77,8 @@ def read_problem(given: Values, asserts: Values, scores: ScoreMatrix) -> Problem
         raise asserts.at.malformed(" or ".join(ASSERTS.fields), "nothing that is asserted")
     bounded = {}
     for field in (MOMENTS, RATIOS, ENTRY_PARTS):
-        bounded[field.name] = [Bounded(_order(item), *read_bounds(item)) for item in asserts.get(field) or []]
-    variance = read_bounds(asserts[VARIANCE]) if VARIANCE in asserts else None
+        bounded[field.name] = [Bounded(_order(item), read_range(item)) for item in asserts.get(field) or []]
+    variance = read_range(asserts[VARIANCE]) if VARIANCE in asserts else None
     infinite: list[int] = asserts.get(INFINITE) or []
     for order in infinite:
         if order not in ORDERS:
@@ -93,8 +88,8 @@ def read_problem(given: Values, asserts: Values, scores: ScoreMatrix) -> Problem
     words = [_head(given, scores)]
     for name, say in _SAID.items():
         words += [f"{say.format(n=item.order, k=item.order // 2, fall=1 - item.order // 2)} is "
-                  f"{bounds_words(item.least, item.most)}" for item in bounded[name]]  # fmt: skip
-    words += [f"Var m_2(T), which is finite, is {bounds_words(*variance)}"] if variance is not None else []
+                  f"{item.stated.words()}" for item in bounded[name]]  # fmt: skip
+    words += [f"Var m_2(T), which is finite, is {variance.words()}"] if variance is not None else []
     words += [f"E m_{order}(T) is infinite" for order in infinite]
     words += [_smallest_words(item, scores.d, given[LAMBDA]) for item in smallest]
     for order, side in thresholds:

@@ -36,10 +36,11 @@ from certattn.kernel.claims.finite_moment_assertions import (
     latex_of,
     read_problem,
 )
+from certattn.kernel.claims.ranges import Range, range_names, range_obligations
 from certattn.kernel.claims.score_matrix_inputs import LAMBDA, read_score_matrix
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Record
-from certattn.kernel.verdict import Obligation, above, at_least, at_most, below
+from certattn.kernel.verdict import Obligation, above, at_most, below
 
 _FOURTH = 4
 _SENTENCES = {
@@ -77,9 +78,9 @@ class FiniteMoments(Claim[Problem]):
         names = []
         for field, stated in problem.bounded.items():
             for index, item in enumerate(stated):
-                names += _bounded_names(f"{field}[{index}]", item.least, item.most)
+                names += _bounded_names(f"{field}[{index}]", item.stated)
         if problem.variance is not None:
-            names += _bounded_names("variance", *problem.variance)
+            names += _bounded_names("variance", problem.variance)
         names += [f"infinite[{index}]" for index in range(len(problem.infinite))]
         for index in range(len(problem.smallest)):
             names += [f"smallest[{index}].{part}" for part in ("finite", "at", "before")]
@@ -95,10 +96,8 @@ class FiniteMoments(Claim[Problem]):
         return [obligation for obligation in found if obligation.name in names]
 
 
-def _bounded_names(place: str, least: fmpq | None, most: fmpq | None) -> list[str]:
-    names = [f"{place}.finite"]
-    names += [f"{place}.at_least"] if least is not None else []
-    return names + ([f"{place}.at_most"] if most is not None else [])
+def _bounded_names(place: str, stated: Range) -> list[str]:
+    return [f"{place}.finite", *range_names(place, stated)]
 
 
 def _bounded(problem: Problem, names: Collection[str], bits: int) -> Iterator[Obligation]:
@@ -107,32 +106,24 @@ def _bounded(problem: Problem, names: Collection[str], bits: int) -> Iterator[Ob
     for field, stated in problem.bounded.items():
         for index, item in enumerate(stated):
             place = f"{field}[{index}]"
-            if not any(name in names for name in _bounded_names(place, item.least, item.most)):
+            if not any(name in names for name in _bounded_names(place, item.stated)):
                 continue
             yield _finite(f"{place}.finite", scores, item.order)
             if scores.has_moment(item.order):
                 value = scores.entry_part(item.order) if field == ENTRY_PARTS.name else scores.moment(item.order)
                 if field != MOMENTS.name:
                     value = value / limit_moment(item.order, beta2, lambda_)
-                yield from _between(place, _SENTENCES[field].format(item.order), value, item.least, item.most, bits)
+                yield from range_obligations(place, _SENTENCES[field].format(item.order), value, item.stated, bits)
     if problem.variance is not None:
         yield _finite("variance.finite", scores, _FOURTH)
         if scores.has_moment(_FOURTH):
-            yield from _between("variance", "Var m_2(T)", scores.second_moment_variance(), *problem.variance, bits)
+            variance = scores.second_moment_variance()
+            yield from range_obligations("variance", "Var m_2(T)", variance, problem.variance, bits)
 
 
 def _finite(name: str, scores: ScoreMatrix, order: int) -> Obligation:
     sentence = f"p > {order} * {order - 1} beta^2, so E m_{order}(T) is finite"
     return above(name, sentence, fmpq(scores.p), moment_condition(order, scores.beta2))
-
-
-def _between(
-    place: str, what: str, value: arb, least: fmpq | None, most: fmpq | None, bits: int
-) -> Iterator[Obligation]:
-    if least is not None:
-        yield at_least(f"{place}.at_least", f"{what} >= at_least", value, least, bits)
-    if most is not None:
-        yield at_most(f"{place}.at_most", f"{what} <= at_most", value, most, bits)
 
 
 def _infinite(problem: Problem) -> Iterator[Obligation]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from certattn.kernel.arithmetic.linearization import ATTENTION, STAGES
 from certattn.kernel.claims.linearization_inputs import Attention
-from certattn.kernel.claims.spectrum_assertions import RANGE, Range, read_range
+from certattn.kernel.claims.ranges import NONNEGATIVE, Range, read_range
 from certattn.kernel.document.fields import Field, Record, Values
 
 # Stages as words and formulas.
@@ -20,17 +20,22 @@ MATRICES: Mapping[str, tuple[str, str]] = {
     "attention_less_linear": ("M - L", "M - L"),
 }
 
-NORM = Field("norm", RANGE, "bounds of the spectral norm", required=False)
+NORM = Field("norm", NONNEGATIVE, "bounds of the spectral norm", required=False)
 DISTANCE = Field(
-    "distance", RANGE, "bounds of the Kolmogorov distance to the quarter circle law of variance alpha^2", required=False
+    "distance",
+    NONNEGATIVE,
+    "bounds of the Kolmogorov distance to the quarter circle law of variance alpha^2",
+    required=False,
 )
-LARGEST = Field("largest", RANGE, "bounds of max_i |tbar_i|", required=False)
-DIFFERENCE = Field("difference", RANGE, "bounds of the spectral norm |M - T Pi|", required=False)
-BOUND = Field("bound", RANGE, "bounds of max_i |tbar_i| |M|, which is at least that", required=False)
-WASSERSTEIN = Field("wasserstein", RANGE, "bounds of W_2 of the singular values of M and of T Pi", required=False)
-FROBENIUS = Field("frobenius", RANGE, "bounds of the Frobenius norm", required=False)
-RELATIVE_NORM = Field("relative_norm", RANGE, "bounds of the spectral norm over that of M", required=False)
-RELATIVE_FROBENIUS = Field("relative_frobenius", RANGE, "bounds of the Frobenius norm over that of M", required=False)
+LARGEST = Field("largest", NONNEGATIVE, "bounds of max_i |tbar_i|", required=False)
+DIFFERENCE = Field("difference", NONNEGATIVE, "bounds of the spectral norm |M - T Pi|", required=False)
+BOUND = Field("bound", NONNEGATIVE, "bounds of max_i |tbar_i| |M|, which is at least that", required=False)
+WASSERSTEIN = Field("wasserstein", NONNEGATIVE, "bounds of W_2 of the singular values of M and of T Pi", required=False)
+FROBENIUS = Field("frobenius", NONNEGATIVE, "bounds of the Frobenius norm", required=False)
+RELATIVE_NORM = Field("relative_norm", NONNEGATIVE, "bounds of the spectral norm over that of M", required=False)
+RELATIVE_FROBENIUS = Field(
+    "relative_frobenius", NONNEGATIVE, "bounds of the Frobenius norm over that of M", required=False
+)
 
 _OWN = (NORM, FROBENIUS)
 _SIZES = (*_OWN, RELATIVE_NORM, RELATIVE_FROBENIUS)

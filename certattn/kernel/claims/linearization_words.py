@@ -5,7 +5,6 @@ from __future__ import annotations
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.linearization_assertions import MATRICES, QUANTITIES, Asserted, Quantity
 from certattn.kernel.claims.linearization_inputs import Attention
-from certattn.kernel.claims.spectrum_words import range_latex, range_words
 
 _SIZE_WORDS = {
     "norm": "the spectral norm of {}",
@@ -36,13 +35,13 @@ _OTHERS = {
 
 def words_of(attention: Attention, asserted: Asserted) -> str:
     """The statement, every number in it."""
-    pieces = [f"{_of(QUANTITIES[name], 0)} is {range_words(stated)}" for name, stated in asserted.items()]
+    pieces = [f"{_of(QUANTITIES[name], 0)} is {stated.words()}" for name, stated in asserted.items()]
     return f"{_given(attention, asserted)}: {'; '.join(pieces)}."
 
 
 def latex_of(asserted: Asserted) -> str:
     """The same as formulas."""
-    return r",\qquad ".join(range_latex(_of(QUANTITIES[name], 1), stated) for name, stated in asserted.items())
+    return r",\qquad ".join(stated.latex(_of(QUANTITIES[name], 1)) for name, stated in asserted.items())
 
 
 def _given(attention: Attention, asserted: Asserted) -> str:

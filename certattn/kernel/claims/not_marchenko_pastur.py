@@ -31,12 +31,11 @@ from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.claims.distance_words import distance_words, latex_of_range, sign_found, words_of_range
 from certattn.kernel.claims.equivalent_assertions import ALPHA2, BETA, BETA2, LAMBDA
 from certattn.kernel.claims.matrix_inputs import MATRIX_FORMS, Spectrum, StatedMatrix, read_matrix
+from certattn.kernel.claims.ranges import NONNEGATIVE, SIGNED, Range
 from certattn.kernel.claims.spectral_distance import AFTER_BINARY64
 from certattn.kernel.claims.spectral_distances import (
-    BOUNDS,
     SCALES,
     SEPARATION_FIELDS,
-    SIGNED,
     Between,
     Distances,
     circle_tail,
@@ -50,8 +49,6 @@ from certattn.kernel.claims.spectral_distances import (
     wanted_scales,
 )
 from certattn.kernel.claims.spectral_law import SpectralLaw, read_spectral_law
-from certattn.kernel.claims.spectrum_assertions import Range
-from certattn.kernel.claims.spectrum_words import range_latex, range_words
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import ByKey, Field, Rational, Record
 from certattn.kernel.verdict import DOUBLE, Enclosure, Obligation, identical
@@ -61,10 +58,10 @@ VALUE = Field("value", Rational(), "the number")
 FOURTH_MOMENT = Field("fourth_moment", Record(VALUE), "m_4 - 2 m_2^2, exactly", required=False)
 EXCESS = Field("excess", SIGNED, "bounds of m_4/m_2^2 - 2", required=False)
 DISTANCE = Field(
-    "distance", BOUNDS, "bounds of the distance of mu to the quarter circle of the same variance", required=False
+    "distance", NONNEGATIVE, "bounds of the distance of mu to the quarter circle of the same variance", required=False
 )
 SCALED_DISTANCE = Field(
-    "scaled_distance", BOUNDS, "bounds of the smallest distance of mu to any quarter circle", required=False
+    "scaled_distance", NONNEGATIVE, "bounds of the smallest distance of mu to any quarter circle", required=False
 )
 SCALE = Field(
     "scale", Rational(above=0), "c > 0: the quarter circle of variance c^2 is about the nearest to mu", required=False
@@ -145,8 +142,8 @@ class NotMarchenkoPastur(Claim[Problem]):
             words.append(f"m_4 - 2 m_2^2, m_n the moments of mu, is {value}, and 0 for every quarter circle law")
             formulas.append(f"m_4 - 2 m_2^2 = {value}")
         for name, stated in problem.ranges.items():
-            words.append(_WORDS[name].format(range_words(stated)))
-            formulas.append(range_latex(_FORMULAS[name], stated))
+            words.append(_WORDS[name].format(stated.words()))
+            formulas.append(stated.latex(_FORMULAS[name]))
         words += [words_of_range(name, stated) for name, stated in problem.separations.items()]
         formulas += [latex_of_range(name, stated) for name, stated in problem.separations.items()]
         subject = None if problem.matrix is None else problem.matrix.words()

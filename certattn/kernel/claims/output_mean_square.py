@@ -51,6 +51,7 @@ from certattn.kernel.claims.mean_square_bounds import (
     logistic_bounds,
 )
 from certattn.kernel.claims.random_prompts import RandomPrompt, random_prompt_forms, read_random_prompt
+from certattn.kernel.claims.ranges import SIGNED, Range, range_names, read_range
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import ByKey, Choice, Field, Rational, Record, Values
 from certattn.kernel.document.matrices import Vector
@@ -58,11 +59,8 @@ from certattn.kernel.verdict import Obligation, Part, at_least, at_most, unprove
 
 GIVEN = ByKey({"queries": averaged_prompt_forms(), "law": random_prompt_forms()})
 
-AT_LEAST = Field("at_least", Rational(), "a lower bound", required=False)
-AT_MOST = Field("at_most", Rational(), "an upper bound", required=False)
-RANGE = Record(AT_LEAST, AT_MOST)
-MEAN_SQUARE = Field("mean_square", RANGE, "bounds on E|T_L - T|^2", required=False)
-COLLISION = Field("collision", RANGE, "bounds on q = E sum_i p_i^2", required=False)
+MEAN_SQUARE = Field("mean_square", SIGNED, "bounds on E|T_L - T|^2", required=False)
+COLLISION = Field("collision", SIGNED, "bounds on q = E sum_i p_i^2", required=False)
 VALUE = Field("value", Vector(), "E(T_L - T), up to the radius in every coordinate")
 RADIUS = Field("radius", Rational(minimum=0), "largest error of a coordinate")
 MEAN = Field("mean", Record(VALUE, RADIUS), "the mean error E(T_L - T)", required=False)
@@ -79,22 +77,6 @@ QUANTITIES = {
     "mean_square": "E|T_L - T|^2",
     "collision": "q = E sum p_i^2",
 }
-
-
-@dataclass(frozen=True)
-class Range:
-    """Stated bounds on a number; at least one is there."""
-
-    at_least: fmpq | None
-    at_most: fmpq | None
-
-    def words(self) -> str:
-        parts = []
-        if self.at_least is not None:
-            parts.append(f"at least {describe(self.at_least)}")
-        if self.at_most is not None:
-            parts.append(f"at most {describe(self.at_most)}")
-        return " and ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -134,7 +116,7 @@ class OutputMeanSquare(Claim[Problem]):
         asserts = self.asserts.read(certificate.asserts, certificate.reading)
         if not any(field in asserts for field in (MEAN_SQUARE, MEAN, COLLISION)):
             raise asserts.at.malformed("mean_square, mean or collision", "nothing that is asserted")
-        ranges = {field.name: _read_range(asserts[field]) for field in (MEAN_SQUARE, COLLISION) if field in asserts}
+        ranges = {field.name: read_range(asserts[field]) for field in (MEAN_SQUARE, COLLISION) if field in asserts}
         mean = asserts.get(MEAN)
         stated = None
         if mean is not None:
@@ -165,14 +147,14 @@ class OutputMeanSquare(Claim[Problem]):
         words, latex = [], []
         if "mean_square" in problem.ranges:
             words.append(f"the mean of |T_L - T|^2 over the prompt{over} is {problem.ranges['mean_square'].words()}")
-            latex.append(_latex(r"\mathbb E |T_L - T|^2", problem.ranges["mean_square"]))
+            latex.append(problem.ranges["mean_square"].latex(r"\mathbb E |T_L - T|^2"))
         if problem.mean is not None:
             radius = describe(problem.mean.radius)
             words.append(f"the mean of T_L - T is {problem.mean.value} up to {radius} in every coordinate")
             latex.append(r"\| \mathbb E(T_L - T) - y \|_\infty \le r")
         if "collision" in problem.ranges:
             words.append(f"the mean of sum p_i^2 is {problem.ranges['collision'].words()}")
-            latex.append(_latex(r"\mathbb E \sum_i p_i^2", problem.ranges["collision"]))
+            latex.append(problem.ranges["collision"].latex(r"\mathbb E \sum_i p_i^2"))
         return Statement(
             f"For {prompt.words()}: with p the softmax weights of the prompt, T_L = sum p_i V x_i and T = V tau its "
             f"infinite-prompt limit, {', and '.join(words)}.",
@@ -182,8 +164,7 @@ class OutputMeanSquare(Claim[Problem]):
     def names(self, problem: Problem) -> list[str]:
         names = []
         for quantity, stated in problem.ranges.items():
-            names += [f"{quantity}.at_least"] if stated.at_least is not None else []
-            names += [f"{quantity}.at_most"] if stated.at_most is not None else []
+            names += range_names(quantity, stated)
         return names + (["mean"] if problem.mean is not None else [])
 
     def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
@@ -243,22 +224,6 @@ def _mean_obligation(stated: StatedMean, bounds: Bounds, method: str, bits: int)
 
 def _reason(method: str) -> str:
     return f"the method {method} with its parameters has no such bound here"
-
-
-def _latex(quantity: str, stated: Range) -> str:
-    low = rf"{_number(stated.at_least)} \le " if stated.at_least is not None else ""
-    high = rf" \le {_number(stated.at_most)}" if stated.at_most is not None else ""
-    return f"{low}{quantity}{high}"
-
-
-def _number(value: fmpq) -> str:
-    return rf"\text{{{describe(value)}}}"
-
-
-def _read_range(values: Values) -> Range:
-    if AT_LEAST not in values and AT_MOST not in values:
-        raise values.at.malformed("at_least, at_most or both", "no bound")
-    return Range(values.get(AT_LEAST), values.get(AT_MOST))
 
 
 def _read_parameters(method: str, values: Values) -> dict[str, fmpq]:

@@ -6,14 +6,11 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
 from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
+from certattn.kernel.document.fields import Count, Field, Rational, Values
 
 BETA = Field("beta", Rational(above=0), "beta > 0, the inverse temperature of the scores")
 LAMBDA = Field("lambda", Rational(above=0), "lambda = p / d > 0, the width p of queries and keys over the number d")
 SIZE = Field("d", Count(2), "the number d of queries and of keys; lambda d is a whole number")
-AT_LEAST = Field("at_least", Rational(), "it is at least this", required=False)
-AT_MOST = Field("at_most", Rational(), "it is at most this", required=False)
-BOUNDS = Record(AT_LEAST, AT_MOST)
 MOST = Field("at_most", Rational(), "it is at most this")
 THETA = Field("theta", Rational(above=0), "0 < theta < 1: normalisers of at least 1 - theta of their mean are typical")
 CUT = Field("cut", Rational(above=1), "cut > 1: queries with |x|^2 <= cut p are typical")
@@ -27,19 +24,6 @@ def read_score_matrix(given: Values) -> ScoreMatrix:
             f"d with lambda d a whole number: a multiple of {given[LAMBDA].q}", f"lambda d = {describe(width)}"
         )
     return ScoreMatrix(d, int(width.p), given[BETA] * given[BETA])
-
-
-def read_bounds(stated: Values) -> tuple[fmpq | None, fmpq | None]:
-    """at_least and at_most, None where there is none. Raises MalformedError where neither is there."""
-    if AT_LEAST not in stated and AT_MOST not in stated:
-        raise stated.at.malformed("at_least, at_most or both", "no bound")
-    return stated.get(AT_LEAST), stated.get(AT_MOST)
-
-
-def bounds_words(least: fmpq | None, most: fmpq | None) -> str:
-    """Such as "at least 1 and at most 2"."""
-    words = [f"at least {describe(least)}"] if least is not None else []
-    return " and ".join(words + ([f"at most {describe(most)}"] if most is not None else []))
 
 
 def score_matrix_words(given: Values, scores: ScoreMatrix) -> str:

@@ -37,6 +37,7 @@ from certattn.kernel.claims.matrix_inputs import (
     StatedMatrix,
     read_matrix,
 )
+from certattn.kernel.claims.ranges import Range
 from certattn.kernel.claims.spectral_distances import (
     DISTANCE_FIELDS,
     QUANTITIES,
@@ -51,7 +52,6 @@ from certattn.kernel.claims.spectral_distances import (
     wanted_scales,
 )
 from certattn.kernel.claims.spectral_law import LAW_FORMS, SpectralLaw, read_spectral_law
-from certattn.kernel.claims.spectrum_assertions import Range
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import ByKey, Field, Record
 from certattn.kernel.verdict import DOUBLE, Obligation

@@ -12,19 +12,10 @@ from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
 from certattn.kernel.arithmetic.kolmogorov import OneSided, kolmogorov_distance, one_sided_distances, scaled
 from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
 from certattn.kernel.claims.matrix_inputs import GivenMatrix, StatedMatrix
-from certattn.kernel.claims.spectrum_assertions import Range, read_range
-from certattn.kernel.document.fields import Field, Rational, Record, Values
+from certattn.kernel.claims.ranges import AT_LEAST, NONNEGATIVE, SIGNED, Range, read_range
+from certattn.kernel.document.fields import Field, Rational, Values
 from certattn.kernel.verdict import Enclosure, Obligation, Part, at_least, at_most
 
-AT_MOST, AT_LEAST = "at_most", "at_least"
-BOUNDS = Record(
-    Field(AT_LEAST, Rational(minimum=0), "a lower bound", required=False),
-    Field(AT_MOST, Rational(minimum=0), "an upper bound", required=False),
-)
-SIGNED = Record(
-    Field(AT_LEAST, Rational(), "a lower bound", required=False),
-    Field(AT_MOST, Rational(), "an upper bound", required=False),
-)
 LAW_SCALE = Field(
     "law_scale", Rational(above=0), "c > 0: the law of c x, x of mu, is about the nearest", required=False
 )
@@ -59,10 +50,10 @@ QUANTITIES: Mapping[str, Quantity] = {
 }
 # What is bounded of distances, and of differences of distances.
 DISTANCE_FIELDS = (
-    Field(LAW, BOUNDS, "bounds of the distance to mu", required=False),
-    Field(CIRCLE, BOUNDS, "bounds of that to the quarter circle of the variance alpha^2 + beta^2", required=False),
-    Field(SCALED_LAW, BOUNDS, "bounds of the smallest distance to mu at any scale", required=False),
-    Field(SCALED_CIRCLE, BOUNDS, "bounds of the smallest distance to any quarter circle", required=False),
+    Field(LAW, NONNEGATIVE, "bounds of the distance to mu", required=False),
+    Field(CIRCLE, NONNEGATIVE, "bounds of that to the quarter circle of the variance alpha^2 + beta^2", required=False),
+    Field(SCALED_LAW, NONNEGATIVE, "bounds of the smallest distance to mu at any scale", required=False),
+    Field(SCALED_CIRCLE, NONNEGATIVE, "bounds of the smallest distance to any quarter circle", required=False),
 )
 SEPARATION_FIELDS = (
     Field(SEPARATION, SIGNED, "bounds of the last less the first", required=False),
@@ -189,7 +180,7 @@ def range_obligations(
     """The obligations that `range_names` names."""
     made: list[Obligation] = []
     for which, bound in stated.bounds.items():
-        least = which == AT_LEAST
+        least = which == AT_LEAST.name
         relation, compare = (">=", at_least) if least else ("<=", at_most)
         near, far = (found.low, found.high) if least else (found.high, found.low)
         names = bound_names(quantity, which, exact=exact)

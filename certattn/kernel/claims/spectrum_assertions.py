@@ -11,6 +11,7 @@ from flint import fmpq
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.claims.matrix_inputs import StatedMatrix
 from certattn.kernel.claims.query_inputs import Bounds, StatedBounds
+from certattn.kernel.claims.ranges import NONNEGATIVE, Range, read_range
 from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
@@ -27,15 +28,12 @@ COUNTS = Field(
     "counts", Listing(Record(ABOVE, COUNT, INSIDE, OUTSIDE)), "how many are above a threshold", required=False
 )
 
-AT_MOST = Field("at_most", Rational(minimum=0), "an upper bound", required=False)
-AT_LEAST = Field("at_least", Rational(minimum=0), "a lower bound", required=False)
-RANGE = Record(AT_LEAST, AT_MOST)
-OF_VALUES = Field("values", RANGE, "with shares sigma_k / sum sigma", required=False)
-OF_SQUARES = Field("squares", RANGE, "with shares sigma_k^2 / sum sigma^2", required=False)
+OF_VALUES = Field("values", NONNEGATIVE, "with shares sigma_k / sum sigma", required=False)
+OF_SQUARES = Field("squares", NONNEGATIVE, "with shares sigma_k^2 / sum sigma^2", required=False)
 _SHARES = Record(OF_VALUES, OF_SQUARES)
-NORM = Field("norm", RANGE, "bounds of the spectral norm sigma_1", required=False)
-ENERGY = Field("energy", RANGE, "bounds of |M|_F^2 = sum sigma^2", required=False)
-STABLE_RANK = Field("stable_rank", RANGE, "bounds of |M|_F^2 / sigma_1^2", required=False)
+NORM = Field("norm", NONNEGATIVE, "bounds of the spectral norm sigma_1", required=False)
+ENERGY = Field("energy", NONNEGATIVE, "bounds of |M|_F^2 = sum sigma^2", required=False)
+STABLE_RANK = Field("stable_rank", NONNEGATIVE, "bounds of |M|_F^2 / sigma_1^2", required=False)
 ENTROPY = Field("entropy", _SHARES, "bounds of the entropy of the spectrum, in nats", required=False)
 EFFECTIVE_RANK = Field("effective_rank", _SHARES, "bounds of e to the entropy", required=False)
 
@@ -78,20 +76,6 @@ class StatedCount:
     count: int
     inside: fmpq | None
     outside: fmpq | None
-
-
-@dataclass(frozen=True)
-class Range:
-    """at_least <= quantity <= at_most; one of them may be missing."""
-
-    at_least: fmpq | None
-    at_most: fmpq | None
-
-    @property
-    def bounds(self) -> dict[str, fmpq]:
-        """By their names, those that are stated."""
-        stated = {"at_least": self.at_least, "at_most": self.at_most}
-        return {name: bound for name, bound in stated.items() if bound is not None}
 
 
 @dataclass(frozen=True)
@@ -142,14 +126,6 @@ def _read_count(item: Values, count: int) -> StatedCount:
     if stated.outside is not None and (stated.outside > stated.above) is True:
         raise item.node(OUTSIDE).malformed("a bound that is not above the threshold", "a larger number")
     return stated
-
-
-def read_range(values: Values) -> Range:
-    """Bounds of one number. Raises MalformedError where there is none."""
-    found = Range(values.get(AT_LEAST), values.get(AT_MOST))
-    if len(found.bounds) == 0:
-        raise values.at.malformed("at_least or at_most", "no bound")
-    return found
 
 
 def _read_shares(values: Values) -> dict[str, Range]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.matrix_inputs import StatedMatrix
-from certattn.kernel.claims.spectrum_assertions import Assertions, Range, StatedCount, StatedValues
+from certattn.kernel.claims.spectrum_assertions import Assertions, StatedCount, StatedValues
 from certattn.kernel.document.quoting import counted
 
 _SHOWN = 4
@@ -31,7 +31,7 @@ def words_of(matrix: StatedMatrix, asserted: Assertions) -> str:
     pieces += [_count(stated, matrix.count) for stated in asserted.counts[:_SHOWN]]
     if len(asserted.counts) > _SHOWN:
         pieces.append(f"{len(asserted.counts) - _SHOWN} more counts are as stated")
-    pieces += [f"{_QUANTITIES[name][0]} is {range_words(stated)}" for name, stated in asserted.ranges.items()]
+    pieces += [f"{_QUANTITIES[name][0]} is {stated.words()}" for name, stated in asserted.ranges.items()]
     return f"For {matrix.words()}, with singular values sigma_1 >= sigma_2 >= ...: {'; '.join(pieces)}."
 
 
@@ -42,7 +42,7 @@ def latex_of(matrix: StatedMatrix, asserted: Assertions) -> str:
         found.append(rf"\lvert \sigma_k - s_k \rvert \le r_k \quad (k \le {asserted.values.count})")
     found += [rf"\#\{{k : \sigma_k > {describe(stated.above)}\}} = {stated.count}" for stated in asserted.counts]
     for name, stated in asserted.ranges.items():
-        found.append(range_latex(_QUANTITIES[name][1], stated))
+        found.append(stated.latex(_QUANTITIES[name][1]))
     return r",\qquad ".join(found)
 
 
@@ -70,16 +70,3 @@ def _count(stated: StatedCount, count: int) -> str:
     if stated.outside is not None:
         words += f", the others <= {describe(stated.outside)}"
     return words
-
-
-def range_words(stated: Range) -> str:
-    """Such as "at least 1 and at most 2"."""
-    words = {"at_least": "at least", "at_most": "at most"}
-    return " and ".join(f"{words[name]} {describe(bound)}" for name, bound in stated.bounds.items())
-
-
-def range_latex(quantity: str, stated: Range) -> str:
-    """Such as 1 <= x <= 2, as a formula."""
-    low = rf"{describe(stated.at_least)} \le " if stated.at_least is not None else ""
-    high = rf" \le {describe(stated.at_most)}" if stated.at_most is not None else ""
-    return f"{low}{quantity}{high}"

@@ -9,14 +9,12 @@ from flint import fmpq
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
 from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.ranges import SIGNED, Range, read_range
 from certattn.kernel.claims.score_matrix_inputs import (
     BETA,
-    BOUNDS,
     CUT,
     MOST,
-    bounds_words,
     random_attention_words,
-    read_bounds,
     read_score_matrix,
     read_theta,
 )
@@ -28,7 +26,7 @@ QUERIES = Field("queries", Matrix(), "the queries, d x p: one a row")
 UNIVERSALITY = Field("universality", Record(MOST), "bound of what Gaussian columns change", required=False)
 DEVIATION = Field("deviation", Rational(above=0), "how far from its mean")
 CONCENTRATION = Field("concentration", Record(DEVIATION, MOST), "bound of a probability", required=False)
-LINEARISATION = Field("linearisation", BOUNDS, "bounds of E |Sigma - Sigma_lin|_F^2", required=False)
+LINEARISATION = Field("linearisation", SIGNED, "bounds of E |Sigma - Sigma_lin|_F^2", required=False)
 EQUIVALENCE = Field("equivalence", Record(MOST), "bound of the whole way from attention to Y", required=False)
 EXCESS = Field("excess", Rational(above=0), "excess > 0: |X| <= sqrt(d) + sqrt(p) + excess is typical")
 
@@ -54,7 +52,7 @@ class Problem:
     scores: ScoreMatrix | None
     universality: fmpq | None
     concentration: tuple[fmpq, fmpq] | None
-    linearisation: tuple[fmpq | None, fmpq | None] | None
+    linearisation: Range | None
     equivalence: fmpq | None
     witness: Witness | None
     words: str
@@ -111,7 +109,7 @@ def read_problem(given: Values, asserts: Values, witness: Values | None) -> Prob
         scores,
         asserts[UNIVERSALITY][MOST] if UNIVERSALITY in asserts else None,
         (concentration[DEVIATION], concentration[MOST]) if concentration is not None else None,
-        read_bounds(asserts[LINEARISATION]) if LINEARISATION in asserts else None,
+        read_range(asserts[LINEARISATION]) if LINEARISATION in asserts else None,
         asserts[EQUIVALENCE][MOST] if EQUIVALENCE in asserts else None,
         Witness(read_theta(witness), witness[CUT], witness[EXCESS]) if witness is not None else None,
         _words(given, asserts, scores),
@@ -145,7 +143,7 @@ def _words(given: Values, asserts: Values, scores: ScoreMatrix | None) -> str:
     if LINEARISATION in asserts:
         found.append(
             "E |Sigma - Sigma_lin|_F^2 with Sigma_lin = alpha^2 I + beta^2 XX'/p, alpha^2 = exp(beta^2) - 1 - beta^2, "
-            f"is finite and {bounds_words(*read_bounds(asserts[LINEARISATION]))}"
+            f"is finite and {read_range(asserts[LINEARISATION]).words()}"
         )
     if EQUIVALENCE in asserts:
         found.append(

@@ -15,8 +15,9 @@ from certattn.kernel.arithmetic.gaussian_equivalence import (
     sizes_of,
     universality_bound,
 )
+from certattn.kernel.claims.ranges import range_names, range_obligations
 from certattn.kernel.claims.universality_assertions import Problem
-from certattn.kernel.verdict import Obligation, Part, above, at_least, at_most
+from certattn.kernel.verdict import Obligation, Part, above, at_most
 
 # p has to be larger than this times beta^2.
 _UNIVERSALITY, _LINEARISATION, _EQUIVALENCE = 8, 4, 12
@@ -29,10 +30,7 @@ def names_of(problem: Problem) -> list[str]:
         names += [*(["universality.finite"] if random else []), "universality"]
     names += ["concentration"] if problem.concentration is not None else []
     if problem.linearisation is not None:
-        least, most = problem.linearisation
-        names.append("linearisation.finite")
-        names += ["linearisation.at_least"] if least is not None else []
-        names += ["linearisation.at_most"] if most is not None else []
+        names += ["linearisation.finite", *range_names("linearisation", problem.linearisation)]
     return names + (["equivalence.finite", "equivalence"] if problem.equivalence is not None else [])
 
 
@@ -74,12 +72,8 @@ def _linearisation(problem: Problem, scores: ScoreMatrix, bits: int) -> Iterator
         return
     yield _finite("linearisation.finite", scores, _LINEARISATION, Part.STATEMENT)
     if _has(scores, _LINEARISATION):
-        (least, most), value = problem.linearisation, linearisation(scores)
-        sentence = "E |Sigma - Sigma_lin|_F^2"
-        if least is not None:
-            yield at_least("linearisation.at_least", f"{sentence} >= at_least", value, least, bits)
-        if most is not None:
-            yield at_most("linearisation.at_most", f"{sentence} <= at_most", value, most, bits)
+        value, sentence = linearisation(scores), "E |Sigma - Sigma_lin|_F^2"
+        yield from range_obligations("linearisation", sentence, value, problem.linearisation, bits)
 
 
 def _equivalence(problem: Problem, scores: ScoreMatrix, bits: int) -> Iterator[Obligation]:

@@ -17,7 +17,7 @@ from certattn.kernel.arithmetic import finite_moments as formulas
 from certattn.kernel.arithmetic import walk_sums
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.finite_moments import ScoreMatrix, limit_moment
-from certattn.kernel.claims import finite_moments
+from certattn.kernel.claims import finite_moments, ranges
 from certattn.kernel.document.certificate import loads
 
 Tool = Callable[[str], ModuleType]
@@ -189,14 +189,14 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         lambda order, beta2, lambda_: limit_moment(order, beta2, fmpq(10**9)),
     ),
     "upper bounds are not looked at": (
-        finite_moments,
+        ranges,
         "at_most",
-        lambda name, sentence, value, bound, bits=None: finite_moments.at_least(name, sentence, fmpq(0), fmpq(0)),
+        lambda name, sentence, value, bound, bits=None: ranges.at_least(name, sentence, fmpq(0), fmpq(0)),
     ),
     "lower bounds are not looked at": (
-        finite_moments,
+        ranges,
         "at_least",
-        lambda name, sentence, value, bound, bits=None: finite_moments.at_most(name, sentence, fmpq(0), fmpq(0)),
+        lambda name, sentence, value, bound, bits=None: ranges.at_most(name, sentence, fmpq(0), fmpq(0)),
     ),
     "what lies before is not looked at": (
         finite_moments,
