@@ -44,7 +44,6 @@ def test_descents_are_compared(bench: ModuleType, tmp_path: Path) -> None:
 def test_the_shortest_prompts_are_found_and_checked(
     tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tool("certificate_truth")
     transfer = tool("bench_risk_transfer")
     found = transfer.row("line-large-b", tmp_path)
     assert found.length == 76

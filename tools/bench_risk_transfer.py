@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import certificate_truth  # noqa: F401 - first: the next one imports from it, and it imports the next one
 from bench_training import Timed, asserted, timed
 from gallery_risk_transfer import INSTANCES
 from gallery_training import COVARIANCES

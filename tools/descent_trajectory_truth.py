@@ -15,24 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import (
-    Comparison,
-    Judgement,
-    Table,
-    Truth,
-    Vector,
-    _both,
-    _inner,
-    _law,
-    _number,
-    _real,
-    _record,
-    _require,
-    _table,
-    _vector,
-)
 from mpmath import mp, mpf
 from regression_risk_truth import positive_definite
+from truth_judgement import Comparison, Judgement, Truth, judge_all
+from truth_laws import read_law
+from truth_reading import (
+    Table,
+    Vector,
+    inner_product,
+    read_number,
+    read_table,
+    read_vector,
+    require,
+    require_record,
+    to_real,
+)
 
 Reals = list[list[mpf]]
 # Weights (U, V); (A, b) with V = ((b)) for regression.
@@ -65,11 +62,14 @@ class Run:
         found = self._points.setdefault((mp.dps, side), [])
         if not found:
             found.append(
-                ([[_real(x) for x in row] for row in self.start[0]], [[_real(x) for x in row] for row in self.start[1]])
+                (
+                    [[to_real(x) for x in row] for row in self.start[0]],
+                    [[to_real(x) for x in row] for row in self.start[1]],
+                )
             )
         while len(found) <= k:
             _, slope = self.value(side, len(found) - 1, side)
-            found.append(_moved(found[-1], slope, -_real(self.step)))
+            found.append(_moved(found[-1], slope, -to_real(self.step)))
         return found[k]
 
     def loss(self, side: str) -> Slope:
@@ -90,16 +90,16 @@ class Run:
 def judge_descent(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True or false as far as digits go; open where a tube is stated and nothing speaks against it."""
     run = _known(given, folder)
-    _record(asserts, "asserts", set(), {"distance", "risk_gap", "gradient_gap", "checkpoints", "gronwall"})
-    _record(witness, "witness", set(), {"bits"})
+    require_record(asserts, "asserts", set(), {"distance", "risk_gap", "gradient_gap", "checkpoints", "gronwall"})
+    require_record(witness, "witness", set(), {"bits"})
     if "bits" in witness:
-        _require(_count(witness["bits"]) >= 2, "bits")
+        require(_count(witness["bits"]) >= 2, "bits")
     found = _every_step(run, asserts, folder) + _checkpoints(run, asserts, folder)
     tube = _gronwall(run, asserts)
-    _require(len(found) > 0 or tube is not None, "nothing is stated")
+    require(len(found) > 0 or tube is not None, "nothing is stated")
     if run.steps > _FEW_STEPS:
         return Judgement(Truth.OPEN, 0.0, "many steps")
-    judgement = _both(found) if found else Judgement(Truth.TRUE, 1.0)
+    judgement = judge_all(found) if found else Judgement(Truth.TRUE, 1.0)
     if judgement.truth is Truth.FALSE or tube is None:
         return judgement
     return tube if tube.truth is Truth.FALSE or judgement.truth is Truth.TRUE else judgement
@@ -123,37 +123,37 @@ def _known(given: Any, folder: Path) -> Run:
 
 def _run(given: Any, folder: Path) -> Run:
     shared = {"model", "step", "steps", "tokens", "queries", "targets", "start"}
-    _require(isinstance(given, dict) and given.get("model") in ("regression", "attention"), "the model")
+    require(isinstance(given, dict) and given.get("model") in ("regression", "attention"), "the model")
     regression = given["model"] == "regression"
     own = {"covariance", "labels"} if regression else {"laws"}
-    _record(given, "given", shared | own, {"lengths", "tasks"} if regression else {"lengths"})
-    tokens, queries, targets = (_table(given[name], folder) for name in ("tokens", "queries", "targets"))
+    require_record(given, "given", shared | own, {"lengths", "tasks"} if regression else {"lengths"})
+    tokens, queries, targets = (read_table(given[name], folder) for name in ("tokens", "queries", "targets"))
     lengths = _lengths(given, len(tokens), len(queries))
-    _require(len(targets) == len(queries), "another number of targets")
-    step, steps = _number(given["step"]), _count(given["steps"])
-    _require(step > 0 and 1 <= steps <= _MOST_STEPS, "the step, or the steps")
+    require(len(targets) == len(queries), "another number of targets")
+    step, steps = read_number(given["step"]), _count(given["steps"])
+    require(step > 0 and 1 <= steps <= _MOST_STEPS, "the step, or the steps")
     if regression:
         size = len(tokens[0])
-        labels, covariance = _table(given["labels"], folder), _table(given["covariance"], folder)
-        _require(len(covariance) == len(covariance[0]) == size == len(queries[0]), "another dimension")
-        _require(positive_definite(covariance), "a covariance that is not positive definite")
-        _require(len(labels) == len(tokens) and len(labels[0]) == len(targets[0]) == 1, "labels or targets")
+        labels, covariance = read_table(given["labels"], folder), read_table(given["covariance"], folder)
+        require(len(covariance) == len(covariance[0]) == size == len(queries[0]), "another dimension")
+        require(positive_definite(covariance), "a covariance that is not positive definite")
+        require(len(labels) == len(tokens) and len(labels[0]) == len(targets[0]) == 1, "labels or targets")
         start = _weights(given["start"], ("A", "b"), folder)
-        _require(len(start[0]) == len(start[0][0]) == size, "a start of another shape")
+        require(len(start[0]) == len(start[0][0]) == size, "a start of another shape")
         contexts = [_prompt(x, y) for x, y in zip(_cut(tokens, lengths), _cut(labels, lengths), strict=True)]
         infinite = _population(covariance)
         if "tasks" in given:
-            tasks = _table(given["tasks"], folder)
-            _require((len(tasks), len(tasks[0])) == (len(queries), size), "tasks of another shape")
+            tasks = read_table(given["tasks"], folder)
+            require((len(tasks), len(tasks[0])) == (len(queries), size), "tasks of another shape")
             infinite = _loss([_task(w, covariance) for w in tasks], queries, targets)
         return Run(_loss(contexts, queries, targets), infinite, start, step, steps, ("A", "b"))
-    _require(isinstance(given["laws"], list) and len(given["laws"]) in (1, len(queries)), "the laws")
-    laws = [_law(law, folder) for law in given["laws"]]
-    _require({law.dimension for law in laws} == {len(tokens[0])}, "laws of another dimension")
+    require(isinstance(given["laws"], list) and len(given["laws"]) in (1, len(queries)), "the laws")
+    laws = [read_law(law, folder) for law in given["laws"]]
+    require({law.dimension for law in laws} == {len(tokens[0])}, "laws of another dimension")
     start = _weights(given["start"], ("U", "V"), folder)
     U, V = start
-    _require((len(U), len(U[0])) == (len(tokens[0]), len(queries[0])), "U of another shape")
-    _require((len(V), len(V[0])) == (len(targets[0]), len(tokens[0])), "V of another shape")
+    require((len(U), len(U[0])) == (len(tokens[0]), len(queries[0])), "U of another shape")
+    require((len(V), len(V[0])) == (len(targets[0]), len(tokens[0])), "V of another shape")
     contexts = [_prompt(z, z) for z in _cut(tokens, lengths)]
     each = laws if len(laws) == len(queries) else laws * len(queries)
     infinite = _loss([_tilted(law) for law in each], queries, targets)
@@ -162,11 +162,11 @@ def _run(given: Any, folder: Path) -> Run:
 
 def _lengths(given: Any, total: int, count: int) -> list[int]:
     if "lengths" not in given:
-        _require(total % count == 0, "prompts that are not equally long")
+        require(total % count == 0, "prompts that are not equally long")
         return [total // count] * count
-    _require(isinstance(given["lengths"], list), "lengths")
+    require(isinstance(given["lengths"], list), "lengths")
     lengths = [_count(text) for text in given["lengths"]]
-    _require(len(lengths) == count and sum(lengths) == total and min(lengths) >= 1, "lengths")
+    require(len(lengths) == count and sum(lengths) == total and min(lengths) >= 1, "lengths")
     return lengths
 
 
@@ -178,14 +178,14 @@ def _cut(rows: Table, lengths: list[int]) -> list[Table]:
 def _weights(
     stated: Any, names: tuple[str, str], folder: Path, others: frozenset[str] = frozenset()
 ) -> tuple[Table, Table]:
-    _record(stated, "weights", {*names, *others})
-    last = [[_number(stated["b"])]] if names[1] == "b" else _table(stated["V"], folder)
-    return _table(stated[names[0]], folder), last
+    require_record(stated, "weights", {*names, *others})
+    last = [[read_number(stated["b"])]] if names[1] == "b" else read_table(stated["V"], folder)
+    return read_table(stated[names[0]], folder), last
 
 
 def _count(text: Any) -> int:
-    _require(isinstance(text, str) and text.isascii() and text.isdigit(), "a count")
-    _require(text == "0" or not text.startswith("0"), "a count")
+    require(isinstance(text, str) and text.isascii() and text.isdigit(), "a count")
+    require(text == "0" or not text.startswith("0"), "a count")
     return int(text)
 
 
@@ -196,14 +196,16 @@ def _prompt(keys: Table, values: Table) -> Moments:
     """The softmax mean of the values, and its derivative by the tilt, weight by weight."""
 
     def moments(tilt: list[mpf]) -> tuple[list[mpf], Reals]:
-        powers = [mp.exp(_inner(key, tilt)) for key in keys]
+        powers = [mp.exp(inner_product(key, tilt)) for key in keys]
         total = mp.fsum(powers)
         p = [power / total for power in powers]
-        mean = [_inner(column, p) for column in zip(*values, strict=True)]
-        centre = [_inner(column, p) for column in zip(*keys, strict=True)]
+        mean = [inner_product(column, p) for column in zip(*values, strict=True)]
+        centre = [inner_product(column, p) for column in zip(*keys, strict=True)]
         slope = [
             [
-                mp.fsum(w * _real(v[j]) * (_real(k[a]) - centre[a]) for w, v, k in zip(p, values, keys, strict=True))
+                mp.fsum(
+                    w * to_real(v[j]) * (to_real(k[a]) - centre[a]) for w, v, k in zip(p, values, keys, strict=True)
+                )
                 for a in range(len(centre))
             ]
             for j in range(len(mean))
@@ -215,7 +217,7 @@ def _prompt(keys: Table, values: Table) -> Moments:
 
 def _task(w: Vector, covariance: Table) -> Moments:
     row = [sum((x * y for x, y in zip(w, column, strict=True)), Fraction(0)) for column in covariance]
-    return lambda tilt: ([_inner(row, tilt)], [[_real(entry) for entry in row]])
+    return lambda tilt: ([inner_product(row, tilt)], [[to_real(entry) for entry in row]])
 
 
 def _tilted(law: Any) -> Moments:
@@ -241,14 +243,16 @@ def _loss(contexts: list[Moments], queries: Table, targets: Table) -> Slope:
         U, V = point
         risk, dU, dV = mpf(0), [[mpf(0)] * len(row) for row in U], [[mpf(0)] * len(row) for row in V]
         for moments, q, t in zip(contexts, queries, targets, strict=True):
-            mean, slope = moments([_inner(q, row) for row in U])
-            r = [mp.fsum(x * y for x, y in zip(row, mean, strict=True)) - _real(s) for row, s in zip(V, t, strict=True)]
+            mean, slope = moments([inner_product(q, row) for row in U])
+            r = [
+                mp.fsum(x * y for x, y in zip(row, mean, strict=True)) - to_real(s) for row, s in zip(V, t, strict=True)
+            ]
             risk += mp.fsum(x * x for x in r)
             back = [mp.fsum(V[o][j] * r[o] for o in range(len(r))) for j in range(len(mean))]
             for a in range(len(U)):
                 pull = mp.fsum(slope[j][a] * back[j] for j in range(len(mean)))
                 for b in range(len(U[0])):
-                    dU[a][b] += pull * _real(q[b])
+                    dU[a][b] += pull * to_real(q[b])
             for o in range(len(V)):
                 for j in range(len(mean)):
                     dV[o][j] += r[o] * mean[j]
@@ -264,7 +268,7 @@ def _population(covariance: Table) -> Slope:
 
     def at(point: Point) -> tuple[mpf, Point]:
         A, b = point[0], point[1][0][0]
-        S = [[_real(x) for x in row] for row in covariance]
+        S = [[to_real(x) for x in row] for row in covariance]
         SA = [[mp.fsum(S[i][k] * A[k][j] for k in size) for j in size] for i in size]
         E = [[b * SA[i][j] - (i == j) for j in size] for i in size]
         ES = [[mp.fsum(E[i][k] * S[k][j] for k in size) for j in size] for i in size]
@@ -301,11 +305,11 @@ def _every_step(run: Run, asserts: Any, folder: Path) -> list[Comparison]:
         if name not in asserts:
             continue
         stated = asserts[name]
-        _record(stated, name, {"at_most"} if name == "distance" else {"at", "at_most"})
+        require_record(stated, name, {"at_most"} if name == "distance" else {"at", "at_most"})
         at = stated.get("at", "each")
-        _require(at in ("each", "finite", "infinite"), "at")
-        bounds = _vector(stated["at_most"], folder)
-        _require(len(bounds) in (1, run.steps + 1), "another number of bounds")
+        require(at in ("each", "finite", "infinite"), "at")
+        bounds = read_vector(stated["at_most"], folder)
+        require(len(bounds) in (1, run.steps + 1), "another number of bounds")
         for k in range(min(run.steps, _FEW_STEPS) + 1):
             bound = bounds[k] if len(bounds) > 1 else bounds[0]
             if name == "distance" and k == bound == 0:
@@ -326,22 +330,22 @@ def _checkpoints(run: Run, asserts: Any, folder: Path) -> list[Comparison]:
     if "checkpoints" not in asserts:
         return found
     stated = asserts["checkpoints"]
-    _require(isinstance(stated, list) and len(stated) > 0, "checkpoints")
+    require(isinstance(stated, list) and len(stated) > 0, "checkpoints")
     keys = {"distance", "finite", "infinite", "finite_risk", "infinite_risk"}
     for item in stated:
-        _record(item, "a checkpoint", {"step"}, keys)
+        require_record(item, "a checkpoint", {"step"}, keys)
         k = _count(item["step"])
-        _require(k <= run.steps and len(item) > 1, "a checkpoint")
+        require(k <= run.steps and len(item) > 1, "a checkpoint")
         k = min(k, _FEW_STEPS)
         for name in keys & set(item):
             if name in ("finite", "infinite"):
                 found.append(_near(run, item[name], name, k, folder))
                 continue
-            _record(item[name], name, set(), {"at_most", "at_least"})
-            _require(len(item[name]) > 0, name)
+            require_record(item[name], name, set(), {"at_most", "at_least"})
+            require(len(item[name]) > 0, name)
             for end, text in item[name].items():
                 found.append(
-                    Comparison(name, lambda n=name, k=k: _number_at(run, n, k), _number(text), end == "at_most")
+                    Comparison(name, lambda n=name, k=k: _number_at(run, n, k), read_number(text), end == "at_most")
                 )
     return found
 
@@ -356,12 +360,12 @@ def _number_at(run: Run, name: str, k: int) -> mpf:
 def _near(run: Run, stated: Any, side: str, k: int, folder: Path) -> Comparison:
     U, V = _weights(stated, run.names, folder, frozenset({"radius"}))
     shapes = [(len(table), len(table[0])) for table in (U, V)]
-    _require(shapes == [(len(table), len(table[0])) for table in run.start], "a point of another shape")
-    radius = _number(stated["radius"])
-    _require(radius >= 0, "a negative radius")
+    require(shapes == [(len(table), len(table[0])) for table in run.start], "a point of another shape")
+    radius = read_number(stated["radius"])
+    require(radius >= 0, "a negative radius")
 
     def value() -> mpf:
-        point = ([[_real(x) for x in row] for row in U], [[_real(x) for x in row] for row in V])
+        point = ([[to_real(x) for x in row] for row in U], [[to_real(x) for x in row] for row in V])
         return _distance(run.point(k, side), point)
 
     return Comparison(side, value, radius)
@@ -372,10 +376,10 @@ def _gronwall(run: Run, asserts: Any) -> Judgement | None:
     if "gronwall" not in asserts:
         return None
     stated = asserts["gronwall"]
-    _record(stated, "gronwall", {"radius", "gap", "rate"}, {"steps"})
-    radius, gap, rate = (_number(stated[name]) for name in ("radius", "gap", "rate"))
+    require_record(stated, "gronwall", {"radius", "gap", "rate"}, {"steps"})
+    radius, gap, rate = (read_number(stated[name]) for name in ("radius", "gap", "rate"))
     steps = _count(stated["steps"]) if "steps" in stated else run.steps
-    _require(min(radius, gap, rate) > 0 and 1 <= steps <= run.steps, "gronwall")
+    require(min(radius, gap, rate) > 0 and 1 <= steps <= run.steps, "gronwall")
     if steps > _FEW_STEPS:
         return Judgement(Truth.OPEN, 0.0, "gronwall")
     if gap * ((1 + run.step * rate) ** steps - 1) / rate > radius:
@@ -389,9 +393,9 @@ def _gronwall(run: Run, asserts: Any) -> Judgement | None:
                     [[mpf(x) for x in row] for row in random.normal(size=(len(table), len(table[0])))]
                     for table in centre
                 ]
-                inside = _moved(centre, (off[0], off[1]), (place > 0) * _real(radius) / _length((off[0], off[1])))
+                inside = _moved(centre, (off[0], off[1]), (place > 0) * to_real(radius) / _length((off[0], off[1])))
                 here = _distance(run.finite(inside)[1], run.infinite(inside)[1])
-                if here > _real(gap) * (1 + _ROUNDING):
+                if here > to_real(gap) * (1 + _ROUNDING):
                     return Judgement(Truth.FALSE, 0.0, "gronwall.gap")
                 if _expansion(run, inside) > float(1 + run.step * rate) * (1 + _ROUNDING):
                     return Judgement(Truth.FALSE, 0.0, "gronwall.rate")

@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import Comparison, Judgement, Truth, _both, _number, _real, _record, _require
 from mpmath import mp, mpc, mpf
+from truth_judgement import Comparison, Judgement, Truth, judge_all
+from truth_reading import read_number, require, require_record, to_real
 
 _KEYS = {
     "moments", "right_edge", "gap", "threshold", "stieltjes", "density", "cdf", "density_bound", "nonlinear_share",
@@ -34,25 +35,25 @@ class Law:
 
     def numbers(self) -> tuple[mpf, mpf, mpf]:
         """alpha^2, beta^2, lambda at mpmath's precision."""
-        square = _real(self.beta2)
+        square = to_real(self.beta2)
         with mp.extradps(40):
-            alpha2 = _real(self.alpha2) if self.alpha2 is not None else mp.expm1(square) - square
-        return +alpha2, square, _real(self.lambda_)
+            alpha2 = to_real(self.alpha2) if self.alpha2 is not None else mp.expm1(square) - square
+        return +alpha2, square, to_real(self.lambda_)
 
 
 def judge_equivalent(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True or false as far as digits go; exactly for moments and shares of rational numbers."""
-    law = _law(given)
-    _record(asserts, "asserts", set(), _KEYS)
-    _record(witness, "witness", set())
-    _require(len(asserts) > 0, "nothing is stated")
+    law = read_equivalent_law(given)
+    require_record(asserts, "asserts", set(), _KEYS)
+    require_record(witness, "witness", set())
+    require(len(asserts) > 0, "nothing is stated")
     exact: list[Judgement] = []
     found: list[Comparison] = []
     for index, item in enumerate(_items(asserts, "moments")):
-        _record(item, "a moment", {"order", "value", "radius"})
-        order = _number(item["order"])
-        _require(order.denominator == 1 and order % 2 == 0 and 2 <= order <= 100, "an order")
-        _require(str(item["order"]).isdecimal(), "an order that is written in another way")
+        require_record(item, "a moment", {"order", "value", "radius"})
+        order = read_number(item["order"])
+        require(order.denominator == 1 and order % 2 == 0 and 2 <= order <= 100, "an order")
+        require(str(item["order"]).isdecimal(), "an order that is written in another way")
         _stated(f"moments[{index}]", item, lambda n=int(order) // 2: moment(law, n), found, exact)
     if "right_edge" in asserts:
         _stated("right_edge", asserts["right_edge"], lambda: edges(law, mp.prec)[-1], found, exact, {"value", "radius"})
@@ -66,9 +67,9 @@ def judge_equivalent(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
         found.append(_transform(law, f"stieltjes[{index}]", item))
     for name, function in (("density", density), ("cdf", cdf)):
         for index, item in enumerate(_items(asserts, name)):
-            _record(item, "a point", {"at", "value", "radius"})
-            at = _number(item["at"])
-            _require(at >= 0, "a point below 0")
+            require_record(item, "a point", {"at", "value", "radius"})
+            at = read_number(item["at"])
+            require(at >= 0, "a point below 0")
             _stated(f"{name}[{index}]", item, lambda f=function, x=at: f(law, x, mp.prec), found, exact)
     if "density_bound" in asserts:
         keys = {"value", "radius"}
@@ -78,11 +79,11 @@ def judge_equivalent(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
     if "nonlinear_share" in asserts:
         _stated("nonlinear_share", asserts["nonlinear_share"], lambda: share(law), found, exact, {"value", "radius"})
     for index, item in enumerate(_items(asserts, "share_reached")):
-        _record(item, "a share", {"share", "value", "radius"})
-        part = _number(item["share"])
-        _require(0 < part < 1, "a share")
-        _stated(f"share_reached[{index}]", item, lambda r=part: beta_at(_real(r / (1 - r))), found, exact)
-    judged = exact + ([_both(found)] if found else [])
+        require_record(item, "a share", {"share", "value", "radius"})
+        part = read_number(item["share"])
+        require(0 < part < 1, "a share")
+        _stated(f"share_reached[{index}]", item, lambda r=part: beta_at(to_real(r / (1 - r))), found, exact)
+    judged = exact + ([judge_all(found)] if found else [])
     for truth in (Truth.FALSE, Truth.EQUAL):
         for judgement in judged:
             if judgement.truth is truth:
@@ -90,13 +91,13 @@ def judge_equivalent(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
     return min(judged, key=lambda judgement: judgement.slack)
 
 
-def _law(given: Any) -> Law:
+def read_equivalent_law(given: Any) -> Law:
     named = {"beta", "lambda"} if isinstance(given, dict) and "beta" in given else {"alpha2", "beta2", "lambda"}
-    _record(given, "given", named)
-    numbers = {name: _number(given[name]) for name in named}
-    _require(all(number > 0 for number in numbers.values()), "a number that is not positive")
+    require_record(given, "given", named)
+    numbers = {name: read_number(given[name]) for name in named}
+    require(all(number > 0 for number in numbers.values()), "a number that is not positive")
     if "beta" in named:
-        _require(numbers["beta"] <= 1000, "a beta that is too large")
+        require(numbers["beta"] <= 1000, "a beta that is too large")
         return Law(numbers["beta"], None, numbers["beta"] ** 2, numbers["lambda"])
     return Law(None, numbers["alpha2"], numbers["beta2"], numbers["lambda"])
 
@@ -104,7 +105,7 @@ def _law(given: Any) -> Law:
 def _items(asserts: Any, name: str) -> list[Any]:
     if name not in asserts:
         return []
-    _require(isinstance(asserts[name], list) and asserts[name] != [], f"no {name}")
+    require(isinstance(asserts[name], list) and asserts[name] != [], f"no {name}")
     return list(asserts[name])
 
 
@@ -118,14 +119,14 @@ def _stated(
 ) -> None:
     """|truth - value| <= radius, exactly where the truth is a fraction."""
     if keys is not None:
-        _record(item, name, keys)
-    value, radius = _number(item["value"]), _number(item["radius"])
-    _require(radius >= 0, "a negative radius")
+        require_record(item, name, keys)
+    value, radius = read_number(item["value"]), read_number(item["radius"])
+    require(radius >= 0, "a negative radius")
     known = truth()
     if isinstance(known, Fraction):
         exact.append(_exactly(name, abs(known - value) <= radius))
     else:
-        found.append(Comparison(name, lambda: abs(truth() - _real(value)), radius))
+        found.append(Comparison(name, lambda: abs(truth() - to_real(value)), radius))
 
 
 def _exactly(name: str, holds: bool) -> Judgement:
@@ -133,25 +134,25 @@ def _exactly(name: str, holds: bool) -> Judgement:
 
 
 def _gap(law: Law, stated: Any, found: list[Comparison], exact: list[Judgement]) -> None:
-    _require(isinstance(stated, dict) and stated.get("kind") in ("open", "none"), "a kind of gap")
+    require(isinstance(stated, dict) and stated.get("kind") in ("open", "none"), "a kind of gap")
     none = stated["kind"] == "none"
-    _record(
+    require_record(
         stated, "gap", {"kind"} if none else {"kind", "lower", "upper", "radius"}, set() if none else {"outer_mass"}
     )
-    numbers = {key: _number(stated[key]) for key in stated if key != "kind"}
+    numbers = {key: read_number(stated[key]) for key in stated if key != "kind"}
     if law.lambda_ >= 1:
-        _require(none or numbers["radius"] >= 0, "a negative radius")
+        require(none or numbers["radius"] >= 0, "a negative radius")
         exact.append(_exactly("gap", none))
         return
     found.append(Comparison("gap", lambda: ratio(law) - critical_ratio(law), Fraction(0), not none))
     if none:
         return
-    _require(numbers["radius"] >= 0, "a negative radius")
+    require(numbers["radius"] >= 0, "a negative radius")
     for end, key in enumerate(("lower", "upper")):
 
         def off(end: int = end, key: str = key) -> mpf:
             places = edges(law, mp.prec)
-            return abs(places[end] - _real(numbers[key])) if len(places) == 3 else mpf(10) ** 50
+            return abs(places[end] - to_real(numbers[key])) if len(places) == 3 else mpf(10) ** 50
 
         found.append(Comparison(f"gap.{key}", off, numbers["radius"]))
     if "outer_mass" in numbers:
@@ -159,13 +160,13 @@ def _gap(law: Law, stated: Any, found: list[Comparison], exact: list[Judgement])
 
 
 def _transform(law: Law, name: str, item: Any) -> Comparison:
-    _record(item, name, {"z", "value", "radius"})
+    require_record(item, name, {"z", "value", "radius"})
     for key in ("z", "value"):
-        _record(item[key], key, {"re", "im"})
-    z, value = ((_number(item[key]["re"]), _number(item[key]["im"])) for key in ("z", "value"))
-    radius = _number(item["radius"])
-    _require(z[1] > 0 and radius >= 0, "a point of the upper half plane")
-    return Comparison(name, lambda: abs(transform(law, z, mp.prec) - mpc(*map(_real, value))), radius)
+        require_record(item[key], key, {"re", "im"})
+    z, value = ((read_number(item[key]["re"]), read_number(item[key]["im"])) for key in ("z", "value"))
+    radius = read_number(item["radius"])
+    require(z[1] > 0 and radius >= 0, "a point of the upper half plane")
+    return Comparison(name, lambda: abs(transform(law, z, mp.prec) - mpc(*map(to_real, value))), radius)
 
 
 # -- what is true
@@ -217,7 +218,7 @@ def edges(law: Law, precision: int) -> tuple[mpf, ...]:
 def transform(law: Law, z: tuple[Fraction, Fraction], precision: int) -> mpc:
     """The root of the quartic equation with the least imaginary part."""
     a, beta2, lambda_ = law.numbers()
-    b, at = beta2 / lambda_, mpc(_real(z[0]), _real(z[1]))
+    b, at = beta2 / lambda_, mpc(to_real(z[0]), to_real(z[1]))
     with mp.extradps(30):
         roots = mp.polyroots([a * b, -at * b, b - a - beta2, at, -1], 500, extraprec=500)
     return min(map(mpc, roots), key=lambda root: root.imag)
@@ -225,10 +226,10 @@ def transform(law: Law, z: tuple[Fraction, Fraction], precision: int) -> mpc:
 
 def _inside(law: Law, x: Fraction, precision: int) -> mpf | None:
     """The tail where x lies outside of the support, where it is known."""
-    places, at = edges(law, precision), _real(x)
+    places, at = edges(law, precision), to_real(x)
     if at >= places[-1]:
         return mpf(0)
-    return _real(law.lambda_) if len(places) == 3 and places[0] <= at <= places[1] else None
+    return to_real(law.lambda_) if len(places) == 3 and places[0] <= at <= places[1] else None
 
 
 def density(law: Law, x: Fraction, precision: int) -> mpf:
@@ -263,7 +264,7 @@ def ratio(law: Law) -> mpf:
 
 def critical_ratio(law: Law) -> mpf:
     """(3v+1)/(v-1)^3 at the root v > 1 of (v-1)^3 = lambda v^2 (v+3)."""
-    lambda_ = _real(law.lambda_)
+    lambda_ = to_real(law.lambda_)
     roots = mp.polyroots([1 - lambda_, -3 * (1 + lambda_), mpf(3), mpf(-1)], 500, extraprec=500)
     v = max(mpc(root).real for root in roots)
     return (3 * v + 1) / (v - 1) ** 3

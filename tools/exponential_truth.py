@@ -13,8 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from mpmath import inf, mp, mpf
+from truth_judgement import Judgement, Truth
+from truth_reading import NotAStatement, read_number, read_vector, require, require_record, to_real
 
 SIZE = 2048
 # Scores and tails of the checker's own exponential.
@@ -146,3 +150,74 @@ def largest_error_possible(function: Function) -> mpf:
 
 def _real(value: Fraction) -> mpf:
     return mpf(value.numerator) / mpf(value.denominator)
+
+
+def judge_exponential(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """True or false where the errors that are found, and a textbook bound, say so; `EQUAL` in between."""
+    require_record(given, "given", {"constants", "table", "scores_up_to"}, {"tail_up_to"})
+    require_record(asserts, "asserts", {"relative_error"}, {"used_by"})
+    require_record(witness, "witness", set())
+    names = ("L1", "L2", "inverse", "C2", "C3")
+    require_record(given["constants"], "constants", set(names))
+    constants = [_double(read_number(given["constants"][name])) for name in names]
+    table = tuple(_double(entry) for entry in read_vector(given["table"], folder))
+    require(len(table) == SIZE, "another number of entries")
+    scores, tail = read_number(given["scores_up_to"]), Fraction(0)
+    require(scores > 0, "no scores")
+    if "tail_up_to" in given:
+        tail = read_number(given["tail_up_to"])
+        require(tail > 0, "no tail")
+    function = Function(*constants, table, scores, tail)
+    stated = asserts["relative_error"]
+    require_record(stated, "relative_error", set(), {"at_most", "at"})
+    require(len(stated) > 0, "nothing is stated")
+    found: list[Judgement] = []
+    at: list[float] = []
+    if "at" in stated:
+        require_record(stated["at"], "at", {"score", "at_least"})
+        score, least = read_number(stated["at"]["score"]), read_number(stated["at"]["at_least"])
+        require(least >= 0 and abs(score) <= scores, "at")
+        at = [_double(score)]
+        error = error_at(function, *at)
+        found.append(_in_order("at", (_precise(least), _precise(least), error, error)))
+    if "at_most" in stated:
+        bound = read_number(stated["at_most"])
+        require(bound >= 0, "a negative bound")
+        low = largest_error_found(function, at)
+        high = largest_error_possible(function)
+        found.append(_in_order("at_most", (low, high, _precise(bound), _precise(bound))))
+    if "used_by" in asserts:
+        require(asserts["used_by"] == "kernel", "used by another")
+        own = tuple(constants) == own_constants() and table == own_table()
+        own = own and scores >= OWN_SCORES and (tail == 0 or tail >= OWN_TAIL)
+        found.append(Judgement(Truth.TRUE if own else Truth.FALSE, 1.0, "used_by"))
+    for truth in (Truth.FALSE, Truth.EQUAL):
+        for judgement in found:
+            if judgement.truth is truth:
+                return judgement
+    return min(found, key=lambda judgement: judgement.slack)
+
+
+def _in_order(name: str, ends: tuple[mpf, mpf, mpf, mpf]) -> Judgement:
+    """Whether what lies between the first two ends is at most what lies between the last two."""
+    low, high, least, most = ends
+    # Numbers of 60 digits: what agrees to 30 is equal.
+    with mp.workdps(60):
+        if high < least * (1 - mpf(10) ** -30) or high == least == 0:
+            return Judgement(Truth.TRUE, float(1 - high / least) if least else 0.0, name)
+        return Judgement(Truth.FALSE if low > most * (1 + mpf(10) ** -30) else Truth.EQUAL, 0.0, name)
+
+
+def _precise(value: Fraction) -> mpf:
+    with mp.workdps(60):
+        return to_real(value)
+
+
+def _double(value: Fraction) -> float:
+    """A number that a double holds exactly."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        raise NotAStatement("a number beyond all doubles") from None
+    require(Fraction(nearest) == value, "a number that is no double")
+    return nearest

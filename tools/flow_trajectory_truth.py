@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import Judgement, Truth, _number, _record, _require, _table
 from regression_risk_truth import positive_definite
+from truth_judgement import Judgement, Truth
+from truth_reading import read_number, read_table, require, require_record
 
 Array = np.ndarray[Any, Any]
 
@@ -27,24 +28,24 @@ _FLOWS: dict[str, _Flow] = {}
 
 def judge_flow(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True or false by as much as doubles tell, else open."""
-    _record(given, "given", {"covariance", "start"})
-    _record(given["start"], "start", {"A", "b"})
-    covariance = _table(given["covariance"], folder)
+    require_record(given, "given", {"covariance", "start"})
+    require_record(given["start"], "start", {"A", "b"})
+    covariance = read_table(given["covariance"], folder)
     size = len(covariance)
-    _require(len(covariance[0]) == size and positive_definite(covariance), "the covariance")
-    A, b = _shaped(given["start"]["A"], size, folder), _number(given["start"]["b"])
-    _record(witness, "witness", set(), {"order", "bits"})
+    require(len(covariance[0]) == size and positive_definite(covariance), "the covariance")
+    A, b = _shaped(given["start"]["A"], size, folder), read_number(given["start"]["b"])
+    require_record(witness, "witness", set(), {"order", "bits"})
     for name, least, most in (("order", 8, 100), ("bits", 2, None)):
         if name in witness:
-            value = _number(witness[name])
+            value = read_number(witness[name])
             text = str(witness[name])
-            _require(text.isdecimal() and (text == "0" or text[0] != "0"), name)
-            _require(value >= least and (most is None or value <= most), name)
-    _record(asserts, "asserts", {"points"})
+            require(text.isdecimal() and (text == "0" or text[0] != "0"), name)
+            require(value >= least and (most is None or value <= most), name)
+    require_record(asserts, "asserts", {"points"})
     points = _points(asserts["points"], size, folder)
     square = [sum(covariance[i][k] * covariance[k][j] for k in range(size)) for i in range(size) for j in range(size)]
     rests = b == 0 and sum(x * y for x, y in zip(square, (x for row in A for x in row), strict=True)) == 0
-    _require(not rests or all(point["bayes"] is None for point in points), "no sign of b")
+    require(not rests or all(point["bayes"] is None for point in points), "no sign of b")
     key = repr((covariance, A, b))
     if key not in _FLOWS:
         _FLOWS[key] = _Flow(np.array(covariance, float), np.array(A, float), float(b))
@@ -57,30 +58,32 @@ def judge_flow(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgemen
 
 
 def _shaped(node: Any, size: int, folder: Path) -> list[list[Fraction]]:
-    table = _table(node, folder)
-    _require((len(table), len(table[0])) == (size, size), "a matrix of another shape")
+    table = read_table(node, folder)
+    require((len(table), len(table[0])) == (size, size), "a matrix of another shape")
     return table
 
 
 def _points(stated: Any, size: int, folder: Path) -> list[dict[str, Any]]:
-    _require(isinstance(stated, list) and stated != [], "points")
+    require(isinstance(stated, list) and stated != [], "points")
     points: list[dict[str, Any]] = []
     for item in stated:
-        _record(item, "a point", {"time", "A", "b", "radius"}, {"risk", "bayes", "tube"})
+        require_record(item, "a point", {"time", "A", "b", "radius"}, {"risk", "bayes", "tube"})
         risk = None
         if "risk" in item:
-            _record(item["risk"], "risk", {"lower", "upper"})
-            risk = _number(item["risk"]["lower"]), _number(item["risk"]["upper"])
-            _require(risk[0] <= risk[1], "bounds of the risk")
+            require_record(item["risk"], "risk", {"lower", "upper"})
+            risk = read_number(item["risk"]["lower"]), read_number(item["risk"]["upper"])
+            require(risk[0] <= risk[1], "bounds of the risk")
         point = {
-            "time": _number(item["time"]),
-            "at": [*(x for row in _shaped(item["A"], size, folder) for x in row), _number(item["b"])],
+            "time": read_number(item["time"]),
+            "at": [*(x for row in _shaped(item["A"], size, folder) for x in row), read_number(item["b"])],
             "risk": risk,
-            **{name: _number(item[name]) if name in item else None for name in ("radius", "bayes", "tube")},
+            **{name: read_number(item[name]) if name in item else None for name in ("radius", "bayes", "tube")},
         }
-        _require(_number(item["time"]) > (_number(stated[len(points) - 1]["time"]) if points else 0), "the times")
+        require(
+            read_number(item["time"]) > (read_number(stated[len(points) - 1]["time"]) if points else 0), "the times"
+        )
         for name in ("radius", "bayes", "tube"):
-            _require(name not in item or _number(item[name]) >= 0, "a bound")
+            require(name not in item or read_number(item[name]) >= 0, "a bound")
         points.append(point)
     return points
 

@@ -12,9 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import Comparison, Judgement, Table, Truth, _decide, _number, _real, _record, _require, _table
 from mpmath import mp, mpf
 from score_matrix_truth import Scores, read_scores
+from truth_judgement import Comparison, Judgement, Truth, judge_one
+from truth_reading import Table, read_number, read_table, require, require_record, to_real
 
 _ORDER = (Truth.FALSE, Truth.EQUAL, Truth.OPEN, Truth.TRUE)
 
@@ -22,15 +23,15 @@ _ORDER = (Truth.FALSE, Truth.EQUAL, Truth.OPEN, Truth.TRUE)
 def judge_normaliser(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True or open."""
     scores = read_scores(given)
-    _record(asserts, "asserts", set(), {"mean_square", "distance"})
-    _require(len(asserts) > 0, "nothing is stated")
-    _record(witness, "witness", {"theta", "cut"})
+    require_record(asserts, "asserts", set(), {"mean_square", "distance"})
+    require(len(asserts) > 0, "nothing is stated")
+    require_record(witness, "witness", {"theta", "cut"})
     theta, cut = _theta(witness), _cut(witness)
     found = []
     for name, power in (("mean_square", 1), ("distance", 2)):
         if name in asserts:
-            _record(asserts[name], name, {"at_most"})
-            most = _number(asserts[name]["at_most"])
+            require_record(asserts[name], name, {"at_most"})
+            most = read_number(asserts[name]["at_most"])
             if scores.finite(4):
                 bound = lambda power=power: mp.root(normaliser(scores, theta, cut), power)  # noqa: E731
                 found.append(_bounded(name, bound, most))
@@ -41,19 +42,19 @@ def judge_normaliser(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
 
 def judge_universality(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True or open; false where the exact mean is not between its bounds."""
-    _require(isinstance(given, dict), "given")
-    _record(asserts, "asserts", set(), {"universality", "concentration", "linearisation", "equivalence"})
-    _require(len(asserts) > 0, "nothing is stated")
+    require(isinstance(given, dict), "given")
+    require_record(asserts, "asserts", set(), {"universality", "concentration", "linearisation", "equivalence"})
+    require(len(asserts) > 0, "nothing is stated")
     if "queries" in given:
         return _given_queries(given, asserts, witness, folder)
     eta = _positive(given.get("eta"))
     scores = read_scores({key: value for key, value in given.items() if key != "eta"})
     theta = cut = excess = Fraction(0)
     if "universality" in asserts or "equivalence" in asserts:
-        _record(witness, "witness", {"theta", "cut", "excess"})
+        require_record(witness, "witness", {"theta", "cut", "excess"})
         theta, cut, excess = _theta(witness), _cut(witness), _positive(witness["excess"])
     else:
-        _require(witness == {}, "a witness for nothing")
+        require(witness == {}, "a witness for nothing")
     bounds: list[tuple[str, int, Callable[[], mpf]]] = [
         ("universality", 8, lambda: universality(scores, eta, cut, excess)),
         ("equivalence", 12, lambda: equivalence(scores, eta, theta, cut, excess)),
@@ -61,35 +62,35 @@ def judge_universality(given: Any, asserts: Any, witness: Any, folder: Path) -> 
     found = []
     for name, factor, bound in bounds:
         if name in asserts:
-            _record(asserts[name], name, {"at_most"})
-            most = _number(asserts[name]["at_most"])
+            require_record(asserts[name], name, {"at_most"})
+            most = read_number(asserts[name]["at_most"])
             finite = scores.p > factor * scores.beta**2
             found.append(_bounded(name, bound, most) if finite else Judgement(Truth.OPEN, 0.0, name, provable=False))
     if "concentration" in asserts:
         found.append(_concentration(asserts["concentration"], scores.d, eta, 1))
     if "linearisation" in asserts:
         stated = asserts["linearisation"]
-        _record(stated, "linearisation", set(), {"at_least", "at_most"})
-        sides = [(key, _number(stated[key])) for key in ("at_least", "at_most") if key in stated]
-        _require(len(sides) > 0, "no bound")
+        require_record(stated, "linearisation", set(), {"at_least", "at_most"})
+        sides = [(key, read_number(stated[key])) for key in ("at_least", "at_most") if key in stated]
+        require(len(sides) > 0, "no bound")
         if scores.p > 4 * scores.beta**2:
             value = lambda: linearisation(scores)  # noqa: E731
-            found += [_decide(Comparison("linearisation", value, bound, key == "at_most")) for key, bound in sides]
+            found += [judge_one(Comparison("linearisation", value, bound, key == "at_most")) for key, bound in sides]
         else:
             found.append(Judgement(Truth.FALSE, 1.0, "linearisation"))
     return _together(found)
 
 
 def _given_queries(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
-    _record(given, "given", {"beta", "eta", "queries"})
-    _require("linearisation" not in asserts and "equivalence" not in asserts, "of random queries")
-    _require(witness == {}, "a witness for nothing")
-    beta, eta, queries = _positive(given["beta"]), _positive(given["eta"]), _table(given["queries"], folder)
-    _require(len(queries) >= 2, "one query")
+    require_record(given, "given", {"beta", "eta", "queries"})
+    require("linearisation" not in asserts and "equivalence" not in asserts, "of random queries")
+    require(witness == {}, "a witness for nothing")
+    beta, eta, queries = _positive(given["beta"]), _positive(given["eta"]), read_table(given["queries"], folder)
+    require(len(queries) >= 2, "one query")
     found = []
     if "universality" in asserts:
-        _record(asserts["universality"], "universality", {"at_most"})
-        most = _number(asserts["universality"]["at_most"])
+        require_record(asserts["universality"], "universality", {"at_most"})
+        most = read_number(asserts["universality"]["at_most"])
         found.append(_bounded("universality", lambda: of_queries(queries, beta, eta), most))
     if "concentration" in asserts:
         found.append(_concentration(asserts["concentration"], len(queries), eta, 2))
@@ -110,21 +111,21 @@ def _mean_square_weighted(scores: Scores, c: mpf) -> mpf:
 
 
 def _long(scores: Scores, cut: Fraction) -> mpf:
-    c = _real(cut)
+    c = to_real(cut)
     return (c * mp.exp(1 - c)) ** (mpf(scores.p) / 2)
 
 
 def normaliser(scores: Scores, theta: Fraction, cut: Fraction) -> mpf:
-    x, d, t = _real(scores.beta) ** 2, scores.d, _real(theta)
+    x, d, t = to_real(scores.beta) ** 2, scores.d, to_real(theta)
     variance = _mean(scores, 2 * x) - 2 * _mean(scores, x) + 1
     fourth = _mean(scores, 6 * x) - 4 * _mean(scores, 3 * x) + 6 * _mean(scores, x) - 3
-    rare = mp.exp(-d * t**2 / 2 / mp.exp(_real(cut) * x)) + _long(scores, cut)
+    rare = mp.exp(-d * t**2 / 2 / mp.exp(to_real(cut) * x)) + _long(scores, cut)
     return ((d - 1) * variance + fourth) / mpf(d) ** 2 / (1 - t) ** 2 + (d - 1) * rare
 
 
 def linearisation(scores: Scores) -> mpf:
     """Off the diagonal y is N(0, w s^2) given the other query, w = beta^4 / p."""
-    x, d, p = _real(scores.beta) ** 2, scores.d, scores.p
+    x, d, p = to_real(scores.beta) ** 2, scores.d, scores.p
     w = x**2 / p
     pair = _mean(scores, 2 * w) - 2 * _mean(scores, w / 2) + 1 + w - 2 * w * _mean_square_weighted(scores, w / 2)
     c = mp.exp(x) - x
@@ -135,16 +136,16 @@ def linearisation(scores: Scores) -> mpf:
 
 def _frobenius(scores: Scores, n: int) -> mpf:
     """E sum_ij (e^(n y_ij) - 1)^2."""
-    x, d = n * _real(scores.beta) ** 2, scores.d
+    x, d = n * to_real(scores.beta) ** 2, scores.d
     w = x**2 / scores.p
     pair = _mean(scores, 2 * w) - 2 * _mean(scores, w / 2) + 1
     return d * (d - 1) * pair + d * (_mean(scores, 2 * x) - 2 * _mean(scores, x) + 1)
 
 
 def universality(scores: Scores, eta: Fraction, cut: Fraction, excess: Fraction) -> mpf:
-    x, d, e, z = _real(scores.beta) ** 2, scores.d, _real(eta), _real(excess)
+    x, d, e, z = to_real(scores.beta) ** 2, scores.d, to_real(eta), to_real(excess)
     norm = (mp.sqrt(d) + mp.sqrt(scores.p) + z) ** 2 / scores.p
-    weight = mp.exp(_real(cut) * x)
+    weight = mp.exp(to_real(cut) * x)
     trace = d * (_mean(scores, x) - 1)
     columns = 4 * x * norm * weight * (_frobenius(scores, 2) + weight**4 * trace)
     rare = (d * _long(scores, cut) + mp.exp(-(z**2) / 2)) / e
@@ -152,15 +153,15 @@ def universality(scores: Scores, eta: Fraction, cut: Fraction, excess: Fraction)
 
 
 def equivalence(scores: Scores, eta: Fraction, theta: Fraction, cut: Fraction, excess: Fraction) -> mpf:
-    x, e = _real(scores.beta) ** 2, _real(eta)
+    x, e = to_real(scores.beta) ** 2, to_real(eta)
     alpha2 = mp.expm1(x) - x
     steps = mp.sqrt(normaliser(scores, theta, cut)) + mp.sqrt(linearisation(scores) / scores.d / alpha2)
     return mp.sqrt(27) / 8 / e**1.5 * steps + 1 / (scores.d * e) + universality(scores, eta, cut, excess)
 
 
 def of_queries(queries: Table, beta: Fraction, eta: Fraction) -> mpf:
-    d, p, x, e = len(queries), len(queries[0]), _real(beta) ** 2, _real(eta)
-    X = mp.matrix([[_real(entry) for entry in row] for row in queries])
+    d, p, x, e = len(queries), len(queries[0]), to_real(beta) ** 2, to_real(eta)
+    X = mp.matrix([[to_real(entry) for entry in row] for row in queries])
     G = X * X.T / p
     norm = max(mp.eigsy(G, eigvals_only=True))
     total = sum(mp.exp(x * G[i, i]) * mp.expm1(2 * x * G[i, j]) ** 2 for i in range(d) for j in range(d))
@@ -174,14 +175,14 @@ def of_queries(queries: Table, beta: Fraction, eta: Fraction) -> mpf:
 
 
 def _concentration(stated: Any, d: int, eta: Fraction, factor: int) -> Judgement:
-    _record(stated, "concentration", {"deviation", "at_most"})
-    deviation, most = _positive(stated["deviation"]), _number(stated["at_most"])
-    return _bounded("concentration", lambda: 2 * mp.exp(-factor * d * (_real(eta) * _real(deviation)) ** 2), most)
+    require_record(stated, "concentration", {"deviation", "at_most"})
+    deviation, most = _positive(stated["deviation"]), read_number(stated["at_most"])
+    return _bounded("concentration", lambda: 2 * mp.exp(-factor * d * (to_real(eta) * to_real(deviation)) ** 2), most)
 
 
 def _bounded(name: str, bound: Callable[[], mpf], most: Fraction) -> Judgement:
     """True where the bound is at most the stated number; else the theorem does not say so."""
-    found = _decide(Comparison(name, bound, most))
+    found = judge_one(Comparison(name, bound, most))
     if found.truth is Truth.FALSE:
         return Judgement(Truth.OPEN, 0.0, name, provable=False)
     return found
@@ -193,18 +194,18 @@ def _together(found: list[Judgement]) -> Judgement:
 
 
 def _positive(text: Any) -> Fraction:
-    value = _number(text)
-    _require(value > 0, "a number that is not positive")
+    value = read_number(text)
+    require(value > 0, "a number that is not positive")
     return value
 
 
 def _theta(witness: Any) -> Fraction:
     theta = _positive(witness["theta"])
-    _require(theta < 1, "theta")
+    require(theta < 1, "theta")
     return theta
 
 
 def _cut(witness: Any) -> Fraction:
-    cut = _number(witness["cut"])
-    _require(cut > 1, "cut")
+    cut = read_number(witness["cut"])
+    require(cut > 1, "cut")
     return cut

@@ -19,29 +19,25 @@ from typing import Any
 import numpy as np
 import output_tail_truth as tails
 import random_prompts
-from certificate_truth import (
-    Judgement,
-    Table,
-    Truth,
-    _Gaussian,
-    _identity,
-    _is_semidefinite,
-    _Law,
-    _law,
-    _mapping,
-    _number,
-    _Points,
-    _record,
-    _require,
-    _root,
-    _scale,
-    _table,
-    _times,
-    _vector,
-    _weights,
-)
+from prompt_truth import read_weights
 from random_prompts import Array
 from scipy.optimize import minimize_scalar
+from truth_judgement import Judgement, Truth
+from truth_laws import Gaussian, Law, Points, read_law
+from truth_reading import (
+    Table,
+    identity_matrix,
+    is_semidefinite,
+    read_number,
+    read_scale,
+    read_table,
+    read_vector,
+    require,
+    require_mapping,
+    require_record,
+    root_of,
+    times,
+)
 
 # How far two numbers in doubles have to be apart to count.
 _MARGIN = 1e-11
@@ -56,7 +52,7 @@ _FIRST, _LAST, _STEP, _SCORE_STEP = -45.0, 9.0, 0.05, 0.04
 class Prompt:
     """What is given, exactly, and in doubles."""
 
-    law: _Law
+    law: Law
     base: list[Fraction]
     square: Fraction
     positive: bool
@@ -72,30 +68,30 @@ class Prompt:
 
     @property
     def plain(self) -> random_prompts.Law:
-        return tails._plain(self.law, 1.0)
+        return tails.law_in_doubles(self.law, 1.0)
 
 
 def _read(given: Any, gradient: Any, folder: Path) -> Prompt:
-    form = next((key for key in ("tilt", "U") if key in _mapping(given, "given")), "query")
+    form = next((key for key in ("tilt", "U") if key in require_mapping(given, "given")), "query")
     forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
     others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
-    _record(given, "given", {"law", "length"} | forms[form], others[form])
-    _require(gradient in ("U", "V"), "the gradient")
-    _require(gradient == "V" or form != "tilt", "a gradient in U needs a query")
-    law, length = _law(given["law"], folder), tails._count(given["length"])
+    require_record(given, "given", {"law", "length"} | forms[form], others[form])
+    require(gradient in ("U", "V"), "the gradient")
+    require(gradient == "V" or form != "tilt", "a gradient in U needs a query")
+    law, length = read_law(given["law"], folder), tails.read_count(given["length"])
     if form == "tilt":
-        base, root, square = _vector(given["tilt"], folder), 1.0, Fraction(1)
-        _require(len(base) == law.dimension, "a tilt of another dimension")
-        _, V = _weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
+        base, root, square = read_vector(given["tilt"], folder), 1.0, Fraction(1)
+        require(len(base) == law.dimension, "a tilt of another dimension")
+        _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
         norm_square = Fraction(1)
     else:
-        U, V = _weights(given, law.dimension, folder)
-        query, scale = _vector(given["query"], folder), _scale(given)
-        _require(len(query) == len(U[0]), "a query of another dimension")
-        root, square = float(_root(scale)), scale.value if scale.is_root else scale.value**2
-        base, norm_square = _times(U, query), square * _inner(query, query)
+        U, V = read_weights(given, law.dimension, folder)
+        query, scale = read_vector(given["query"], folder), read_scale(given)
+        require(len(query) == len(U[0]), "a query of another dimension")
+        root, square = float(root_of(scale)), scale.value if scale.is_root else scale.value**2
+        base, norm_square = times(U, query), square * _inner(query, query)
     if gradient == "V":
-        V, norm_square = _identity(law.dimension), Fraction(1)
+        V, norm_square = identity_matrix(law.dimension), Fraction(1)
     return Prompt(law, base, square, root > 0, tuple(float(x) * root for x in base), V, norm_square, length)
 
 
@@ -103,25 +99,25 @@ def _read(given: Any, gradient: Any, folder: Path) -> Prompt:
 
 
 def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
-    _record(asserts, "asserts", {"gradient", "mean_square"})
-    stated, method = asserts["mean_square"], _mapping(witness, "witness").get("method")
-    _record(stated, "mean_square", set(), {"at_least", "at_most"})
-    _require(len(stated) > 0, "nothing is stated")
-    _record(witness, "the witness", {"method"} | ({"t", "lambda"} if method == "general" else set()))
+    require_record(asserts, "asserts", {"gradient", "mean_square"})
+    stated, method = asserts["mean_square"], require_mapping(witness, "witness").get("method")
+    require_record(stated, "mean_square", set(), {"at_least", "at_most"})
+    require(len(stated) > 0, "nothing is stated")
+    require_record(witness, "the witness", {"method"} | ({"t", "lambda"} if method == "general" else set()))
     prompt = _read(given, asserts["gradient"], folder)
-    _require(method in ("exact", "logistic", "general"), "the method")
-    _require(method == "general" or isinstance(prompt.law, _Gaussian), "the method is for Gaussian tokens")
-    _require(method == "exact" or "at_least" not in stated or (method == "logistic" and asserts["gradient"] == "V"),
+    require(method in ("exact", "logistic", "general"), "the method")
+    require(method == "general" or isinstance(prompt.law, Gaussian), "the method is for Gaussian tokens")
+    require(method == "exact" or "at_least" not in stated or (method == "logistic" and asserts["gradient"] == "V"),
              "the method has no lower bound")  # fmt: skip
-    bounds = {side: float(_number(stated[side])) for side in stated}
-    _require(all(bound >= 0 for bound in bounds.values()), "a negative bound")
+    bounds = {side: float(read_number(stated[side])) for side in stated}
+    require(all(bound >= 0 for bound in bounds.values()), "a negative bound")
     low, high = _mean_square(prompt, asserts["gradient"])
     shown = dict.fromkeys(("at_least", "at_most"), (low, high))
     if method == "logistic":
         shown = _logistic(prompt, asserts["gradient"])
     if method == "general":
-        t, rate = _number(witness["t"]), _number(witness["lambda"])
-        _require(0 < t < 1 and rate > 0, "t and lambda")
+        t, rate = read_number(witness["t"]), read_number(witness["lambda"])
+        require(0 < t < 1 and rate > 0, "t and lambda")
         bound = _general(prompt, asserts["gradient"], float(t), float(rate))
         shown = {"at_most": (bound, bound)}
     found = []
@@ -144,7 +140,7 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
 
 def _mean_square(prompt: Prompt, gradient: str) -> tuple[float, float]:
     """Ends of an interval: a point for Gaussian tokens, six standard errors of simulated prompts for others."""
-    if isinstance(prompt.law, _Gaussian):
+    if isinstance(prompt.law, Gaussian):
         variance = float(prompt.square * tails._form(prompt.law, prompt.base))
         if variance <= 25:
             found = _gaussian(prompt, gradient, variance)
@@ -159,7 +155,7 @@ def _mean_square(prompt: Prompt, gradient: str) -> tuple[float, float]:
 
 def _gaussian(prompt: Prompt, gradient: str, variance: float) -> float:
     """From the law of the error in coordinates where the tilt is the first axis."""
-    assert isinstance(prompt.law, _Gaussian)
+    assert isinstance(prompt.law, Gaussian)
     G = np.array([[float(x) for x in row] for row in prompt.law.covariance])
     V = np.array([[float(x) for x in row] for row in prompt.values])
     s, length = math.sqrt(variance), prompt.length
@@ -228,7 +224,7 @@ def _partitions(items: list[Any]) -> Iterator[list[list[Any]]]:
 
 
 def _logistic(prompt: Prompt, gradient: str) -> dict[str, tuple[float, float]]:
-    assert isinstance(prompt.law, _Gaussian)
+    assert isinstance(prompt.law, Gaussian)
     G = np.array([[float(x) for x in row] for row in prompt.law.covariance])
     V = np.array([[float(x) for x in row] for row in prompt.values])
     a = np.array(prompt.tilt)
@@ -307,16 +303,16 @@ def _errors(
 
 
 def judge_tail(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
-    _record(asserts, "asserts", {"gradient", "exceeds", "probability"})
+    require_record(asserts, "asserts", {"gradient", "exceeds", "probability"})
     gradient = asserts["gradient"]
     prompt = _read(given, gradient, folder)
-    eps, delta = _number(asserts["exceeds"]), _number(asserts["probability"])
-    _require(eps > 0 and 0 < delta < 1, "exceeds and probability")
+    eps, delta = read_number(asserts["exceeds"]), read_number(asserts["probability"])
+    require(eps > 0 and 0 < delta < 1, "exceeds and probability")
     size = prompt.law.dimension
     if gradient == "V":
-        _record(witness, "the witness", {"tokens"})
-        _, levels, bounds = _framed(witness["tokens"], _identity(size), prompt, folder)
-        _require(sum(x * x for x in levels) <= eps**2, "levels that are too large")
+        require_record(witness, "the witness", {"tokens"})
+        _, levels, bounds = _framed(witness["tokens"], identity_matrix(size), prompt, folder)
+        require(sum(x * x for x in levels) <= eps**2, "levels that are too large")
     else:
         bounds = _entries(witness, prompt, Fraction(eps), folder)
     total = (sum(low for low, _ in bounds), sum(high for _, high in bounds))
@@ -325,13 +321,13 @@ def judge_tail(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgemen
 
 
 def _framed(hint: Any, map_: Table, prompt: Prompt, folder: Path) -> tuple[Table, list[Fraction], list[Any]]:
-    _record(hint, "a frame", {"frame", "levels", "bounds"})
-    frame, levels, rules = _table(hint["frame"], folder), _vector(hint["levels"], folder), hint["bounds"]
-    _require(len(frame[0]) == len(map_) and len(levels) == len(frame) and min(levels) >= 0, "a frame")
+    require_record(hint, "a frame", {"frame", "levels", "bounds"})
+    frame, levels, rules = read_table(hint["frame"], folder), read_vector(hint["levels"], folder), hint["bounds"]
+    require(len(frame[0]) == len(map_) and len(levels) == len(frame) and min(levels) >= 0, "a frame")
     columns = list(zip(*frame, strict=True))
     gram = [[_inner(x, y) - (i == j) for j, y in enumerate(columns)] for i, x in enumerate(columns)]
-    _require(_is_semidefinite(gram), "a frame that is too small")
-    _require(isinstance(rules, list) and len(rules) == 2 * len(frame), "two rules for every vector of the frame")
+    require(is_semidefinite(gram), "a frame that is too small")
+    require(isinstance(rules, list) and len(rules) == 2 * len(frame), "two rules for every vector of the frame")
     bounds = []
     for index, (row, level) in enumerate(zip(frame, levels, strict=True)):
         for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
@@ -348,24 +344,24 @@ def _inner(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
 
 def _entries(witness: Any, prompt: Prompt, eps: Fraction, folder: Path) -> list[Any]:
     size = prompt.law.dimension
-    plain = prompt.values == _identity(size)
-    _record(witness, "the witness", {"tokens", "entries"} | (set() if plain else {"outputs"}),
+    plain = prompt.values == identity_matrix(size)
+    require_record(witness, "the witness", {"tokens", "entries"} | (set() if plain else {"outputs"}),
             {"outputs"} if plain else set())  # fmt: skip
-    tokens, b, bounds = _framed(witness["tokens"], _identity(size), prompt, folder)
+    tokens, b, bounds = _framed(witness["tokens"], identity_matrix(size), prompt, folder)
     outputs, a, symmetric = tokens, b, "outputs" not in witness
     if not symmetric:
         outputs, a, more = _framed(witness["outputs"], prompt.values, prompt, folder)
         bounds = bounds + more
     entries = witness["entries"]
-    _record(entries, "entries", {"levels", "bounds"})
-    levels, rules = _table(entries["levels"], folder), entries["bounds"]
-    _require((len(levels), len(levels[0])) == (len(outputs), len(tokens)), "levels of another shape")
-    _require(min(min(row) for row in levels) >= 0, "a negative level")
-    _require(not symmetric or levels == [list(row) for row in zip(*levels, strict=True)], "levels not symmetric")
+    require_record(entries, "entries", {"levels", "bounds"})
+    levels, rules = read_table(entries["levels"], folder), entries["bounds"]
+    require((len(levels), len(levels[0])) == (len(outputs), len(tokens)), "levels of another shape")
+    require(min(min(row) for row in levels) >= 0, "a negative level")
+    require(not symmetric or levels == [list(row) for row in zip(*levels, strict=True)], "levels not symmetric")
     total = sum((e + x * y) ** 2 for row, x in zip(levels, a, strict=True) for e, y in zip(row, b, strict=True))
-    _require(total * prompt.norm_square <= eps**2, "levels that are too large")
+    require(total * prompt.norm_square <= eps**2, "levels that are too large")
     pairs = [(i, j) for i in range(len(outputs)) for j in range(i if symmetric else 0, len(tokens))]
-    _require(isinstance(rules, list) and len(rules) == 2 * len(pairs), "two rules for every entry")
+    require(isinstance(rules, list) and len(rules) == 2 * len(pairs), "two rules for every entry")
     for index, (i, j) in enumerate(pairs):
         u = [_inner(outputs[i], column) for column in zip(*prompt.values, strict=True)]
         for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
@@ -375,22 +371,22 @@ def _entries(witness: Any, prompt: Prompt, eps: Fraction, folder: Path) -> list[
 
 def _entry(rule: Any, prompt: Prompt, u: list[Fraction], v: list[Fraction], sign: int, level: Fraction) -> Any:
     """Ends of what a rule gives for an entry, and of what the checker may make of it."""
-    name = _mapping(rule, "a rule").get("rule")
-    atoms = isinstance(prompt.law, _Points)
+    name = require_mapping(rule, "a rule").get("rule")
+    atoms = isinstance(prompt.law, Points)
     needed = {"cantelli": set(), "moment": {"order"}, "exact": set(),
               "chernoff": {"lambda"} if atoms else {"lambda", "order"}}  # fmt: skip
-    _require(isinstance(name, str) and name in needed, "the rule")
-    _record(rule, "a rule", {"rule"} | needed[name])
-    _require(level > 0 or name == "exact", "a level of 0")
-    order = tails._count(rule["order"]) if "order" in rule else 2
-    _require(order % 2 == 0 and 2 <= order <= 24, "an even order")
-    slope = _number(rule["lambda"]) if "lambda" in rule else Fraction(1)
-    _require(slope > 0, "lambda must be positive")
+    require(isinstance(name, str) and name in needed, "the rule")
+    require_record(rule, "a rule", {"rule"} | needed[name])
+    require(level > 0 or name == "exact", "a level of 0")
+    order = tails.read_count(rule["order"]) if "order" in rule else 2
+    require(order % 2 == 0 and 2 <= order <= 24, "an even order")
+    slope = read_number(rule["lambda"]) if "lambda" in rule else Fraction(1)
+    require(slope > 0, "lambda must be positive")
     parts = tails._parts(prompt.law)
     constant = any(all(tails._constant(part, x) is not None for part in parts)
                    and len({tails._constant(part, x) for part in parts}) == 1 for x in (u, v))  # fmt: skip
-    _require(name != "exact" or constant, "nothing is constant")
-    _require(name != "chernoff" or not any(isinstance(part, _Gaussian) for part in parts), "unbounded products")
+    require(name != "exact" or constant, "nothing is constant")
+    require(name != "chernoff" or not any(isinstance(part, Gaussian) for part in parts), "unbounded products")
     if name == "exact":
         return 0.0, 0.0
     p, w, y = _token(prompt)

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import Judgement, Table, Truth, _number, _record, _require, _table, _vector
 from joint_minimiser import Instance, minimiser, softmax
 from mpmath import mp, mpf
 from scipy.optimize import nnls
+from truth_judgement import Judgement, Truth
+from truth_reading import Table, read_number, read_table, read_vector, require, require_record
 
 Array = np.ndarray[Any, Any]
 _DIGITS = 60
@@ -53,11 +54,11 @@ def judge_joint(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     """The truth of the statement, and whether the witness shows it."""
     known = _read_given(given, folder)
     n, d, k = len(known.inputs), len(known.inputs[0][0]), len(known.W)
-    _record(asserts, "asserts", {"v", "support", "p"}, {"label_margin", "drop", "path"})
-    v, p = _vector(asserts["v"], folder), _vector(asserts["p"], folder)
-    _require(len(v) == d and len(p) == k, "v like a token and p like a key")
+    require_record(asserts, "asserts", {"v", "support", "p"}, {"label_margin", "drop", "path"})
+    v, p = read_vector(asserts["v"], folder), read_vector(asserts["p"], folder)
+    require(len(v) == d and len(p) == k, "v like a token and p like a key")
     support = _counts(asserts["support"])
-    _require(support == sorted(set(support)) and support[-1] < n, "support inputs in order")
+    require(support == sorted(set(support)) and support[-1] < n, "support inputs in order")
     low, high = _margins(asserts.get("label_margin"))
     drop = _above(asserts["drop"]) if "drop" in asserts else None
     path = _read_path(asserts.get("path"))
@@ -103,56 +104,56 @@ def judge_joint(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
 
 
 def _read_given(given: Any, folder: Path) -> _Given:
-    _record(given, "given", {"tokens", "indices"}, {"W", "labels", "lengths"})
+    require_record(given, "given", {"tokens", "indices"}, {"W", "labels", "lengths"})
     tokens = given["tokens"]
-    _require(isinstance(tokens, list) and tokens != [], "tokens")
+    require(isinstance(tokens, list) and tokens != [], "tokens")
     if isinstance(tokens[0], list) and tokens[0] and isinstance(tokens[0][0], list):
-        _require("lengths" not in given, "lengths beside a list")
-        inputs = [_table(item, folder) for item in tokens]
+        require("lengths" not in given, "lengths beside a list")
+        inputs = [read_table(item, folder) for item in tokens]
     else:
-        rows = _table(tokens, folder)
+        rows = read_table(tokens, folder)
         lengths = _counts(given["lengths"], 1) if "lengths" in given else [len(rows)]
-        _require(sum(lengths) == len(rows), "lengths that sum to the rows")
+        require(sum(lengths) == len(rows), "lengths that sum to the rows")
         starts = [0, *itertools.accumulate(lengths)]
         inputs = [rows[a:b] for a, b in itertools.pairwise(starts)]
-    _require(len({len(row) for X in inputs for row in X}) == 1, "tokens of one dimension")
+    require(len({len(row) for X in inputs for row in X}) == 1, "tokens of one dimension")
     d = len(inputs[0][0])
-    W = _table(given["W"], folder) if "W" in given else [[Fraction(i == j) for j in range(d)] for i in range(d)]
-    _require(len(W[0]) == d, "W as wide as a token")
-    labels = _vector(given["labels"], folder) if "labels" in given else [Fraction(1)] * len(inputs)
-    _require(len(labels) == len(inputs) and all(abs(y) == 1 for y in labels), "a label 1 or -1 for every input")
+    W = read_table(given["W"], folder) if "W" in given else [[Fraction(i == j) for j in range(d)] for i in range(d)]
+    require(len(W[0]) == d, "W as wide as a token")
+    labels = read_vector(given["labels"], folder) if "labels" in given else [Fraction(1)] * len(inputs)
+    require(len(labels) == len(inputs) and all(abs(y) == 1 for y in labels), "a label 1 or -1 for every input")
     indices = _counts(given["indices"])
-    _require(len(indices) == len(inputs), "an index for every input")
-    _require(all(a < len(X) for a, X in zip(indices, inputs, strict=True)), "indices of tokens")
-    _require(any(len(X) > 1 for X in inputs), "more than one token")
+    require(len(indices) == len(inputs), "an index for every input")
+    require(all(a < len(X) for a, X in zip(indices, inputs, strict=True)), "indices of tokens")
+    require(any(len(X) > 1 for X in inputs), "more than one token")
     return _Given(inputs, [int(y) for y in labels], indices, W)
 
 
 def _count(node: Any, least: int = 0) -> int:
-    _require(isinstance(node, str) and node.isascii() and node.isdigit() and str(int(node)) == node, "a count")
-    _require(int(node) >= least, "a larger count")
+    require(isinstance(node, str) and node.isascii() and node.isdigit() and str(int(node)) == node, "a count")
+    require(int(node) >= least, "a larger count")
     return int(node)
 
 
 def _counts(node: Any, least: int = 0) -> list[int]:
-    _require(isinstance(node, list) and node != [], "a list of counts")
+    require(isinstance(node, list) and node != [], "a list of counts")
     return [_count(item, least) for item in node]
 
 
 def _above(node: Any) -> Fraction:
-    value = _number(node)
-    _require(value > 0, "a number > 0")
+    value = read_number(node)
+    require(value > 0, "a number > 0")
     return value
 
 
 def _margins(node: Any) -> tuple[Fraction | None, Fraction | None]:
     if node is None:
         return None, None
-    _record(node, "label_margin", set(), {"at_least", "at_most"})
-    low, high = (_number(node[name]) if name in node else None for name in ("at_least", "at_most"))
-    _require(low is not None or high is not None, "a bound")
-    _require(all(bound is None or bound >= 0 for bound in (low, high)), "bounds >= 0")
-    _require(low is None or high is None or low <= high, "bounds in order")
+    require_record(node, "label_margin", set(), {"at_least", "at_most"})
+    low, high = (read_number(node[name]) if name in node else None for name in ("at_least", "at_most"))
+    require(low is not None or high is not None, "a bound")
+    require(all(bound is None or bound >= 0 for bound in (low, high)), "bounds >= 0")
+    require(low is None or high is None or low <= high, "bounds in order")
     return low, high
 
 
@@ -162,13 +163,13 @@ _NORMS, _BOUNDS = ("head_norm", "attention_norm"), ("head_cosine", "attention_co
 def _read_path(node: Any) -> tuple[str, list[dict[str, Fraction]]] | None:
     if node is None:
         return None
-    _record(node, "path", {"loss", "at"})
-    _require(node["loss"] in ("logistic", "exponential"), "a loss")
-    _require(isinstance(node["at"], list) and node["at"] != [], "entries")
+    require_record(node, "path", {"loss", "at"})
+    require(node["loss"] in ("logistic", "exponential"), "a loss")
+    require(isinstance(node["at"], list) and node["at"] != [], "entries")
     found = []
     for item in node["at"]:
-        _record(item, "an entry", set(_NORMS), set(_BOUNDS))
-        _require(len(item) > 2, "a bound")
+        require_record(item, "an entry", set(_NORMS), set(_BOUNDS))
+        require(len(item) > 2, "a bound")
         found.append({name: _above(value) for name, value in item.items()})
     return node["loss"], found
 
@@ -179,32 +180,34 @@ Multipliers = dict[int, Fraction]
 def _read_witness(
     node: Any, known: _Given, entries: int, folder: Path
 ) -> tuple[Multipliers, Multipliers, dict[int, dict[str, list[Fraction]]]]:
-    _record(node, "witness", {"head_multipliers", "multipliers"}, {"comparators"})
+    require_record(node, "witness", {"head_multipliers", "multipliers"}, {"comparators"})
     mu: Multipliers = {}
     lam: Multipliers = {}
     pairs = known.pairs()
     for name, found in (("head_multipliers", mu), ("multipliers", lam)):
-        _require(isinstance(node[name], list) and node[name] != [], name)
+        require(isinstance(node[name], list) and node[name] != [], name)
         for item in node[name]:
-            _record(item, name, {"input", "multiplier"} | ({"token"} if found is lam else set()))
+            require_record(item, name, {"input", "multiplier"} | ({"token"} if found is lam else set()))
             i = _count(item["input"])
-            _require(i < len(known.inputs), "an input")
+            require(i < len(known.inputs), "an input")
             if found is lam:
                 pair = (i, _count(item["token"]))
-                _require(pair in pairs, "a pair")
+                require(pair in pairs, "a pair")
                 i = pairs.index(pair)
-            _require(i not in found, "once")
+            require(i not in found, "once")
             found[i] = _above(item["multiplier"])
     comparators: dict[int, dict[str, list[Fraction]]] = {}
     if "comparators" in node:
-        _require(isinstance(node["comparators"], list) and node["comparators"] != [], "comparators")
+        require(isinstance(node["comparators"], list) and node["comparators"] != [], "comparators")
         for item in node["comparators"]:
-            _record(item, "a comparator", {"entry"}, {"head", "attention"})
+            require_record(item, "a comparator", {"entry"}, {"head", "attention"})
             entry = _count(item["entry"])
-            _require(entry < entries and entry not in comparators and len(item) > 1, "an entry, once")
-            comparators[entry] = {name: _vector(item[name], folder) for name in ("head", "attention") if name in item}
+            require(entry < entries and entry not in comparators and len(item) > 1, "an entry, once")
+            comparators[entry] = {
+                name: read_vector(item[name], folder) for name in ("head", "attention") if name in item
+            }
             sizes = {"head": len(known.inputs[0][0]), "attention": len(known.W)}
-            _require(all(len(x) == sizes[name] for name, x in comparators[entry].items()), "dimensions")
+            require(all(len(x) == sizes[name] for name, x in comparators[entry].items()), "dimensions")
     return mu, lam, comparators
 
 

@@ -12,19 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import (
-    Judgement,
-    Truth,
-    _number,
-    _real,
-    _record,
-    _require,
-    _scale,
-    _table,
-)
 from mpmath import matrix as mp_matrix
 from mpmath import mp, mpf, svd_r
-from singular_values_truth import _range, _witness
+from singular_values_truth import judge_range, require_hint
+from truth_judgement import Judgement, Truth
+from truth_reading import read_number, read_scale, read_table, require, require_record, to_real
 
 _STAGES = (
     "attention", "scores", "linear", "attention_less_scores", "scores_less_linear", "attention_less_linear",
@@ -36,22 +28,22 @@ _NOTHING = 10
 
 def judge_linearization(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """Every bound that is asserted, on numbers from the definitions."""
-    _record(given, "given", {"queries", "keys"}, {"scale", "beta", "unit"})
-    queries, keys = _table(given["queries"], folder), _table(given["keys"], folder)
+    require_record(given, "given", {"queries", "keys"}, {"scale", "beta", "unit"})
+    queries, keys = read_table(given["queries"], folder), read_table(given["keys"], folder)
     size, width = len(keys), len(keys[0])
-    _require((len(queries), len(queries[0])) == (size, width) and size >= 2, "queries and keys of other shapes")
-    scale = _scale(given) if "scale" in given else None
-    beta = _number(given["beta"]) if "beta" in given else None
-    unit = _number(given["unit"]) if "unit" in given else None
-    _require(beta is not None or (scale is not None and unit is None), "no scale")
+    require((len(queries), len(queries[0])) == (size, width) and size >= 2, "queries and keys of other shapes")
+    scale = read_scale(given) if "scale" in given else None
+    beta = read_number(given["beta"]) if "beta" in given else None
+    unit = read_number(given["unit"]) if "unit" in given else None
+    require(beta is not None or (scale is not None and unit is None), "no scale")
     if beta is not None:
-        _require(0 < beta <= _LARGEST_BETA and (unit is None or unit > 0), "beta and unit")
+        require(0 < beta <= _LARGEST_BETA and (unit is None or unit > 0), "beta and unit")
         square = (beta * (unit or 1) ** 2) ** 2 / width
         if scale is not None:
             stated = scale.value if scale.is_root else scale.value**2
-            _require(stated == square and scale.value > 0, "another scale")
+            require(stated == square and scale.value > 0, "another scale")
     if witness != {}:
-        _witness(witness, given, (size, size), folder)
+        require_hint(witness, given, (size, size), folder)
     of_beta = None if beta is None else (beta, unit or Fraction(1))
     text = json.dumps([[[str(x) for x in row] for row in table] for table in (queries, keys)])
     name = ("", "") if scale is None else (str(scale.value), str(scale.is_root))
@@ -59,35 +51,35 @@ def judge_linearization(given: Any, asserts: Any, witness: Any, folder: Path) ->
     def numbers() -> _Numbers:
         return _numbers_of(text, name, of_beta, mp.dps)
 
-    _record(asserts, "asserts", set(), {"remainder", "normaliser", "stages"})
-    _require(len(asserts) > 0, "nothing is asserted")
+    require_record(asserts, "asserts", set(), {"remainder", "normaliser", "stages"})
+    require(len(asserts) > 0, "nothing is asserted")
     found: list[Judgement] = []
     if "remainder" in asserts:
         stated = asserts["remainder"]
-        _record(stated, "remainder", set(), {"norm", "distance"} if beta is not None else {"norm"})
-        _require(len(stated) > 0, "an empty remainder")
+        require_record(stated, "remainder", set(), {"norm", "distance"} if beta is not None else {"norm"})
+        require(len(stated) > 0, "an empty remainder")
         for key in stated:
             number = (
                 (lambda: numbers().sigma["attention_less_linear"][0])
                 if key == "norm"
                 else (lambda: numbers().distance())
             )
-            found += _range(f"remainder.{key}", stated[key], number)
+            found += judge_range(f"remainder.{key}", stated[key], number)
     if "normaliser" in asserts:
         stated = asserts["normaliser"]
-        _record(stated, "normaliser", set(), {"largest", "difference", "bound", "wasserstein"})
-        _require(len(stated) > 0 and beta is not None, "a normaliser")
+        require_record(stated, "normaliser", set(), {"largest", "difference", "bound", "wasserstein"})
+        require(len(stated) > 0 and beta is not None, "a normaliser")
         for key in stated:
-            found += _range(f"normaliser.{key}", stated[key], lambda key=key: getattr(numbers(), key)())
+            found += judge_range(f"normaliser.{key}", stated[key], lambda key=key: getattr(numbers(), key)())
     if "stages" in asserts:
         known = _STAGES if beta is not None else ("attention", "linear", "attention_less_linear")
-        _record(asserts["stages"], "stages", set(), known)
-        _require(len(asserts["stages"]) > 0, "no stages")
+        require_record(asserts["stages"], "stages", set(), known)
+        require(len(asserts["stages"]) > 0, "no stages")
         for stage, stated in asserts["stages"].items():
-            _record(stated, stage, set(), _SIZES[:2] if stage == "attention" else _SIZES)
-            _require(len(stated) > 0, "an empty stage")
+            require_record(stated, stage, set(), _SIZES[:2] if stage == "attention" else _SIZES)
+            require(len(stated) > 0, "an empty stage")
             for key in stated:
-                found += _range(
+                found += judge_range(
                     f"stages.{stage}.{key}", stated[key], lambda stage=stage, key=key: numbers().size(stage, key)
                 )
     for truth in (Truth.FALSE, Truth.EQUAL, Truth.OPEN):
@@ -124,7 +116,7 @@ class _Numbers:
         return mp.sqrt(mp.fsum((x - y) ** 2 for x, y in pairs) / len(self.means))
 
     def distance(self) -> mpf:
-        beta = _real(self._beta or Fraction(0))
+        beta = to_real(self._beta or Fraction(0))
         radius = 2 * mp.sqrt(mp.expm1(beta * beta) - beta * beta)
         sigma, count = self.sigma["attention_less_linear"], len(self.means)
 
@@ -153,14 +145,14 @@ def _numbers_of(
     size, width = len(keys), len(keys[0])
     with mp.workdps(digits + _NOTHING):
         if of_beta is None:
-            factor = _real(Fraction(scale[0]))
+            factor = to_real(Fraction(scale[0]))
             factor = mp.sqrt(factor) if scale[1] == "True" else factor
         else:
             beta, unit = of_beta
-            factor = _real(beta * unit**2) / mp.sqrt(width)
+            factor = to_real(beta * unit**2) / mp.sqrt(width)
         scores = mp_matrix(
             [
-                [factor * _real(sum((a * b for a, b in zip(q, k, strict=True)), Fraction(0))) for k in keys]
+                [factor * to_real(sum((a * b for a, b in zip(q, k, strict=True)), Fraction(0))) for k in keys]
                 for q in queries
             ]
         )
@@ -176,10 +168,10 @@ def _numbers_of(
         matrices: dict[str, Any] = {"attention": M, "linear": L, "attention_less_linear": M - L}
         means: list[mpf] = [mpf(0)] * size
         if of_beta is not None:
-            rate = _real((of_beta[0] * of_beta[1]) ** 2) / (2 * width)
+            rate = to_real((of_beta[0] * of_beta[1]) ** 2) / (2 * width)
             T = mp_matrix(size, size)
             for i, query in enumerate(queries):
-                half = rate * _real(sum((x * x for x in query), Fraction(0)))
+                half = rate * to_real(sum((x * x for x in query), Fraction(0)))
                 for j in range(size):
                     T[i, j] = mp.expm1(scores[i, j] - half) / root
             means = [mp.fsum(T[i, j] for j in range(size)) / root for i in range(size)]

@@ -14,20 +14,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import (
-    Judgement,
+from output_tail_truth import read_count
+from truth_judgement import Judgement, Truth
+from truth_reading import (
     Table,
-    Truth,
     Vector,
-    _mapping,
-    _number,
-    _record,
-    _require,
-    _table,
-    _times,
-    _vector,
+    read_number,
+    read_table,
+    read_vector,
+    require,
+    require_mapping,
+    require_record,
+    times,
 )
-from output_tail_truth import _count
 
 Name = tuple[int, int] | int
 Point = tuple[Fraction, ...]
@@ -43,7 +42,7 @@ class _Problem:
 
 def judge_margin(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     problem = _problem(given, folder)
-    _record(
+    require_record(
         asserts,
         "asserts",
         set(),
@@ -59,11 +58,11 @@ def judge_margin(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgem
             "constraints",
         },
     )
-    _record(witness, "witness", set(), {"multipliers", "weights"})
+    require_record(witness, "witness", set(), {"multipliers", "weights"})
     numbers = {field: _numbered(witness[field], field.removesuffix("s"), problem) for field in witness}
     if "constraints" in asserts:
         return _contradiction(problem, asserts, numbers)
-    _require("multipliers" in numbers, "no multipliers")
+    require("multipliers" in numbers, "no multipliers")
     if "direction" in asserts or "within" in asserts:
         return _near(problem, asserts, numbers["multipliers"], folder)
     return _exact(problem, asserts, numbers["multipliers"], folder)
@@ -73,16 +72,16 @@ def judge_margin(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgem
 
 
 def _contradiction(problem: _Problem, asserts: Any, numbers: dict[str, dict[int, Fraction]]) -> Judgement:
-    _require(asserts == {"constraints": "contradictory"}, "contradictory constraints and nothing else")
-    _require("weights" in numbers, "no weights")
+    require(asserts == {"constraints": "contradictory"}, "contradictory constraints and nothing else")
+    require("weights" in numbers, "no weights")
     weights = numbers["weights"]
     shown = not any(_combined(problem, weights)) and sum(w * problem.levels[j] for j, w in weights.items()) > 0
     return _judged(_solution(problem) is None, shown, "constraints")
 
 
 def _exact(problem: _Problem, asserts: Any, multipliers: dict[int, Fraction], folder: Path) -> Judgement:
-    _require(not {"neighbours_among"} & set(asserts), "another form")
-    _require(bool({"solution", "neighbours", "support", "margin"} & set(asserts)), "nothing is asserted")
+    require(not {"neighbours_among"} & set(asserts), "another form")
+    require(bool({"solution", "neighbours", "support", "margin"} & set(asserts)), "nothing is asserted")
     solution = _solution(problem)
     stated = {field: _named(asserts[field], problem) for field in ("neighbours", "support") if field in asserts}
     point = _point(asserts["solution"], problem, folder) if "solution" in asserts else None
@@ -111,10 +110,10 @@ def _exact(problem: _Problem, asserts: Any, multipliers: dict[int, Fraction], fo
 
 
 def _near(problem: _Problem, asserts: Any, multipliers: dict[int, Fraction], folder: Path) -> Judgement:
-    _require(set(asserts) <= {"direction", "within", "neighbours_among", "gap", "margin"}, "another form")
-    _require({"direction", "within"} <= set(asserts), "one of direction and within")
-    direction, radius = _point(asserts["direction"], problem, folder), _number(asserts["within"])
-    _require(radius >= 0, "a negative radius")
+    require(set(asserts) <= {"direction", "within", "neighbours_among", "gap", "margin"}, "another form")
+    require({"direction", "within"} <= set(asserts), "one of direction and within")
+    direction, radius = _point(asserts["direction"], problem, folder), read_number(asserts["within"])
+    require(radius >= 0, "a negative radius")
     stated = {f: _named(asserts[f], problem) for f in ("neighbours_among",) if f in asserts}
     gap = _gap(asserts, "neighbours_among", stated, problem)
     bounds = _bounds(asserts)
@@ -155,18 +154,18 @@ def _judged(true: bool, shown: bool, where: str) -> Judgement:
 def _gap(asserts: Any, field: str, stated: dict[str, set[int]], problem: _Problem) -> Fraction | None:
     if "gap" not in asserts:
         return None
-    gap = _number(asserts["gap"])
-    _require(gap > 0, "a gap that is not positive")
-    _require(field in stated and len(stated[field]) < len(problem.rows), "a gap about nothing")
+    gap = read_number(asserts["gap"])
+    require(gap > 0, "a gap that is not positive")
+    require(field in stated and len(stated[field]) < len(problem.rows), "a gap about nothing")
     return gap
 
 
 def _bounds(asserts: Any) -> dict[str, Fraction]:
     if "margin" not in asserts:
         return {}
-    _record(asserts["margin"], "margin", set(), {"at_least", "at_most"})
-    bounds = {name: _number(text) for name, text in asserts["margin"].items()}
-    _require(bool(bounds) and min(bounds.values()) >= 0, "bounds on the margin")
+    require_record(asserts["margin"], "margin", set(), {"at_least", "at_most"})
+    bounds = {name: read_number(text) for name, text in asserts["margin"].items()}
+    require(bool(bounds) and min(bounds.values()) >= 0, "bounds on the margin")
     return bounds
 
 
@@ -244,28 +243,28 @@ def _minus(x: Point, y: Point) -> Point:
 
 
 def _problem(given: Any, folder: Path) -> _Problem:
-    _mapping(given, "given")
+    require_mapping(given, "given")
     if "points" in given:
-        _record(given, "given", {"points", "labels"})
-        points, labels = _table(given["points"], folder), _vector(given["labels"], folder)
-        _require(len(points) == len(labels) and all(abs(label) == 1 for label in labels), "labels")
+        require_record(given, "given", {"points", "labels"})
+        points, labels = read_table(given["points"], folder), read_vector(given["labels"], folder)
+        require(len(points) == len(labels) and all(abs(label) == 1 for label in labels), "labels")
         rows = tuple(tuple(y * x for x in point) for point, y in zip(points, labels, strict=True))
         return _Problem(rows, (Fraction(1),) * len(rows), tuple(range(len(rows))), (1, len(rows[0])))
     field = "keys" if "keys" in given or "queries" in given else "tokens"
     own = {"queries"} if "queries" in given else {"W"} if field == "tokens" else set()
-    _record(given, "given", {field, "indices"} | (own & {"queries"}), {"lengths", "relaxed"} | (own & {"W"}))
+    require_record(given, "given", {field, "indices"} | (own & {"queries"}), {"lengths", "relaxed"} | (own & {"W"}))
     inputs = _inputs(given, field, folder)
     if "W" in given:
-        W = _table(given["W"], folder)
-        _require(len(W[0]) == len(inputs[0][0]), "W of another shape")
-        inputs = [[_times(W, token) for token in part] for part in inputs]
+        W = read_table(given["W"], folder)
+        require(len(W[0]) == len(inputs[0][0]), "W of another shape")
+        inputs = [[times(W, token) for token in part] for part in inputs]
     chosen = _counts(given["indices"])
-    _require(len(chosen) == len(inputs), "an index for each input")
-    _require(all(a < len(part) for a, part in zip(chosen, inputs, strict=True)), "indices of tokens")
+    require(len(chosen) == len(inputs), "an index for each input")
+    require(all(a < len(part) for a, part in zip(chosen, inputs, strict=True)), "indices of tokens")
     relaxed = _counts(given["relaxed"]) if "relaxed" in given else []
-    _require(len(set(relaxed)) == len(relaxed) and all(i < len(inputs) for i in relaxed), "relaxed inputs")
-    queries = _table(given["queries"], folder) if "queries" in given else [[Fraction(1)]]
-    _require(len(queries) in (1, len(inputs)), "queries")
+    require(len(set(relaxed)) == len(relaxed) and all(i < len(inputs) for i in relaxed), "relaxed inputs")
+    queries = read_table(given["queries"], folder) if "queries" in given else [[Fraction(1)]]
+    require(len(queries) in (1, len(inputs)), "queries")
     rows, levels, names = [], [], []
     for i, (part, a) in enumerate(zip(inputs, chosen, strict=True)):
         query = queries[i if len(queries) > 1 else 0]
@@ -274,7 +273,7 @@ def _problem(given: Any, folder: Path) -> _Problem:
                 rows.append(tuple((x - y) * q for x, y in zip(part[a], token, strict=True) for q in query))
                 levels.append(Fraction(i not in relaxed))
                 names.append((i, t))
-    _require(any(levels), "no constraint, or only relaxed ones")
+    require(any(levels), "no constraint, or only relaxed ones")
     shape = (len(inputs[0][0]), len(queries[0])) if "queries" in given else (1, len(inputs[0][0]))
     return _Problem(tuple(rows), tuple(levels), tuple(names), shape)
 
@@ -283,61 +282,61 @@ def _inputs(given: Any, field: str, folder: Path) -> list[Table]:
     node = given[field]
     first = node[0] if isinstance(node, list) and node else None
     if isinstance(first, dict) or (isinstance(first, list) and first and isinstance(first[0], list)):
-        _require("lengths" not in given, "lengths beside a list")
-        parts = [_table(part, folder) for part in node]
-        _require(len({len(part[0]) for part in parts}) == 1, "tokens of one dimension")
+        require("lengths" not in given, "lengths beside a list")
+        parts = [read_table(part, folder) for part in node]
+        require(len({len(part[0]) for part in parts}) == 1, "tokens of one dimension")
         return parts
-    rows = _table(node, folder)
+    rows = read_table(node, folder)
     lengths = _counts(given["lengths"]) if "lengths" in given else [len(rows)]
-    _require(min(lengths) > 0 and sum(lengths) == len(rows), "lengths")
+    require(min(lengths) > 0 and sum(lengths) == len(rows), "lengths")
     ends = list(itertools.accumulate(lengths))
     return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]
 
 
 def _counts(node: Any) -> list[int]:
-    _require(isinstance(node, list) and node != [], "a list of counts")
+    require(isinstance(node, list) and node != [], "a list of counts")
     return [_natural(item) for item in node]
 
 
 def _natural(text: Any) -> int:
-    return 0 if text == "0" else _count(text)
+    return 0 if text == "0" else read_count(text)
 
 
 def _point(node: Any, problem: _Problem, folder: Path) -> Point:
     """A point of the problem, a matrix row after row."""
     deep = isinstance(node, list) and bool(node) and isinstance(node[0], list)
     deep = deep or (isinstance(node, dict) and isinstance(node.get("shape"), list) and len(node["shape"]) > 1)
-    table: list[Vector] = _table(node, folder) if deep else [_vector(node, folder)]
-    _require((len(table), len(table[0])) == problem.shape, "a point of another shape")
+    table: list[Vector] = read_table(node, folder) if deep else [read_vector(node, folder)]
+    require((len(table), len(table[0])) == problem.shape, "a point of another shape")
     return tuple(x for row in table for x in row)
 
 
 def _name(item: Any, others: set[str], problem: _Problem) -> int:
-    _mapping(item, "a constraint")
+    require_mapping(item, "a constraint")
     name: Name
     if "point" in item:
-        _record(item, "a constraint", {"point"} | others)
+        require_record(item, "a constraint", {"point"} | others)
         name = _natural(item["point"])
     else:
-        _record(item, "a constraint", {"input", "token"} | others)
+        require_record(item, "a constraint", {"input", "token"} | others)
         name = (_natural(item["input"]), _natural(item["token"]))
-    _require(name in problem.names, "a constraint that is none")
+    require(name in problem.names, "a constraint that is none")
     return problem.names.index(name)
 
 
 def _named(node: Any, problem: _Problem) -> set[int]:
-    _require(isinstance(node, list) and node != [], "a list of constraints")
+    require(isinstance(node, list) and node != [], "a list of constraints")
     found = [_name(item, set(), problem) for item in node]
-    _require(len(set(found)) == len(found), "a constraint twice")
+    require(len(set(found)) == len(found), "a constraint twice")
     return set(found)
 
 
 def _numbered(node: Any, number: str, problem: _Problem) -> dict[int, Fraction]:
-    _require(isinstance(node, list) and node != [], "a list of constraints")
+    require(isinstance(node, list) and node != [], "a list of constraints")
     found = {}
     for item in node:
         row = _name(item, {number}, problem)
-        _require(row not in found, "a constraint twice")
-        found[row] = _number(item[number])
-        _require(found[row] > 0, f"a {number} that is not positive")
+        require(row not in found, "a constraint twice")
+        found[row] = read_number(item[number])
+        require(found[row] > 0, f"a {number} that is not positive")
     return found

@@ -17,25 +17,22 @@ from typing import Any
 
 import numpy as np
 import random_prompts
-from certificate_truth import (
-    Judgement,
+from output_tail_truth import law_in_doubles, read_count
+from prompt_truth import read_weights
+from truth_judgement import Judgement, Truth
+from truth_laws import Gaussian, read_gaussian, read_law
+from truth_reading import (
     Table,
-    Truth,
     Vector,
-    _Gaussian,
-    _gaussian,
-    _law,
-    _mapping,
-    _number,
-    _record,
-    _require,
-    _root,
-    _scale,
-    _times,
-    _vector,
-    _weights,
+    read_number,
+    read_scale,
+    read_vector,
+    require,
+    require_mapping,
+    require_record,
+    root_of,
+    times,
 )
-from output_tail_truth import _count, _plain
 
 Array = np.ndarray[Any, Any]
 # What doubles and quadrature are trusted with, relative to the sizes that cancel.
@@ -80,74 +77,74 @@ class Found:
 
 def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where a number is outside the stated range, true where it is inside."""
-    _mapping(given, "given")
+    require_mapping(given, "given")
     averaged = "queries" in given
     named = {"U"} if "U" in given else {"K", "Q", "V", "scale"}
     if averaged:
-        _record(given, "given", {"law", "length", "queries"} | (named & {"U"}), (named - {"U"}) | {"V", "scale"})
+        require_record(given, "given", {"law", "length", "queries"} | (named & {"U"}), (named - {"U"}) | {"V", "scale"})
     elif "tilt" in given:
-        _record(given, "given", {"law", "length", "tilt"}, {"V"})
+        require_record(given, "given", {"law", "length", "tilt"}, {"V"})
     else:
-        _record(given, "given", {"law", "length", "query"} | (named & {"U"}), (named - {"U"}) | {"V", "scale"})
-    law = _law(given["law"], folder)
-    length = _count(given["length"])
+        require_record(given, "given", {"law", "length", "query"} | (named & {"U"}), (named - {"U"}) | {"V", "scale"})
+    law = read_law(given["law"], folder)
+    length = read_count(given["length"])
     method, parameters = _method(witness, averaged, law)
     ranges, mean = _stated(asserts, folder)
     if averaged:
-        _require(isinstance(law, _Gaussian), "averages of other laws")
-        assert isinstance(law, _Gaussian)
+        require(isinstance(law, Gaussian), "averages of other laws")
+        assert isinstance(law, Gaussian)
         found = _averaged(given, law, length, method, parameters, folder)
-        outputs = len(_weights(given, law.dimension, folder)[1])
+        outputs = len(read_weights(given, law.dimension, folder)[1])
     else:
         tilt, V = _tilt(given, law, folder)
         outputs = len(V)
         found = _at_a_query(law, tilt, V, length, method, parameters)
-    _require(mean is None or len(mean[0]) == outputs, "a mean of another dimension")
+    require(mean is None or len(mean[0]) == outputs, "a mean of another dimension")
     return _judged(found, ranges, mean)
 
 
 def _method(witness: Any, averaged: bool, law: Any) -> tuple[str, dict[str, float]]:
-    gaussian = isinstance(law, _Gaussian)
+    gaussian = isinstance(law, Gaussian)
     fitting = ["integral", "closed"] if averaged else ["exact", "logistic", "general"] if gaussian else ["general"]
     if witness == {}:
-        _require(fitting[0] != "general", "no method")
+        require(fitting[0] != "general", "no method")
         return fitting[0], {}
-    name = _mapping(witness, "witness").get("method")
-    _require(isinstance(name, str) and name in fitting, "another method")
-    _record(witness, "witness", {"method"} | _METHODS[name])
-    parameters = {key: _number(witness[key]) for key in _METHODS[name]}
-    _require(all(value > 0 for value in parameters.values()), "a parameter that is not positive")
-    _require(parameters.get("t", 0) < 1 and parameters.get("theta", 0) <= 1, "a parameter above 1")
+    name = require_mapping(witness, "witness").get("method")
+    require(isinstance(name, str) and name in fitting, "another method")
+    require_record(witness, "witness", {"method"} | _METHODS[name])
+    parameters = {key: read_number(witness[key]) for key in _METHODS[name]}
+    require(all(value > 0 for value in parameters.values()), "a parameter that is not positive")
+    require(parameters.get("t", 0) < 1 and parameters.get("theta", 0) <= 1, "a parameter above 1")
     return name, {key: float(value) for key, value in parameters.items()}
 
 
 def _stated(asserts: Any, folder: Path) -> tuple[dict[str, dict[str, Any]], tuple[Vector, Any] | None]:
-    _record(asserts, "asserts", set(), {"mean_square", "mean", "collision"})
-    _require(asserts != {}, "nothing is stated")
+    require_record(asserts, "asserts", set(), {"mean_square", "mean", "collision"})
+    require(asserts != {}, "nothing is stated")
     ranges = {}
     for name in ("mean_square", "collision"):
         if name in asserts:
-            _record(asserts[name], name, set(), {"at_least", "at_most"})
-            _require(asserts[name] != {}, "no bound")
-            ranges[name] = {side: _number(text) for side, text in asserts[name].items()}
+            require_record(asserts[name], name, set(), {"at_least", "at_most"})
+            require(asserts[name] != {}, "no bound")
+            ranges[name] = {side: read_number(text) for side, text in asserts[name].items()}
     if "mean" not in asserts:
         return ranges, None
-    _record(asserts["mean"], "mean", {"value", "radius"})
-    value, radius = _vector(asserts["mean"]["value"], folder), _number(asserts["mean"]["radius"])
-    _require(radius >= 0, "a negative radius")
+    require_record(asserts["mean"], "mean", {"value", "radius"})
+    value, radius = read_vector(asserts["mean"]["value"], folder), read_number(asserts["mean"]["radius"])
+    require(radius >= 0, "a negative radius")
     return ranges, (value, radius)
 
 
 def _tilt(given: Any, law: Any, folder: Path) -> tuple[Array, Table]:
     if "tilt" in given:
-        base, root = _vector(given["tilt"], folder), 1.0
-        _require(len(base) == law.dimension, "a tilt of another dimension")
-        _, V = _weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
+        base, root = read_vector(given["tilt"], folder), 1.0
+        require(len(base) == law.dimension, "a tilt of another dimension")
+        _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
     else:
-        U, V = _weights(given, law.dimension, folder)
-        query = _vector(given["query"], folder)
-        _require(len(query) == len(U[0]), "a query of another dimension")
-        base, root = _times(U, query), float(_root(_scale(given)))
+        U, V = read_weights(given, law.dimension, folder)
+        query = read_vector(given["query"], folder)
+        require(len(query) == len(U[0]), "a query of another dimension")
+        base, root = times(U, query), float(root_of(read_scale(given)))
     return np.array([float(x) * root for x in base]), V
 
 
@@ -220,7 +217,7 @@ def _at_a_query(
     law: Any, tilt: Array, V: Table, length: int, method: str, parameters: dict[str, float]
 ) -> dict[str, Any]:
     values = np.array([[float(x) for x in row] for row in V])
-    if not isinstance(law, _Gaussian):
+    if not isinstance(law, Gaussian):
         return {"mean_square": _simulated(law, tilt, values, length, parameters)}
     Gamma = np.array([[float(x) for x in row] for row in law.covariance])
     moved = values @ Gamma @ tilt
@@ -279,7 +276,7 @@ def _found(value: float, error: float, shown: Ends) -> Found:
 
 def _general(law: Any, tilt: Array, values: Array, length: int, parameters: dict[str, float]) -> float:
     """The bound for any law, from quadrature nodes of it."""
-    plain = _plain(law, 1.0)
+    plain = law_in_doubles(law, 1.0)
     masses, tokens = random_prompts._all_nodes(plain)
     with np.errstate(all="ignore"):
         w = np.exp(tokens @ tilt - random_prompts.log_mgf(plain, tuple(tilt)))
@@ -303,7 +300,7 @@ def _squares(law: Any, tilt: tuple[float, ...], values: tuple[tuple[float, ...],
 
 
 def _simulated(law: Any, tilt: Array, values: Array, length: int, parameters: dict[str, float]) -> Found:
-    plain = _plain(law, 1.0)
+    plain = law_in_doubles(law, 1.0)
     shown: Ends = (None, _general(law, tilt, values, length, parameters))
     if length > _TOKENS // 100 or not np.isfinite(tilt).all() or abs(tilt).max() > 50:
         return Found((0.0, np.inf), shown, 1e-7 * abs(shown[1] or 0.0))
@@ -313,15 +310,15 @@ def _simulated(law: Any, tilt: Array, values: Array, length: int, parameters: di
 
 
 def _averaged(
-    given: Any, law: _Gaussian, length: int, method: str, parameters: dict[str, float], folder: Path
+    given: Any, law: Gaussian, length: int, method: str, parameters: dict[str, float], folder: Path
 ) -> dict[str, Any]:
-    queries = _gaussian(given["queries"], folder, "queries")
-    U, V = _weights(given, law.dimension, folder)
-    _require(len(U[0]) == queries.dimension, "queries of another dimension")
+    queries = read_gaussian(given["queries"], folder, "queries")
+    U, V = read_weights(given, law.dimension, folder)
+    require(len(U[0]) == queries.dimension, "queries of another dimension")
     u, v, Gamma, S = (
         np.array([[float(x) for x in row] for row in M]) for M in (U, V, law.covariance, queries.covariance)
     )
-    scale, mean = float(_root(_scale(given))), np.array([float(x) for x in queries.mean])
+    scale, mean = float(root_of(read_scale(given))), np.array([float(x) for x in queries.mean])
     spread = float(np.trace(v @ Gamma @ v.T))
     squares, frame = np.linalg.eigh(S)
     factor = frame * np.sqrt(squares.clip(0))

@@ -29,7 +29,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import NotAStatement, Truth, judge
+from certificate_truth import judge
+from truth_judgement import Truth
+from truth_reading import NotAStatement
 
 from certattn.kernel.checker import CheckOptions, check_certificate
 from certattn.kernel.document.certificate import loads

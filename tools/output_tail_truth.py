@@ -15,31 +15,24 @@ from typing import Any
 
 import numpy as np
 import random_prompts
-from certificate_truth import (
-    _NATURAL,
-    Judgement,
+from prompt_truth import read_weights
+from truth_judgement import Judgement, Truth
+from truth_laws import Box, Gaussian, Independent, Law, Mixture, Points, read_law
+from truth_reading import (
+    NATURAL,
     Table,
-    Truth,
     Vector,
-    _Box,
-    _Gaussian,
-    _identity,
-    _Independent,
-    _is_semidefinite,
-    _Law,
-    _law,
-    _mapping,
-    _Mixture,
-    _number,
-    _Points,
-    _record,
-    _require,
-    _root,
-    _scale,
-    _table,
-    _times,
-    _vector,
-    _weights,
+    identity_matrix,
+    is_semidefinite,
+    read_number,
+    read_scale,
+    read_table,
+    read_vector,
+    require,
+    require_mapping,
+    require_record,
+    root_of,
+    times,
 )
 
 # How far what a rule gives in doubles has to be from what is stated to count.
@@ -57,28 +50,30 @@ _TAIL_RULES = {
 
 def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where simulated prompts say so, proved where the rules of the witness give it."""
-    form = next((key for key in ("tilt", "U") if key in _mapping(given, "given")), "query")
+    form = next((key for key in ("tilt", "U") if key in require_mapping(given, "given")), "query")
     forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
     others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
-    _record(given, "given", {"law", "length"} | forms[form], others[form])
-    law = _law(given["law"], folder)
-    length = _count(given["length"])
+    require_record(given, "given", {"law", "length"} | forms[form], others[form])
+    law = read_law(given["law"], folder)
+    length = read_count(given["length"])
     if form == "tilt":
-        base, root, square = _vector(given["tilt"], folder), 1.0, Fraction(1)
-        _require(len(base) == law.dimension, "a tilt of another dimension")
-        _, V = _weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
+        base, root, square = read_vector(given["tilt"], folder), 1.0, Fraction(1)
+        require(len(base) == law.dimension, "a tilt of another dimension")
+        _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
     else:
-        U, V = _weights(given, law.dimension, folder)
-        query = _vector(given["query"], folder)
-        _require(len(query) == len(U[0]), "a query of another dimension")
-        scale = _scale(given)
-        base, root, square = _times(U, query), float(_root(scale)), scale.value if scale.is_root else scale.value**2
-    _record(asserts, "asserts", set(), {"directions", "norm"})
-    _require(asserts != {} and set(asserts) == set(_mapping(witness, "witness")), "a rule for everything asserted")
-    plain, tilt = _plain(law, 1.0), tuple(float(x) * root for x in base)
+        U, V = read_weights(given, law.dimension, folder)
+        query = read_vector(given["query"], folder)
+        require(len(query) == len(U[0]), "a query of another dimension")
+        scale = read_scale(given)
+        base, root, square = times(U, query), float(root_of(scale)), scale.value if scale.is_root else scale.value**2
+    require_record(asserts, "asserts", set(), {"directions", "norm"})
+    require(
+        asserts != {} and set(asserts) == set(require_mapping(witness, "witness")), "a rule for everything asserted"
+    )
+    plain, tilt = law_in_doubles(law, 1.0), tuple(float(x) * root for x in base)
 
     def tail(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
-        direction = _times([list(column) for column in zip(*V, strict=True)], u)
+        direction = times([list(column) for column in zip(*V, strict=True)], u)
         read = _tail_rule(rule, law, base, root > 0, square, direction, eps)
         named = random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, length)
         return named.bound(read)
@@ -87,23 +82,23 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     found = []
     if "directions" in asserts:
         items, rules = asserts["directions"], witness["directions"]
-        _require(isinstance(items, list) and isinstance(rules, list) and len(items) == len(rules) > 0, "directions")
+        require(isinstance(items, list) and isinstance(rules, list) and len(items) == len(rules) > 0, "directions")
         for item, rule in zip(items, rules, strict=True):
-            _record(item, "a direction", {"direction", "exceeds", "probability"})
-            u, (eps, delta) = _vector(item["direction"], folder), _levels(item)
-            _require(len(u) == len(V), "a direction of another dimension")
+            require_record(item, "a direction", {"direction", "exceeds", "probability"})
+            u, (eps, delta) = read_vector(item["direction"], folder), _levels(item)
+            require(len(u) == len(V), "a direction of another dimension")
             exact = isinstance(rule, dict) and rule.get("rule") == "exact"
             bound = tail(u, eps, rule)
             happened = differences @ np.array([float(x) for x in u]) > eps
             found.append(_tail_judgement(bound, delta, bound if exact else random_prompts.frequency(happened)))
     if "norm" in asserts:
         item, hint = asserts["norm"], witness["norm"]
-        _record(item, "a norm", {"norm", "exceeds", "probability"})
+        require_record(item, "a norm", {"norm", "exceeds", "probability"})
         eps, delta = _levels(item)
-        _require(item["norm"] in ("l2", "linf"), "the norm")
+        require(item["norm"] in ("l2", "linf"), "the norm")
         frame, levels = _frame(item, hint, len(V), folder)
         rules = hint["bounds"]
-        _require(isinstance(rules, list) and len(rules) == 2 * len(frame), "two rules for every vector of the frame")
+        require(isinstance(rules, list) and len(rules) == 2 * len(frame), "two rules for every vector of the frame")
         signed = [(([x * sign for x in u]), level) for u, level in zip(frame, levels, strict=True) for sign in (1, -1)]
         bounds = [tail(u, float(level), rule) for (u, level), rule in zip(signed, rules, strict=True)]
         sizes = np.linalg.norm(differences, axis=1) if item["norm"] == "l2" else np.abs(differences).max(axis=1)
@@ -126,111 +121,113 @@ def _tail_judgement(bound: tuple[float, float], delta: float, probability: tuple
 
 
 def _levels(item: Any) -> tuple[float, float]:
-    eps, delta = _number(item["exceeds"]), _number(item["probability"])
-    _require(eps > 0, "exceeds must be positive")
-    _require(0 < delta < 1, "a probability is between 0 and 1")
+    eps, delta = read_number(item["exceeds"]), read_number(item["probability"])
+    require(eps > 0, "exceeds must be positive")
+    require(0 < delta < 1, "a probability is between 0 and 1")
     return float(eps), float(delta)
 
 
 def _frame(item: Any, hint: Any, size: int, folder: Path) -> tuple[Table, Vector]:
-    eps = _number(item["exceeds"])
+    eps = read_number(item["exceeds"])
     if item["norm"] == "linf":
-        _record(hint, "the witness of the norm", {"bounds"})
-        return _identity(size), [eps] * size
-    _record(hint, "the witness of the norm", {"bounds", "frame", "levels"})
-    frame, levels = _table(hint["frame"], folder), _vector(hint["levels"], folder)
-    _require(len(frame[0]) == size and len(levels) == len(frame), "a frame of another shape")
+        require_record(hint, "the witness of the norm", {"bounds"})
+        return identity_matrix(size), [eps] * size
+    require_record(hint, "the witness of the norm", {"bounds", "frame", "levels"})
+    frame, levels = read_table(hint["frame"], folder), read_vector(hint["levels"], folder)
+    require(len(frame[0]) == size and len(levels) == len(frame), "a frame of another shape")
     columns = list(zip(*frame, strict=True))
     gram = [
         [sum(map(Fraction.__mul__, x, y), Fraction(-(i == j))) for j, y in enumerate(columns)]
         for i, x in enumerate(columns)
     ]
-    _require(_is_semidefinite(gram), "a frame that is too small")
-    _require(min(levels) >= 0 and sum(level**2 for level in levels) <= eps**2, "levels that are too large")
+    require(is_semidefinite(gram), "a frame that is too small")
+    require(min(levels) >= 0 and sum(level**2 for level in levels) <= eps**2, "levels that are too large")
     return frame, levels
 
 
 def _tail_rule(
-    node: Any, law: _Law, base: Vector, positive: bool, square: Fraction, direction: Vector, eps: float
+    node: Any, law: Law, base: Vector, positive: bool, square: Fraction, direction: Vector, eps: float
 ) -> random_prompts.Rule:
     """A rule that applies to a tail; by exact conditions on the law and the direction."""
-    name = _mapping(node, "a rule").get("rule")
-    _require(isinstance(name, str) and name in _TAIL_RULES, "the rule")
+    name = require_mapping(node, "a rule").get("rule")
+    require(isinstance(name, str) and name in _TAIL_RULES, "the rule")
     parts = _parts(law)
-    gaussian = all(isinstance(part, _Gaussian | _Points) for part in parts)
+    gaussian = all(isinstance(part, Gaussian | Points) for part in parts)
     needed = {"rule", *_TAIL_RULES[name]} | ({"order"} if name == "chernoff" and not gaussian else set())
-    _record(node, "a rule", needed)
-    order = _count(node["order"]) if "order" in node else 0
-    _require("order" not in node or (order % 2 == 0 and 2 <= order <= 100), "an even order")
-    slope, cap = (_number(node[key]) if key in node else Fraction(1) for key in ("lambda", "cap"))
-    _require(slope > 0 and cap > 0, "lambda and cap must be positive")
-    _require(eps > 0 or name == "exact", "a level of 0")
+    require_record(node, "a rule", needed)
+    order = read_count(node["order"]) if "order" in node else 0
+    require("order" not in node or (order % 2 == 0 and 2 <= order <= 100), "an even order")
+    slope, cap = (read_number(node[key]) if key in node else Fraction(1) for key in ("lambda", "cap"))
+    require(slope > 0 and cap > 0, "lambda and cap must be positive")
+    require(eps > 0 or name == "exact", "a level of 0")
     if name == "truncated":
-        _require(gaussian, "Gaussians and atoms are truncated")
-        _require(slope * cap <= 1000, "an exponential that is too large")
+        require(gaussian, "Gaussians and atoms are truncated")
+        require(slope * cap <= 1000, "an exponential that is too large")
     if gaussian and name in ("truncated", "chernoff"):
-        squares = [_form(part, base) for part in parts if isinstance(part, _Gaussian)]
-        _require(max(squares, default=Fraction(0)) * square <= 1000, "scores that vary too much")
+        squares = [_form(part, base) for part in parts if isinstance(part, Gaussian)]
+        require(max(squares, default=Fraction(0)) * square <= 1000, "scores that vary too much")
     if name == "chernoff":
         signed = base if positive else [-x for x in base]
         for part in parts:
-            if isinstance(part, _Gaussian):
-                _require(not gaussian or _is_bounded_above(part, signed, direction), "unbounded summands")
-        _require(gaussian or not any(isinstance(part, _Gaussian) for part in parts), "unbounded summands")
+            if isinstance(part, Gaussian):
+                require(not gaussian or _is_bounded_above(part, signed, direction), "unbounded summands")
+        require(gaussian or not any(isinstance(part, Gaussian) for part in parts), "unbounded summands")
     if name == "exact":
         values = {_constant(part, direction) for part in parts}
         if len(values) == 1 and None not in values:
             return "constant", 1.0, 0, 0.0
-        equal = isinstance(law, _Gaussian) and not any(_times(law.covariance, base))
-        _require(equal, "weights and outputs that vary")
+        equal = isinstance(law, Gaussian) and not any(times(law.covariance, base))
+        require(equal, "weights and outputs that vary")
     return name, float(slope), order, float(cap) if name == "truncated" else 0.0
 
 
-def _parts(law: _Law) -> list[_Law]:
-    return [inner for part in law.parts for inner in _parts(part)] if isinstance(law, _Mixture) else [law]
+def _parts(law: Law) -> list[Law]:
+    return [inner for part in law.parts for inner in _parts(part)] if isinstance(law, Mixture) else [law]
 
 
-def _form(law: _Gaussian, tilt: Vector) -> Fraction:
+def _form(law: Gaussian, tilt: Vector) -> Fraction:
     """a'Gamma a."""
-    return _dot(tilt, _times(law.covariance, tilt))
+    return _dot(tilt, times(law.covariance, tilt))
 
 
-def _plain(law: _Law, weight: float) -> random_prompts.Law:
+def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
     """The law in doubles; signs as the points that they are."""
 
     def doubles(table: Iterable[Iterable[Fraction]]) -> tuple[tuple[float, ...], ...]:
         return tuple(tuple(map(float, row)) for row in table)
 
-    if isinstance(law, _Mixture):
-        return tuple(x for w, part in zip(law.weights, law.parts, strict=True) for x in _plain(part, weight * float(w)))
-    if isinstance(law, _Gaussian):
+    if isinstance(law, Mixture):
+        return tuple(
+            x for w, part in zip(law.weights, law.parts, strict=True) for x in law_in_doubles(part, weight * float(w))
+        )
+    if isinstance(law, Gaussian):
         return ((weight, random_prompts.Gaussian(tuple(map(float, law.mean)), doubles(law.covariance))),)
-    if isinstance(law, _Points):
+    if isinstance(law, Points):
         return ((weight, random_prompts.Points(doubles(law.points), tuple(map(float, law.weights)))),)
-    assert isinstance(law, _Independent)
-    if isinstance(law, _Box):
+    assert isinstance(law, Independent)
+    if isinstance(law, Box):
         return ((weight, random_prompts.Box(tuple(map(float, law.sizes)))),)
     corners = list(product(*((-c, c) for c in law.sizes)))
     return ((weight, random_prompts.Points(doubles(corners), (1 / len(corners),) * len(corners))),)
 
 
-def _is_bounded_above(law: _Gaussian, tilt: Vector, direction: Vector) -> bool:
+def _is_bounded_above(law: Gaussian, tilt: Vector, direction: Vector) -> bool:
     """Perfectly anticorrelated with the score, or constant where the score is."""
     along, across, spread = (
-        sum((x * y for x, y in zip(u, _times(law.covariance, v), strict=True)), Fraction(0))
+        sum((x * y for x, y in zip(u, times(law.covariance, v), strict=True)), Fraction(0))
         for u, v in ((tilt, tilt), (tilt, direction), (direction, direction))
     )
     return along * spread == across**2 and (across < 0 or (along == 0 and spread == 0))
 
 
-def _constant(law: _Law, direction: Vector) -> Fraction | None:
+def _constant(law: Law, direction: Vector) -> Fraction | None:
     """<v, x>, if it is the same for every token."""
-    if isinstance(law, _Gaussian):
-        return _dot(law.mean, direction) if not any(_times(law.covariance, direction)) else None
-    if isinstance(law, _Points):
+    if isinstance(law, Gaussian):
+        return _dot(law.mean, direction) if not any(times(law.covariance, direction)) else None
+    if isinstance(law, Points):
         found = {_dot(point, direction) for point in law.points}
         return found.pop() if len(found) == 1 else None
-    assert isinstance(law, _Independent)
+    assert isinstance(law, Independent)
     return Fraction(0) if not any(c * v for c, v in zip(law.sizes, direction, strict=True)) else None
 
 
@@ -238,7 +235,7 @@ def _dot(left: Vector, right: Vector) -> Fraction:
     return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
 
 
-def _count(text: Any) -> int:
-    _require(isinstance(text, str) and re.fullmatch(_NATURAL, text, re.ASCII) is not None, "a count")
-    _require(int(text) > 0 and len(text) <= 18, "a count")
+def read_count(text: Any) -> int:
+    require(isinstance(text, str) and re.fullmatch(NATURAL, text, re.ASCII) is not None, "a count")
+    require(int(text) > 0 and len(text) <= 18, "a count")
     return int(text)

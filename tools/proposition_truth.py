@@ -15,30 +15,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import (
-    Judgement,
+from mpmath import mp, mpf
+from output_tail_truth import read_count
+from prompt_truth import read_weights
+from truth_judgement import Judgement, Truth
+from truth_laws import Box, Gaussian, Law, Mixture, Points, Signs, read_law
+from truth_reading import (
     NotAStatement,
     Table,
-    Truth,
-    _Box,
-    _Gaussian,
-    _identity,
-    _is_semidefinite,
-    _Law,
-    _law,
-    _Mixture,
-    _number,
-    _Points,
-    _real,
-    _record,
-    _require,
-    _root,
-    _scale,
-    _Signs,
-    _weights,
+    identity_matrix,
+    is_semidefinite,
+    read_number,
+    read_scale,
+    require,
+    require_record,
+    root_of,
+    to_real,
 )
-from mpmath import mp, mpf
-from output_tail_truth import _count
 
 Array = np.ndarray[Any, Any]
 # How far a bound has to be from what is stated to count; doubles hold more.
@@ -49,8 +42,8 @@ _PROMPTS = 3000
 
 @dataclass(frozen=True)
 class _Setting:
-    law: _Law
-    queries: _Law
+    law: Law
+    queries: Law
     U: Table
     V: Table
     factor: Fraction
@@ -71,24 +64,24 @@ def judge_proposition(first: bool, given: Any, asserts: Any, witness: Any, folde
     """`first`: proposition 3.1, and 3.4 otherwise."""
     named = {"U"} if isinstance(given, dict) and "U" in given else {"K", "Q"}
     optional = (named - {"U"}) | {"V", "scale", "sigma", "length", "constants"}
-    _record(given, "given", {"law", "queries"} | (named & {"U"}), optional)
-    _record(asserts, "asserts", set() if first else {"gradient"}, {"published", "repaired"})
-    _require(("published" in asserts) != ("repaired" in asserts), "one form")
+    require_record(given, "given", {"law", "queries"} | (named & {"U"}), optional)
+    require_record(asserts, "asserts", set() if first else {"gradient"}, {"published", "repaired"})
+    require(("published" in asserts) != ("repaired" in asserts), "one form")
     error = "output" if first else asserts["gradient"]
-    _require(error in ("output", "V", "U"), "the gradient")
-    law, queries = _law(given["law"], folder), _law(given["queries"], folder)
-    U, V = _weights(given, law.dimension, folder)
-    _require(queries.dimension == len(U[0]), "queries of another dimension")
+    require(error in ("output", "V", "U"), "the gradient")
+    law, queries = read_law(given["law"], folder), read_law(given["queries"], folder)
+    U, V = read_weights(given, law.dimension, folder)
+    require(queries.dimension == len(U[0]), "queries of another dimension")
     for one in (law, queries):
-        _require(not any(_mean(one)), "a law that is not centred")
-    sigma = _number(given["sigma"]) if "sigma" in given else None
+        require(not any(_mean(one)), "a law that is not centred")
+    sigma = read_number(given["sigma"]) if "sigma" in given else None
     if sigma is not None:
-        _require(sigma > 0, "sigma")
-        _require(all(_is_sub_gaussian(one, sigma * sigma) for one in (law, queries)), "not sub-Gaussian")
-    V = _identity(law.dimension) if error == "V" else V
-    scale = _scale(given)
+        require(sigma > 0, "sigma")
+        require(all(_is_sub_gaussian(one, sigma * sigma) for one in (law, queries)), "not sub-Gaussian")
+    V = identity_matrix(law.dimension) if error == "V" else V
+    scale = read_scale(given)
     with mp.workdps(40):
-        root = float(_root(scale))
+        root = float(root_of(scale))
     factor = _exact_square(scale)
     setting = _Setting(law, queries, U, V, factor, root, error, sigma)
     if "published" in asserts:
@@ -100,33 +93,33 @@ def judge_proposition(first: bool, given: Any, asserts: Any, witness: Any, folde
 
 
 def _published(setting: _Setting, given: Any, said: Any, witness: Any) -> Judgement:
-    _require(said in ("fails", "holds"), "fails or holds")
-    _require(witness == {}, "a witness")
-    _require("length" in given, "no length")
-    length = _count(given["length"])
+    require(said in ("fails", "holds"), "fails or holds")
+    require(witness == {}, "a witness")
+    require("length" in given, "no length")
+    length = read_count(given["length"])
     constants = None
     if "constants" in given:
-        _record(given["constants"], "constants", {"c1", "c2"})
-        constants = [_number(given["constants"][name]) for name in ("c1", "c2")]
-        _require(min(constants) > 0 and setting.sigma is not None, "constants")
-    _require(length == 1 or constants is not None, "no constants")
+        require_record(given["constants"], "constants", {"c1", "c2"})
+        constants = [read_number(given["constants"][name]) for name in ("c1", "c2")]
+        require(min(constants) > 0 and setting.sigma is not None, "constants")
+    require(length == 1 or constants is not None, "no constants")
     unscored = not any(any(row) for row in setting.U)
-    gaussian = isinstance(setting.law, _Gaussian)
-    _require(unscored or (length == 1 and gaussian), "no exact left side")
-    _require(setting.error != "U" or length == 1 or gaussian, "no exact left side")
+    gaussian = isinstance(setting.law, Gaussian)
+    require(unscored or (length == 1 and gaussian), "no exact left side")
+    require(setting.error != "U" or length == 1 or gaussian, "no exact left side")
     left = _left(setting, length)
     with mp.workdps(60):
         right = mpf(0)
         if length > 1:
             assert constants is not None
             assert setting.sigma is not None
-            c1, c2 = map(_real, constants)
-            sigma = _real(setting.sigma)
+            c1, c2 = map(to_real, constants)
+            sigma = to_real(setting.sigma)
             right = c1 * sigma**6 * mp.log(length) / mpf(length) ** (c2 / sigma**2)
-        size = max(_real(left), right)
+        size = max(to_real(left), right)
         if size == 0:
             return Judgement(Truth.TRUE if said == "holds" else Truth.FALSE, 1.0, "0 = 0")
-        gap = (right - _real(left)) / size
+        gap = (right - to_real(left)) / size
         if abs(gap) < mpf(10) ** -50:
             return Judgement(Truth.EQUAL, 0.0, "published")
         return Judgement(Truth.TRUE if (gap > 0) == (said == "holds") else Truth.FALSE, float(abs(gap)), "published")
@@ -151,16 +144,16 @@ def _left(setting: _Setting, length: int) -> Fraction:
 
 
 def _repaired(setting: _Setting, given: Any, stated: Any, witness: Any) -> Judgement:
-    _record(stated, "repaired", {"c1", "c2"})
-    c1, c2 = _number(stated["c1"]), _number(stated["c2"])
-    _require(c1 > 0 and c2 > 0, "constants")
-    _require("length" not in given and "constants" not in given, "an instance")
-    _require(setting.sigma is not None and setting.sigma >= 1, "sigma")
+    require_record(stated, "repaired", {"c1", "c2"})
+    c1, c2 = read_number(stated["c1"]), read_number(stated["c2"])
+    require(c1 > 0 and c2 > 0, "constants")
+    require("length" not in given and "constants" not in given, "an instance")
+    require(setting.sigma is not None and setting.sigma >= 1, "sigma")
     assert setting.sigma is not None
     rho = c2 / setting.sigma**2
-    if isinstance(setting.law, _Gaussian) and isinstance(setting.queries, _Gaussian):
+    if isinstance(setting.law, Gaussian) and isinstance(setting.queries, Gaussian):
         worst = _gaussian_worst(setting, witness, rho)
-    elif isinstance(setting.law, _Box) and isinstance(setting.queries, _Box):
+    elif isinstance(setting.law, Box) and isinstance(setting.queries, Box):
         worst = _box_worst(setting, witness, rho)
     else:
         raise NotAStatement("other laws")
@@ -175,15 +168,15 @@ def _repaired(setting: _Setting, given: Any, stated: Any, witness: Any) -> Judge
 
 def _gaussian_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
     """The largest bound * L^rho / ln L over all lengths; infinite where there is no proof."""
-    _record(witness, "witness", {"steps"})
-    _require(isinstance(witness["steps"], list) and witness["steps"] != [], "steps")
+    require_record(witness, "witness", {"steps"})
+    require(isinstance(witness["steps"], list) and witness["steps"] != [], "steps")
     steps = []
     for item in witness["steps"]:
-        _record(item, "a step", {"from", "theta"})
-        steps.append((_count(item["from"]), _number(item["theta"])))
-        _require(0 <= steps[-1][1] <= 1, "theta")
+        require_record(item, "a step", {"from", "theta"})
+        steps.append((read_count(item["from"]), read_number(item["theta"])))
+        require(0 <= steps[-1][1] <= 1, "theta")
     starts = [start for start, _ in steps]
-    _require(starts[0] == 2 and starts == sorted(set(starts)) and starts[-1] <= _MOST_LENGTHS, "steps")
+    require(starts[0] == 2 and starts == sorted(set(starts)) and starts[-1] <= _MOST_LENGTHS, "steps")
     if steps[-1][1] < rho:
         return np.inf
     worst = 0.0
@@ -206,7 +199,7 @@ def _log_bound(setting: _Setting, theta: Fraction) -> float:
     W = _congruent(setting.U, setting.C, setting.factor)
     values, frame = mp.eigsy(R.T * W * R)
     R = R * frame
-    stretch = [1 - 2 * _real(theta) * value for value in values]
+    stretch = [1 - 2 * to_real(theta) * value for value in values]
     if min(stretch) <= mpf(10) ** -40:
         return np.inf
     mean = mp.fsum(
@@ -215,14 +208,14 @@ def _log_bound(setting: _Setting, theta: Fraction) -> float:
     )
     if mean <= 0:
         return -np.inf
-    peak = mp.fsum(x * mp.log(x) for x in (_real(theta), 1 - _real(theta)) if x > 0)
+    peak = mp.fsum(x * mp.log(x) for x in (to_real(theta), 1 - to_real(theta)) if x > 0)
     return float(peak + mp.log(mean) - mp.log(mp.fprod(stretch)) / 2)
 
 
 def _terms(setting: _Setting) -> list[tuple[mpf, list[Any]]]:
     """f(z) as sums of products of forms."""
-    V, C, U = (mp.matrix([[_real(x) for x in row] for row in table]) for table in (setting.V, setting.C, setting.U))
-    factor, VC = _real(setting.factor), V * C
+    V, C, U = (mp.matrix([[to_real(x) for x in row] for row in table]) for table in (setting.V, setting.C, setting.U))
+    factor, VC = to_real(setting.factor), V * C
     shift = C * U
     value_shift = V * shift
     spread, total = _trace(VC * V.T), _trace(C)
@@ -232,7 +225,7 @@ def _terms(setting: _Setting) -> list[tuple[mpf, list[Any]]]:
     far, near = value_shift.T * value_shift * factor, shift.T * shift * factor
     across = value_shift.T * VC * shift * factor
     mixed = (across + across.T) / 2
-    if not _is_semidefinite(_exact_mixed(setting)) and total > 0:
+    if not is_semidefinite(_exact_mixed(setting)) and total > 0:
         moved = VC * shift
         mixed = (far * total + moved.T * moved * factor / total) / 2
     return [
@@ -265,11 +258,11 @@ def _monomials(forms: Sequence[Any], variances: Sequence[mpf]) -> mpf:
 
 
 def _box_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
-    _record(witness, "witness", {"t", "from"})
-    share, start = _number(witness["t"]), _count(witness["from"])
-    _require(0 < share < 1 and 2 <= start <= _MOST_LENGTHS, "t and from")
-    assert isinstance(setting.law, _Box)
-    assert isinstance(setting.queries, _Box)
+    require_record(witness, "witness", {"t", "from"})
+    share, start = read_number(witness["t"]), read_count(witness["from"])
+    require(0 < share < 1 and 2 <= start <= _MOST_LENGTHS, "t and from")
+    assert isinstance(setting.law, Box)
+    assert isinstance(setting.queries, Box)
     c, r = (np.array([float(x) for x in law.sizes]) for law in (setting.law, setting.queries))
     U, V = (np.abs(_floats(table)) for table in (setting.U, setting.V))
     y = c * abs(setting.root) * (U @ r)
@@ -322,7 +315,7 @@ def _squares(setting: _Setting, length: int) -> Array:
     C, S, U, V = map(_floats, (setting.C, setting.S, setting.U, setting.V))
     x, z = _draw(setting.law, C, (_PROMPTS, length), rng), _draw(setting.queries, S, (_PROMPTS,), rng)
     a = setting.root * z @ U.T
-    if isinstance(setting.law, _Gaussian):
+    if isinstance(setting.law, Gaussian):
         tau, at = a @ C, np.broadcast_to(C, (_PROMPTS, *C.shape))
     else:
         c = np.array([float(s) for s in setting.law.sizes])  # type: ignore[attr-defined]
@@ -339,8 +332,8 @@ def _squares(setting: _Setting, length: int) -> Array:
     return float(setting.factor) * ((V @ (second - at)) ** 2).sum(axis=(1, 2)) * (z**2).sum(axis=1)
 
 
-def _draw(law: _Law, covariance: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    if isinstance(law, _Gaussian):
+def _draw(law: Law, covariance: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    if isinstance(law, Gaussian):
         return rng.multivariate_normal(np.zeros(len(covariance)), covariance, shape, method="eigh")
     return rng.uniform(-1, 1, (*shape, len(covariance))) * np.sqrt(3 * np.diag(covariance))
 
@@ -348,17 +341,17 @@ def _draw(law: _Law, covariance: Array, shape: tuple[int, ...], rng: np.random.G
 # -- laws
 
 
-def _moments(law: _Law) -> tuple[list[Fraction], Table]:
+def _moments(law: Law) -> tuple[list[Fraction], Table]:
     """E x and E x x'."""
-    if isinstance(law, _Gaussian):
+    if isinstance(law, Gaussian):
         pairs = zip(law.covariance, law.mean, strict=True)
         return list(law.mean), [[c + a * b for c, b in zip(row, law.mean, strict=True)] for row, a in pairs]
-    if isinstance(law, _Points):
+    if isinstance(law, Points):
         return _mixed(list(law.weights), [(list(x), [[a * b for b in x] for a in x]) for x in law.points])
-    if isinstance(law, _Mixture):
+    if isinstance(law, Mixture):
         return _mixed(list(law.weights), [_moments(part) for part in law.parts])
-    assert isinstance(law, _Signs | _Box)
-    square = [c * c / (3 if isinstance(law, _Box) else 1) for c in law.sizes]
+    assert isinstance(law, Signs | Box)
+    square = [c * c / (3 if isinstance(law, Box) else 1) for c in law.sizes]
     size = len(square)
     return [Fraction(0)] * size, [[square[i] if i == j else Fraction(0) for j in range(size)] for i in range(size)]
 
@@ -373,25 +366,25 @@ def _mixed(weights: Sequence[Fraction], parts: Sequence[tuple[list[Fraction], Ta
     return mean, second
 
 
-def _mean(law: _Law) -> list[Fraction]:
+def _mean(law: Law) -> list[Fraction]:
     return _moments(law)[0]
 
 
-def _covariance(law: _Law) -> Table:
+def _covariance(law: Law) -> Table:
     mean, second = _moments(law)
     return [[s - a * b for s, b in zip(row, mean, strict=True)] for row, a in zip(second, mean, strict=True)]
 
 
-def _is_sub_gaussian(law: _Law, variance: Fraction) -> bool:
-    if isinstance(law, _Gaussian):
+def _is_sub_gaussian(law: Law, variance: Fraction) -> bool:
+    if isinstance(law, Gaussian):
         rest = [[variance * (i == j) - c for j, c in enumerate(row)] for i, row in enumerate(law.covariance)]
-        return _is_semidefinite(rest)
-    if isinstance(law, _Points):
+        return is_semidefinite(rest)
+    if isinstance(law, Points):
         return all(sum(x * x for x in point) <= variance for point in law.points)
-    if isinstance(law, _Mixture):
+    if isinstance(law, Mixture):
         return all(not any(_mean(part)) and _is_sub_gaussian(part, variance) for part in law.parts)
-    assert isinstance(law, _Signs | _Box)
-    return max(c * c for c in law.sizes) <= variance * (3 if isinstance(law, _Box) else 1)
+    assert isinstance(law, Signs | Box)
+    return max(c * c for c in law.sizes) <= variance * (3 if isinstance(law, Box) else 1)
 
 
 # -- matrices
@@ -419,14 +412,14 @@ def _trace(matrix: Any) -> mpf:
 
 def _root_of(S: Table) -> Any:
     """R with R R' = S."""
-    values, frame = mp.eigsy(mp.matrix([[_real(x) for x in row] for row in S]))
+    values, frame = mp.eigsy(mp.matrix([[to_real(x) for x in row] for row in S]))
     return frame * mp.diag([mp.sqrt(max(value, mpf(0))) for value in values])
 
 
 def _congruent(U: Table, C: Table, factor: Fraction) -> Any:
     """factor * U' C U."""
     found = _product(_product(_transposed(U), C), U)
-    return mp.matrix([[_real(factor * x) for x in row] for row in found])
+    return mp.matrix([[to_real(factor * x) for x in row] for row in found])
 
 
 def _exact_square(scale: Any) -> Fraction:

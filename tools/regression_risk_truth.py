@@ -12,20 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import (
-    Comparison,
-    Judgement,
-    Table,
-    Truth,
-    _both,
-    _number,
-    _real,
-    _record,
-    _require,
-    _table,
-    _vector,
-)
 from mpmath import mp, mpf
+from truth_judgement import Comparison, Judgement, Truth, judge_all
+from truth_reading import Table, read_number, read_table, read_vector, require, require_record, to_real
 
 Risk = Callable[[Table, Fraction], Fraction]
 _KEYS = {"risk", "gradient", "invariant", "second_derivative", "stationary", "predictions", "endpoint"}
@@ -33,13 +22,13 @@ _KEYS = {"risk", "gradient", "invariant", "second_derivative", "stationary", "pr
 
 def judge_risk(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True or false; for an endpoint as far as digits go."""
-    _record(given, "given", {"covariance", "parameters"})
-    _record(asserts, "asserts", set(), _KEYS)
-    _record(witness, "witness", set())
-    _require(len(asserts) > 0, "nothing is stated")
-    covariance = _table(given["covariance"], folder)
-    _require(len(covariance) == len(covariance[0]), "a covariance that is not square")
-    _require(positive_definite(covariance), "a covariance that is not positive definite")
+    require_record(given, "given", {"covariance", "parameters"})
+    require_record(asserts, "asserts", set(), _KEYS)
+    require_record(witness, "witness", set())
+    require(len(asserts) > 0, "nothing is stated")
+    covariance = read_table(given["covariance"], folder)
+    require(len(covariance) == len(covariance[0]), "a covariance that is not square")
+    require(positive_definite(covariance), "a covariance that is not positive definite")
     size = len(covariance)
     A, b = _parameters(given["parameters"], size, folder)
     found = [_exactly(name, left == right) for name, left, right in _identities(covariance, A, b, asserts, folder)]
@@ -112,29 +101,29 @@ def _identities(covariance: Table, A: Table, b: Fraction, asserts: Any, folder: 
     size, risk = len(A), risk_of(covariance)
     found: list[tuple[str, Any, Any]] = []
     if "risk" in asserts:
-        found.append(("risk", _number(asserts["risk"]), risk(A, b)))
+        found.append(("risk", read_number(asserts["risk"]), risk(A, b)))
     if "gradient" in asserts:
         found.append(("gradient", _parameters(asserts["gradient"], size, folder), slopes(risk, A, b)))
     if "invariant" in asserts:
-        found.append(("invariant", _number(asserts["invariant"]), _invariant(A, b)))
+        found.append(("invariant", read_number(asserts["invariant"]), _invariant(A, b)))
     if "second_derivative" in asserts:
         stated = asserts["second_derivative"]
-        _record(stated, "second_derivative", {"along", "value"})
+        require_record(stated, "second_derivative", {"along", "value"})
         H, h = _parameters(stated["along"], size, folder)
-        found.append(("second_derivative", _number(stated["value"]), derivatives(risk, A, b, H, h)[1]))
+        found.append(("second_derivative", read_number(stated["value"]), derivatives(risk, A, b, H, h)[1]))
     if "stationary" in asserts:
-        _require(asserts["stationary"] in ("bayes", "saddle"), "a kind of stationary point")
+        require(asserts["stationary"] in ("bayes", "saddle"), "a kind of stationary point")
         flat = risk(A, b) == 0 if asserts["stationary"] == "bayes" else _is_saddle(risk, A, b)
         found.append(("stationary", True, flat))
     if "predictions" in asserts:
-        _require(isinstance(asserts["predictions"], list) and asserts["predictions"] != [], "no predictions")
+        require(isinstance(asserts["predictions"], list) and asserts["predictions"] != [], "no predictions")
         for index, stated in enumerate(asserts["predictions"]):
-            _record(stated, "a prediction", {"w", "query", "value"})
-            w, x = _vector(stated["w"], folder), _vector(stated["query"], folder)
-            _require(len(w) == len(x) == size, "w or x of another dimension")
+            require_record(stated, "a prediction", {"w", "query", "value"})
+            w, x = read_vector(stated["w"], folder), read_vector(stated["query"], folder)
+            require(len(w) == len(x) == size, "w or x of another dimension")
             image = [sum(A[k][j] * x[j] for j in range(size)) for k in range(size)]
             truth = b * sum(w[i] * covariance[i][k] * image[k] for i in range(size) for k in range(size))
-            found.append((f"predictions[{index}]", _number(stated["value"]), truth))
+            found.append((f"predictions[{index}]", read_number(stated["value"]), truth))
     return found
 
 
@@ -148,25 +137,25 @@ def _invariant(A: Table, b: Fraction) -> Fraction:
 
 
 def _parameters(stated: Any, size: int, folder: Path, *others: str) -> tuple[Table, Fraction]:
-    _record(stated, "parameters", {"A", "b"}, others)
-    A, b = _table(stated["A"], folder), _number(stated["b"])
-    _require((len(A), len(A[0])) == (size, size), "A of another shape")
+    require_record(stated, "parameters", {"A", "b"}, others)
+    A, b = read_table(stated["A"], folder), read_number(stated["b"])
+    require((len(A), len(A[0])) == (size, size), "A of another shape")
     return A, b
 
 
 def _endpoint(covariance: Table, A: Table, b: Fraction, stated: Any, folder: Path) -> list[Judgement]:
     """The root b of b^2 (b^2 + delta) = |Sigma^-1|_F^2 with the sign of the given b, and Sigma^-1 / b."""
     size = len(A)
-    _record(stated, "endpoint", {"A", "b", "radius"}, {"trace"})
+    require_record(stated, "endpoint", {"A", "b", "radius"}, {"trace"})
     end, end_b = _parameters({"A": stated["A"], "b": stated["b"]}, size, folder)
-    radius, delta = _number(stated["radius"]), _invariant(A, b)
-    _require(radius >= 0 and b != 0, "an endpoint")
+    radius, delta = read_number(stated["radius"]), _invariant(A, b)
+    require(radius >= 0 and b != 0, "an endpoint")
     inverse = [list(row) for row in zip(*(_solve(covariance, unit) for unit in _units(size)), strict=True)]
     squares = sum((entry * entry for row in inverse for entry in row), Fraction(0))
 
     def root() -> mpf:
         """By Newton's method from above, where b^4 + delta b^2 is convex and increasing."""
-        d, s = _real(delta), _real(squares)
+        d, s = to_real(delta), to_real(squares)
         x = mp.sqrt(abs(d)) + mp.sqrt(mp.sqrt(s))
         for _ in range(10_000):
             step = (x**4 + d * x**2 - s) / (4 * x**3 + 2 * d * x)
@@ -178,12 +167,12 @@ def _endpoint(covariance: Table, A: Table, b: Fraction, stated: Any, folder: Pat
     def largest() -> mpf:
         at = root()
         pairs = [(inverse[i][j], end[i][j]) for i in range(size) for j in range(size)]
-        return max(abs(_real(x) / at - _real(y)) for x, y in pairs)
+        return max(abs(to_real(x) / at - to_real(y)) for x, y in pairs)
 
-    found = [_both([Comparison("endpoint.A", largest, radius)])]
-    found.append(_both([Comparison("endpoint.b", lambda: abs(root() - _real(end_b)), radius)]))
+    found = [judge_all([Comparison("endpoint.A", largest, radius)])]
+    found.append(judge_all([Comparison("endpoint.b", lambda: abs(root() - to_real(end_b)), radius)]))
     if "trace" in stated:
-        found.append(_exactly("endpoint.trace", _number(stated["trace"]) == squares))
+        found.append(_exactly("endpoint.trace", read_number(stated["trace"]) == squares))
     return found
 
 

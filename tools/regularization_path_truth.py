@@ -13,20 +13,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import (
-    Judgement,
-    NotAStatement,
-    Truth,
-    Vector,
-    _number,
-    _real,
-    _record,
-    _require,
-    _table,
-    _vector,
-)
 from mpmath import mp, mpf
-from token_optimality_truth import Indices, Instance, _combination, _counts, _dot, _indices, _items, _pair
+from token_optimality_truth import (
+    Indices,
+    Instance,
+    combination,
+    dot_product,
+    read_indices,
+    read_items,
+    read_pair,
+    require_indices,
+)
+from truth_judgement import Judgement, Truth
+from truth_reading import NotAStatement, Vector, read_number, read_table, read_vector, require, require_record, to_real
 
 _DIGITS = 250
 # Relative slack below which nothing is said.
@@ -50,9 +49,9 @@ class Head:
 
 def _head(given: Any, width: int, folder: Path) -> Head:
     stated = given.get("head", {"kind": "linear"})
-    _require(isinstance(stated, dict) and isinstance(stated.get("kind"), str), "a head")
+    require(isinstance(stated, dict) and isinstance(stated.get("kind"), str), "a head")
     kind = stated["kind"]
-    _record(
+    require_record(
         stated, "a head", {"kind"} | ({"slope"} if kind == "leaky-relu" else {"A"} if kind == "quadratic" else set())
     )
     if kind == "linear":
@@ -62,14 +61,14 @@ def _head(given: Any, width: int, folder: Path) -> Head:
     if kind == "softplus":
         return Head(lambda r: mp.log1p(mp.exp(r)), lambda low, high: 1 / (1 + mp.exp(-low)), None)
     if kind == "leaky-relu":
-        beta = _number(stated["slope"])
-        _require(0 < beta <= 1, "a slope")
+        beta = read_number(stated["slope"])
+        require(0 < beta <= 1, "a slope")
         return Head(
-            lambda r: r if r > 0 else _real(beta) * r, lambda low, high: mpf(1) if low >= 0 else _real(beta), None
+            lambda r: r if r > 0 else to_real(beta) * r, lambda low, high: mpf(1) if low >= 0 else to_real(beta), None
         )
     if kind == "quadratic":
-        A = _table(stated["A"], folder)
-        _require(len(A) == len(A[0]) == width and _symmetric(A), "A")
+        A = read_table(stated["A"], folder)
+        require(len(A) == len(A[0]) == width and _symmetric(A), "A")
         return Head(None, None, A)
     raise NotAStatement(f"the head {kind!r}")
 
@@ -83,18 +82,18 @@ class Theorem:
 
     def __init__(self, given: Any, indices: list[int], folder: Path) -> None:
         self.instance = Instance(given, folder, path=True)
-        _require(isinstance(given["loss"], str) and given["loss"] in LOSSES, "the loss")
+        require(isinstance(given["loss"], str) and given["loss"] in LOSSES, "the loss")
         self.loss, self.slope = LOSSES[given["loss"]]
         self.head = _head(given, len(self.instance.rows[0][0]), folder)
-        self.indices: Indices = _indices(self.instance, indices)
+        self.indices: Indices = require_indices(self.instance, indices)
 
     def output(self, i: int, x: list[mpf]) -> mpf:
         """Y psi(x) for the score of the attended token, or for the token itself."""
-        label = _real(self.instance.labels[i])
+        label = to_real(self.instance.labels[i])
         if self.head.A is not None:
-            linear = mp.fsum(_real(v) * a for v, a in zip(self.instance.direction, x, strict=True))
+            linear = mp.fsum(to_real(v) * a for v, a in zip(self.instance.direction, x, strict=True))
             rows = zip(self.head.A, x, strict=True)
-            bent = mp.fsum(_real(e) * a * b for row, a in rows for e, b in zip(row, x, strict=True))
+            bent = mp.fsum(to_real(e) * a * b for row, a in rows for e, b in zip(row, x, strict=True))
             return label * (bent + linear)
         assert self.head.phi is not None
         return label * self.head.phi(label * x[0])
@@ -103,13 +102,13 @@ class Theorem:
         """The attended token; of scalar heads only its score is needed."""
         rows = self.instance.rows[i] if self.head.A is not None else [[score] for score in self.instance.scores[i]]
         return [
-            mp.fsum(w * _real(x) for w, x in zip(weights, column, strict=True)) for column in zip(*rows, strict=True)
+            mp.fsum(w * to_real(x) for w, x in zip(weights, column, strict=True)) for column in zip(*rows, strict=True)
         ]
 
     def excess(self, point: Vector) -> mpf:
         total = mpf(0)
         for i, keys in enumerate(self.instance.keys):
-            logits = [_real(_dot(key, point)) for key in keys]
+            logits = [to_real(dot_product(key, point)) for key in keys]
             powers = [mp.exp(logit - max(logits)) for logit in logits]
             mixed = self.output(i, self.read(i, [power / mp.fsum(powers) for power in powers]))
             total += self.loss(mixed) - self.loss(self.best(i))
@@ -128,42 +127,42 @@ class Theorem:
         gaps = [self.instance.gap(self.indices, pair) for pair in pairs]
         if min(gaps) <= 0:
             return {}, mpf(0), False
-        score, widest = _real(self.instance.scores[i][self.indices[i]]), _real(max(gaps))
+        score, widest = to_real(self.instance.scores[i][self.indices[i]]), to_real(max(gaps))
 
         def least(drop: mpf) -> mpf:
-            ends = sorted(_real(self.instance.labels[i]) * end for end in (score - drop, score))
+            ends = sorted(to_real(self.instance.labels[i]) * end for end in (score - drop, score))
             assert self.head.least is not None
             return self.head.least(*ends) * self.slope(self.best(i))
 
         c = least(min(widest, bound / least(widest)))
-        return {p: c * _real(g) for p, g in zip(pairs, gaps, strict=True)}, _real(min(gaps)) - bound / c, True
+        return {p: c * to_real(g) for p, g in zip(pairs, gaps, strict=True)}, to_real(min(gaps)) - bound / c, True
 
     def _quadratic(self, i: int, pairs: Any, bound: mpf) -> tuple[dict[tuple[int, int], mpf], mpf, bool]:
         A, label, rows = self.head.A, self.instance.labels[i], self.instance.rows[i]
         assert A is not None
         chosen = rows[self.indices[i]]
         y = [[a - b for a, b in zip(chosen, rows[t], strict=True)] for _, t in pairs]
-        slope = [2 * _dot(row, chosen) + v for row, v in zip(A, self.instance.direction, strict=True)]
-        g = [label * _dot(slope, z) for z in y]
-        Q = [[label * _dot(a, [_dot(row, b) for row in A]) for b in y] for a in y]
+        slope = [2 * dot_product(row, chosen) + v for row, v in zip(A, self.instance.direction, strict=True)]
+        g = [label * dot_product(slope, z) for z in y]
+        Q = [[label * dot_product(a, [dot_product(row, b) for row in A]) for b in y] for a in y]
         up = [max(Fraction(0), *row) for row in Q]
         down = [max(Fraction(0), *(-x for x in row)) for row in Q]
         h = min(a - b for a, b in zip(g, up, strict=True))
         if h <= 0:
             return {}, mpf(0), False
         c = self.slope(self.best(i))
-        eps = min(mpf(1), bound / (c * _real(h)))
-        least = min(_real(a) - 2 * eps * _real(b) for a, b in zip(g, up, strict=True))
-        most = max(_real(a) + 2 * eps * _real(b) for a, b in zip(g, down, strict=True))
-        costs = {p: c * (_real(a) - eps * _real(b)) for p, a, b in zip(pairs, g, up, strict=True)}
+        eps = min(mpf(1), bound / (c * to_real(h)))
+        least = min(to_real(a) - 2 * eps * to_real(b) for a, b in zip(g, up, strict=True))
+        most = max(to_real(a) + 2 * eps * to_real(b) for a, b in zip(g, down, strict=True))
+        costs = {p: c * (to_real(a) - eps * to_real(b)) for p, a, b in zip(pairs, g, up, strict=True)}
         return costs, least - eps * most, True
 
     def bound(self, weights: Any, radius: Fraction, point: Vector) -> mpf | None:
         """The cosine that the comparator shows; None where a condition fails."""
         solution = self.instance.solve(self.indices)
-        if solution is None or _combination(self.instance, self.indices, weights) != solution:
+        if solution is None or combination(self.instance, self.indices, weights) != solution:
             return None
-        if _dot(point, point) > radius * radius:
+        if dot_product(point, point) > radius * radius:
             return None
         F = self.excess(point)
         if mpf(10) ** -(_DIGITS // 2) > F >= 0:
@@ -178,11 +177,13 @@ class Theorem:
         a = min(costs.values())
         if a <= F:
             return None
-        stated = {_pair(t, {"input", "token", "multiplier"}): _real(_number(t["multiplier"])) for t in weights}
+        stated = {
+            read_pair(t, {"input", "token", "multiplier"}): to_real(read_number(t["multiplier"])) for t in weights
+        }
         total = mp.fsum(stated.values())
         log_w = mp.fsum(v / total * mp.log(costs[p] * total / v) for p, v in stated.items())
-        norm = mp.sqrt(_real(_dot(solution, solution)))
-        return (log_w + mp.log(1 / F - 1 / a)) * norm / _real(radius)
+        norm = mp.sqrt(to_real(dot_product(solution, solution)))
+        return (log_w + mp.log(1 / F - 1 / a)) * norm / to_real(radius)
 
 
 def _symmetric(A: list[Vector]) -> bool:
@@ -191,27 +192,27 @@ def _symmetric(A: list[Vector]) -> bool:
 
 def judge_path(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True where the comparators show it; else open."""
-    _record(asserts, "asserts", {"indices", "path"})
-    _record(witness, "witness", {"multipliers", "comparators"})
-    path = Theorem(given, _counts(asserts["indices"]), folder)
-    stated = _items(asserts, "path")
-    points = [_vector(point, folder) for point in _items(witness, "comparators")]
-    weights = _items(witness, "multipliers")
-    _combination(path.instance, path.indices, weights)
-    _require(all(_number(term["multiplier"]) > 0 for term in weights), "a multiplier")
-    _require(len(stated) == len(points), "comparators of another number")
+    require_record(asserts, "asserts", {"indices", "path"})
+    require_record(witness, "witness", {"multipliers", "comparators"})
+    path = Theorem(given, read_indices(asserts["indices"]), folder)
+    stated = read_items(asserts, "path")
+    points = [read_vector(point, folder) for point in read_items(witness, "comparators")]
+    weights = read_items(witness, "multipliers")
+    combination(path.instance, path.indices, weights)
+    require(all(read_number(term["multiplier"]) > 0 for term in weights), "a multiplier")
+    require(len(stated) == len(points), "comparators of another number")
     worst = mpf(1)
     with mp.workdps(_DIGITS):
         for item, point in zip(stated, points, strict=True):
-            _record(item, "a radius", {"radius", "cosine"})
-            radius, cosine = _number(item["radius"]), _number(item["cosine"])
-            _require(radius > 0 and abs(cosine) <= 1, "a radius")
-            _require(len(point) == len(path.instance.keys[0][0]), "a comparator of another dimension")
+            require_record(item, "a radius", {"radius", "cosine"})
+            radius, cosine = read_number(item["radius"]), read_number(item["cosine"])
+            require(radius > 0 and abs(cosine) <= 1, "a radius")
+            require(len(point) == len(path.instance.keys[0][0]), "a comparator of another dimension")
             try:
                 shown = path.bound(weights, radius, point)
             except _TooSmall:
                 return Judgement(Truth.OPEN, 0.0, "an excess that is too small to compute")
-            slack = mpf(-1) if shown is None else shown - _real(cosine)
+            slack = mpf(-1) if shown is None else shown - to_real(cosine)
             worst = min(worst, slack)
     if worst > _CLOSE:
         return Judgement(Truth.TRUE, float(worst))

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import Judgement, Table, Truth, _mapping, _number, _record, _require, _table, _vector
 from mean_square_truth import moments
-from output_tail_truth import _count
+from output_tail_truth import read_count
+from truth_judgement import Judgement, Truth
+from truth_reading import Table, read_number, read_table, read_vector, require, require_mapping, require_record
 
 Array = np.ndarray[Any, Any]
 _FITS = {"rate", "growth", "nodes", "orders", "q", "kappa"}
@@ -28,22 +29,22 @@ _SLACK = 1e-7
 
 def judge_gap(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """Of the form that is given."""
-    _mapping(given, "given")
+    require_mapping(given, "given")
     covariance = _covariance(given, folder)
     if "ball" in given:
-        _record(given, "given", {"covariance", "ball"})
+        require_record(given, "given", {"covariance", "ball"})
         return _over_ball(covariance, given["ball"], asserts, witness, folder)
-    _record(given, "given", {"covariance", "length", "parameters"})
+    require_record(given, "given", {"covariance", "length", "parameters"})
     return _at_parameters(covariance, given, asserts, witness, folder)
 
 
 def _covariance(given: Any, folder: Path) -> Array:
-    _require("covariance" in given, "no covariance")
-    rows = _table(given["covariance"], folder)
-    _require(all(len(row) == len(rows) for row in rows), "a covariance that is not square")
-    _require(all(rows[i][j] == rows[j][i] for i in range(len(rows)) for j in range(i)), "not symmetric")
+    require("covariance" in given, "no covariance")
+    rows = read_table(given["covariance"], folder)
+    require(all(len(row) == len(rows) for row in rows), "a covariance that is not square")
+    require(all(rows[i][j] == rows[j][i] for i in range(len(rows)) for j in range(i)), "not symmetric")
     matrix = _floats(rows)
-    _require(bool(np.linalg.eigvalsh(matrix).min() > 1e-12 * abs(matrix).max()), "not positive definite")
+    require(bool(np.linalg.eigvalsh(matrix).min() > 1e-12 * abs(matrix).max()), "not positive definite")
     return matrix
 
 
@@ -52,8 +53,8 @@ def _floats(rows: Table) -> Array:
 
 
 def _length(text: Any) -> int:
-    found = _count(text)
-    _require(found >= 2, "a length below 2")
+    found = read_count(text)
+    require(found >= 2, "a length below 2")
     return found
 
 
@@ -94,19 +95,19 @@ def gap(covariance: Array, A: Array, b: float, length: int) -> float:
 
 
 def _at_parameters(covariance: Array, given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
-    _record(given["parameters"], "parameters", {"A", "b"})
-    A = _floats(_table(given["parameters"]["A"], folder))
-    _require(A.shape == covariance.shape, "A of another shape")
+    require_record(given["parameters"], "parameters", {"A", "b"})
+    A = _floats(read_table(given["parameters"]["A"], folder))
+    require(A.shape == covariance.shape, "A of another shape")
     length = _length(given["length"])
-    _record(asserts, "asserts", {"gap"})
-    _record(asserts["gap"], "gap", set(), {"at_least", "at_most"})
-    _require(asserts["gap"] != {}, "no bound")
+    require_record(asserts, "asserts", {"gap"})
+    require_record(asserts["gap"], "gap", set(), {"at_least", "at_most"})
+    require(asserts["gap"] != {}, "no bound")
     _fits(witness, folder)
-    found = gap(covariance, A, float(_number(given["parameters"]["b"])), length)
+    found = gap(covariance, A, float(read_number(given["parameters"]["b"])), length)
     error = 1e-3 * abs(found) + 1e-9
     outside = inside = 0.0
     for side, text in asserts["gap"].items():
-        distance = (found - float(_number(text))) * (1 if side == "at_most" else -1)
+        distance = (found - float(read_number(text))) * (1 if side == "at_most" else -1)
         outside, inside = max(outside, distance), max(inside, distance + 2 * error)
     if outside > error:
         return Judgement(Truth.FALSE, outside, "the gap")
@@ -115,30 +116,30 @@ def _at_parameters(covariance: Array, given: Any, asserts: Any, witness: Any, fo
 
 
 def _fits(witness: Any, folder: Path) -> None:
-    _record(witness, "witness", _FITS)
-    _require(_number(witness["rate"]) > 0 and _number(witness["growth"]) >= 0, "rate and growth")
-    nodes = _vector(witness["nodes"], folder)
+    require_record(witness, "witness", _FITS)
+    require(read_number(witness["rate"]) > 0 and read_number(witness["growth"]) >= 0, "rate and growth")
+    nodes = read_vector(witness["nodes"], folder)
     _increasing(nodes, 3)
     orders = witness["orders"]
-    _require(isinstance(orders, list) and len(orders) == len(nodes) - 2, "orders")
-    _require(all(_count(order) >= 1 for order in orders), "an order")
-    _vector(witness["q"], folder)
-    _vector(witness["kappa"], folder)
+    require(isinstance(orders, list) and len(orders) == len(nodes) - 2, "orders")
+    require(all(read_count(order) >= 1 for order in orders), "an order")
+    read_vector(witness["q"], folder)
+    read_vector(witness["kappa"], folder)
 
 
 def _increasing(nodes: Any, least: int) -> None:
-    _require(len(nodes) >= least and nodes[0] == 0, "nodes from 0 on")
-    _require(all(a < b for a, b in pairwise(nodes)), "nodes that do not increase")
+    require(len(nodes) >= least and nodes[0] == 0, "nodes from 0 on")
+    require(all(a < b for a, b in pairwise(nodes)), "nodes that do not increase")
 
 
 # -- over a ball
 
 
 def _over_ball(covariance: Array, ball: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
-    _record(ball, "ball", {"A_squared", "b_squared"})
+    require_record(ball, "ball", {"A_squared", "b_squared"})
     A2, b2 = (_root_or_number(ball[key]) for key in ("A_squared", "b_squared"))
-    _record(asserts, "asserts", {"length"}, {"excess", "shortfall"})
-    _require(len(asserts) > 1, "no bound")
+    require_record(asserts, "asserts", {"length"}, {"excess", "shortfall"})
+    require(len(asserts) > 1, "no bound")
     length = _length(asserts["length"])
     averages = _averages(witness, length, float(np.linalg.eigvalsh(covariance).max()) ** 2 * A2, folder)
     largest, trace = float(np.linalg.eigvalsh(covariance).max()), float(np.trace(covariance))
@@ -146,7 +147,7 @@ def _over_ball(covariance: Array, ball: Any, asserts: Any, witness: Any, folder:
     for name in ("excess", "shortfall"):
         if name not in asserts:
             continue
-        stated = float(_number(asserts[name]))
+        stated = float(read_number(asserts[name]))
         sign = 1 if name == "excess" else -1
         seen = max(sign * value for value in _tried(covariance, A2, b2, length))
         shown = _bound(name, averages, largest, trace, A2, b2) if averages is not None else float("inf")
@@ -160,8 +161,8 @@ def _over_ball(covariance: Array, ball: Any, asserts: Any, witness: Any, folder:
 
 def _root_or_number(text: Any) -> float:
     inner = text.removeprefix("sqrt(").removesuffix(")") if isinstance(text, str) and text.startswith("sqrt(") else text
-    value = float(_number(inner))
-    _require(value > 0, "a square that is not positive")
+    value = float(read_number(inner))
+    require(value > 0, "a square that is not positive")
     return sqrt(value) if inner is not text else value
 
 
@@ -187,23 +188,23 @@ def _bound(name: str, averages: tuple[float, float], largest: float, trace: floa
 
 def _averages(witness: Any, length: int, scale: float, folder: Path) -> tuple[float, float] | None:
     """E[Q(r^2 g^2) g^(2k)] for k = 0, 1; None where the witness shows nothing."""
-    kind = _mapping(witness, "witness").get("majorant")
+    kind = require_mapping(witness, "witness").get("majorant")
     if kind == "logistic":
-        _record(witness, "witness", {"majorant"})
+        require_record(witness, "witness", {"majorant"})
         return _quadrature(lambda v: _logistic(v, length), scale)
     if kind == "power":
-        _record(witness, "witness", {"majorant", "theta"})
-        theta = float(_number(witness["theta"]))
-        _require(0 < theta <= 1, "theta")
+        require_record(witness, "witness", {"majorant", "theta"})
+        theta = float(read_number(witness["theta"]))
+        require(0 < theta <= 1, "theta")
         if 2 * theta * scale >= 1:
             return None
         rest = 1 - 2 * theta * scale
         factor = theta**theta * (1 - theta) ** (1 - theta) * (length - 1) ** -theta
         return factor / sqrt(rest), factor / sqrt(rest) ** 3
-    _require(kind == "table", "another majorant")
-    _record(witness, "witness", {"majorant", "table"})
-    rows = _table(witness["table"], folder)
-    _require(all(len(row) == 2 for row in rows), "rows of two")
+    require(kind == "table", "another majorant")
+    require_record(witness, "witness", {"majorant", "table"})
+    rows = read_table(witness["table"], folder)
+    require(all(len(row) == 2 for row in rows), "rows of two")
     nodes, values = [row[0] for row in rows], [row[1] for row in rows]
     _increasing(nodes, 2)
     slopes = [(high - low) / (b - a) for a, b, low, high in zip(nodes, nodes[1:], values, values[1:], strict=False)]

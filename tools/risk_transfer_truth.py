@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import Judgement, Truth, _number, _record, _require, _table
+from truth_judgement import Judgement, Truth
+from truth_reading import read_number, read_table, require, require_record
 
 Array = np.ndarray[Any, Any]
 Function = Callable[[Array], Array]
@@ -36,31 +37,33 @@ def judge_transfer(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     """False where the flows say so; else open."""
     empirical = isinstance(given, dict) and "tokens" in given
     prompts = {"tokens", "labels", "queries", "targets"}
-    _record(given, "given", {"covariance", "start", *(prompts if empirical else {"length"})}, {"lengths"} & set(given))
-    covariance = _table(given["covariance"], folder)
+    require_record(
+        given, "given", {"covariance", "start", *(prompts if empirical else {"length"})}, {"lengths"} & set(given)
+    )
+    covariance = read_table(given["covariance"], folder)
     size = len(covariance)
-    _require(all(len(row) == size for row in covariance), "a covariance that is not square")
-    _require(covariance == [list(column) for column in zip(*covariance, strict=True)], "no symmetric covariance")
-    _require(bool(np.linalg.eigvalsh(np.array(covariance, float))[0] > 1e-12), "an indefinite covariance")
-    _record(given["start"], "start", {"A", "b"})
-    A, b = _table(given["start"]["A"], folder), _number(given["start"]["b"])
-    _require((len(A), len(A[0])) == (size, size), "A of another shape")
-    _record(asserts, "asserts", {"risk", "time"}, set() if empirical else {"tube"})
-    risk, time, tube = (_number(asserts[name]) if name in asserts else None for name in ("risk", "time", "tube"))
-    _require(all(number is None or number > 0 for number in (risk, time, tube)), "a bound that is not positive")
-    _record(witness, "witness", set(), {"order", "pieces", "travel"})
-    _require(_number(witness.get("travel", "1")) > 0, "travel")
+    require(all(len(row) == size for row in covariance), "a covariance that is not square")
+    require(covariance == [list(column) for column in zip(*covariance, strict=True)], "no symmetric covariance")
+    require(bool(np.linalg.eigvalsh(np.array(covariance, float))[0] > 1e-12), "an indefinite covariance")
+    require_record(given["start"], "start", {"A", "b"})
+    A, b = read_table(given["start"]["A"], folder), read_number(given["start"]["b"])
+    require((len(A), len(A[0])) == (size, size), "A of another shape")
+    require_record(asserts, "asserts", {"risk", "time"}, set() if empirical else {"tube"})
+    risk, time, tube = (read_number(asserts[name]) if name in asserts else None for name in ("risk", "time", "tube"))
+    require(all(number is None or number > 0 for number in (risk, time, tube)), "a bound that is not positive")
+    require_record(witness, "witness", set(), {"order", "pieces", "travel"})
+    require(read_number(witness.get("travel", "1")) > 0, "travel")
     for name, least, most in (("order", 2, 60), ("pieces", 1, 10_000)):
         text = str(witness.get(name, least))
-        _require(text.isdecimal() and str(int(text)) == text and least <= int(text) <= most, name)
+        require(text.isdecimal() and str(int(text)) == text and least <= int(text) <= most, name)
     assert risk is not None
     assert time is not None
     if empirical:
         found = Prompts(given, size, folder).followed(np.array(A, float), float(b), float(time))
         return Judgement(Truth.FALSE if found > float(risk) * (1 + _CLOSE) + _TINY * _TINY else Truth.OPEN)
-    _require("lengths" not in given, "lengths")
-    length = _number(given["length"])
-    _require(length.denominator == 1 and length >= 2, "the length")
+    require("lengths" not in given, "lengths")
+    length = read_number(given["length"])
+    require(length.denominator == 1 and length >= 2, "the length")
     if size > 1 or length > _LONGEST:
         return Judgement(Truth.OPEN)
     found, distance = simulated(covariance[0][0], A[0][0], b, int(length), time)
@@ -76,17 +79,17 @@ class Prompts:
 
     def __init__(self, given: Any, size: int, folder: Path) -> None:
         tokens, labels, queries, targets = (
-            _table(given[name], folder) for name in ("tokens", "labels", "queries", "targets")
+            read_table(given[name], folder) for name in ("tokens", "labels", "queries", "targets")
         )
-        _require(all(len(row) == size for row in [*tokens, *queries]), "tokens and queries")
-        _require(all(len(row) == 1 for row in [*labels, *targets]), "labels and targets")
-        _require(len(labels) == len(tokens) and len(targets) == len(queries), "how many")
+        require(all(len(row) == size for row in [*tokens, *queries]), "tokens and queries")
+        require(all(len(row) == 1 for row in [*labels, *targets]), "labels and targets")
+        require(len(labels) == len(tokens) and len(targets) == len(queries), "how many")
         stated = given.get("lengths")
-        _require(stated is None or (isinstance(stated, list) and stated != []), "lengths")
-        _require(stated is not None or len(tokens) % len(queries) == 0, "equally long prompts")
-        lengths = [_number(n) for n in stated] if stated else [Fraction(len(tokens), len(queries))] * len(queries)
-        _require(all(n.denominator == 1 and n >= 1 for n in lengths), "lengths")
-        _require(len(lengths) == len(queries) and sum(lengths) == len(tokens), "lengths")
+        require(stated is None or (isinstance(stated, list) and stated != []), "lengths")
+        require(stated is not None or len(tokens) % len(queries) == 0, "equally long prompts")
+        lengths = [read_number(n) for n in stated] if stated else [Fraction(len(tokens), len(queries))] * len(queries)
+        require(all(n.denominator == 1 and n >= 1 for n in lengths), "lengths")
+        require(len(lengths) == len(queries) and sum(lengths) == len(tokens), "lengths")
         stops = np.cumsum([int(n) for n in lengths])
         self._prompts = [
             (np.array(tokens[stop - int(n) : stop], float), np.array(labels[stop - int(n) : stop], float)[:, 0])

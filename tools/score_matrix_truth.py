@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import Comparison, Judgement, Truth, _both, _number, _real, _record, _require
 from mpmath import mp, mpf
+from truth_judgement import Comparison, Judgement, Truth, judge_all
+from truth_reading import read_number, require, require_record, to_real
 
 Powers = tuple[tuple[int, ...], ...]
 _ORDERS = ("2", "4", "6", "8")
@@ -34,7 +35,7 @@ class Scores:
 
     def moment(self, order: int) -> mpf:
         k, total = order // 2, mpf(0)
-        b = _real(self.beta) ** 2 / self.p
+        b = to_real(self.beta) ** 2 / self.p
         for r, c, N, coefficient in walks(k):
             choices = _falling(self.d, r) * _falling(self.d, c)
             if choices and N:
@@ -49,7 +50,7 @@ class Scores:
         return total / mpf(self.d) ** (k + 1)
 
     def entry(self, order: int) -> mpf:
-        b = _real(self.beta) ** 2 / self.p
+        b = to_real(self.beta) ** 2 / self.p
         terms = (
             mp.binomial(order, n) * (-1) ** n * (1 - n * (n - 1) * b) ** (-mpf(self.p) / 2) for n in range(order + 1)
         )
@@ -57,7 +58,7 @@ class Scores:
 
     def limit(self, order: int) -> mpf:
         """The moments as polynomials in m = m_2, B = beta^2, L = 1/lambda."""
-        B, L = _real(self.beta) ** 2, 1 / _real(self.lambda_)
+        B, L = to_real(self.beta) ** 2, 1 / to_real(self.lambda_)
         m = mp.expm1(B)
         return {
             2: m,
@@ -68,7 +69,7 @@ class Scores:
 
     def variance(self) -> mpf:
         """E m_2^2 - (E m_2)^2 from the covariances of squares of entries."""
-        b, p = _real(self.beta) ** 2 / self.p, self.p
+        b, p = to_real(self.beta) ** 2 / self.p, self.p
 
         def mean(*N: tuple[int, ...]) -> mpf:
             rows = len(N)
@@ -138,9 +139,9 @@ def judge_moments(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
     """True or false."""
     scores = read_scores(given)
     names = {"moments", "ratios", "entry_parts", "variance", "infinite", "smallest", "thresholds"}
-    _record(asserts, "asserts", set(), names)
-    _record(witness, "witness", set())
-    _require(len(asserts) > 0, "nothing is stated")
+    require_record(asserts, "asserts", set(), names)
+    require_record(witness, "witness", set())
+    require(len(asserts) > 0, "nothing is stated")
     found: list[Judgement] = []
     comparisons: list[Comparison] = []
     values: dict[str, Callable[[int], mpf]] = {
@@ -151,15 +152,15 @@ def judge_moments(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
     bounded: list[tuple[str, int, Callable[[], mpf], Any]] = []
     for name, value in values.items():
         for item in _items(asserts, name):
-            _record(item, name, {"order"}, {"at_least", "at_most"})
+            require_record(item, name, {"order"}, {"at_least", "at_most"})
             order = _order(item["order"])
             bounded.append((f"{name} {order}", order, lambda order=order, value=value: value(order), item))
     if "variance" in asserts:
-        _record(asserts["variance"], "variance", set(), {"at_least", "at_most"})
+        require_record(asserts["variance"], "variance", set(), {"at_least", "at_most"})
         bounded.append(("variance", 4, scores.variance, asserts["variance"]))
     for name, order, number, item in bounded:
-        bounds = [(key, _number(item[key])) for key in ("at_least", "at_most") if key in item]
-        _require(len(bounds) > 0, "no bound")
+        bounds = [(key, read_number(item[key])) for key in ("at_least", "at_most") if key in item]
+        require(len(bounds) > 0, "no bound")
         found.append(_exactly(f"{name} finite", scores.finite(order)))
         if scores.finite(order):
             comparisons += [Comparison(f"{name} {key}", number, bound, key == "at_most") for key, bound in bounds]
@@ -170,12 +171,12 @@ def judge_moments(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
         comparisons += more
         found += exact
     for item in _items(asserts, "thresholds"):
-        _record(item, "a threshold", {"order", "beta"})
-        _require(item["beta"] in ("below", "above"), "a side")
+        require_record(item, "a threshold", {"order", "beta"})
+        require(item["beta"] in ("below", "above"), "a side")
         order = _order(item["order"])
         bound = order * scores.beta**2
         comparisons.append(Comparison("threshold", lambda: mp.log(scores.d), bound, item["beta"] == "above"))
-    found += [_both(comparisons)] if comparisons else []
+    found += [judge_all(comparisons)] if comparisons else []
     for truth in (Truth.FALSE, Truth.EQUAL):
         for judgement in found:
             if judgement.truth is truth:
@@ -185,19 +186,19 @@ def judge_moments(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
 
 def read_scores(given: Any) -> Scores:
     """beta, lambda and d; other keys are refused."""
-    _record(given, "given", {"beta", "lambda", "d"})
-    beta, lambda_, d = _number(given["beta"]), _number(given["lambda"]), _count(given["d"])
-    _require(beta > 0 and lambda_ > 0 and d >= 2, "no size")
-    _require((lambda_ * d).denominator == 1, "lambda d is no whole number")
+    require_record(given, "given", {"beta", "lambda", "d"})
+    beta, lambda_, d = read_number(given["beta"]), read_number(given["lambda"]), _count(given["d"])
+    require(beta > 0 and lambda_ > 0 and d >= 2, "no size")
+    require((lambda_ * d).denominator == 1, "lambda d is no whole number")
     return Scores(beta, lambda_, d)
 
 
 def _smallest(scores: Scores, item: Any) -> tuple[list[Comparison], list[Judgement]]:
-    _record(item, "smallest", {"order", "within", "from"})
-    order, within, first = _order(item["order"]), _number(item["within"]), _count(item["from"])
-    _require(within > 0 and 1 <= first < scores.d, "an empty range")
+    require_record(item, "smallest", {"order", "within", "from"})
+    order, within, first = _order(item["order"]), read_number(item["within"]), _count(item["from"])
+    require(within > 0 and 1 <= first < scores.d, "an empty range")
     sizes = [d for d in range(first, scores.d) if (scores.lambda_ * d).denominator == 1] if scores.d < 10**6 else []
-    _require(len(sizes) <= _MOST_SIZES and scores.d < 10**6, "too many sizes")
+    require(len(sizes) <= _MOST_SIZES and scores.d < 10**6, "too many sizes")
     others = [Scores(scores.beta, scores.lambda_, d) for d in [*sizes, scores.d]]
 
     def distance(at: Scores) -> mpf:
@@ -218,16 +219,16 @@ def _exactly(name: str, holds: bool) -> Judgement:
 
 def _items(asserts: Any, name: str) -> list[Any]:
     items = asserts.get(name, [])
-    _require(isinstance(items, list) and (name not in asserts or len(items) > 0), f"{name} is no list")
+    require(isinstance(items, list) and (name not in asserts or len(items) > 0), f"{name} is no list")
     return list(items)
 
 
 def _order(text: Any) -> int:
-    _require(text in _ORDERS, "an order")
+    require(text in _ORDERS, "an order")
     return int(text)
 
 
 def _count(text: Any) -> int:
-    _require(isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 18, "a count")
-    _require(text == str(int(text)), "a count")
+    require(isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 18, "a count")
+    require(text == str(int(text)), "a count")
     return int(text)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import Judgement, Truth, _number, _record, _require
 from mpmath import mp, mpf
-from selection_direction_truth import _SLOPES, judge_direction
-from token_optimality_truth import Instance, _combination, _counts, _indices
+from selection_direction_truth import SLOPES, judge_direction
+from token_optimality_truth import Instance, combination, read_indices, require_indices
+from truth_judgement import Judgement, Truth
+from truth_reading import read_number, require, require_record
 
 _DIGITS = 60
 # L_p is computed in doubles.
@@ -21,8 +22,8 @@ _ROUNDING = 1e-12
 
 def judge_counterexample(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where something speaks against it; else open."""
-    _record(asserts, "asserts", {"indices", "apart"}, {"limit", "smoothness"})
-    _record(witness, "witness", {"multipliers", "theorem", "best_multipliers"}, {"steps", "bits"})
+    require_record(asserts, "asserts", {"indices", "apart"}, {"limit", "smoothness"})
+    require_record(witness, "witness", {"multipliers", "theorem", "best_multipliers"}, {"steps", "bits"})
     direction = judge_direction(
         given,
         {key: value for key, value in asserts.items() if key in ("indices", "limit")},
@@ -31,17 +32,19 @@ def judge_counterexample(given: Any, asserts: Any, witness: Any, folder: Path) -
     )
     instance = Instance({key: given[key] for key in given if key not in ("loss", "descent", "start")}, folder)
     rule = given["descent"]
-    _require(len(instance.keys) > 1 and rule["rule"] == "gradient" and given["start"] != "every", "not of this claim")
-    _require(not (isinstance(given["start"], dict) and "cone" in given["start"]), "a point or a box")
-    apart = _number(asserts["apart"])
-    _require(apart > 0, "an angle of 0")
+    require(len(instance.keys) > 1 and rule["rule"] == "gradient" and given["start"] != "every", "not of this claim")
+    require(not (isinstance(given["start"], dict) and "cone" in given["start"]), "a point or a box")
+    apart = read_number(asserts["apart"])
+    require(apart > 0, "an angle of 0")
     best = tuple(row.index(max(row)) for row in instance.scores)
-    reached = _indices(instance, _counts(asserts["indices"]))
-    _require(best != reached, "the best tokens")
+    reached = require_indices(instance, read_indices(asserts["indices"]))
+    require(best != reached, "the best tokens")
     found = [direction, *_about_the_best(instance, best, apart, instance.solve(reached))]
     if "smoothness" in asserts:
-        found.append(_about_the_step(instance, given["loss"], _number(rule["step"]), _number(asserts["smoothness"])))
-    shown = _combination(instance, best, witness["best_multipliers"]) == instance.solve(best)
+        found.append(
+            _about_the_step(instance, given["loss"], read_number(rule["step"]), read_number(asserts["smoothness"]))
+        )
+    shown = combination(instance, best, witness["best_multipliers"]) == instance.solve(best)
     wrong = next((each for each in found if each.truth is Truth.FALSE), None)
     return wrong or Judgement(Truth.OPEN, 0.0, "", direction.provable and shown)
 
@@ -67,9 +70,9 @@ def _about_the_best(
 
 def _about_the_step(instance: Instance, loss: str, step: Fraction, stated: Fraction) -> Judgement:
     """L_p of tokens x = (key, score), W = [I 0], v the last coordinate, with spectral norms; and eta L <= 1."""
-    _require(stated > 0, "the smoothness")
+    require(stated > 0, "the smoothness")
     lows = [float(min(row)) for row in instance.scores]
-    steepest = max(_SLOPES[loss](low) for low in lows)
+    steepest = max(SLOPES[loss](low) for low in lows)
     nearest = [min(max(0.0, low), float(max(row))) for low, row in zip(lows, instance.scores, strict=True)]
     bends = {"linear": lambda x, low: 0.0, "logistic": lambda x, low: 1 / (2 + 2 * np.cosh(x)),
              "exponential": lambda x, low: np.exp(-low)}  # fmt: skip

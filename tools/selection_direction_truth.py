@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import Judgement, Truth, _number, _record, _require, _vector
-from token_optimality_truth import Instance, _combination, _count, _counts, _indices
+from token_optimality_truth import Instance, combination, read_index, read_indices, require_indices
+from truth_judgement import Judgement, Truth
+from truth_reading import read_number, read_vector, require, require_record
 
 _STEPS = 300
 # Of a start that is not one point, some are tried.
@@ -22,7 +23,7 @@ _TRIED = 4
 _ROUNDING = 1e-9
 # A token of this softmax weight is settled on.
 _SETTLED = 0.9999
-_SLOPES = {
+SLOPES = {
     "linear": lambda x: 1.0,
     "logistic": lambda x: math.exp(-np.logaddexp(0.0, x)),
     "exponential": lambda x: float(np.exp(-x)),
@@ -31,20 +32,20 @@ _SLOPES = {
 
 def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where something speaks against it; else open."""
-    _require(isinstance(given, dict) and {"loss", "descent", "start"} <= set(given), "given")
+    require(isinstance(given, dict) and {"loss", "descent", "start"} <= set(given), "given")
     instance = Instance({key: given[key] for key in given if key not in ("loss", "descent", "start")}, folder)
-    _require(isinstance(given["loss"], str) and given["loss"] in _SLOPES, "the loss")
-    _record(asserts, "asserts", {"indices"}, {"limit", "angles", "rate"})
-    indices = _indices(instance, _counts(asserts["indices"]))
-    _require(len(instance.pairs(indices)) > 0, "nothing to select from")
+    require(isinstance(given["loss"], str) and given["loss"] in SLOPES, "the loss")
+    require_record(asserts, "asserts", {"indices"}, {"limit", "angles", "rate"})
+    indices = require_indices(instance, read_indices(asserts["indices"]))
+    require(len(instance.pairs(indices)) > 0, "nothing to select from")
     starts, rule, step = _starts(instance, given["start"], folder), *_rule(given["descent"])
-    _record(witness, "witness", {"multipliers", "theorem"}, {"steps", "bits"})
+    require_record(witness, "witness", {"multipliers", "theorem"}, {"steps", "bits"})
     solution = instance.solve(indices)
-    limit = _vector(asserts["limit"], folder) if "limit" in asserts else solution
+    limit = read_vector(asserts["limit"], folder) if "limit" in asserts else solution
     bounds, rate = _bounds(asserts, rule), _rate(asserts)
     if solution is None or limit != solution:
         return Judgement(Truth.FALSE, 0.0, "p_mm")
-    shown = _combination(instance, indices, witness["multipliers"]) == solution
+    shown = combination(instance, indices, witness["multipliers"]) == solution
     wrong = ""
     direction = np.array([float(x) for x in solution])
     for start in starts:
@@ -89,7 +90,7 @@ def _contradiction(
             share /= share.sum()
             weights.append(share)
             mean = share @ gamma
-            gradient -= _SLOPES[loss](mean) * (rows.T @ (share * (gamma - mean)))
+            gradient -= SLOPES[loss](mean) * (rows.T @ (share * (gamma - mean)))
         gradient /= len(keys)
         length = np.linalg.norm(gradient)
         if not np.isfinite(length):
@@ -118,25 +119,25 @@ def _starts(instance: Instance, stated: Any, folder: Path) -> list[np.ndarray[An
     if stated == "every":
         return [3 * rng.normal(size=dimension) for _ in range(_TRIED)]
     if isinstance(stated, dict) and "file" not in stated:
-        _record(stated, "start", {"lower", "upper"})
-        lower, upper = (_vector(stated[name], folder) for name in ("lower", "upper"))
-        _require(len(lower) == len(upper) == dimension, "a start of another dimension")
-        _require(all(low <= high for low, high in zip(lower, upper, strict=True)), "an empty box")
+        require_record(stated, "start", {"lower", "upper"})
+        lower, upper = (read_vector(stated[name], folder) for name in ("lower", "upper"))
+        require(len(lower) == len(upper) == dimension, "a start of another dimension")
+        require(all(low <= high for low, high in zip(lower, upper, strict=True)), "an empty box")
         ends = [np.array([float(x) for x in end]) for end in (lower, upper)]
         return ends + [ends[0] + rng.uniform(size=dimension) * (ends[1] - ends[0]) for _ in range(_TRIED)]
-    point = _vector(stated, folder)
-    _require(len(point) == dimension, "a start of another dimension")
+    point = read_vector(stated, folder)
+    require(len(point) == dimension, "a start of another dimension")
     return [np.array([float(x) for x in point])]
 
 
 def _rule(stated: Any) -> tuple[str, float]:
-    _require(isinstance(stated, dict) and stated.get("rule") in ("gradient", "normalised", "flow"), "the rule")
+    require(isinstance(stated, dict) and stated.get("rule") in ("gradient", "normalised", "flow"), "the rule")
     if stated["rule"] == "flow":
-        _record(stated, "descent", {"rule"})
+        require_record(stated, "descent", {"rule"})
         return "flow", 0.0
-    _record(stated, "descent", {"rule", "step"})
-    step = _number(stated["step"])
-    _require(step > 0, "a step that is not positive")
+    require_record(stated, "descent", {"rule", "step"})
+    step = read_number(stated["step"])
+    require(step > 0, "a step that is not positive")
     return stated["rule"], float(step)
 
 
@@ -144,14 +145,14 @@ def _bounds(asserts: Any, rule: str) -> dict[Fraction, Fraction]:
     """The least bound of each step (or time)."""
     if "angles" not in asserts:
         return {}
-    _require(isinstance(asserts["angles"], list) and asserts["angles"] != [], "angles")
+    require(isinstance(asserts["angles"], list) and asserts["angles"] != [], "angles")
     found: dict[Fraction, Fraction] = {}
     for item in asserts["angles"]:
         key = "time" if rule == "flow" else "step"
-        _record(item, "an angle", {key, "at_most"})
-        at = _number(item["time"]) if rule == "flow" else Fraction(_count(item["step"]))
-        bound = _number(item["at_most"])
-        _require(at >= 0 and bound >= 0, "a negative number")
+        require_record(item, "an angle", {key, "at_most"})
+        at = read_number(item["time"]) if rule == "flow" else Fraction(read_index(item["step"]))
+        bound = read_number(item["at_most"])
+        require(at >= 0 and bound >= 0, "a negative number")
         found[at] = min(bound, found.get(at, bound))
     return found
 
@@ -160,8 +161,8 @@ def _rate(asserts: Any) -> tuple[Fraction, ...] | None:
     if "rate" not in asserts:
         return None
     rate = asserts["rate"]
-    _record(rate, "rate", {"form", "from", "numerator", "offset", "slope"})
-    _require(rate["form"] == "logarithm", "the form of the rate")
-    found = tuple(_number(rate[name]) for name in ("from", "numerator", "offset", "slope"))
-    _require(found[0] >= 0 and found[1] >= 0 and found[2] > 1 and found[3] > 0, "the numbers of a rate")
+    require_record(rate, "rate", {"form", "from", "numerator", "offset", "slope"})
+    require(rate["form"] == "logarithm", "the form of the rate")
+    found = tuple(read_number(rate[name]) for name in ("from", "numerator", "offset", "slope"))
+    require(found[0] >= 0 and found[1] >= 0 and found[2] > 1 and found[3] > 0, "the numbers of a rate")
     return found

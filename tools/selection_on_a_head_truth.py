@@ -15,28 +15,22 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import (
-    Comparison,
-    Judgement,
-    Table,
-    Truth,
-    Vector,
-    _bits,
-    _both,
-    _each,
-    _identity,
-    _number,
-    _Prompt,
-    _prompt,
-    _real,
-    _record,
-    _require,
-    _root,
-    _table,
-    _times,
-    _vector,
-)
 from mpmath import mp, mpf
+from prompt_truth import Prompt, read_each, read_prompt, require_bits
+from truth_judgement import Comparison, Judgement, Truth, judge_all
+from truth_reading import (
+    Table,
+    Vector,
+    identity_matrix,
+    read_number,
+    read_table,
+    read_vector,
+    require,
+    require_record,
+    root_of,
+    times,
+    to_real,
+)
 
 _ORDER = (Truth.FALSE, Truth.EQUAL, Truth.OPEN, Truth.TRUE)
 Points = tuple[tuple[Fraction, ...], ...]
@@ -44,7 +38,7 @@ Points = tuple[tuple[Fraction, ...], ...]
 
 @dataclass(frozen=True)
 class _Head:
-    prompt: _Prompt
+    prompt: Prompt
     own: Table
     seen: list[int]
     scores: list[Fraction] | None
@@ -55,37 +49,37 @@ class _Head:
 
     def scores_at(self, i: int) -> list[Fraction]:
         """<x, U z> over the tokens that query i sees."""
-        tilt = _times(self.prompt.U, self.prompt.queries[i])
+        tilt = times(self.prompt.U, self.prompt.queries[i])
         return [_dot(token, tilt) for token in self.prompt.tokens[: self.seen[i]]]
 
 
 def judge_head(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where something that is stated is; not provable where the witness does not show a largest margin."""
     head = _head(given, folder)
-    _record(asserts, "asserts", {"selected"}, {"margin", "weight", "rank", "best", "separability", "exposure"})
-    _bits(witness, {"separability", "exposure"})
+    require_record(asserts, "asserts", {"selected"}, {"margin", "weight", "rank", "best", "separability", "exposure"})
+    require_bits(witness, {"separability", "exposure"})
     selected = _tokens(asserts["selected"], head.seen)
-    _require(head.scores is not None or not {"rank", "best"} & set(asserts), "no score")
+    require(head.scores is not None or not {"rank", "best"} & set(asserts), "no score")
     best = _tokens(asserts["best"], head.seen) if "best" in asserts else None
     found = [*_at_queries(head, asserts, selected, best, folder)]
     shown: list[Judgement] = []
     for node, beside, key in (("separability", "separability", "of"), ("exposure", "exposure", "token")):
         records, witnesses = _records(asserts.get(node), key), _records(witness.get(beside), key)
-        _require(node not in asserts or bool(records), "nothing that is stated")
-        _require(beside not in witness or bool(witnesses), "a list of nothing")
-        _require(set(witnesses) <= set(records), "a witness of what is not stated")
+        require(node not in asserts or bool(records), "nothing that is stated")
+        require(beside not in witness or bool(witnesses), "a list of nothing")
+        require(set(witnesses) <= set(records), "a witness of what is not stated")
         for name, record in records.items():
-            _record(record, node, {key}, {"at_least", "at_most"})
+            require_record(record, node, {key}, {"at_least", "at_most"})
             if key == "of":
-                _require(name in ("selected", "best"), "of")
+                require(name in ("selected", "best"), "of")
                 chosen = selected if name == "selected" else best
-                _require(chosen is not None, "no best tokens")
+                require(chosen is not None, "no best tokens")
                 assert chosen is not None
                 keys, queries, seen, own = head.prompt.keys, head.prompt.queries, head.seen, head.own
                 own = [[head.sign * x for x in row] for row in own]
             else:
                 keys, chosen = head.prompt.keys, [_count(name)]
-                _require(chosen[0] < len(keys), "a token that is not there")
+                require(chosen[0] < len(keys), "a token that is not there")
                 queries, seen, own = [[Fraction(1)]], [len(keys)], None
             true, proved = _margin(record, witnesses.get(name), (keys, queries, chosen, seen), own, key, folder)
             found += true
@@ -103,46 +97,46 @@ def judge_head(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgemen
 
 def _head(given: Any, folder: Path) -> _Head:
     present = dict(given) if isinstance(given, dict) else {}
-    _require(isinstance(given, dict), "given must be a mapping")
+    require(isinstance(given, dict), "given must be a mapping")
     causal, score = present.pop("causal", None), present.pop("score", None)
-    prompt = _prompt(present, set(), folder)
+    prompt = read_prompt(present, set(), folder)
     length, count = len(prompt.keys), len(prompt.queries)
-    _require(length >= 2, "nothing to select from")
-    own = _identity(len(prompt.keys[0]))
+    require(length >= 2, "nothing to select from")
+    own = identity_matrix(len(prompt.keys[0]))
     for name in ("Q", "U"):
-        own = _table(present[name], folder) if name in present else own
+        own = read_table(present[name], folder) if name in present else own
     seen = [length] * count
     if causal is not None:
         first = _count(causal)
-        _require(first >= 2 and first + count - 1 <= length, "causal")
+        require(first >= 2 and first + count - 1 <= length, "causal")
         seen = [first + i for i in range(count)]
     scores = None
     if score is not None:
-        _require(isinstance(score, dict) and score.get("kind") in ("direction", "value-norm"), "a score")
+        require(isinstance(score, dict) and score.get("kind") in ("direction", "value-norm"), "a score")
         if score["kind"] == "direction":
-            _record(score, "score", {"kind", "v"})
-            v = _vector(score["v"], folder)
-            _require(len(v) == len(prompt.values[0]), "a direction of another dimension")
-            scores = _times(prompt.values, v)
+            require_record(score, "score", {"kind", "v"})
+            v = read_vector(score["v"], folder)
+            require(len(v) == len(prompt.values[0]), "a direction of another dimension")
+            scores = times(prompt.values, v)
         else:
-            _record(score, "score", {"kind"})
+            require_record(score, "score", {"kind"})
             scores = [_dot(value, value) for value in prompt.values]
     return _Head(prompt, own, seen, scores)
 
 
 def _tokens(node: Any, seen: Sequence[int]) -> list[int]:
     found = _counts(node, len(seen))
-    _require(all(token < most for token, most in zip(found, seen, strict=True)), "a token that is not there")
+    require(all(token < most for token, most in zip(found, seen, strict=True)), "a token that is not there")
     return found
 
 
 def _counts(node: Any, count: int) -> list[int]:
-    _require(isinstance(node, list) and len(node) == count, "a number per query")
+    require(isinstance(node, list) and len(node) == count, "a number per query")
     return [_count(item) for item in node]
 
 
 def _count(text: Any) -> int:
-    _require(isinstance(text, str) and re.fullmatch("0|[1-9][0-9]{0,17}", text, re.ASCII) is not None, "a count")
+    require(isinstance(text, str) and re.fullmatch("0|[1-9][0-9]{0,17}", text, re.ASCII) is not None, "a count")
     return int(text)
 
 
@@ -150,11 +144,11 @@ def _records(node: Any, key: str) -> dict[str, dict[str, Any]]:
     """Records by their key, each at most once."""
     if node is None:
         return {}
-    _require(isinstance(node, list) and node != [], "a list of records")
+    require(isinstance(node, list) and node != [], "a list of records")
     found: dict[str, dict[str, Any]] = {}
     for record in node:
-        _require(isinstance(record, dict) and isinstance(record.get(key), str), "a record")
-        _require(record[key] not in found, "a record twice")
+        require(isinstance(record, dict) and isinstance(record.get(key), str), "a record")
+        require(record[key] not in found, "a record twice")
         found[record[key]] = record
     return found
 
@@ -169,21 +163,21 @@ def _at_queries(
     ranges = {name: asserts[name] for name in ("margin", "weight") if name in asserts}
     ends = {}
     for name, record in ranges.items():
-        _record(record, name, set(), {"at_least", "at_most"})
-        _require(record != {}, "nothing that is stated")
-        ends[name] = {end: _each(node, count, folder) for end, node in record.items()}
+        require_record(record, name, set(), {"at_least", "at_most"})
+        require(record != {}, "nothing that is stated")
+        ends[name] = {end: read_each(node, count, folder) for end, node in record.items()}
     ranks = _counts(asserts["rank"], count) if "rank" in asserts else None
     for i in range(count):
         scores, token = head.scores_at(i), selected[i]
         gap = min(head.sign * (scores[token] - score) for t, score in enumerate(scores) if t != token)
         yield _exactly(f"selected[{i}]", gap > 0)
         values: dict[str, Callable[[], mpf]] = {
-            "margin": lambda gap=gap: abs(_root(head.prompt.scale)) * _real(gap),
+            "margin": lambda gap=gap: abs(root_of(head.prompt.scale)) * to_real(gap),
             "weight": lambda scores=scores, token=token: _weight(head, scores, token),
         }
         for name, bounds in ends.items():
             for end, numbers in bounds.items():
-                yield _both([Comparison(f"{name}.{end}[{i}]", values[name], numbers[i], end == "at_most")])
+                yield judge_all([Comparison(f"{name}.{end}[{i}]", values[name], numbers[i], end == "at_most")])
         if head.scores is None:
             continue
         worths = head.scores[: head.seen[i]]
@@ -195,7 +189,7 @@ def _at_queries(
 
 
 def _weight(head: _Head, scores: Vector, token: int) -> mpf:
-    masses = [mp.exp(_root(head.prompt.scale) * _real(score)) for score in scores]
+    masses = [mp.exp(root_of(head.prompt.scale) * to_real(score)) for score in scores]
     return masses[token] / mp.fsum(masses)
 
 
@@ -216,11 +210,11 @@ def _margin(
 ) -> tuple[list[Judgement], list[Judgement]]:
     """Whether the bounds hold, and whether the witness shows them."""
     keys, queries, chosen, seen = instance
-    lower = _number(record["at_least"]) if "at_least" in record else None
-    upper = _number(record["at_most"]) if "at_most" in record else None
-    _require(lower is not None or upper is not None, "nothing that is stated")
-    _require(lower is None or lower > 0, "a lower bound that is not positive")
-    _require(upper is None or upper >= 0, "an upper bound that is negative")
+    lower = read_number(record["at_least"]) if "at_least" in record else None
+    upper = read_number(record["at_most"]) if "at_most" in record else None
+    require(lower is not None or upper is not None, "nothing that is stated")
+    require(lower is None or lower > 0, "a lower bound that is not positive")
+    require(upper is None or upper >= 0, "an upper bound that is negative")
     points = {
         (i, t): [a * b for a in _minus(keys[chosen[i]], keys[t]) for b in z]
         for i, z in enumerate(queries)
@@ -255,21 +249,21 @@ def _read_witness(
     if witness is None:
         return None, {}
     name = "W" if key == "of" else "direction"
-    _record(witness, "witness", {key}, {name, "multipliers"})
+    require_record(witness, "witness", {key}, {name, "multipliers"})
     matrix = None
     if name in witness:
-        table = _table(witness[name], folder) if key == "of" else [[x] for x in _vector(witness[name], folder)]
-        _require((len(table), len(table[0])) == shape, "a matrix of another shape")
+        table = read_table(witness[name], folder) if key == "of" else [[x] for x in read_vector(witness[name], folder)]
+        require((len(table), len(table[0])) == shape, "a matrix of another shape")
         matrix = [x for row in table for x in row]
     weights: dict[tuple[int, int], Fraction] = {}
     if "multipliers" in witness:
-        _require(isinstance(witness["multipliers"], list) and witness["multipliers"] != [], "multipliers")
+        require(isinstance(witness["multipliers"], list) and witness["multipliers"] != [], "multipliers")
         for record in witness["multipliers"]:
-            _record(record, "a multiplier", {"token", "multiplier"} | ({"query"} if key == "of" else set()))
+            require_record(record, "a multiplier", {"token", "multiplier"} | ({"query"} if key == "of" else set()))
             pair = (_count(record.get("query", "0")), _count(record["token"]))
-            _require(pair in pairs and pair not in weights, "a pair that is none, or twice")
-            weights[pair] = _number(record["multiplier"])
-            _require(weights[pair] > 0, "a multiplier that is not positive")
+            require(pair in pairs and pair not in weights, "a pair that is none, or twice")
+            weights[pair] = read_number(record["multiplier"])
+            require(weights[pair] > 0, "a multiplier that is not positive")
     return matrix, weights
 
 

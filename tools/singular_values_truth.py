@@ -12,24 +12,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import (
-    Comparison,
-    Judgement,
-    Table,
-    Truth,
-    _array,
-    _both,
-    _number,
-    _real,
-    _record,
-    _require,
-    _root,
-    _scale,
-    _table,
-    _vector,
-)
 from mpmath import matrix as mp_matrix
 from mpmath import mp, mpf, svd_r
+from truth_judgement import Comparison, Judgement, Truth, judge_all
+from truth_reading import (
+    Table,
+    read_array,
+    read_number,
+    read_scale,
+    read_table,
+    read_vector,
+    require,
+    require_record,
+    root_of,
+    to_real,
+)
 
 _EXACT_TYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "uint8", "uint16", "uint32")
 # What computed singular values that are 0 come out as, relative to the largest, is much less than this.
@@ -38,31 +35,31 @@ _NOTHING = 10
 
 def judge_singular_values(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """Values, counts and bounds, all on mpmath's singular values."""
-    sigma, shape = _spectrum_of(given, folder)
+    sigma, shape = spectrum_of(given, folder)
     count = min(shape)
-    _witness(witness, given, shape, folder)
-    _record(
+    require_hint(witness, given, shape, folder)
+    require_record(
         asserts, "asserts", set(), {"values", "counts", "norm", "energy", "stable_rank", "entropy", "effective_rank"}
     )
-    _require(len(asserts) > 0, "nothing is asserted")
+    require(len(asserts) > 0, "nothing is asserted")
     found: list[Judgement] = []
     if "values" in asserts:
         found += _values(asserts["values"], sigma, count, folder)
     if "counts" in asserts:
-        _require(isinstance(asserts["counts"], list) and asserts["counts"] != [], "no counts")
+        require(isinstance(asserts["counts"], list) and asserts["counts"] != [], "no counts")
         for index, item in enumerate(asserts["counts"]):
             found += _count(f"counts[{index}]", item, sigma, count)
     for name, quantity in (("norm", _norm), ("energy", _energy), ("stable_rank", _stable_rank)):
         if name in asserts:
-            found += _range(name, asserts[name], lambda of=quantity: of(sigma()))
+            found += judge_range(name, asserts[name], lambda of=quantity: of(sigma()))
     for name, last in (("entropy", lambda value: value), ("effective_rank", mp.exp)):
         if name in asserts:
             stated = asserts[name]
-            _record(stated, name, set(), {"values", "squares"})
-            _require(len(stated) > 0, "no shares")
+            require_record(stated, name, set(), {"values", "squares"})
+            require(len(stated) > 0, "no shares")
             for of, power in (("values", 1), ("squares", 2)):
                 if of in stated:
-                    found += _range(
+                    found += judge_range(
                         f"{name}.{of}", stated[of], lambda p=power, f=last: f(_entropy([x**p for x in sigma()]))
                     )
     for truth in (Truth.FALSE, Truth.EQUAL, Truth.OPEN):
@@ -72,26 +69,30 @@ def judge_singular_values(given: Any, asserts: Any, witness: Any, folder: Path) 
     return min(found, key=lambda judgement: judgement.slack)
 
 
-def _spectrum_of(given: Any, folder: Path) -> tuple[Callable[[], list[mpf]], tuple[int, int]]:
+def spectrum_of(given: Any, folder: Path) -> tuple[Callable[[], list[mpf]], tuple[int, int]]:
     """The singular values at mpmath's precision, from the largest on; and the shape of the matrix."""
     if isinstance(given, dict) and "queries" in given:
-        _record(given, "given", {"queries", "keys", "centred"}, {"scale"})
-        queries, keys, scale = _table(given["queries"], folder), _table(given["keys"], folder), _scale(given)
-        _require((len(queries), len(queries[0])) == (len(keys), len(keys[0])), "queries and keys of other shapes")
-        _require(given["centred"] in ("true", "false"), "centred")
+        require_record(given, "given", {"queries", "keys", "centred"}, {"scale"})
+        queries, keys, scale = (
+            read_table(given["queries"], folder),
+            read_table(given["keys"], folder),
+            read_scale(given),
+        )
+        require((len(queries), len(queries[0])) == (len(keys), len(keys[0])), "queries and keys of other shapes")
+        require(given["centred"] in ("true", "false"), "centred")
         size = len(keys)
 
         def entries() -> list[list[mpf]]:
-            return _attention(queries, keys, _root(scale), centred=given["centred"] == "true")
+            return _attention(queries, keys, root_of(scale), centred=given["centred"] == "true")
 
         shape = (size, size)
     else:
-        _record(given, "given", {"matrix"})
-        table = _table(given["matrix"], folder)
+        require_record(given, "given", {"matrix"})
+        table = read_table(given["matrix"], folder)
         shape = (len(table), len(table[0]))
 
         def entries() -> list[list[mpf]]:
-            return [[_real(entry) for entry in row] for row in table]
+            return [[to_real(entry) for entry in row] for row in table]
 
     @cache
     def at(digits: int) -> tuple[mpf, ...]:
@@ -111,7 +112,7 @@ def _spectrum_of(given: Any, folder: Path) -> tuple[Callable[[], list[mpf]], tup
 def _attention(queries: Table, keys: Table, scale: mpf, *, centred: bool) -> list[list[mpf]]:
     size, rows = len(keys), []
     for query in queries:
-        scores = [scale * _real(sum((a * b for a, b in zip(query, key, strict=True)), Fraction(0))) for key in keys]
+        scores = [scale * to_real(sum((a * b for a, b in zip(query, key, strict=True)), Fraction(0))) for key in keys]
         top = max(scores)
         masses = [mp.exp(score - top) for score in scores]
         total = mp.fsum(masses)
@@ -120,49 +121,49 @@ def _attention(queries: Table, keys: Table, scale: mpf, *, centred: bool) -> lis
 
 
 def _values(stated: Any, sigma: Callable[[], list[mpf]], count: int, folder: Path) -> list[Judgement]:
-    _record(stated, "values", {"value", "radius"})
-    values = _vector(stated["value"], folder)
-    _require(len(values) <= count, "more values than there are")
+    require_record(stated, "values", {"value", "radius"})
+    values = read_vector(stated["value"], folder)
+    require(len(values) <= count, "more values than there are")
     one = isinstance(stated["radius"], str)
-    radii = [_number(stated["radius"])] * len(values) if one else _vector(stated["radius"], folder)
-    _require(len(radii) == len(values) and all(radius >= 0 for radius in radii), "radii")
+    radii = [read_number(stated["radius"])] * len(values) if one else read_vector(stated["radius"], folder)
+    require(len(radii) == len(values) and all(radius >= 0 for radius in radii), "radii")
     return [
-        _both([Comparison(f"values[{k}]", lambda k=k, v=value: abs(sigma()[k] - _real(v)), radius)])
+        judge_all([Comparison(f"values[{k}]", lambda k=k, v=value: abs(sigma()[k] - to_real(v)), radius)])
         for k, (value, radius) in enumerate(zip(values, radii, strict=True))
     ]
 
 
 def _count(name: str, item: Any, sigma: Callable[[], list[mpf]], count: int) -> list[Judgement]:
-    _record(item, name, {"above", "count"}, {"at_least", "at_most"})
-    threshold, text = _number(item["above"]), item["count"]
-    _require(isinstance(text, str) and text.isascii() and text.isdecimal() and text == str(int(text)), "a count")
+    require_record(item, name, {"above", "count"}, {"at_least", "at_most"})
+    threshold, text = read_number(item["above"]), item["count"]
+    require(isinstance(text, str) and text.isascii() and text.isdecimal() and text == str(int(text)), "a count")
     many = int(text)
-    _require(threshold >= 0 and many <= count, "a threshold or a count")
+    require(threshold >= 0 and many <= count, "a threshold or a count")
     found: list[Judgement] = []
     if many > 0:
-        found.append(_both([Comparison(f"{name}.above", lambda: sigma()[many - 1], threshold, upper=False)]))
+        found.append(judge_all([Comparison(f"{name}.above", lambda: sigma()[many - 1], threshold, upper=False)]))
     if many < count:
-        found.append(_both([Comparison(f"{name}.not_above", lambda: sigma()[many], threshold)]))
+        found.append(judge_all([Comparison(f"{name}.not_above", lambda: sigma()[many], threshold)]))
     if "at_least" in item:
-        bound = _number(item["at_least"])
-        _require(many > 0 and bound >= threshold, "a lower bound")
-        found.append(_both([Comparison(f"{name}.at_least", lambda: sigma()[many - 1], bound, upper=False)]))
+        bound = read_number(item["at_least"])
+        require(many > 0 and bound >= threshold, "a lower bound")
+        found.append(judge_all([Comparison(f"{name}.at_least", lambda: sigma()[many - 1], bound, upper=False)]))
     if "at_most" in item:
-        bound = _number(item["at_most"])
-        _require(many < count and 0 <= bound <= threshold, "an upper bound")
-        found.append(_both([Comparison(f"{name}.at_most", lambda: sigma()[many], bound)]))
+        bound = read_number(item["at_most"])
+        require(many < count and 0 <= bound <= threshold, "an upper bound")
+        found.append(judge_all([Comparison(f"{name}.at_most", lambda: sigma()[many], bound)]))
     return found
 
 
-def _range(name: str, stated: Any, value: Callable[[], mpf]) -> list[Judgement]:
-    _record(stated, name, set(), {"at_least", "at_most"})
-    _require(len(stated) > 0, f"{name} states nothing")
+def judge_range(name: str, stated: Any, value: Callable[[], mpf]) -> list[Judgement]:
+    require_record(stated, name, set(), {"at_least", "at_most"})
+    require(len(stated) > 0, f"{name} states nothing")
     found = []
     for which, text in stated.items():
-        bound = _number(text)
-        _require(bound >= 0, "a negative bound")
+        bound = read_number(text)
+        require(bound >= 0, "a negative bound")
         try:
-            found.append(_both([Comparison(f"{name}.{which}", value, bound, upper=which == "at_most")]))
+            found.append(judge_all([Comparison(f"{name}.{which}", value, bound, upper=which == "at_most")]))
         except ZeroDivisionError:
             # Of the matrix 0: there is no such number.
             found.append(Judgement(Truth.FALSE, 0.0, name))
@@ -187,17 +188,17 @@ def _entropy(parts: list[mpf]) -> mpf:
     return -mp.fsum(share * mp.log(share) for share in shares if share > 0)
 
 
-def _witness(witness: Any, given: Any, shape: tuple[int, int], folder: Path) -> None:
-    _record(witness, "witness", set(), {"hint"})
+def require_hint(witness: Any, given: Any, shape: tuple[int, int], folder: Path) -> None:
+    require_record(witness, "witness", set(), {"hint"})
     if "hint" not in witness:
         return
     hint = witness["hint"]
-    _record(hint, "hint", {"U", "s", "V"})
+    require_record(hint, "hint", {"U", "s", "V"})
     inputs = [given[name] for name in ("matrix", "queries", "keys") if name in given]
     for node in (*inputs, hint["U"], hint["V"]):
-        _require(isinstance(node, dict) and node.get("dtype") in _EXACT_TYPES, "no array file of doubles")
-    values = _vector(hint["s"], folder)
-    _require(len(values) <= min(shape), "more values than there are")
-    _require(all(a >= b for a, b in pairwise(values)) and values[-1] >= 0, "values not in order")
+        require(isinstance(node, dict) and node.get("dtype") in _EXACT_TYPES, "no array file of doubles")
+    values = read_vector(hint["s"], folder)
+    require(len(values) <= min(shape), "more values than there are")
+    require(all(a >= b for a, b in pairwise(values)) and values[-1] >= 0, "values not in order")
     for name, rows in (("U", shape[0]), ("V", shape[1])):
-        _require(_array(hint[name], folder, 2).shape == (rows, len(values)), "vectors of another shape")
+        require(read_array(hint[name], folder, 2).shape == (rows, len(values)), "vectors of another shape")

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import Judgement, Truth, _number, _record, _require
-from equivalent_law_truth import Law, _law, edges
+from equivalent_law_truth import Law, edges, read_equivalent_law
 from mpmath import mp
-from singular_values_truth import _spectrum_of
+from singular_values_truth import spectrum_of
+from truth_judgement import Judgement, Truth
+from truth_reading import read_number, require, require_record
 
 Floats = np.ndarray[Any, Any]
 Tail = Callable[[Floats], Floats]
@@ -36,39 +37,39 @@ _CLOSE, _CLOSE_LAWS = 1e-9, 2e-6
 
 def judge_distance(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """Bounds of distances of one matrix."""
-    _require(isinstance(given, dict) and "law" in given, "no law")
+    require(isinstance(given, dict) and "law" in given, "no law")
     stated = dict(given)
     node = stated.pop("law")
-    sigma, shape = _spectrum_of(stated, folder)
-    _require(shape[0] == shape[1], "a matrix that is not square")
+    sigma, shape = spectrum_of(stated, folder)
+    require(shape[0] == shape[1], "a matrix that is not square")
     law = _stated_law(node, stated, folder)
-    _record(asserts, "asserts", set(), set(_NAMES))
-    _require(len(asserts) > 0, "nothing is asserted")
+    require_record(asserts, "asserts", set(), set(_NAMES))
+    require(len(asserts) > 0, "nothing is asserted")
     scales = _scales(witness, asserts, {"law_scale", "quarter_circle_scale"})
     return _least([_bounds(name, asserts[name], lambda: _of_matrix(sigma, law), scales) for name in asserts])
 
 
 def judge_not_marchenko_pastur(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """Moments exactly, distances of laws on a grid, and separations of one matrix."""
-    _require(isinstance(given, dict), "given")
+    require(isinstance(given, dict), "given")
     stated = dict(given)
     finite = stated.pop("finite", None)
-    law = _law(stated)
+    law = read_equivalent_law(stated)
     ours = {"fourth_moment", "excess", "distance", "scaled_distance"}
-    _record(asserts, "asserts", set(), ours | {"separation", "scaled_separation"})
-    _require(len(asserts) > 0, "nothing is asserted")
+    require_record(asserts, "asserts", set(), ours | {"separation", "scaled_separation"})
+    require(len(asserts) > 0, "nothing is asserted")
     separations = set(asserts) - ours
-    _require((finite is None) is (len(separations) == 0), "a matrix without a separation, or the other way round")
+    require((finite is None) is (len(separations) == 0), "a matrix without a separation, or the other way round")
     scales = _scales(witness, asserts, {"scale", "law_scale", "quarter_circle_scale"})
     found = []
     if finite is not None:
-        sigma, shape = _spectrum_of(finite, folder)
-        _require(shape[0] == shape[1], "a matrix that is not square")
+        sigma, shape = spectrum_of(finite, folder)
+        require(shape[0] == shape[1], "a matrix that is not square")
         found = [_bounds(name, asserts[name], lambda: _of_matrix(sigma, law), scales) for name in sorted(separations)]
     for name in sorted(set(asserts) & ours):
         if name == "fourth_moment":
-            _record(asserts[name], name, {"value"})
-            holds = _number(asserts[name]["value"]) == law.beta2**2 / law.lambda_
+            require_record(asserts[name], name, {"value"})
+            holds = read_number(asserts[name]["value"]) == law.beta2**2 / law.lambda_
             found.append(Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, name))
         elif name == "excess" and law.alpha2 is not None:
             found.append(_exact_excess(law.alpha2, law, asserts[name]))
@@ -80,37 +81,37 @@ def judge_not_marchenko_pastur(given: Any, asserts: Any, witness: Any, folder: P
 
 def _exact_excess(alpha2: Fraction, law: Law, stated: Any) -> Judgement:
     """m_4/m_2^2 - 2 as a fraction."""
-    _record(stated, "excess", set(), {"at_least", "at_most"})
-    _require(len(stated) > 0, "no bound")
+    require_record(stated, "excess", set(), {"at_least", "at_most"})
+    require(len(stated) > 0, "no bound")
     truth = law.beta2**2 / law.lambda_ / (alpha2 + law.beta2) ** 2
-    bounds = {which: _number(text) for which, text in stated.items()}
+    bounds = {which: read_number(text) for which, text in stated.items()}
     holds = all(truth >= bound if which == "at_least" else truth <= bound for which, bound in bounds.items())
     return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, "excess")
 
 
 def _stated_law(node: Any, matrix: Any, folder: Path) -> Law:
     if not (isinstance(node, dict) and "from" in node):
-        return _law(node)
-    from certificate_truth import _scale, _table
+        return read_equivalent_law(node)
+    from truth_reading import read_scale, read_table
 
-    _record(node, "law", {"from"}, {"unit"})
-    _require(node["from"] == "weights" and "queries" in matrix, "from")
-    unit = _number(node["unit"]) if "unit" in node else Fraction(1)
-    _require(unit > 0, "a unit")
-    queries = _table(matrix["queries"], folder)
-    scale = _scale(matrix)
+    require_record(node, "law", {"from"}, {"unit"})
+    require(node["from"] == "weights" and "queries" in matrix, "from")
+    unit = read_number(node["unit"]) if "unit" in node else Fraction(1)
+    require(unit > 0, "a unit")
+    queries = read_table(matrix["queries"], folder)
+    scale = read_scale(matrix)
     square = scale.value if scale.is_root else scale.value**2
     beta2 = square * len(queries[0]) * unit**4
-    _require(beta2 <= 10**6, "a beta that is too large")
+    require(beta2 <= 10**6, "a beta that is too large")
     return Law(None, None, beta2, Fraction(len(queries[0]), len(queries)))
 
 
 def _scales(witness: Any, asserts: Any, possible: set[str]) -> dict[str, float]:
     needed = {scale for name in asserts for scale in _SCALES.get(name, ())}
-    _record(witness, "witness", needed, set())
-    _require(needed <= possible, "a scale")
-    numbers = {name: _number(witness[name]) for name in needed}
-    _require(all(number > 0 for number in numbers.values()), "a scale")
+    require_record(witness, "witness", needed, set())
+    require(needed <= possible, "a scale")
+    numbers = {name: read_number(witness[name]) for name in needed}
+    require(all(number > 0 for number in numbers.values()), "a scale")
     return {name: _float(number) for name, number in numbers.items()}
 
 
@@ -128,12 +129,10 @@ Known = dict[str, Callable[[dict[str, float]], tuple[float, float, float]]]
 def _bounds(
     name: str, stated: Any, known: Callable[[], Known], scales: dict[str, float], close: float = _CLOSE
 ) -> Judgement:
-    _record(stated, name, set(), {"at_least", "at_most"})
-    _require(len(stated) > 0, "no bound")
-    bounds = {which: _number(text) for which, text in stated.items()}
-    _require(
-        "separation" in name or name == "excess" or all(bound >= 0 for bound in bounds.values()), "a bound below 0"
-    )
+    require_record(stated, name, set(), {"at_least", "at_most"})
+    require(len(stated) > 0, "no bound")
+    bounds = {which: read_number(text) for which, text in stated.items()}
+    require("separation" in name or name == "excess" or all(bound >= 0 for bound in bounds.values()), "a bound below 0")
     value, low, high = known()[name](scales)
     found = []
     for which, exact in bounds.items():

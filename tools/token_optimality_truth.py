@@ -13,7 +13,8 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import Judgement, Table, Truth, Vector, _number, _record, _require, _table, _times, _vector
+from truth_judgement import Judgement, Truth
+from truth_reading import Table, Vector, read_number, read_table, read_vector, require, require_record, times
 
 Pair = tuple[int, int]
 Indices = tuple[int, ...]
@@ -24,27 +25,27 @@ class Instance:
 
     def __init__(self, given: Any, folder: Path, *, path: bool = False) -> None:
         """`path`: there is a loss, and perhaps a head."""
-        _require(isinstance(given, dict), "given must be a mapping")
+        require(isinstance(given, dict), "given must be a mapping")
         loss, head = ({"loss"}, {"head"}) if path else (set(), set())
         if "keys" in given:
-            _record(given, "given", {"keys", "scores"} | loss, {"lengths"})
+            require_record(given, "given", {"keys", "scores"} | loss, {"lengths"})
             self.rows = _inputs(given, "keys", folder)
             self.keys = self.rows
             self.labels = [Fraction(1)] * len(self.keys)
             self.scores = _scores(given["scores"], [len(rows) for rows in self.keys], folder)
         else:
-            _record(given, "given", {"tokens", "v"} | loss, {"lengths", "W", "labels"} | head)
+            require_record(given, "given", {"tokens", "v"} | loss, {"lengths", "W", "labels"} | head)
             self.rows = _inputs(given, "tokens", folder)
-            weights = _table(given["W"], folder) if "W" in given else None
-            _require(weights is None or len(weights[0]) == len(self.rows[0][0]), "W of another width")
-            self.keys = [[row if weights is None else _times(weights, row) for row in rows] for rows in self.rows]
-            direction = self.direction = _vector(given["v"], folder)
-            _require(len(direction) == len(self.rows[0][0]), "v of another length")
-            self.labels = _vector(given["labels"], folder) if "labels" in given else [Fraction(1)] * len(self.rows)
-            _require(len(self.labels) == len(self.rows), "labels of another number")
-            _require(all(abs(label) == 1 for label in self.labels), "labels")
+            weights = read_table(given["W"], folder) if "W" in given else None
+            require(weights is None or len(weights[0]) == len(self.rows[0][0]), "W of another width")
+            self.keys = [[row if weights is None else times(weights, row) for row in rows] for rows in self.rows]
+            direction = self.direction = read_vector(given["v"], folder)
+            require(len(direction) == len(self.rows[0][0]), "v of another length")
+            self.labels = read_vector(given["labels"], folder) if "labels" in given else [Fraction(1)] * len(self.rows)
+            require(len(self.labels) == len(self.rows), "labels of another number")
+            require(all(abs(label) == 1 for label in self.labels), "labels")
             self.scores = [
-                [label * _dot(direction, row) for row in rows]
+                [label * dot_product(direction, row) for row in rows]
                 for label, rows in zip(self.labels, self.rows, strict=True)
             ]
         self.solve = cache(self._solve)
@@ -65,11 +66,11 @@ class Instance:
         rows = [self.difference(indices, pair) for pair in self.pairs(indices)]
         for size in range(1, min(len(rows), len(rows[0])) + 1):
             for support in combinations(rows, size):
-                multipliers = _linear([[_dot(a, b) for b in support] for a in support])
+                multipliers = _linear([[dot_product(a, b) for b in support] for a in support])
                 if multipliers is None or min(multipliers) < 0:
                     continue
-                point = [_dot(multipliers, column) for column in zip(*support, strict=True)]
-                if all(_dot(row, point) >= 1 for row in rows):
+                point = [dot_product(multipliers, column) for column in zip(*support, strict=True)]
+                if all(dot_product(row, point) >= 1 for row in rows):
                     return point
         return None
 
@@ -77,7 +78,7 @@ class Instance:
         point = self.solve(indices)
         if point is None:
             return None
-        return [pair for pair in self.pairs(indices) if _dot(self.difference(indices, pair), point) == 1]
+        return [pair for pair in self.pairs(indices) if dot_product(self.difference(indices, pair), point) == 1]
 
     def locally_optimal(self, indices: Indices) -> bool:
         found = self.neighbours(indices)
@@ -90,8 +91,10 @@ class Instance:
 def judge_optimality(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """Exactly true or false; of what the witness must show, only whether it does is left to the checker."""
     instance = Instance(given, folder)
-    _record(asserts, "asserts", set(), {"optimal", "locally_optimal", "not_locally_optimal", "all_locally_optimal"})
-    _require(asserts != {}, "nothing is stated")
+    require_record(
+        asserts, "asserts", set(), {"optimal", "locally_optimal", "not_locally_optimal", "all_locally_optimal"}
+    )
+    require(asserts != {}, "nothing is stated")
     facts = [*_optimal(instance, asserts), *_single(instance, asserts), *_all(instance, asserts)]
     shown = _shown(instance, asserts, witness)
     for name, holds in facts:
@@ -107,24 +110,24 @@ def _optimal(instance: Instance, asserts: Any) -> Iterator[Fact]:
     if "optimal" not in asserts:
         return
     listed = _lists(asserts["optimal"])
-    _require(len(listed) == len(instance.scores), "optimal tokens of another number of inputs")
+    require(len(listed) == len(instance.scores), "optimal tokens of another number of inputs")
     for found, scores in zip(listed, instance.scores, strict=True):
-        _require(max(found) < len(scores) and len(set(found)) == len(found), "optimal tokens")
+        require(max(found) < len(scores) and len(set(found)) == len(found), "optimal tokens")
         yield "optimal", set(found) == {t for t, score in enumerate(scores) if score == max(scores)}
 
 
 def _single(instance: Instance, asserts: Any) -> Iterator[Fact]:
     for listed in _lists(asserts["locally_optimal"]) if "locally_optimal" in asserts else []:
-        yield "locally optimal", instance.locally_optimal(_indices(instance, listed))
-    for item in _items(asserts, "not_locally_optimal"):
-        _record(item, "an item", {"indices", "because"})
-        indices = _indices(instance, _counts(item["indices"]))
+        yield "locally optimal", instance.locally_optimal(require_indices(instance, listed))
+    for item in read_items(asserts, "not_locally_optimal"):
+        require_record(item, "an item", {"indices", "because"})
+        indices = require_indices(instance, read_indices(item["indices"]))
         found = instance.neighbours(indices)
         if item["because"] == "not-separable":
             yield "not separable", found is None
         else:
-            pair = _pair(item["because"], {"input", "token"})
-            _require(pair in instance.pairs(indices), "a reason that is no pair")
+            pair = read_pair(item["because"], {"input", "token"})
+            require(pair in instance.pairs(indices), "a reason that is no pair")
             yield "a bad neighbour", found is not None and pair in found and instance.gap(indices, pair) <= 0
 
 
@@ -132,9 +135,9 @@ def _all(instance: Instance, asserts: Any) -> Iterator[Fact]:
     if "all_locally_optimal" not in asserts:
         return
     stated = asserts["all_locally_optimal"]
-    listed = [] if stated == "none" else [_indices(instance, found) for found in _lists(stated)]
-    _require(len(set(listed)) == len(listed), "a selection twice")
-    _require(any(len(rows) > 1 for rows in instance.keys), "nothing to select from")
+    listed = [] if stated == "none" else [require_indices(instance, found) for found in _lists(stated)]
+    require(len(set(listed)) == len(listed), "a selection twice")
+    require(any(len(rows) > 1 for rows in instance.keys), "nothing to select from")
     yield "all", set(listed) == {indices for indices in instance.everything() if instance.locally_optimal(indices)}
 
 
@@ -143,24 +146,24 @@ def _all(instance: Instance, asserts: Any) -> Iterator[Fact]:
 
 def _shown(instance: Instance, asserts: Any, witness: Any) -> bool:
     """Whether multipliers, cuts and supports are what they have to be."""
-    _record(witness, "witness", set(), {"locally_optimal", "not_locally_optimal", "cuts", "supports"})
+    require_record(witness, "witness", set(), {"locally_optimal", "not_locally_optimal", "cuts", "supports"})
     shown = True
-    accepted = [_indices(instance, listed) for listed in _lists(asserts.get("locally_optimal", []), empty=True)]
+    accepted = [require_indices(instance, listed) for listed in _lists(asserts.get("locally_optimal", []), empty=True)]
     for indices, weights in zip(accepted, _multipliers(witness, "locally_optimal", len(accepted)), strict=False):
-        shown &= _combination(instance, indices, weights) == instance.solve(indices)
-    refused = _items(asserts, "not_locally_optimal")
+        shown &= combination(instance, indices, weights) == instance.solve(indices)
+    refused = read_items(asserts, "not_locally_optimal")
     for item, weights in zip(refused, _multipliers(witness, "not_locally_optimal", len(refused)), strict=False):
-        indices = _indices(instance, _counts(item["indices"]))
+        indices = require_indices(instance, read_indices(item["indices"]))
         wanted = instance.solve(indices)
         if item["because"] == "not-separable":
             wanted = [Fraction(0)] * len(instance.keys[0][0])
-        shown &= _combination(instance, indices, weights) == wanted
+        shown &= combination(instance, indices, weights) == wanted
     cuts, supports = witness.get("cuts"), witness.get("supports")
-    cut = [_cut(instance, terms) for terms in _items(witness, "cuts")]
+    cut = [_cut(instance, terms) for terms in read_items(witness, "cuts")]
     listed = _lists(supports) if supports is not None else []
     if "all_locally_optimal" not in asserts:
         return shown
-    _require(cuts is not None or supports is not None, "nothing that settles the selections")
+    require(cuts is not None or supports is not None, "nothing that settles the selections")
     left = [a for a in instance.everything() if not any(all(a[i] == t for i, t in c.items()) for _, c in cut)]
     if not all(norm == 0 for norm, _ in cut) or len(left) != len(listed):
         return False
@@ -168,42 +171,42 @@ def _shown(instance: Instance, asserts: Any, witness: Any) -> bool:
 
 
 def _multipliers(witness: Any, name: str, count: int) -> list[Any]:
-    found = _items(witness, name)
-    _require(count == 0 or len(found) == count, f"multipliers of {name}")
+    found = read_items(witness, name)
+    require(count == 0 or len(found) == count, f"multipliers of {name}")
     for weights in found:
-        _require(isinstance(weights, list) and weights != [], "multipliers")
+        require(isinstance(weights, list) and weights != [], "multipliers")
         for term in weights:
-            _pair(term, {"input", "token", "multiplier"})
-            _require(_number(term["multiplier"]) > 0, "a multiplier that is not positive")
+            read_pair(term, {"input", "token", "multiplier"})
+            require(read_number(term["multiplier"]) > 0, "a multiplier that is not positive")
     return found
 
 
-def _combination(instance: Instance, indices: Indices, weights: Any) -> Vector:
+def combination(instance: Instance, indices: Indices, weights: Any) -> Vector:
     total = [Fraction(0)] * len(instance.keys[0][0])
-    pairs = [_pair(term, {"input", "token", "multiplier"}) for term in weights]
-    _require(len(set(pairs)) == len(pairs), "a pair twice")
+    pairs = [read_pair(term, {"input", "token", "multiplier"}) for term in weights]
+    require(len(set(pairs)) == len(pairs), "a pair twice")
     for pair, term in zip(pairs, weights, strict=True):
-        _require(pair in instance.pairs(indices), "multipliers of no pair")
-        value = _number(term["multiplier"])
+        require(pair in instance.pairs(indices), "multipliers of no pair")
+        value = read_number(term["multiplier"])
         total = [x + value * y for x, y in zip(total, instance.difference(indices, pair), strict=True)]
     return total
 
 
 def _cut(instance: Instance, terms: Any) -> tuple[Fraction, dict[int, int]]:
     """|sum mu (k_chosen - k_other)|^2, and the chosen tokens."""
-    _require(isinstance(terms, list) and terms != [], "a cut")
+    require(isinstance(terms, list) and terms != [], "a cut")
     chosen: dict[int, int] = {}
     total = [Fraction(0)] * len(instance.keys[0][0])
     for term in terms:
-        _record(term, "a cut", {"input", "chosen", "other", "multiplier"})
-        i, a, t = (_count(term[name]) for name in ("input", "chosen", "other"))
-        _require(i < len(instance.keys) and max(a, t) < len(instance.keys[i]) and a != t, "a cut")
-        _require(chosen.setdefault(i, a) == a, "a cut")
-        value = _number(term["multiplier"])
-        _require(value > 0, "a cut")
+        require_record(term, "a cut", {"input", "chosen", "other", "multiplier"})
+        i, a, t = (read_index(term[name]) for name in ("input", "chosen", "other"))
+        require(i < len(instance.keys) and max(a, t) < len(instance.keys[i]) and a != t, "a cut")
+        require(chosen.setdefault(i, a) == a, "a cut")
+        value = read_number(term["multiplier"])
+        require(value > 0, "a cut")
         step = [x - y for x, y in zip(instance.keys[i][a], instance.keys[i][t], strict=True)]
         total = [x + value * y for x, y in zip(total, step, strict=True)]
-    return _dot(total, total), chosen
+    return dot_product(total, total), chosen
 
 
 def _supports(instance: Instance, indices: Indices, rows: list[int]) -> bool:
@@ -214,10 +217,10 @@ def _supports(instance: Instance, indices: Indices, rows: list[int]) -> bool:
     if any(t == indices[i] for i, t in pairs):
         return False
     z = [instance.difference(indices, pair) for pair in pairs]
-    multipliers = _linear([[_dot(a, b) for b in z] for a in z])
+    multipliers = _linear([[dot_product(a, b) for b in z] for a in z])
     if multipliers is None or min(multipliers) < 0:
         return False
-    return [_dot(multipliers, column) for column in zip(*z, strict=True)] == instance.solve(indices)
+    return [dot_product(multipliers, column) for column in zip(*z, strict=True)] == instance.solve(indices)
 
 
 # -- reading and linear algebra
@@ -227,62 +230,62 @@ def _inputs(given: Any, name: str, folder: Path) -> list[Table]:
     stated = given[name]
     first = stated[0] if isinstance(stated, list) and stated else None
     if isinstance(first, dict) or (isinstance(first, list) and first and isinstance(first[0], list)):
-        _require("lengths" not in given, "lengths beside a list")
-        found = [_table(part, folder) for part in stated]
-        _require(len({len(part[0]) for part in found}) == 1, "inputs of different widths")
+        require("lengths" not in given, "lengths beside a list")
+        found = [read_table(part, folder) for part in stated]
+        require(len({len(part[0]) for part in found}) == 1, "inputs of different widths")
         return found
-    rows = _table(stated, folder)
-    lengths = _counts(given["lengths"]) if "lengths" in given else [len(rows)]
-    _require(min(lengths) >= 1 and sum(lengths) == len(rows), "lengths")
+    rows = read_table(stated, folder)
+    lengths = read_indices(given["lengths"]) if "lengths" in given else [len(rows)]
+    require(min(lengths) >= 1 and sum(lengths) == len(rows), "lengths")
     ends = [sum(lengths[: k + 1]) for k in range(len(lengths))]
     return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]
 
 
 def _scores(stated: Any, lengths: list[int], folder: Path) -> Table:
     nested = isinstance(stated, list) and stated != [] and not isinstance(stated[0], str)
-    parts = [_vector(part, folder) for part in stated] if nested else [_vector(stated, folder)]
+    parts = [read_vector(part, folder) for part in stated] if nested else [read_vector(stated, folder)]
     if len(parts) == 1 and len(parts[0]) == sum(lengths):
         ends = [sum(lengths[: k + 1]) for k in range(len(lengths))]
         return [parts[0][end - length : end] for end, length in zip(ends, lengths, strict=True)]
-    _require([len(part) for part in parts] == lengths, "scores of another number")
+    require([len(part) for part in parts] == lengths, "scores of another number")
     return parts
 
 
-def _indices(instance: Instance, found: list[int]) -> Indices:
-    _require(len(found) == len(instance.keys), "indices of another number of inputs")
-    _require(all(t < len(rows) for t, rows in zip(found, instance.keys, strict=True)), "an index out of range")
-    _require(any(len(rows) > 1 for rows in instance.keys), "nothing to select from")
+def require_indices(instance: Instance, found: list[int]) -> Indices:
+    require(len(found) == len(instance.keys), "indices of another number of inputs")
+    require(all(t < len(rows) for t, rows in zip(found, instance.keys, strict=True)), "an index out of range")
+    require(any(len(rows) > 1 for rows in instance.keys), "nothing to select from")
     return tuple(found)
 
 
-def _items(content: Any, name: str) -> list[Any]:
+def read_items(content: Any, name: str) -> list[Any]:
     if name not in content:
         return []
-    _require(isinstance(content[name], list) and content[name] != [], f"{name} must be a list")
+    require(isinstance(content[name], list) and content[name] != [], f"{name} must be a list")
     return list(content[name])
 
 
 def _lists(node: Any, *, empty: bool = False) -> list[list[int]]:
-    _require(isinstance(node, list) and (empty or node != []), "a list of lists")
-    return [_counts(item) for item in node]
+    require(isinstance(node, list) and (empty or node != []), "a list of lists")
+    return [read_indices(item) for item in node]
 
 
-def _counts(node: Any) -> list[int]:
-    _require(isinstance(node, list) and node != [], "a list of counts")
-    return [_count(item) for item in node]
+def read_indices(node: Any) -> list[int]:
+    require(isinstance(node, list) and node != [], "a list of counts")
+    return [read_index(item) for item in node]
 
 
-def _count(node: Any) -> int:
-    _require(isinstance(node, str) and node.isascii() and node.isdecimal() and str(int(node)) == node, "a count")
+def read_index(node: Any) -> int:
+    require(isinstance(node, str) and node.isascii() and node.isdecimal() and str(int(node)) == node, "a count")
     return int(node)
 
 
-def _pair(node: Any, keys: set[str]) -> Pair:
-    _record(node, "a pair", keys)
-    return _count(node["input"]), _count(node["token"])
+def read_pair(node: Any, keys: set[str]) -> Pair:
+    require_record(node, "a pair", keys)
+    return read_index(node["input"]), read_index(node["token"])
 
 
-def _dot(left: Any, right: Any) -> Fraction:
+def dot_product(left: Any, right: Any) -> Fraction:
     return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import Judgement, Truth, _number, _record, _require, _table
 from mpmath import mp
+from truth_judgement import Judgement, Truth
+from truth_reading import read_number, read_table, require, require_record
 
 Array = np.ndarray[Any, Any]
 
@@ -30,27 +31,27 @@ _RUNS: dict[str, list[tuple[float, Array, float]]] = {}
 
 def judge_training(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where something speaks against it; else open."""
-    _record(given, "given", {"covariance", "start", "training"})
+    require_record(given, "given", {"covariance", "start", "training"})
     task = _Task(given, folder)
-    _record(asserts, "asserts", {"risk", "rate"}, {"from", "length", "limit", "risks"})
+    require_record(asserts, "asserts", {"risk", "rate"}, {"from", "length", "limit", "risks"})
     begins = task.time(asserts.get("from", "0"))
-    _record(witness, "witness", set(), {"enclosed", "order"})
+    require_record(witness, "witness", set(), {"enclosed", "order"})
     if "enclosed" in witness:
-        _require(task.time(witness["enclosed"]) <= begins, "enclosed after from")
+        require(task.time(witness["enclosed"]) <= begins, "enclosed after from")
     if "order" in witness:
-        _require(str(witness["order"]).isdecimal() and not str(witness["order"]).startswith("0"), "order")
-        _require(int(witness["order"]) <= 60, "order")
-    risk, rate = _number(asserts["risk"]), _number(asserts["rate"])
-    _require(risk >= 0 and rate > 0, "risk and rate")
+        require(str(witness["order"]).isdecimal() and not str(witness["order"]).startswith("0"), "order")
+        require(int(witness["order"]) <= 60, "order")
+    risk, rate = read_number(asserts["risk"]), read_number(asserts["rate"])
+    require(risk >= 0 and rate > 0, "risk and rate")
     bounds = [(begins, risk)]
     if "risks" in asserts:
-        _require(isinstance(asserts["risks"], list) and asserts["risks"] != [], "risks")
+        require(isinstance(asserts["risks"], list) and asserts["risks"] != [], "risks")
         for item in asserts["risks"]:
-            _record(item, "a risk", {"at", "at_most"})
-            bounds.append((task.time(item["at"]), _number(item["at_most"])))
-    _require(all(bound >= 0 for _, bound in bounds), "a negative bound")
-    length = _number(asserts["length"]) if "length" in asserts else None
-    _require(length is None or length >= 0, "a negative length")
+            require_record(item, "a risk", {"at", "at_most"})
+            bounds.append((task.time(item["at"]), read_number(item["at_most"])))
+    require(all(bound >= 0 for _, bound in bounds), "a negative bound")
+    length = read_number(asserts["length"]) if "length" in asserts else None
+    require(length is None or length >= 0, "a negative length")
     limit = _Limit(asserts["limit"], task, folder) if "limit" in asserts else None
     wrong = [name for name, false in _doubts(task, begins, rate, bounds, length, limit) if false]
     return Judgement(Truth.FALSE, 0.0, wrong[0]) if wrong else Judgement(Truth.OPEN, 0.0)
@@ -60,25 +61,25 @@ class _Task:
     """Sigma, the start and the rule."""
 
     def __init__(self, given: Any, folder: Path) -> None:
-        self.exact = _table(given["covariance"], folder)
+        self.exact = read_table(given["covariance"], folder)
         size = len(self.exact)
-        _require(all(len(row) == size for row in self.exact), "a covariance that is not square")
-        _require(self.exact == [list(column) for column in zip(*self.exact, strict=True)], "no symmetric covariance")
-        _require(all(_determinant([row[:k] for row in self.exact[:k]]) > 0 for k in range(1, size + 1)), "indefinite")
-        _record(given["start"], "start", {"A", "b"})
-        self.A, self.b = _table(given["start"]["A"], folder), _number(given["start"]["b"])
-        _require((len(self.A), len(self.A[0])) == (size, size), "A of another shape")
+        require(all(len(row) == size for row in self.exact), "a covariance that is not square")
+        require(self.exact == [list(column) for column in zip(*self.exact, strict=True)], "no symmetric covariance")
+        require(all(_determinant([row[:k] for row in self.exact[:k]]) > 0 for k in range(1, size + 1)), "indefinite")
+        require_record(given["start"], "start", {"A", "b"})
+        self.A, self.b = read_table(given["start"]["A"], folder), read_number(given["start"]["b"])
+        require((len(self.A), len(self.A[0])) == (size, size), "A of another shape")
         training = given["training"]
-        _require(isinstance(training, dict) and training.get("rule") in ("flow", "descent"), "the rule")
+        require(isinstance(training, dict) and training.get("rule") in ("flow", "descent"), "the rule")
         self.discrete = training["rule"] == "descent"
-        _record(training, "training", {"rule", "step"} if self.discrete else {"rule"})
-        self.step = _number(training["step"]) if self.discrete else Fraction(0)
-        _require(not self.discrete or self.step > 0, "the step")
+        require_record(training, "training", {"rule", "step"} if self.discrete else {"rule"})
+        self.step = read_number(training["step"]) if self.discrete else Fraction(0)
+        require(not self.discrete or self.step > 0, "the step")
         self.S = np.array(self.exact, float)
 
     def time(self, text: Any) -> Fraction:
-        time = _number(text)
-        _require(time >= 0 and (not self.discrete or time.denominator == 1), "a time")
+        time = read_number(text)
+        require(time >= 0 and (not self.discrete or time.denominator == 1), "a time")
         return time
 
     @property
@@ -144,21 +145,21 @@ class _Limit:
     """What is stated of the limit."""
 
     def __init__(self, stated: Any, task: _Task, folder: Path) -> None:
-        _record(stated, "limit", {"sign"}, {"A", "b", "radius", "invariant"})
-        _require(stated["sign"] in ("positive", "negative"), "the sign")
+        require_record(stated, "limit", {"sign"}, {"A", "b", "radius", "invariant"})
+        require(stated["sign"] in ("positive", "negative"), "the sign")
         self.sign = 1 if stated["sign"] == "positive" else -1
         named = [name in stated for name in ("A", "b", "radius")]
-        _require(all(named) or not any(named), "a point in part")
+        require(all(named) or not any(named), "a point in part")
         self.point = None
         if all(named):
-            table, radius = _table(stated["A"], folder), _number(stated["radius"])
-            _require((len(table), len(table[0])) == (len(task.A), len(task.A)) and radius >= 0, "the point")
-            self.point = table, _number(stated["b"]), radius
+            table, radius = read_table(stated["A"], folder), read_number(stated["radius"])
+            require((len(table), len(table[0])) == (len(task.A), len(task.A)) and radius >= 0, "the point")
+            self.point = table, read_number(stated["b"]), radius
         self.invariant = None
         if "invariant" in stated:
-            _record(stated["invariant"], "invariant", {"lower", "upper"})
-            self.invariant = _number(stated["invariant"]["lower"]), _number(stated["invariant"]["upper"])
-            _require(self.invariant[0] <= self.invariant[1], "bounds")
+            require_record(stated["invariant"], "invariant", {"lower", "upper"})
+            self.invariant = read_number(stated["invariant"]["lower"]), read_number(stated["invariant"]["upper"])
+            require(self.invariant[0] <= self.invariant[1], "bounds")
 
     def off(self, task: _Task, invariant: Any) -> Any:
         """How far the stated point is from the Bayes point with this invariant."""

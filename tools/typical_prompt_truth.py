@@ -7,32 +7,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import (
-    Comparison,
-    Judgement,
-    Truth,
-    _both,
-    _inner,
-    _law,
-    _number,
-    _prompt,
-    _real,
-    _require,
-    _root,
-    _times,
-    _vector,
-)
 from mpmath import mp, mpf
 from output_tail_truth import judge_tails
+from prompt_truth import read_prompt
+from truth_judgement import Comparison, Judgement, Truth, judge_all
+from truth_laws import read_law
+from truth_reading import inner_product, read_number, read_vector, require, root_of, times, to_real
 
 
 def judge_typical(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where the prompt exceeds a height or simulated ones do too often."""
-    _require(isinstance(given, dict) and "keys" not in given, "tokens")
-    prompt = _prompt(given, {"law"}, folder)
-    law = _law(given["law"], folder)
-    _require(law.dimension == len(prompt.tokens[0]), "a law in another dimension")
-    _require(len(prompt.queries) == 1, "one query")
+    require(isinstance(given, dict) and "keys" not in given, "tokens")
+    prompt = read_prompt(given, {"law"}, folder)
+    law = read_law(given["law"], folder)
+    require(law.dimension == len(prompt.tokens[0]), "a law in another dimension")
+    require(len(prompt.queries) == 1, "one query")
     (query,) = prompt.queries
     shared = {name: given[name] for name in ("law", "K", "Q", "V", "U", "scale") if name in given}
     alike = {**shared, "query": list(map(str, query)), "length": str(len(prompt.tokens))}
@@ -41,18 +30,20 @@ def judge_typical(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
     V = prompt.V
 
     def difference() -> list[mpf]:
-        tilt = [_root(prompt.scale) * _real(entry) for entry in _times(prompt.U, query)]
+        tilt = [root_of(prompt.scale) * to_real(entry) for entry in times(prompt.U, query)]
         mean = law.tilted_mean(tilt)
-        return [t - _inner(row, mean) for t, row in zip(prompt.attention(query), V, strict=True)]
+        return [t - inner_product(row, mean) for t, row in zip(prompt.attention(query), V, strict=True)]
 
     found = []
     for index, item in enumerate(asserts.get("directions", [])):
-        u = _vector(item["direction"], folder)
-        found.append(_here(f"directions[{index}]", lambda u=u: _inner(u, difference()), _number(item["exceeds"])))
+        u = read_vector(item["direction"], folder)
+        found.append(
+            _here(f"directions[{index}]", lambda u=u: inner_product(u, difference()), read_number(item["exceeds"]))
+        )
     if "norm" in asserts:
         norm = _l2 if asserts["norm"]["norm"] == "l2" else _linf
-        found.append(_here("norm", lambda: norm(difference()), _number(asserts["norm"]["exceeds"])))
-    here = _both(found)
+        found.append(_here("norm", lambda: norm(difference()), read_number(asserts["norm"]["exceeds"])))
+    here = judge_all(found)
     order = (Truth.FALSE, Truth.EQUAL, Truth.OPEN, Truth.TRUE)
     worse = min(here, random, key=lambda judgement: (order.index(judgement.truth), judgement.slack))
     return Judgement(worse.truth, worse.slack, worse.where, random.provable)

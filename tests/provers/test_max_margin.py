@@ -239,7 +239,6 @@ def test_random_problems_have_the_solution_that_trying_all_sets_of_constraints_f
     tmp_path: Path, tool: Tool
 ) -> None:
     """Small integers, so that constraints are often redundant, equal, tight without multipliers, or contradictory."""
-    tool("certificate_truth")
     truth = tool("margin_truth")
     rng = np.random.default_rng(11)
     found = {"solution": 0, "constraints": 0}

@@ -25,7 +25,6 @@ def nearest(points: Array, gap: float = 1e-9, most_steps: int = 1000) -> MinNorm
 
 @pytest.mark.parametrize("seed", range(20))
 def test_distances_agree_with_trying_all_sets_of_points(seed: int, tool: Callable[[str], ModuleType]) -> None:
-    tool("certificate_truth")
     opinion = tool("selection_on_a_head_truth")
     rng = np.random.default_rng(seed)
     points = rng.integers(-6, 7, (7, 3)) + (np.array([3, 0, 0]) if seed % 2 else 0)

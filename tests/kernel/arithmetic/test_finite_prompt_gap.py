@@ -86,7 +86,6 @@ def simulated(Sigma: Array, A: Array, b: float, length: int) -> tuple[float, Arr
 def test_the_gradient_of_the_gap_is_within_its_bound_and_not_far_below(
     A: float, b: float, most: float, length: int, tool: Tool
 ) -> None:
-    tool("certificate_truth")
     line = tool("risk_transfer_truth").Line(1.0, length)
     point = np.array([A, b])
     truth = float(np.linalg.norm(line.finite_slope(point) - line.slope(point)))
@@ -98,7 +97,6 @@ def test_the_gradient_of_the_gap_is_within_its_bound_and_not_far_below(
 
 @pytest.mark.parametrize("length", [10, 1000])
 def test_averages_are_above_those_of_the_collision_probability(length: int, tool: Tool) -> None:
-    tool("certificate_truth")
     truth = tool("risk_transfer_truth")
     g, weights = truth._NODES, truth._WEIGHTS
     with working_precision(BITS):
@@ -155,7 +153,6 @@ def test_bounds_over_a_ball_hold_at_its_points() -> None:
 
 
 def test_the_tube_holds_the_simulated_flow(tool: Tool) -> None:
-    tool("certificate_truth")
     truth = tool("risk_transfer_truth")
     line, length, count = truth.Line(1.0, 5000), 5000, 0
     finite = infinite = np.array([0.25, 0.5])

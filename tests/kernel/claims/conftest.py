@@ -27,5 +27,4 @@ def arrays(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def mutate(tool: Callable[[str], ModuleType]) -> ModuleType:
     """`tools/mutate_certificates.py`, with the second opinion that it asks."""
-    tool("certificate_truth")
     return tool("mutate_certificates")

@@ -95,7 +95,6 @@ def test_a_tight_input_without_multipliers_has_no_condition(arrays: Path) -> Non
 
 @pytest.mark.parametrize(("family", "every"), [(cases.TIGHT, 9), (cases.RELAXED, 11), (cases.LENGTHS, 4)])
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, arrays: Path, tool: Tool) -> None:
-    tool("certificate_truth")
     mutate = tool("mutate_certificates")
     tree = loads(first(family), arrays / "case.yaml").plain
     mutants = list(mutate.mutants(tree))[::every]
@@ -153,7 +152,6 @@ def test_a_second_opinion_finds_what_a_sabotaged_kernel_shows(
 def test_the_sweep_notices_a_kernel_that_proves_no_conditions(
     arrays: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tool("certificate_truth")
     mutate = tool("mutate_certificates")
     monkeypatch.setattr(joint_max_margin, "kkt_obligations", lambda *what: kkt.kkt_obligations(*what)[-1:])
     monkeypatch.setattr(joint_max_margin, "kkt_names", lambda prefix: kkt.kkt_names(prefix)[-1:])
@@ -202,7 +200,6 @@ def has_no_attention_that_beats_the_drop(given: dict[str, Any], problem: Problem
 
 
 def test_no_attention_beats_the_certified_drop(tmp_path: Path, tool: Tool) -> None:
-    tool("certificate_truth")
     truth = tool("joint_max_margin_truth")
     tried, false = 0, 0
     for seed in range(20):

@@ -61,6 +61,11 @@ def truth(tool: Tool) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def prompt_truth(tool: Tool) -> ModuleType:
+    return tool("prompt_truth")
+
+
+@pytest.fixture(scope="session")
 def mutate(truth: ModuleType, tool: Tool) -> ModuleType:
     return tool("mutate_certificates")
 
@@ -239,7 +244,7 @@ def test_bounds_a_hair_above_the_truth_verify_and_a_hair_below_are_refuted(
     norm: str,
     places: int,
     tmp_path_factory: pytest.TempPathFactory,
-    truth: ModuleType,
+    prompt_truth: ModuleType,
     mutate: ModuleType,
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
@@ -250,7 +255,7 @@ def test_bounds_a_hair_above_the_truth_verify_and_a_hair_below_are_refuted(
         return check(mutate.write(tree), folder).verdict
 
     asserts = {"deviation": {"norm": norm, "at_most": "1"}}
-    comparisons = truth._deviation_comparisons(given, asserts, {}, folder)
+    comparisons = prompt_truth.deviation_comparisons(given, asserts, {}, folder)
     with mp.workdps(120):
         largest = max(comparison.value() for comparison in comparisons)
         if largest < mp.mpf(10) ** -80:
@@ -291,7 +296,7 @@ def test_radii_a_hair_above_the_truth_verify_and_a_hair_below_are_refuted(
     scale: str,
     places: int,
     tmp_path_factory: pytest.TempPathFactory,
-    truth: ModuleType,
+    prompt_truth: ModuleType,
     mutate: ModuleType,
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
@@ -311,7 +316,7 @@ def test_radii_a_hair_above_the_truth_verify_and_a_hair_below_are_refuted(
         tree = {"certattn": "1", "claim": "infinite-prompt-operator", "given": given, "asserts": asserts(radius)}
         return check(mutate.write(tree), folder).verdict
 
-    (comparison,) = truth._operator_comparisons(given, asserts("0"), {}, folder)
+    (comparison,) = prompt_truth.operator_comparisons(given, asserts("0"), {}, folder)
     with mp.workdps(200):
         distance = comparison.value()
         if distance < mp.mpf(10) ** -80:
@@ -329,7 +334,7 @@ def test_moments_a_hair_beside_the_truth(
     of: str,
     places: int,
     tmp_path_factory: pytest.TempPathFactory,
-    truth: ModuleType,
+    prompt_truth: ModuleType,
     mutate: ModuleType,
 ) -> None:
     """Radii and eigenvalues' bounds of `softmax-mean`, on either side of what is true."""
@@ -347,7 +352,7 @@ def test_moments_a_hair_beside_the_truth(
     ]
     for form in forms:
         asserts, upper = form("0")
-        (comparison,) = truth._mean_comparisons(given, asserts, {}, folder)
+        (comparison,) = prompt_truth.mean_comparisons(given, asserts, {}, folder)
 
         def verdict(number: str, form: Any = form) -> Verdict:
             tree = {"certattn": "1", "claim": "softmax-mean", "given": given, "asserts": form(number)[0]}

@@ -28,7 +28,7 @@ CLAIM = CLAIMS["output-deviation"]
 
 @pytest.fixture(scope="session")
 def truth(tool: Tool) -> ModuleType:
-    return tool("certificate_truth")
+    return tool("prompt_truth")
 
 
 def text_of(family: Family) -> str:
@@ -132,7 +132,7 @@ def test_random_prompts_and_bounds_never_verify_below_a_query(arrays: Path, trut
         given = random_given(draw, ("ball", "box", "hull")[turn % 3])
         norm = draw.choice(["l2", "linf"])
         asserts = {"deviation": {"norm": norm, "at_most": "1"}}
-        (comparison,) = truth._deviation_comparisons(given, asserts, {}, arrays)
+        (comparison,) = truth.deviation_comparisons(given, asserts, {}, arrays)
         with truth.mp.workdps(30):
             largest = float(comparison.value())
         size = len(given["region"].get("points", [[0]])) if "points" in given["region"] else len(given["keys"][0])

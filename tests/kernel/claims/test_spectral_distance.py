@@ -25,7 +25,6 @@ Tool = Callable[[str], ModuleType]
 
 @pytest.fixture(scope="module")
 def mutate(tool: Tool) -> ModuleType:
-    tool("certificate_truth")
     return tool("mutate_certificates")
 
 

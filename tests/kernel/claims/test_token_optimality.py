@@ -27,7 +27,6 @@ CASES = [case for family in optimality_cases.FAMILIES for case in family.cases()
 
 @pytest.fixture(scope="module")
 def truth(tool: Tool) -> ModuleType:
-    tool("certificate_truth")
     return tool("token_optimality_truth")
 
 

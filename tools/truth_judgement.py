@@ -1,0 +1,88 @@
+"""What the second opinion says of a statement, and how both sides of an inequality are compared by mpmath.
+
+First at a moderate precision, then at about twice as many digits: the difference is the error that is allowed for.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mpmath import mp, mpf
+from truth_reading import require, to_real
+
+# Decimal digits of the two evaluations; the next pair where the first does not decide.
+_DIGITS = ((40, 70), (150, 250), (600, 900))
+
+
+# A search may miss the largest deviation by this much of it.
+_MISSED = 1e-4
+
+
+class Truth(enum.Enum):
+    TRUE = "true"
+    FALSE = "false"
+    # Both sides agree to hundreds of digits: equal, or too close for this evaluation.
+    EQUAL = "equal"
+    # No query was found that makes it false.
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """`slack`: the smallest distance to falsehood of an inequality, relative to its sides.
+
+    Not `provable`: it may be true, but what the witness names does not show it.
+    """
+
+    truth: Truth
+    slack: float = 0.0
+    where: str = ""
+    provable: bool = True
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`value <= bound` (or `>=`), the value as a function that is evaluated at mpmath's precision.
+
+    `searched`: the value is the largest that a search has found; there may be a larger one.
+    """
+
+    name: str
+    value: Callable[[], mpf]
+    bound: Fraction
+    upper: bool = True
+    searched: bool = False
+
+
+def judge_all(comparisons: Sequence[Comparison]) -> Judgement:
+    """A statement is all of its comparisons."""
+    require(len(comparisons) > 0, "nothing is stated")
+    found = [judge_one(comparison) for comparison in comparisons]
+    for truth in (Truth.FALSE, Truth.EQUAL, Truth.OPEN):
+        for judgement in found:
+            if judgement.truth is truth:
+                return judgement
+    return min(found, key=lambda judgement: judgement.slack)
+
+
+def judge_one(comparison: Comparison) -> Judgement:
+    value = bound = error = mpf(0)
+    for low, high in _DIGITS:
+        with mp.workdps(low):
+            rough = comparison.value()
+        with mp.workdps(high):
+            value = comparison.value()
+            bound = to_real(comparison.bound)
+            size = max(abs(value), abs(bound))
+            error = 2 * abs(value - rough) + mpf(10) ** (5 - low) * size
+            gap = bound - value if comparison.upper else value - bound
+            if gap > error:
+                truth = Truth.OPEN if comparison.searched and comparison.upper else Truth.TRUE
+                return Judgement(truth, float(gap / size), comparison.name)
+            if gap < -error:
+                missed = comparison.searched and not comparison.upper and -gap < _MISSED * size
+                return Judgement(Truth.OPEN if missed else Truth.FALSE, float(gap / size), comparison.name)
+    return Judgement(Truth.EQUAL, 0.0, comparison.name)

@@ -1,0 +1,182 @@
+"""What a certificate writes down, read once more: for `certificate_truth` and its parts.
+
+Python's fractions, and numpy for array files; nothing comes from the kernel. What is no statement raises NotAStatement.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mpmath import mp, mpf
+
+Vector = list[Fraction]
+
+
+Table = list[Vector]
+
+
+class NotAStatement(Exception):
+    """The text is no certificate of a known claim: nothing is stated that could be true."""
+
+
+def require(condition: bool, what: str) -> None:
+    if not condition:
+        raise NotAStatement(what)
+
+
+def require_mapping(node: Any, what: str) -> dict[str, Any]:
+    if not isinstance(node, dict):
+        raise NotAStatement(f"{what} must be a mapping")
+    return node
+
+
+def require_record(node: Any, what: str, required: set[str], optional: Iterable[str] = ()) -> None:
+    keys = set(require_mapping(node, what))
+    require(required <= keys <= required | set(optional), f"{what} with the keys {sorted(keys)}")
+
+
+NATURAL = "(?:0|[1-9][0-9]*)"
+
+
+_DECIMAL = re.compile(rf"(-?{NATURAL})(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?", re.ASCII)
+
+
+_FRACTION = re.compile(rf"(-?{NATURAL})/({NATURAL})", re.ASCII)
+
+
+_HEX = re.compile(r"(-?)0x([0-9a-fA-F]+)(?:\.([0-9a-fA-F]+))?p([+-]?[0-9]+)", re.ASCII)
+
+
+def read_number(text: Any) -> Fraction:
+    """An integer, p/q, a decimal or a hex float, exactly."""
+    require(isinstance(text, str), "a number must be a scalar")
+    if match := _FRACTION.fullmatch(text):
+        require(match[2] != "0", "a division by 0")
+        return Fraction(int(match[1]), int(match[2]))
+    if _DECIMAL.fullmatch(text):
+        return Fraction(text)
+    if match := _HEX.fullmatch(text):
+        places = len(match[3] or "")
+        return Fraction(int(match[1] + match[2] + (match[3] or ""), 16)) * Fraction(2) ** (int(match[4]) - 4 * places)
+    raise NotAStatement(f"the number {text[:40]!r}")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A rational, or the root of one."""
+
+    value: Fraction
+    is_root: bool
+
+
+def read_scale(given: Mapping[str, Any]) -> Scale:
+    text = given.get("scale", "1")
+    require(isinstance(text, str), "a scale must be a scalar")
+    match = re.fullmatch(r"(1/)?sqrt\(([^()]*)\)", text, re.ASCII)
+    if match is None:
+        value = read_number(text)
+        require(value != 0, "a scale of 0")
+        return Scale(value, False)
+    radicand = read_number(match[2])
+    require(radicand > 0, "a root of what is not positive")
+    radicand = 1 / radicand if match[1] else radicand
+    p, q = isqrt(radicand.numerator), isqrt(radicand.denominator)
+    if p * p == radicand.numerator and q * q == radicand.denominator:
+        return Scale(Fraction(p, q), False)
+    return Scale(radicand, True)
+
+
+def root_of(scale: Scale) -> mpf:
+    return mp.sqrt(to_real(scale.value)) if scale.is_root else to_real(scale.value)
+
+
+def read_vector(node: Any, folder: Path) -> Vector:
+    if isinstance(node, dict):
+        array = read_array(node, folder, 1)
+        return [Fraction(x) for x in array.tolist()]
+    require(isinstance(node, list) and node != [], "a vector must be a list")
+    return [read_number(entry) for entry in node]
+
+
+def read_table(node: Any, folder: Path) -> Table:
+    if isinstance(node, dict):
+        return [[Fraction(x) for x in row] for row in read_array(node, folder, 2).tolist()]
+    require(isinstance(node, list) and node != [], "a matrix must be a list of rows")
+    for row in node:
+        require(isinstance(row, list) and row != [] and len(row) == len(node[0]), "rows of different lengths")
+    return [[read_number(entry) for entry in row] for row in node]
+
+
+def read_array(node: dict[str, Any], folder: Path, dimensions: int) -> np.ndarray[Any, Any]:
+    """An array of a .npy or .npz file; float64 and integers become Fractions exactly."""
+    require_record(node, "a reference", {"file", "sha256", "dtype", "shape"}, {"array", "rows"})
+    shape = node["shape"]
+    require(isinstance(shape, list) and len(shape) == dimensions, "the shape")
+    require(all(isinstance(n, str) and re.fullmatch("[1-9][0-9]*", n) for n in shape), "the shape")
+    name = node["file"]
+    require(isinstance(name, str) and name.endswith((".npy", ".npz")), "the file")
+    path = folder / name
+    require(path.resolve().is_relative_to(folder.resolve()) and path.is_file(), "no such file")
+    require(hashlib.sha256(path.read_bytes()).hexdigest() == node["sha256"], "another sha256")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except ValueError as error:
+        raise NotAStatement(str(error)) from None
+    if name.endswith(".npz"):
+        require(node.get("array") in loaded.files, "no such array")
+        loaded = loaded[node["array"]]
+    else:
+        require("array" not in node, "a .npy file holds one array")
+    require(str(loaded.dtype) == node["dtype"], "another dtype")
+    require([str(n) for n in loaded.shape] == shape, "another shape")
+    if "rows" in node:
+        match = re.fullmatch(f"({NATURAL}):([1-9][0-9]*)", str(node["rows"]), re.ASCII)
+        require(match is not None, "the rows")
+        assert match is not None
+        require(int(match[1]) < int(match[2]) <= len(loaded), "the rows")
+        loaded = loaded[int(match[1]) : int(match[2])]
+    wide = loaded.astype(np.float64) if loaded.dtype.kind == "f" else loaded
+    require(bool(np.isfinite(wide).all()), "numbers that are not finite")
+    return wide
+
+
+def to_real(value: Fraction) -> mpf:
+    return mpf(value.numerator) / mpf(value.denominator)
+
+
+def times(matrix: Table, vector: Vector) -> Vector:
+    return [sum((x * y for x, y in zip(row, vector, strict=True)), Fraction(0)) for row in matrix]
+
+
+def inner_product(exact: Sequence[Fraction], reals: Sequence[mpf]) -> mpf:
+    return mp.fsum(to_real(x) * y for x, y in zip(exact, reals, strict=True))
+
+
+def identity_matrix(size: int) -> Table:
+    return [unit_vector(i, size) for i in range(size)]
+
+
+def unit_vector(index: int, size: int) -> Vector:
+    return [Fraction(int(i == index)) for i in range(size)]
+
+
+def is_semidefinite(matrix: Table) -> bool:
+    """By elimination: every pivot is positive, or 0 with a row of zeros."""
+    rest = [list(row) for row in matrix]
+    while rest:
+        pivot, *head = rest[0]
+        if pivot < 0 or (pivot == 0 and any(head)):
+            return False
+        below = [row[1:] for row in rest[1:]]
+        if pivot > 0:
+            below = [[x - head[i] * y / pivot for x, y in zip(row, head, strict=True)] for i, row in enumerate(below)]
+        rest = below
+    return True
