@@ -64,7 +64,7 @@ def point_of(tree: Any, truth: ModuleType) -> Any:
         return None
     steps = int(tree["witness"].get("steps", "0"))
     if steps == 0:
-        return [truth.read_number(x) for x in start]
+        return [truth._number(x) for x in start]
     return [mpf(float(x)) for x in truth.descend(tree, [float(Fraction(x)) for x in start], steps)]
 
 
