@@ -93,7 +93,9 @@ def check_growth(kernel: Kernel) -> Iterator[Check]:
     Q, E, S = plain(found.share_cut), plain(found.mean), plain(found.second)
     cut = height / beta + beta / 2
     density = sympy.exp(-(cut**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    yield _same("Q(c) falls, by the density at c over beta tau", SymbolicNumber(slope(found.share_cut)), -density / (beta * tau))
+    yield _same(
+        "Q(c) falls, by the density at c over beta tau", SymbolicNumber(slope(found.share_cut)), -density / (beta * tau)
+    )
     yield _same("(E f)' = Q(c)", SymbolicNumber(slope(found.mean)), Q)
     yield _same("(E f^2)' = 2 tau Q(c)", SymbolicNumber(slope(found.second)), 2 * tau * Q)
     steep = SymbolicNumber(slope(found.variance))
@@ -104,5 +106,7 @@ def check_growth(kernel: Kernel) -> Iterator[Check]:
     q, e, s, t = (positive_symbol(name) for name in ("q", "e", "s", "t"))
     grows = 2 * t - tokens * 2 * q / e**2 * (t - s / e)
     rest = 2 * tokens * q * s / e**3
-    yield equal("(t^2 - d m)' by e^2 - d q", sympy.expand(grows - rest), sympy.expand(2 * t * (e**2 - tokens * q) / e**2))
+    yield equal(
+        "(t^2 - d m)' by e^2 - d q", sympy.expand(grows - rest), sympy.expand(2 * t * (e**2 - tokens * q) / e**2)
+    )
     yield positive("what is added to it", rest)

@@ -38,13 +38,15 @@ class TruncatedWeights:
     @property
     def variance(self) -> arb:
         """m, of f/E f."""
-        return self.second / (self.mean * self.mean) - 1
+        found: arb = self.second / (self.mean * self.mean) - 1
+        return found
 
     @property
     def beta2(self) -> arb:
         """beta_tau^2."""
         root = self.slope / self.mean
-        return root * root
+        found: arb = root * root
+        return found
 
     @property
     def alpha2(self) -> arb:

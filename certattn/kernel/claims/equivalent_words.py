@@ -17,7 +17,6 @@ from certattn.kernel.claims.equivalent_assertions import (
 )
 
 
-
 def definition(alpha2: str = "alpha^2", beta2: str = "beta^2") -> str:
     """What follows the numbers of a law, by what two of them are called."""
     return (

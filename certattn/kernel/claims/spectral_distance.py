@@ -58,7 +58,9 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import ByKey, Field, Record
 from certattn.kernel.verdict import DOUBLE, Obligation
 
-LAW = Field("law", LAW_FORMS, "the law mu: beta and lambda, or from: weights, truncated or not; or alpha2, beta2 and lambda")
+LAW = Field(
+    "law", LAW_FORMS, "the law mu: beta and lambda, or from: weights, truncated or not; or alpha2, beta2 and lambda"
+)
 # Precision in which balls of binary64 are compared: their own radii are what counts.
 AFTER_BINARY64 = 64
 

@@ -40,8 +40,8 @@ class FixedPoint:
 
     def words(self) -> str:
         found = (
-            f"t^2 - d m(t), d = {self.tokens} and m(t) = alpha_t^2 + beta_t^2, is at most 0 at tau - r and at least 0 at "
-            f"tau + r, r = {describe(self.radius)}, so that tau is within r of a solution t of t^2 = d m(t)"
+            f"t^2 - d m(t), d = {self.tokens} and m(t) = alpha_t^2 + beta_t^2, is at most 0 at tau - r and at least 0 "
+            f"at tau + r, r = {describe(self.radius)}, so that tau is within r of a solution t of t^2 = d m(t)"
         )
         return f"{found}, which is the largest one" if self.largest else found
 
