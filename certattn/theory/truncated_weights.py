@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import sympy
@@ -32,29 +31,51 @@ def _same(name: str, left: Any, right: Expr) -> Check:
     return Check(name, vanishes(sympy.simplify(difference)))
 
 
-@cache
+def _setting() -> tuple[Expr, Expr, Expr, Expr, Expr]:
+    """g, the density of a standard normal, the weight, c and tau."""
+    beta, height, g = positive_symbol("beta"), real("L"), real("g")
+    density = sympy.exp(-(g**2) / 2) / sympy.sqrt(2 * sympy.pi)
+    return g, density, sympy.exp(beta * g - beta**2 / 2), height / beta + beta / 2, sympy.exp(height)
+
+
+def _primitives() -> dict[tuple[int, int], Expr]:
+    """Functions whose slopes are to be g^along w^power density, by power and along."""
+    g, density, weight, _, _ = _setting()
+    beta = positive_symbol("beta")
+
+    def plain_power(power: int) -> Expr:
+        # Completing the square: w^k is e^(k (k-1) beta^2/2) times what moves the normal by k beta.
+        factor = sympy.exp(power * (power - 1) * beta**2 / 2)
+        return -factor * sympy.erfc((g - power * beta) / sympy.sqrt(2)) / 2
+
+    powers = {(power, 0): plain_power(power) for power in (0, 1, 2)}
+    return powers | {(0, 1): -density, (1, 1): beta * plain_power(1) - weight * density}
+
+
 def _integrals() -> dict[str, Expr]:
     """P(g > c) and the means of f, g f and f^2, on both sides of c; the kernel has no part in them."""
-    beta, height, g = positive_symbol("beta"), real("L"), real("g")
-    cut, tau = height / beta + beta / 2, sympy.exp(height)
-    density = sympy.exp(-(g**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    weight = sympy.exp(beta * g - beta**2 / 2)
+    g, _, _, cut, tau = _setting()
+    primitives = _primitives()
 
     def mean(power: int, along: int) -> Expr:
-        below = sympy.integrate(g**along * weight**power * density, (g, -sympy.oo, cut))
-        return below + tau**power * sympy.integrate(g**along * density, (g, cut, sympy.oo))
+        below, above = primitives[power, along], primitives[0, along]
+        low, high = sympy.limit(below, g, -sympy.oo), sympy.limit(above, g, sympy.oo)
+        return below.subs(g, cut) - low + tau**power * (high - above.subs(g, cut))
 
-    above = sympy.integrate(density, (g, cut, sympy.oo))
+    above = -primitives[0, 0].subs(g, cut)
     return {"P(g > c)": above, "E f": mean(1, 0), "E g f": mean(1, 1), "E f^2": mean(2, 0)}
 
 
 def check_moments(kernel: Kernel) -> Iterator[Check]:
     """Mean, part along g and mean square of f = min(e^(beta g - beta^2/2), tau), by integration on both sides of c."""
-    found, beta, height = _weights(kernel)
-    g = real("g")
-    weight = sympy.exp(beta * g - beta**2 / 2)
-    yield equal("the weight at c is tau", sympy.simplify(weight.subs(g, height / beta + beta / 2)), sympy.exp(height))
+    found, _, _ = _weights(kernel)
+    g, density, weight, cut, tau = _setting()
+    yield equal("the weight at c is tau", sympy.simplify(weight.subs(g, cut)), tau)
     yield positive("it grows", sympy.diff(weight, g))
+    for (power, along), primitive in _primitives().items():
+        slope = sympy.diff(primitive, g)
+        wanted = g**along * weight**power * density
+        yield equal(f"a primitive of g^{along} w^{power}", sympy.simplify(slope / wanted), 1)
     numbers = {"P(g > c)": found.share_cut, "E f": found.mean, "E g f": found.slope, "E f^2": found.second}
     for name, integral in _integrals().items():
         yield _same(name, numbers[name], integral)
@@ -84,14 +105,14 @@ def check_limits(kernel: Kernel) -> Iterator[Check]:
 def check_growth(kernel: Kernel) -> Iterator[Check]:
     """The slope of m, and that t^2 - d m(t) grows where d Q(c) <= (E f)^2."""
     found, beta, height = _weights(kernel)
-    tau, tokens = sympy.exp(height), positive_symbol("d")
+    _, _, _, cut, tau = _setting()
+    tokens = positive_symbol("d")
 
     def slope(number: Any) -> Expr:
         """By tau, of an expression in log tau."""
         return sympy.diff(plain(number), height) / tau
 
     Q, E, S = plain(found.share_cut), plain(found.mean), plain(found.second)
-    cut = height / beta + beta / 2
     density = sympy.exp(-(cut**2) / 2) / sympy.sqrt(2 * sympy.pi)
     yield _same(
         "Q(c) falls, by the density at c over beta tau", SymbolicNumber(slope(found.share_cut)), -density / (beta * tau)
