@@ -24,7 +24,7 @@ _EPILOG = """\b
 Examples:
   certattn generate spectral-distance weights.npz --scale "1/sqrt(400)" --unit 1 -o weights.yaml --plot weights.svg
   certattn generate spectral-distance weights.npz --scale "1/20" --beta 1/2 --lambda 1 -o weights.yaml
-  certattn generate spectral-distance weights.npz --scale "3/40" --unit 1 --truncate-at fixed-point -o cut.yaml
+  certattn generate spectral-distance weights.npz --scale "sqrt(9/1600)" --unit 1 --truncate-at fixed-point -o cut.yaml
   certattn generate spectral-distance matrix.npy --alpha2 1/30 --beta2 1/4 --lambda 1 --state separation -o matrix.yaml
 
 \b
