@@ -44,7 +44,7 @@ DRAWN: dict[str, dict[str, Any]] = {
     },
     "square-200-truncated": {
         "arrays": "square-200", "size": (200, 200), "square": (9, 4), "truncate_at": "fixed-point",
-        "note": "the same at beta = 3/2 beside the law of weights cut off where 200 tokens ask for it: the nearest",
+        "note": "beta = 3/2 beside the law truncated where 200 tokens ask for it: nearer than all quarter circles",
     },
     "gap-200": {
         "arrays": "gap-200", "size": (200, 50), "square": (1, 16),
