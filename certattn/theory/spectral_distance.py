@@ -41,8 +41,8 @@ _STEPS = (
     ),
     Step(
         "Weights that are cut off",
-        "f = min(e^(beta g - beta^2/2), tau) for a standard normal g is tau from c = (log tau)/beta + beta/2 on: its "
-        "mean, its part along g and its mean square are Gaussian integrals on both sides of c.",
+        "`f = min(e^(beta g - beta^2/2), tau)` for a standard normal `g` is `tau` from `c = (log tau)/beta + beta/2` "
+        "on: its mean, its part along `g` and its mean square are Gaussian integrals on both sides of `c`.",
         (
             "E f = Q(beta - c) + tau Q(c)",
             "E g f = beta Q(beta - c)",
@@ -59,18 +59,18 @@ _STEPS = (
     ),
     Step(
         "Without a cut",
-        "As tau grows the numbers become those of softmax. Checked at beta = 1.",
+        "As `tau` grows the numbers become those of softmax. Checked at `beta = 1`.",
         ("E f -> 1,   E g f -> beta,   E f^2 -> e^(beta^2)",),
         (
-            r"\operatorname{E} f &\to 1, \qquad \operatorname{E} g f \to \beta, \qquad \operatorname{E} f^2 \to "
-            r"e^{\beta^2}",
+            r"\operatorname{lim} \operatorname{E} f &= 1, \qquad \operatorname{lim} \operatorname{E} g f = \beta, \qquad "
+            r"\operatorname{lim} \operatorname{E} f^2 = e^{\beta^2}",
         ),
         truncated_weights.check_limits,
     ),
     Step(
         "Where the equation for the cut grows",
-        "m' < 2 tau Q(c)/(E f)^2, and with tau Q(c) falls and E f grows: where d Q(c) <= (E f)^2 holds, t^2 - d m(t) "
-        "grows from there on, and has one zero at most.",
+        "The slope of `m` is below `2 tau Q(c)/(E f)^2`, in which `Q(c)` falls and `E f` grows: from where "
+        "`d Q(c) <= (E f)^2` holds, `t^2 - d m(t)` grows, and has one zero at most.",
         (
             "(E f)' = Q(c),   (E f^2)' = 2 tau Q(c)",
             "m' = 2 Q(c) (tau - E f^2/E f)/(E f)^2",
