@@ -62,8 +62,8 @@ _STEPS = (
         "As `tau` grows the numbers become those of softmax. Checked at `beta = 1`.",
         ("E f -> 1,   E g f -> beta,   E f^2 -> e^(beta^2)",),
         (
-            r"\operatorname{lim} \operatorname{E} f &= 1, \qquad \operatorname{lim} \operatorname{E} g f = \beta, \qquad "
-            r"\operatorname{lim} \operatorname{E} f^2 = e^{\beta^2}",
+            r"\lim \operatorname{E} f &= 1, \qquad \lim \operatorname{E} g f = \beta, \qquad "
+            r"\lim \operatorname{E} f^2 = e^{\beta^2}",
         ),
         truncated_weights.check_limits,
     ),
