@@ -26,6 +26,11 @@ SMALL: dict[str, dict[str, Any]] = {
         },
         "note": "four tokens: a law of beta^2 = 1/4 and lambda = 1/2, from their size and scale",
     },
+    "three-tokens-truncated": {
+        "given": {"matrix": MATRIX, "law": {"beta": "3/2", "lambda": "1", "truncated_at": "1.7632"}},
+        "states": ["fixed-point", "law", "scaled-law"],
+        "note": "three singular values beside a law that is truncated at a solution not shown to be the largest",
+    },
 }
 # d and d_qk, beta^2.
 DRAWN: dict[str, dict[str, Any]] = {
@@ -36,6 +41,10 @@ DRAWN: dict[str, dict[str, Any]] = {
     "square-200-hot": {
         "arrays": "square-200", "size": (200, 200), "square": (9, 4),
         "note": "the same weights at beta = 3/2, where 200 tokens are too few: a quarter circle is nearer than the law",
+    },
+    "square-200-truncated": {
+        "arrays": "square-200", "size": (200, 200), "square": (9, 4), "truncate_at": "fixed-point",
+        "note": "beta = 3/2 beside the law truncated where 200 tokens ask for it: nearer than all quarter circles",
     },
     "gap-200": {
         "arrays": "gap-200", "size": (200, 50), "square": (1, 16),
@@ -73,6 +82,7 @@ def write(folder: Path) -> None:
             source=drawn.draw(data, inputs["arrays"], rows, columns),
             scale=scale(inputs["square"], columns),
             unit=UNIT,
+            truncate_at=inputs.get("truncate_at"),
             places=4,
             note=inputs["note"],
         )

@@ -1,5 +1,7 @@
 """The part of the second opinion about `spectral-distance` and `not-marchenko-pastur`, in doubles.
 
+Moments of truncated weights are integrals over the weights as they are defined.
+
 Singular values come from mpmath, tails of the limit law from eigenvalues of companion matrices, distances from the
 limits of |F_n - F| on both sides of every value, smallest distances over all scales by bisection. What differs from a
 bound by less than doubles can tell is left open.
@@ -8,6 +10,7 @@ bound by less than doubles can tell is left open.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -18,7 +21,7 @@ from equivalent_law_truth import Law, edges, read_equivalent_law
 from mpmath import mp
 from singular_values_truth import spectrum_of
 from truth_judgement import Judgement, Truth
-from truth_reading import read_number, require, require_record
+from truth_reading import read_number, require, require_record, to_real
 
 Floats = np.ndarray[Any, Any]
 Tail = Callable[[Floats], Floats]
@@ -30,7 +33,7 @@ _SCALES = {
     "scaled_separation": ("law_scale", "quarter_circle_scale"),
     "scaled_distance": ("scale",),
 }
-_GRID, _STEPS = 6001, 120
+_GRID, _STEPS, _SEEN, _NODES = 6001, 120, 200, 40
 # What doubles and the grid do not tell.
 _CLOSE, _CLOSE_LAWS = 1e-9, 2e-6
 
@@ -43,10 +46,81 @@ def judge_distance(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     sigma, shape = spectrum_of(stated, folder)
     require(shape[0] == shape[1], "a matrix that is not square")
     law = _stated_law(node, stated, folder)
-    require_record(asserts, "asserts", set(), set(_NAMES))
+    require_record(asserts, "asserts", set(), {*_NAMES, "fixed_point"})
     require(len(asserts) > 0, "nothing is asserted")
-    scales = _scales(witness, asserts, {"law_scale", "quarter_circle_scale"})
-    return _least([_bounds(name, asserts[name], lambda: _of_matrix(sigma, law), scales) for name in asserts])
+    distances = {name: asserts[name] for name in asserts if name != "fixed_point"}
+    scales = _scales(witness, distances, {"law_scale", "quarter_circle_scale"})
+    found = [_bounds(name, stated, lambda: _of_matrix(sigma, law), scales) for name, stated in distances.items()]
+    if "fixed_point" in asserts:
+        found += _fixed_point(law, shape[0], asserts["fixed_point"])
+    return _least(found)
+
+
+@dataclass(frozen=True)
+class Truncated(Law):
+    """The law of softmax weights that are cut off at tau."""
+
+    tau: Fraction = Fraction(0)
+
+    def numbers(self) -> tuple[Any, Any, Any]:
+        """alpha_tau^2, beta_tau^2 and lambda."""
+        mean, linear, square = cut_moments(self.beta2, _float(self.tau))
+        beta2 = (linear / mean) ** 2
+        return mp.mpf(square / mean**2 - 1 - beta2), mp.mpf(beta2), to_real(self.lambda_)
+
+
+@cache
+def cut_moments(beta2: Fraction, tau: float) -> tuple[float, float, float]:
+    """E f, E g f and E f^2 of f = min(e^(beta g - beta^2/2), tau), by Gauss's rule on both sides of the cut."""
+    with np.errstate(all="ignore"):
+        beta = np.sqrt(_float(beta2))
+        cut = np.log(tau) / beta + beta / 2
+        # Densities times powers of the weight are normal ones around 0, beta and 2 beta.
+        ends = np.unique([cut, *(centre + step for centre in (0, beta, 2 * beta) for step in range(-12, 13, 4))])
+        nodes, shares = np.polynomial.legendre.leggauss(_NODES)
+        half = np.diff(ends)[:, None] / 2
+        g = (ends[:-1, None] + half + half * nodes).ravel()
+        f = np.minimum(np.exp(beta * g - beta * beta / 2), tau)
+        mass = (half * shares).ravel() * np.exp(-g * g / 2) / np.sqrt(2 * np.pi)
+        return float(mass @ f), float(mass @ (g * f)), float(mass @ (f * f))
+
+
+def _fixed_point(law: Law, tokens: int, stated: Any) -> list[Judgement]:
+    """The two signs around tau, and of the largest solution that none is above."""
+    require_record(stated, "fixed_point", {"radius", "which"})
+    require(isinstance(law, Truncated) and stated["which"] in ("some", "largest"), "which solution of which law")
+    radius = read_number(stated["radius"])
+    require(0 < radius < law.tau, "a radius")
+
+    def over(t: float) -> float:
+        """t^2 - d m(t), in units of t^2."""
+        mean, _, square = cut_moments(law.beta2, t)
+        return 1 - tokens * (square / mean**2 - 1) / t**2
+
+    first, last = _float(law.tau - radius), _float(law.tau + radius)
+    found = []
+    for where, gap in (("fixed_point.below", -over(first)), ("fixed_point.above", over(last))):
+        if not abs(gap) > _CLOSE or not np.isfinite(gap):
+            found.append(Judgement(Truth.EQUAL, 0.0, where))
+        else:
+            found.append(Judgement(Truth.TRUE if gap > 0 else Truth.FALSE, gap, where))
+    if stated["which"] == "largest":
+        found.append(_largest(law, tokens, first, last, over))
+    return found
+
+
+def _largest(law: Law, tokens: int, first: float, last: float, over: Callable[[float], float]) -> Judgement:
+    """Whether a solution is seen above; and the checker's condition at the lower end, by the tail as mpmath has it."""
+    where, beta = "fixed_point.growth", np.sqrt(_float(law.beta2))
+    # m is at most e^(beta^2) - 1: nothing solves the equation beyond this.
+    farthest = float(np.sqrt(tokens * np.expm1(_float(law.beta2))))
+    room = cut_moments(law.beta2, first)[0] ** 2 - tokens * float(mp.ncdf(-(np.log(first) / beta + beta / 2)))
+    if not np.isfinite(farthest) or not np.isfinite(room):
+        return Judgement(Truth.EQUAL, 0.0, where)
+    seen = np.geomspace(last, max(farthest, last), _SEEN)[1:]
+    if any(over(float(t)) < -_CLOSE for t in seen):
+        return Judgement(Truth.FALSE, -1.0, where)
+    return Judgement(Truth.TRUE, max(room, 0.0), where, provable=room > -_CLOSE)
 
 
 def judge_not_marchenko_pastur(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
@@ -90,6 +164,12 @@ def _exact_excess(alpha2: Fraction, law: Law, stated: Any) -> Judgement:
 
 
 def _stated_law(node: Any, matrix: Any, folder: Path) -> Law:
+    if isinstance(node, dict) and "truncated_at" in node:
+        rest = {key: value for key, value in node.items() if key != "truncated_at"}
+        require("alpha2" not in rest, "weights of no softmax")
+        law, tau = _stated_law(rest, matrix, folder), read_number(node["truncated_at"])
+        require(tau > 0, "a cut")
+        return Truncated(law.beta, law.alpha2, law.beta2, law.lambda_, tau)
     if not (isinstance(node, dict) and "from" in node):
         return read_equivalent_law(node)
     from truth_reading import read_scale, read_table

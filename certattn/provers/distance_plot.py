@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
     with working_precision(_BITS):
         law = problem.law.at_precision()
         curve = density_curve(law)
+        uncut = None if problem.law.tau is None else density_curve(replace(problem.law, tau=None).at_precision())
         variance = law.numbers.variance
         ends = np.linspace(0, float(2 * variance.sqrt()), _POINTS)
         circle = [float(quarter_circle_density(arb(x), variance)) for x in ends]
@@ -36,7 +38,9 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
     heights = counts / (len(values) * np.diff(bins))
     with canvas(path, (6.4, 3.6)) as (_, axes):
         axes.bar(bins[:-1], heights, np.diff(bins), align="edge", color=FILL, lw=0, label="singular values")
-        axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$")
+        axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$" if uncut is None else r"$\mu$, truncated")
+        if uncut is not None:
+            axes.plot(*uncut.T, color=LAW, lw=1.1, ls=":", label="the law without a cut")
         axes.plot(ends, circle, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")

@@ -152,6 +152,7 @@ def _enclosed(law: SpectralLaw, name: str, scales: Mapping[str, fmpq], places: i
         with working_precision(bits):
             found = of_law(law, law.at_precision(), name, scales, [])
             if (arb(found.high) - arb(found.low) + 2 * arb(arb(found.low).rad()) < 2 * unit) is True:
-                return stated_bounds(found, places, signed=True)
+                # Distances are at most 1, the excess may be any number.
+                return stated_bounds(found, places, signed=True, limit=None if name == EXCESS.name else fmpq(1))
         bits *= 2
     raise NotProvedError(f"the {name.replace('_', ' ')} could not be enclosed to {places} places; expected fewer")

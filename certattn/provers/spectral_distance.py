@@ -25,7 +25,8 @@ from certattn.kernel.claims.spectral_distances import (
     Distances,
     wanted_scales,
 )
-from certattn.kernel.claims.spectral_law import WEIGHTS, SpectralLaw
+from certattn.kernel.claims.spectral_law import TRUNCATED_AT, WEIGHTS, SpectralLaw
+from certattn.kernel.claims.truncation import FIXED_POINT
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
@@ -37,9 +38,11 @@ from certattn.provers.matrix_sources import matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import lower_rational, upper_rational
 from certattn.provers.singular_values import spectra
+from certattn.provers.truncation import largest_cut, stated_cut
 
 # What may be stated, by the names of options.
-STATES = {name.replace("_", "-"): name for name in QUANTITIES}
+FIXED = FIXED_POINT.name.replace("_", "-")
+STATES = {FIXED: FIXED_POINT.name, **{name.replace("_", "-"): name for name in QUANTITIES}}
 SIGNED_STATES = (SEPARATION, SCALED_SEPARATION)
 PLACES = 5
 _MOST_AFTER_BINARY64 = 96
@@ -60,6 +63,7 @@ def generate(
     beta2: Number | None = None,
     lambda_: Number | None = None,
     unit: Number | None = None,
+    truncate_at: Number | None = None,
     states: Sequence[str] = (),
     places: int = PLACES,
     data: str = "auto",
@@ -80,8 +84,10 @@ def generate(
     beta, lambda_ : the law that the singular values are compared with; or
     alpha2, beta2, lambda_ : alpha^2, beta^2 and lambda of it; or
     unit : the standard deviation of queries and keys: lambda = p/d and beta^2 = scale^2 p unit^4.
+    truncate_at : tau, where the weights of softmax are cut off, for the law of beta or of unit; or "fixed-point" for
+        the largest solution of tau^2 = d m(tau), rounded to `places`.
     states : which of law, quarter-circle, scaled-law, scaled-quarter-circle, separation and scaled-separation are
-        bounded; all by default.
+        bounded, and whether tau is stated to be near a fixed-point; by default all bounds, and of tau if it was found.
     places : decimal places of the bounds.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
@@ -92,16 +98,27 @@ def generate(
     wanted = wanted_states(states, STATES)
     require_places(places)
     law = {"beta": beta, "alpha2": alpha2, "beta2": beta2, "lambda": lambda_, "unit": unit}
+    if not states and truncate_at != FIXED:
+        wanted.remove(FIXED_POINT.name)
     if given is not None:
-        stated_law = [name for name, value in law.items() if value is not None]
+        stated_law = [name for name, value in {**law, "truncate_at": truncate_at}.items() if value is not None]
         if source is not None or names or arrays or scale != "1" or centred is not True or stated_law:
             raise UsageError("a section that is given whole takes nothing else that certificates write under given")
         with not_yet_written(out):
             return _write(out, exact(dict(given), "given"), wanted, places, note)
     section = law_section(law)
+    if truncate_at is not None:
+        if alpha2 is not None:
+            raise UsageError("alpha2 is no law of softmax, whose weights could be cut off; expected beta, or unit")
+        section[TRUNCATED_AT.name] = exact_text(truncate_at, "truncate_at")
     sources = matrix_sources(source, names or {}, arrays)
     with not_yet_written(out), placed(out, sources, data) as references:
         stated = attention_section(references, scale, centred=centred)
+        if unit is not None and MATRIX.name in stated:
+            expected = "expected queries and keys, or beta and lambda, or alpha2, beta2 and lambda in the place of unit"
+            raise UsageError(f"unit is the standard deviation of queries and keys, which a matrix has not; {expected}")
+        if truncate_at == FIXED:
+            section[TRUNCATED_AT.name] = _cut(out, {**stated, "law": {**section, TRUNCATED_AT.name: "1"}}, places)
         return _write(out, {**stated, "law": section}, wanted, places, note)
 
 
@@ -140,12 +157,29 @@ def require_places(places: int) -> None:
         raise UsageError(f"places is {places}, expected a number from 1 to {_MOST_PLACES}")
 
 
+def _read(out: Path, given: Plain) -> tuple[StatedMatrix, SpectralLaw]:
+    """What is given, by the checker's own reading. Raises MalformedError."""
+    draft: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    return CLAIM.read_given(loads(to_text({**draft, "asserts": {"law": {AT_LEAST.name: "0"}}}), out))
+
+
+def _cut(out: Path, given: Plain, places: int) -> str:
+    """tau for the law that is given up to it, rounded. Raises NotProvedError."""
+    matrix, law = _read(out, given)
+    unit = fmpq(10) ** -places
+    return format_rational((largest_cut(law.beta2, matrix.count) / unit + fmpq(1, 2)).floor() * unit)
+
+
 def _write(out: Path, given: Plain, wanted: Sequence[str], places: int, note: str) -> Certificate:
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
-    draft: dict[str, Plain] = {**certificate, "asserts": {"law": {AT_LEAST.name: "0"}}}
-    matrix, law = CLAIM.read_given(loads(to_text(draft), out))
-    asserts, scales = bounds_of_matrix(matrix, law, wanted, places)
-    certificate["asserts"] = asserts
+    matrix, law = _read(out, given)
+    asserts: dict[str, Plain] = {}
+    if FIXED_POINT.name in wanted:
+        if law.tau is None:
+            raise UsageError(f"{FIXED} is about the tau of a truncated law; expected truncate_at, or another state")
+        asserts[FIXED_POINT.name] = stated_cut(law.tau, law.beta2, matrix.count, places)
+    bounds, scales = bounds_of_matrix(matrix, law, [name for name in wanted if name in QUANTITIES], places)
+    certificate["asserts"] = asserts | bounds
     if scales:
         certificate["witness"] = scales
     certificate["provenance"] = provenance(exact_text(note, "note"))
@@ -156,6 +190,8 @@ def bounds_of_matrix(
     matrix: StatedMatrix, law: SpectralLaw, wanted: Sequence[str], places: int
 ) -> tuple[dict[str, Plain], dict[str, Plain]]:
     """Bounds of quantities with so many decimal places, and the scales that they need. Raises NotProvedError."""
+    if not wanted:
+        return {}, {}
     for bits, spectrum in spectra(matrix, None):
         values = spectrum.singular.values()
         if not all(value.is_finite() for value in values):
@@ -167,8 +203,9 @@ def bounds_of_matrix(
             distances = Distances(values, known, scales)
             found = {name: distances.between(name) for name in wanted}
             if all(arb(end).is_finite() for between in found.values() for end in (between.low, between.high)):
-                asserts = {name: stated_bounds(found[name], places, signed=name in SIGNED_STATES) for name in wanted}
-                return asserts, {name: format_rational(scale) for name, scale in scales.items()}
+                return {name: _stated(name, found[name], places) for name in wanted}, {
+                    name: format_rational(scale) for name, scale in scales.items()
+                }
     raise NotProvedError("the distances could not be enclosed: the inputs are too extreme")
 
 
@@ -181,12 +218,22 @@ def _scales(values: Sequence[arb], law: EquivalentLaw, wanted: Collection[str]) 
     return {field.name: scale_for_values(values, tails[field.name]()) for field in SCALES if field in needed}
 
 
-def stated_bounds(between: Between, places: int, *, signed: bool = False) -> Plain:
-    """Both bounds, rounded outwards with a little room: another machine's balls are others."""
+def _stated(name: str, between: Between, places: int) -> Plain:
+    if name in SIGNED_STATES:
+        return stated_bounds(between, places, signed=True)
+    return stated_bounds(between, places, limit=fmpq(1))
+
+
+def stated_bounds(between: Between, places: int, *, signed: bool = False, limit: fmpq | None = None) -> Plain:
+    """Both bounds, rounded outwards with a little room: another machine's balls are others.
+
+    limit: what no such number is above, so that an upper bound from there on would say nothing and is left out.
+    """
     unit = fmpq(10) ** -places
     low, high = lower_rational(arb(between.low)), upper_rational(arb(between.high))
     least = ((low - unit / 100) / unit).floor() * unit
-    return {
-        AT_LEAST.name: format_rational(least if signed else max(fmpq(0), least)),
-        AT_MOST.name: format_rational(((high + unit / 100) / unit).ceil() * unit),
-    }
+    most = ((high + unit / 100) / unit).ceil() * unit
+    stated: dict[str, Plain] = {AT_LEAST.name: format_rational(least if signed else max(fmpq(0), least))}
+    if limit is None or most < limit:
+        stated[AT_MOST.name] = format_rational(most)
+    return stated

@@ -98,6 +98,10 @@ class Kernel:
         return self._module(f"{_ROOT}.arithmetic.equivalent_formulas")
 
     @cached_property
+    def truncated_weights(self) -> Any:
+        return self._module(f"{_ROOT}.arithmetic.truncated_weights")
+
+    @cached_property
     def kolmogorov(self) -> Any:
         return self._module(f"{_ROOT}.arithmetic.kolmogorov")
 

@@ -24,6 +24,7 @@ def files(folder: Path) -> Path:
     np.save(folder / "wide.npy", rng.normal(size=(5, 6)))
     np.save(folder / "zeros.npy", np.zeros((3, 3)))
     (folder / "given.yaml").write_text("{matrix: [[1, 2], [3, 4]], law: {beta: 1, lambda: 1}}\n")
+    (folder / "cut.yaml").write_text("{matrix: [[1, 2], [3, 4]], law: {beta: 2, lambda: 1, truncated_at: 3}}\n")
     (folder / "finite.yaml").write_text("matrix: [[1, 2], [3, 4]]\n")
     return folder
 
@@ -36,7 +37,29 @@ def files(folder: Path) -> Path:
         (["matrix.npy", "--alpha2", "1/30", "--beta2", "1/4", "--lambda", "2", "--places", "3"], "alpha^2 = 1/30"),
         (["matrix.npy", *LAW, "--state", "separation"], "a quarter circle law of any variance less the distance to mu"),
         (["given.yaml", "--note", "a note"], "is at least 0.49999 and at most 0.50001"),
-        (["zeros.npy", *LAW, "--state", "law", "--state", "quarter-circle"], "to mu is at least 0.99999 and at most"),
+        (
+            ["cut.yaml", "--state", "fixed-point", "--state", "law"],
+            "r = 0.97517, so that tau is within r of a solution",
+        ),
+        # An upper bound of 1 or more would say nothing.
+        (
+            ["zeros.npy", *LAW, "--state", "law", "--state", "quarter-circle"],
+            "the singular values to mu is at least "
+            "0.99999; that to the quarter circle law of the variance alpha^2 + beta^2 is at least 0.99999.",
+        ),
+        (
+            ["weights.npz", "--scale", "sqrt(9/48)", "--unit", "1", "--truncate-at", "fixed-point", "--places", "3"],
+            "truncated at tau = 5.077: with f = min(",
+        ),
+        (
+            ["weights.npz", "--scale", "sqrt(9/48)", "--unit", "1", "--truncate-at", "fixed-point", "--places", "3"],
+            "r = 0.001, so that tau is within r of a solution t of t^2 = d m(t), which is the largest one; the dist",
+        ),
+        (["matrix.npy", *LAW, "--truncate-at", "7/2", "--state", "separation"], "truncated at tau = 3.5: with f"),
+        (
+            ["matrix.npy", "--beta", "3/2", "--lambda", "1", "--truncate-at", "5/2", "--state", "fixed-point"],
+            "r = 0.13127, so",
+        ),
     ],
 )
 def test_distances_verify(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
@@ -69,7 +92,12 @@ def test_laws_verify(certattn_run: Run, files: Path, options: list[str], said: s
         (["matrix.npy"], "the law is given by nothing; expected beta and lambda, or alpha2, beta2 and lambda, or unit"),
         (["matrix.npy", "--beta", "1"], "the law is given by beta; expected beta and lambda"),
         (["matrix.npy", *LAW, "--unit", "1"], "the law is given by beta, lambda, unit"),
-        (["matrix.npy", "--unit", "1"], "beta and lambda, or alpha2, beta2 and lambda, beside a given matrix"),
+        (["matrix.npy", "--unit", "1"], "unit is the standard deviation of queries and keys, which a matrix has not;"),
+        (["matrix.npy", *LAW, "--state", "fixed-point"], "about the tau of a truncated law; expected truncate_at"),
+        (["matrix.npy", *LAW, "--truncate-at", "0"], "a number > 0"),
+        (["matrix.npy", *LAW, "--truncate-at", "top"], "truncated_at found: 'top' expected: an exact number"),
+        (["matrix.npy", "--alpha2", "1", "--beta2", "1", "--lambda", "1", "--truncate-at", "2"], "alpha2 is no law of"),
+        (["given.yaml", "--truncate-at", "2"], "a section that is given whole takes nothing else"),
         (["matrix.npy", *LAW, "--scale", "2"], "a matrix has no scale of scores"),
         (["matrix.npy", "--beta", "0", "--lambda", "1"], "a number > 0"),
         (["wide.npy", *LAW], "5 x 5 (square, as the matrices are whose limit law is compared)"),
@@ -111,8 +139,28 @@ def test_no_scale_is_near_to_zeros(tmp_path: Path) -> None:
         certattn.generate("spectral-distance", tmp_path / "x.yaml", matrix=np.zeros((3, 3)), beta=1, lambda_=1)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--beta", "1/2", "--truncate-at", "fixed-point"],
+            "the tokens are too few; expected truncate_at to be a number",
+        ),
+        (
+            ["--beta", "3", "--truncate-at", "1/100", "--state", "fixed-point"],
+            "no solution of tau^2 = 5 m(tau) could be",
+        ),
+    ],
+)
+def test_a_cut_that_solves_nothing_is_not_stated(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
+    done = certattn_run("generate", "spectral-distance", "matrix.npy", "--lambda", "1", *options, "-o", "out.yaml")
+    assert done.status == 1
+    assert said in " ".join(done.err.split()), done.err
+    assert not (files / "out.yaml").exists()
+
+
 def test_unknown_states_are_said(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'norm' is nothing to state; expected law, quarter-circle"):
+    with pytest.raises(UsageError, match="'norm' is nothing to state; expected fixed-point, law, quarter-circle"):
         certattn.generate("spectral-distance", tmp_path / "x.yaml", matrix=np.eye(2), states=["norm"])
 
 

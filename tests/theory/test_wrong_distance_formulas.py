@@ -10,6 +10,7 @@ from certattn.theory.kernel_reading import Kernel, source_of
 
 STEPS, CIRCLE = "arithmetic.kolmogorov", "arithmetic.quarter_circle"
 LAW, CELLS = "arithmetic.equivalent_formulas", "arithmetic.law_distance"
+CUT = "arithmetic.truncated_weights"
 DISTANCE, OTHER = "spectral-distance", "not-marchenko-pastur"
 
 WRONG = [
@@ -23,6 +24,20 @@ WRONG = [
     (DISTANCE, "Tails", CIRCLE, "ratio.acos() - ratio", "ratio.acos() + ratio"),
     (DISTANCE, "Tails", CIRCLE, "(1 + ratio)).sqrt()) / arb.pi()", "(1 + ratio))) / arb.pi()"),
     (DISTANCE, "Tails", CIRCLE, "return 2 * (ratio.acos()", "return (ratio.acos()"),
+    (DISTANCE, "Weights", CUT, "top.log() / beta + beta / 2", "top.log() / beta - beta / 2"),
+    (DISTANCE, "Weights", CUT, "below + top * self.share_cut", "below + self.share_cut"),
+    (DISTANCE, "Weights", CUT, "below = normal_tail(beta - cut)", "below = normal_tail(cut - beta)"),
+    (DISTANCE, "Weights", CUT, "self.slope = beta * below", "self.slope = beta * self.mean"),
+    (DISTANCE, "Weights", CUT, "normal_tail(2 * beta - cut)", "normal_tail(beta - cut)"),
+    (DISTANCE, "Weights", CUT, "+ top * top * self.share_cut", "+ top * self.share_cut"),
+    (DISTANCE, "Weights", CUT, "square.exp() *", "(square / 2).exp() *"),
+    (DISTANCE, "Weights", CUT, "self.second / (self.mean * self.mean) - 1", "self.second / self.mean - 1"),
+    (DISTANCE, "Weights", CUT, "root = self.slope / self.mean", "root = self.slope"),
+    (DISTANCE, "Weights", CUT, "self.variance - self.beta2", "self.variance + self.beta2"),
+    (DISTANCE, "Without", CUT, "square.exp() *", "square *"),
+    (DISTANCE, "Where", CUT, "return tokens * self.share_cut, ", "return self.share_cut, "),
+    (DISTANCE, "Where", CUT, "self.share_cut, self.mean * self.mean", "self.share_cut, self.mean"),
+    (DISTANCE, "Where", CUT, "self.share_cut = normal_tail(cut)", "self.share_cut = normal_tail(cut - beta)"),
     (OTHER, "Fourth", LAW, "return self.beta2 * self.pole", "return self.beta2 * self.beta2"),
     (OTHER, "Fourth", LAW, "self.fourth_excess / (self.variance * self.variance)", "self.fourth_excess"),
     (OTHER, "Cells", CELLS, "return left[1] - right[2]", "return left[1] - left[2]"),

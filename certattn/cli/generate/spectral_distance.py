@@ -24,6 +24,7 @@ _EPILOG = """\b
 Examples:
   certattn generate spectral-distance weights.npz --scale "1/sqrt(400)" --unit 1 -o weights.yaml --plot weights.svg
   certattn generate spectral-distance weights.npz --scale "1/20" --beta 1/2 --lambda 1 -o weights.yaml
+  certattn generate spectral-distance weights.npz --scale "sqrt(9/1600)" --unit 1 --truncate-at fixed-point -o cut.yaml
   certattn generate spectral-distance matrix.npy --alpha2 1/30 --beta2 1/4 --lambda 1 --state separation -o matrix.yaml
 
 \b
@@ -45,13 +46,26 @@ A YAML file in the place of MATRIX holds what certificates write under given, fo
 @click.option("--lambda", "lambda_", metavar="LAMBDA", help="and d_qk/d; or")
 @click.option("--unit", metavar="U", help="by queries and keys whose entries have the standard deviation U.")
 @click.option(
+    "--truncate-at",
+    metavar="TAU",
+    help="Cut the weights of softmax off at TAU in that law; fixed-point finds the TAU of the number of tokens.",
+)
+@click.option(
     "--state",
     "states",
     multiple=True,
     type=click.Choice(
-        ["law", "quarter-circle", "scaled-law", "scaled-quarter-circle", "separation", "scaled-separation"]
+        [
+            "fixed-point",
+            "law",
+            "quarter-circle",
+            "scaled-law",
+            "scaled-quarter-circle",
+            "separation",
+            "scaled-separation",
+        ]
     ),
-    help="What to bound; everything by default.",
+    help="What to state; all bounds by default.",
 )
 @click.option("--places", type=int, default=5, show_default=True, help="Decimal places of the bounds.")
 @click.option("--array", "names", multiple=True, metavar="FIELD=NAME", help="Name of an array in the file.")

@@ -23,6 +23,7 @@ from flint import acb, acb_poly, arb, ctx, fmpq
 from certattn.kernel.arithmetic.bisection import zero_between
 from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers, nonlinear_energy
 from certattn.kernel.arithmetic.functions import BALLS
+from certattn.kernel.arithmetic.truncated_weights import TruncatedWeights
 
 # A guess of a root is good to about 2^-32, less where others are near; each step of Newton's method doubles that.
 _GUESS_BITS = 20
@@ -54,6 +55,15 @@ class EquivalentLaw:
         """The same from beta^2."""
         square = arb(beta2)
         return cls(nonlinear_energy(square, BALLS), square, arb(lambda_))
+
+    @classmethod
+    def truncated(cls, beta2: fmpq, lambda_: fmpq, tau: fmpq) -> EquivalentLaw:
+        """The law of the numbers of `TruncatedWeights`; of NaN, of which nothing is proved, if they may not be > 0."""
+        weights = TruncatedWeights(beta2, tau)
+        alpha2, linear = weights.alpha2, weights.beta2
+        if (alpha2 > 0) is not True or (linear > 0) is not True:
+            alpha2 = linear = arb.nan()
+        return cls(alpha2, linear, arb(lambda_))
 
     # -- edges
 

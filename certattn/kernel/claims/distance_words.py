@@ -15,11 +15,12 @@ from certattn.kernel.claims.spectral_distances import (
     SCALED_SEPARATION,
     SEPARATION,
 )
+from certattn.kernel.claims.spectral_law import SpectralLaw
 from certattn.kernel.verdict import Obligation
 
 _WORDS = {
     LAW: "the distance of the singular values to mu is {}",
-    CIRCLE: "that to the quarter circle law of the variance alpha^2 + beta^2 is {}",
+    CIRCLE: "that to the quarter circle law of the variance {variance} is {}",
     SCALED_LAW: "the smallest distance to the law of c x, x of mu, over all c > 0 is {}",
     SCALED_CIRCLE: "the smallest distance to a quarter circle law of any variance is {}",
     SEPARATION: "the smallest distance to a quarter circle law of any variance less the distance to mu is {}",
@@ -31,7 +32,7 @@ _WORDS = {
 _SPECTRUM = "{}, the law that gives each of its n singular values the share 1/n, and "
 _FORMULAS = {
     LAW: r"K(F_n, \mu)",
-    CIRCLE: r"K(F_n, q_{\alpha^2 + \beta^2})",
+    CIRCLE: r"K(F_n, q_{VARIANCE})",
     SCALED_LAW: r"\inf_{c > 0} K(F_n, c\mu)",
     SCALED_CIRCLE: r"\inf_{c > 0} K(F_n, q_{c^2})",
     SEPARATION: r"\inf_{c > 0} K(F_n, q_{c^2}) - K(F_n, \mu)",
@@ -39,9 +40,9 @@ _FORMULAS = {
 }
 
 
-def words_of_range(name: str, stated: Range) -> str:
+def words_of_range(name: str, stated: Range, law: SpectralLaw) -> str:
     """A piece of the statement; of a difference with its sign, where the bounds say it."""
-    words = _WORDS[name].format(stated.words())
+    words = _WORDS[name].format(stated.words(), variance=law.variance_words)
     if name in (SEPARATION, SCALED_SEPARATION):
         words += sign_of(stated)
     return words
@@ -54,8 +55,8 @@ def sign_of(stated: Range) -> str:
     return ": it is negative" if stated.at_most is not None and stated.at_most < 0 else ""
 
 
-def latex_of_range(name: str, stated: Range) -> str:
-    return stated.latex(_FORMULAS[name])
+def latex_of_range(name: str, stated: Range, law: SpectralLaw) -> str:
+    return stated.latex(_FORMULAS[name].replace("VARIANCE", law.variance_latex))
 
 
 def distance_words(matrix: str | None, law: str) -> str:

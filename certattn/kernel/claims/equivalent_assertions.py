@@ -8,7 +8,7 @@ from functools import cached_property
 from flint import fmpq
 
 from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
-from certattn.kernel.document.fields import ByKey, Count, Field, Kind, Listing, Rational, Record, Values, Variant
+from certattn.kernel.document.fields import Count, EitherKey, Field, Kind, Listing, Rational, Record, Values, Variant
 from certattn.kernel.document.tree import Node
 
 # Beyond, alpha^2 has more digits than can be handled.
@@ -20,7 +20,7 @@ BETA = Field("beta", Rational(above=0), "the inverse temperature of softmax(beta
 LAMBDA = Field("lambda", Rational(above=0), "d_qk/d, the dimension of queries and keys over the number of tokens")
 ALPHA2 = Field("alpha2", Rational(above=0), "alpha^2, the variance that is not linear in the scores")
 BETA2 = Field("beta2", Rational(above=0), "beta^2, the variance that is")
-GIVEN: Kind[tuple[str, Values]] = ByKey({"beta": Record(BETA, LAMBDA), "alpha2": Record(ALPHA2, BETA2, LAMBDA)})
+GIVEN: Kind[tuple[str, Values]] = EitherKey({"beta": Record(BETA, LAMBDA), "alpha2": Record(ALPHA2, BETA2, LAMBDA)})
 
 VALUE = Field("value", Rational(), "the number")
 RADIUS = Field("radius", Rational(minimum=0), "how far it may be from the true one")

@@ -16,11 +16,16 @@ from certattn.kernel.claims.equivalent_assertions import (
     StatedTransform,
 )
 
-# What follows the numbers of a law.
-DEFINITION = (
-    "which is that of |x| for x of the symmetric law whose Stieltjes transform G has the inverse "
-    "K(w) = 1/w + alpha^2 w + beta^2 w/(1 - beta^2 w^2/lambda)"
-)
+
+def definition(alpha2: str = "alpha^2", beta2: str = "beta^2") -> str:
+    """What follows the numbers of a law, by what two of them are called."""
+    return (
+        "which is that of |x| for x of the symmetric law whose Stieltjes transform G has the inverse "
+        f"K(w) = 1/w + {alpha2} w + {beta2} w/(1 - {beta2} w^2/lambda)"
+    )
+
+
+DEFINITION = definition()
 _SHOWN = 6
 
 

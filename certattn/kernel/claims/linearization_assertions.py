@@ -134,7 +134,8 @@ def _read_group(name: str, values: Values, attention: Attention) -> dict[str, Ra
         field = _FIELDS[inner]
         if inner in QUANTITIES:
             if QUANTITIES[inner].needs_beta and attention.temperature is None:
-                raise values.node(field).malformed("beta in given, which this is about", "a scale without it")
+                expected = "beta in given, which this is about"
+                raise values.node(field).malformed(expected, f"{inner} and no given.beta")
             found[inner] = read_range(values[field])
         else:
             found |= _read_group(inner, values[field], attention)

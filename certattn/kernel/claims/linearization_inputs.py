@@ -155,7 +155,7 @@ def read_attention(given: Values) -> Attention:
     temperature = _read_temperature(given)
     if temperature is None:
         if GIVEN_SCALE not in given:
-            raise given.at.malformed("scale, or beta", "neither of them")
+            raise given.at.malformed("scale, or beta")
         return Attention(queries, keys, given[GIVEN_SCALE], None)
     scale = temperature.scale(keys.shape[1])
     stated = given.get(GIVEN_SCALE)
@@ -170,7 +170,7 @@ def read_attention(given: Values) -> Attention:
 def _read_temperature(given: Values) -> Temperature | None:
     if GIVEN_BETA not in given:
         if UNIT in given:
-            raise given.node(UNIT).malformed("no unit without beta", "one")
+            raise given.node(UNIT).malformed("no unit without beta")
         return None
     beta = given[GIVEN_BETA]
     if beta > LARGEST_BETA:

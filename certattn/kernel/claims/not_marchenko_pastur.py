@@ -50,7 +50,7 @@ from certattn.kernel.claims.spectral_distances import (
 )
 from certattn.kernel.claims.spectral_law import SpectralLaw, read_spectral_law
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Field, Rational, Record
+from certattn.kernel.document.fields import EitherKey, Field, Rational, Record
 from certattn.kernel.verdict import DOUBLE, Enclosure, Obligation, identical
 
 FINITE = Field("finite", MATRIX_FORMS, "one matrix: given, or that of queries and keys", required=False)
@@ -104,7 +104,7 @@ class NotMarchenkoPastur(Claim[Problem]):
     name = "not-marchenko-pastur"
     title = "the limit law of the singular values of attention is no quarter circle: by moments, and by how much"
     arithmetic = ARB
-    given = ByKey({BETA.name: Record(BETA, LAMBDA, FINITE), ALPHA2.name: Record(ALPHA2, BETA2, LAMBDA, FINITE)})
+    given = EitherKey({BETA.name: Record(BETA, LAMBDA, FINITE), ALPHA2.name: Record(ALPHA2, BETA2, LAMBDA, FINITE)})
     asserts = Record(FOURTH_MOMENT, *_OF_LAW, *SEPARATION_FIELDS)
     witness = Record(SCALE, *SCALES)
 
@@ -118,9 +118,10 @@ class NotMarchenkoPastur(Claim[Problem]):
         for field in SEPARATION_FIELDS:
             if field.name in separations and matrix is None:
                 expected = "no separation, which is one of a matrix, or a matrix under given.finite"
-                raise asserts.node(field).malformed(expected, "one of no matrix")
+                raise asserts.node(field).malformed(expected, f"{field.name} and no given.finite")
         if matrix is not None and len(separations) == 0:
-            raise asserts.at.malformed("separation or scaled_separation, or no matrix", "a matrix of which nothing is")
+            expected = "separation or scaled_separation, as given.finite is a matrix, or no matrix"
+            raise asserts.at.malformed(expected)
         witness = None
         if certificate.witness is not None:
             witness = self.witness.read(certificate.witness, certificate.reading)
@@ -144,8 +145,8 @@ class NotMarchenkoPastur(Claim[Problem]):
         for name, stated in problem.ranges.items():
             words.append(_WORDS[name].format(stated.words()))
             formulas.append(stated.latex(_FORMULAS[name]))
-        words += [words_of_range(name, stated) for name, stated in problem.separations.items()]
-        formulas += [latex_of_range(name, stated) for name, stated in problem.separations.items()]
+        words += [words_of_range(name, stated, problem.law) for name, stated in problem.separations.items()]
+        formulas += [latex_of_range(name, stated, problem.law) for name, stated in problem.separations.items()]
         subject = None if problem.matrix is None else problem.matrix.words()
         return Statement(
             f"{distance_words(subject, problem.law.words())} {'; '.join(words)}.", r",\qquad ".join(formulas)

@@ -11,6 +11,8 @@ K(F_n, F) = sup |F_n - F|, a certificate asserts bounds of one or more of
     separation             scaled_quarter_circle - law
     scaled_separation      scaled_quarter_circle - scaled_law
 
+and of a law that is truncated at tau that tau^2 = n m(tau) has a solution near tau (`truncation`).
+
 An infimum over all scales is between the smaller and the larger of the two one-sided distances at any one scale, which
 the witness names.
 """
@@ -40,7 +42,6 @@ from certattn.kernel.claims.matrix_inputs import (
 from certattn.kernel.claims.ranges import Range
 from certattn.kernel.claims.spectral_distances import (
     DISTANCE_FIELDS,
-    QUANTITIES,
     SCALES,
     SEPARATION_FIELDS,
     Distances,
@@ -52,21 +53,28 @@ from certattn.kernel.claims.spectral_distances import (
     wanted_scales,
 )
 from certattn.kernel.claims.spectral_law import LAW_FORMS, SpectralLaw, read_spectral_law
+from certattn.kernel.claims.truncation import FIXED_POINT, FixedPoint, read_fixed_point
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import ByKey, Field, Record
 from certattn.kernel.verdict import DOUBLE, Obligation
 
-LAW = Field("law", LAW_FORMS, "the law mu: beta and lambda, alpha2, beta2 and lambda, or from: weights")
+LAW = Field(
+    "law", LAW_FORMS, "the law mu: beta and lambda, or from: weights, truncated or not; or alpha2, beta2 and lambda"
+)
 # Precision in which balls of binary64 are compared: their own radii are what counts.
 AFTER_BINARY64 = 64
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A square matrix, a law, bounds by the names of QUANTITIES, and scales by the names of their fields."""
+    """A square matrix, a law, bounds by the names of QUANTITIES, and scales by the names of their fields.
+
+    fixed_point: what is stated of the law's tau, if anything.
+    """
 
     matrix: StatedMatrix
     law: SpectralLaw
+    fixed_point: FixedPoint | None
     ranges: Mapping[str, Range]
     scales: Mapping[str, fmpq]
 
@@ -76,19 +84,20 @@ class SpectralDistance(Claim[Problem]):
     title = "how far the singular values of one matrix are from the limit law of attention, and from quarter circles"
     arithmetic = ARB
     given = ByKey({ATTENTION_FORM: Record(QUERIES, KEYS, SCALE, CENTRED, LAW), MATRIX_FORM: Record(MATRIX, LAW)})
-    asserts = Record(*DISTANCE_FIELDS, *SEPARATION_FIELDS)
+    asserts = Record(FIXED_POINT, *DISTANCE_FIELDS, *SEPARATION_FIELDS)
     witness = Record(*SCALES)
 
     def read(self, certificate: Certificate) -> Problem:
         matrix, law = self.read_given(certificate)
         asserts = self.asserts.read(certificate.asserts, certificate.reading)
         ranges = read_ranges(asserts, (*DISTANCE_FIELDS, *SEPARATION_FIELDS))
-        if len(ranges) == 0:
-            raise asserts.at.malformed(" or ".join(QUANTITIES), "nothing that is asserted")
+        fixed_point = read_fixed_point(asserts, law, matrix.count)
+        if len(ranges) == 0 and fixed_point is None:
+            raise asserts.at.malformed(" or ".join(self.asserts.fields), "nothing that is asserted")
         witness = None
         if certificate.witness is not None:
             witness = self.witness.read(certificate.witness, certificate.reading)
-        return Problem(matrix, law, ranges, read_scales(witness, wanted_scales(ranges), asserts))
+        return Problem(matrix, law, fixed_point, ranges, read_scales(witness, wanted_scales(ranges), asserts))
 
     def read_given(self, certificate: Certificate) -> tuple[StatedMatrix, SpectralLaw]:
         """The section `given` alone. Raises MalformedError."""
@@ -97,18 +106,23 @@ class SpectralDistance(Claim[Problem]):
         return matrix, read_spectral_law(values[LAW], matrix)
 
     def statement(self, problem: Problem) -> Statement:
-        words = [words_of_range(name, stated) for name, stated in problem.ranges.items()]
-        formulas = [latex_of_range(name, stated) for name, stated in problem.ranges.items()]
+        words = [words_of_range(name, stated, problem.law) for name, stated in problem.ranges.items()]
+        formulas = [latex_of_range(name, stated, problem.law) for name, stated in problem.ranges.items()]
+        if problem.fixed_point is not None:
+            words.insert(0, problem.fixed_point.words())
+            formulas.insert(0, problem.fixed_point.latex)
         if problem.matrix.latex:
             formulas.insert(0, problem.matrix.latex)
         head = distance_words(problem.matrix.words(), problem.law.words())
         return Statement(f"{head} {'; '.join(words)}.", r",\qquad ".join(formulas))
 
     def names(self, problem: Problem) -> list[str]:
-        return ranges_names(problem.ranges)
+        own = [] if problem.fixed_point is None else problem.fixed_point.names
+        return own + ranges_names(problem.ranges)
 
     def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        return _proved(problem, names, problem.matrix.spectrum(bits), bits, ARB)
+        spectrum = problem.matrix.spectrum(bits) if _about_matrix(problem, names) else None
+        return _proved(problem, names, spectrum, bits, ARB)
 
     def tiers(self, problem: Problem) -> tuple[str, ...]:
         return problem.matrix.tiers
@@ -118,17 +132,29 @@ class SpectralDistance(Claim[Problem]):
         from certattn.kernel.claims.matrix_binary64 import spectrum_in_binary64
 
         with working_precision(AFTER_BINARY64):
-            return _proved(problem, names, spectrum_in_binary64(problem.matrix, None), DOUBLE, BINARY64)
+            spectrum = spectrum_in_binary64(problem.matrix, None) if _about_matrix(problem, names) else None
+            return _proved(problem, names, spectrum, DOUBLE, BINARY64)
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
         return sign_found(obligations)
 
 
+def _about_matrix(problem: Problem, names: Collection[str]) -> bool:
+    return any(name in names for name in ranges_names(problem.ranges))
+
+
 def _proved(
-    problem: Problem, names: Collection[str], spectrum: Spectrum, bits: int, arithmetic: str
+    problem: Problem, names: Collection[str], spectrum: Spectrum | None, bits: int, arithmetic: str
 ) -> list[Obligation]:
-    distances = Distances(spectrum.singular.values(), problem.law.at_precision(), problem.scales)
-    return ranges_proved(problem.ranges, names, distances, bits, arithmetic)
+    made: list[Obligation] = []
+    if problem.fixed_point is not None:
+        # What needs no matrix has balls of the working precision, also beside doubles.
+        own = bits if arithmetic == ARB else AFTER_BINARY64
+        made = [found for found in problem.fixed_point.proved(own) if found.name in names]
+    if spectrum is not None:
+        distances = Distances(spectrum.singular.values(), problem.law.at_precision(), problem.scales)
+        made += ranges_proved(problem.ranges, names, distances, bits, arithmetic)
+    return made
 
 
 CLAIM = SpectralDistance()

@@ -152,10 +152,9 @@ def read_scales(
     for field in possible:
         there = witness is not None and field in witness
         if field in wanted and not there:
-            where = witness.at if witness is not None else at.at
-            expected = f"{field.name} in the witness, a scale c > 0"
-            hint = "certattn generate finds one"
-            raise where.malformed(expected, "a bound over all scales without it", hint)
+            where, there_is = (at.at, "no witness") if witness is None else (witness.at, "")
+            expected = f"{field.name} in the witness, a scale c > 0, as bounds over all scales are stated"
+            raise where.malformed(expected, there_is, "certattn generate finds one")
         if there and witness is not None:
             if field not in wanted:
                 raise witness.node(field).malformed("no such scale, as no bound over these scales is stated")

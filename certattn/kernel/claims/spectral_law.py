@@ -10,25 +10,33 @@ from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
 from certattn.kernel.arithmetic.reals import describe, square
 from certattn.kernel.claims.equivalent_assertions import ALPHA2, BETA, BETA2, LAMBDA, LARGEST_BETA, read_law
-from certattn.kernel.claims.equivalent_words import DEFINITION
+from certattn.kernel.claims.equivalent_words import DEFINITION, definition
 from certattn.kernel.claims.matrix_inputs import AttentionMatrix, StatedMatrix
-from certattn.kernel.document.fields import ByKey, Choice, Field, Kind, Rational, Record, Values
+from certattn.kernel.document.fields import Choice, EitherKey, Field, Kind, Rational, Record, Values
 
 WEIGHTS = "weights"
 FROM = Field(
     "from", Choice((WEIGHTS,)), "lambda = p/d and beta^2 = scale^2 p unit^4, from d queries and keys in p dims"
 )
 UNIT = Field("unit", Rational(above=0), "the standard deviation of their entries; 1 if left out", required=False)
-# The law by its numbers alone, and with those of weights.
-BY_NUMBERS = {BETA.name: Record(BETA, LAMBDA), ALPHA2.name: Record(ALPHA2, BETA2, LAMBDA)}
-LAW_FORMS: Kind[tuple[str, Values]] = ByKey({FROM.name: Record(FROM, UNIT), **BY_NUMBERS})
+TRUNCATED_AT = Field(
+    "truncated_at", Rational(above=0), "tau > 0: the weights of softmax are cut off there", required=False
+)
+LAW_FORMS: Kind[tuple[str, Values]] = EitherKey(
+    {
+        FROM.name: Record(FROM, UNIT, TRUNCATED_AT),
+        BETA.name: Record(BETA, LAMBDA, TRUNCATED_AT),
+        ALPHA2.name: Record(ALPHA2, BETA2, LAMBDA),
+    }
+)
 
 
 @dataclass(frozen=True)
 class SpectralLaw:
     """The law mu, exact. `alpha2` is None where alpha^2 = e^(beta^2) - 1 - beta^2; `beta` where only beta^2 is known.
 
-    unit: where beta^2 and lambda are those of weights, their standard deviation.
+    unit: where beta^2 and lambda are those of weights, their standard deviation. tau: where the weights of softmax are
+    cut off at it, which changes what stands for alpha^2 and beta^2 in the law; else None.
     """
 
     beta: fmpq | None
@@ -36,9 +44,12 @@ class SpectralLaw:
     beta2: fmpq
     lambda_: fmpq
     unit: fmpq | None = None
+    tau: fmpq | None = None
 
     def at_precision(self) -> EquivalentLaw:
         """Enclosures at the working precision."""
+        if self.tau is not None:
+            return EquivalentLaw.truncated(self.beta2, self.lambda_, self.tau)
         if self.alpha2 is None:
             return EquivalentLaw.from_square(self.beta2, self.lambda_)
         return EquivalentLaw(arb(self.alpha2), arb(self.beta2), arb(self.lambda_))
@@ -58,15 +69,32 @@ class SpectralLaw:
         source = ""
         if self.unit is not None:
             source = f" (those of queries and keys whose entries have the standard deviation {describe(self.unit)})"
-        energy = "alpha^2 = e^(beta^2) - 1 - beta^2"
-        return f"the law mu of softmax attention at {beta}, {size}{source}, {energy}, {DEFINITION}"
+        law = f"the law mu of softmax attention at {beta}, {size}{source}"
+        if self.tau is None:
+            return f"{law}, alpha^2 = e^(beta^2) - 1 - beta^2, {DEFINITION}"
+        return (
+            f"{law}, truncated at tau = {describe(self.tau)}: with f = min(e^(beta g - beta^2/2), tau), g a standard "
+            "normal number, beta_tau = E[g f]/E[f] and alpha_tau^2 = E[f^2]/E[f]^2 - 1 - beta_tau^2, "
+            f"{definition('alpha_tau^2', 'beta_tau^2')}"
+        )
+
+    @property
+    def variance_words(self) -> str:
+        """What m_2 is, by the names of `words`."""
+        return "alpha^2 + beta^2" if self.tau is None else "alpha_tau^2 + beta_tau^2"
+
+    @property
+    def variance_latex(self) -> str:
+        """The same as a formula."""
+        return r"\alpha^2 + \beta^2" if self.tau is None else r"\alpha_\tau^2 + \beta_\tau^2"
 
 
 def read_spectral_law(stated: tuple[str, Values], matrix: StatedMatrix | None) -> SpectralLaw:
     """One form of LAW_FORMS; the matrix is for the form that takes its size. Raises MalformedError."""
     form, values = stated
+    tau = values.get(TRUNCATED_AT)
     if form != FROM.name:
-        return SpectralLaw(*read_law(stated))
+        return SpectralLaw(*read_law(stated), tau=tau)
     if not isinstance(matrix, AttentionMatrix):
         raise values.node(FROM).malformed("beta and lambda, or alpha2, beta2 and lambda, beside a given matrix")
     tokens, dimension = matrix.keys.shape
@@ -74,6 +102,6 @@ def read_spectral_law(stated: tuple[str, Values], matrix: StatedMatrix | None) -
     beta2 = square(matrix.scale) * dimension * unit**4
     if beta2 > LARGEST_BETA**2:
         raise values.at.malformed(
-            f"weights with beta^2 = scale^2 p unit^4 of at most {LARGEST_BETA**2}", "a larger one"
+            f"weights with beta^2 = scale^2 p unit^4 of at most {LARGEST_BETA**2}", f"beta^2 = {describe(beta2)}"
         )
-    return SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit)
+    return SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit, tau)

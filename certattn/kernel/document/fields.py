@@ -281,6 +281,17 @@ class ByKey(Kind[tuple[str, Values]]):
         return {"oneOf": [form.schema() for form in self.forms.values()]}
 
 
+@dataclass(frozen=True)
+class EitherKey(ByKey):
+    """The same where the keys are different ways to say one thing: two of them are refused as two, not as unknown."""
+
+    def read(self, node: Node, reading: Reading) -> tuple[str, Values]:
+        both = [key for key in self.forms if isinstance(node.value, dict) and key in node.value][:2]
+        if len(both) > 1:
+            raise node.malformed(f"{' or '.join(both)}, not both", f"{both[0]} beside {both[1]}")
+        return super().read(node, reading)
+
+
 class Deferred(Kind[T]):
     """A kind that refers to itself: a mixture's components are laws."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REFUTED, REJECTED, Family
+from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Family
 
 DISTANCE, OTHER = "spectral-distance", "not-marchenko-pastur"
 
@@ -140,9 +140,14 @@ witness: {law_scale: 0.56151483668, quarter_circle_scale: 0.27131395731}
         ),
         "no law": ("  law: {from: weights}\n", "", MALFORMED, "law"),
         "a law from elsewhere": ("from: weights", "from: keys", MALFORMED, "'weights'"),
-        "a law from weights with a beta": ("{from: weights}", "{from: weights, beta: 1/2}", MALFORMED, "unknown key"),
+        "a law from weights with a beta": (
+            "{from: weights}",
+            "{from: weights, beta: 1/2}",
+            MALFORMED,
+            "from or beta, not both",
+        ),
         "a unit of 0": ("{from: weights}", "{from: weights, unit: 0}", MALFORMED, "> 0"),
-        "a unit that is too large": ("{from: weights}", "{from: weights, unit: 1e6}", MALFORMED, "of at most 1000000"),
+        "a unit that is too large": ("{from: weights}", "{from: weights, unit: 1e6}", MALFORMED, "beta^2 = 25"),
         "beta of 0": ("{from: weights}", "{beta: 0, lambda: 1}", MALFORMED, "> 0"),
         "one key too few": ("[-1, 1], [0, -1]]", "[-1, 1]]", MALFORMED, "like the keys"),
     },
@@ -313,16 +318,16 @@ witness: {scale: 0.4897406909}
             "  fourth_moment: {value: 1/16}",
             "  separation: {at_least: 0}",
             MALFORMED,
-            "one of no matrix",
+            "separation and no given.finite",
         ),
         "a matrix of which nothing is stated": (
             "lambda: 1}",
             "lambda: 1, finite: {matrix: [[1]]}}",
             MALFORMED,
-            "no matrix",
+            "as given.finite is a matrix, or no matrix",
         ),
         "lambda of 0": ("lambda: 1}", "lambda: 0}", MALFORMED, "> 0"),
-        "beta and alpha2": ("lambda: 1}", "lambda: 1, alpha2: 1}", MALFORMED, "unknown key"),
+        "beta and alpha2": ("lambda: 1}", "lambda: 1, alpha2: 1}", MALFORMED, "beta or alpha2, not both"),
     },
 )
 
@@ -380,10 +385,139 @@ witness: {law_scale: 2.5387549797, quarter_circle_scale: 0.56413152268}
             ", finite: {matrix: [[0.3, -0.2, 0.1], [0.4, 0.1, -0.3], [0, 0.2, 0.5]]}",
             "",
             MALFORMED,
-            "one of no matrix",
+            "separation and no given.finite",
         ),
     },
 )
 
-FAMILIES = [TOKENS, GIVEN, EQUAL, ALL_ZERO, LAWS, RATIONAL, FINITE]
+# Weights of four tokens at beta = 2 that are cut off where four tokens ask for it, 3.352985...
+CUT = Family(
+    DISTANCE,
+    "a truncated law",
+    """
+given:
+  queries: [[1, 0], [0, 1], [1, -1], [-2, 1]]
+  keys: [[1, 2], [1/2, 0], [-1, 1], [0, -1]]
+  scale: 1/sqrt(8)
+  centred: true
+  law: {from: weights, unit: 2, truncated_at: 3.35299}
+asserts:
+  fixed_point: {radius: 0.00001, which: largest}
+  law: {at_least: 0.6202, at_most: 0.62021}
+  quarter_circle: {at_least: 0.70043, at_most: 0.70044}
+  scaled_law: {at_least: 0.38844, at_most: 0.38845}
+  separation: {at_least: -0.20451, at_most: -0.2045}
+witness: {law_scale: 0.15933663178, quarter_circle_scale: 0.27131395731}
+""",
+    {
+        "the law by its numbers": (
+            "{from: weights, unit: 2, truncated_at: 3.35299}",
+            "{beta: 2, lambda: 1/2, truncated_at: 3.35299}",
+        ),
+        "more digits": (
+            "truncated_at: 3.35299}\nasserts:\n  fixed_point: {radius: 0.00001,",
+            "truncated_at: 3.3529855615}\nasserts:\n  fixed_point: {radius: 1e-10,",
+        ),
+        "some solution": ("which: largest", "which: some"),
+        "a wider bracket": ("radius: 0.00001", "radius: 0.01"),
+        "nothing of the cut": ("  fixed_point: {radius: 0.00001, which: largest}\n", ""),
+        "the cut alone": (
+            "  law: {at_least: 0.6202, at_most: 0.62021}\n  quarter_circle: {at_least: 0.70043, at_most: 0.70044}\n"
+            "  scaled_law: {at_least: 0.38844, at_most: 0.38845}\n"
+            "  separation: {at_least: -0.20451, at_most: -0.2045}\n"
+            "witness: {law_scale: 0.15933663178, quarter_circle_scale: 0.27131395731}\n",
+            "",
+        ),
+    },
+    {
+        "a bracket above the solution": ("radius: 0.00001", "radius: 0.000001", REFUTED, "<= d m(tau - r)"),
+        "a bracket below it": ("truncated_at: 3.35299}", "truncated_at: 3.35297}", REFUTED, ">= d m(tau + r)"),
+        "no cut to speak of": ("truncated_at: 3.35299}", "truncated_at: 1e9}", REFUTED, "<= d m(tau - r)"),
+        "another unit": ("unit: 2,", "unit: 2.001,", REFUTED, "d m(tau"),
+        "another beta": (
+            "{from: weights, unit: 2, truncated_at: 3.35299}",
+            "{beta: 2.001, lambda: 1/2, truncated_at: 3.35299}",
+            REFUTED,
+            "d m(tau",
+        ),
+        "another lambda": (
+            "{from: weights, unit: 2, truncated_at: 3.35299}",
+            "{beta: 2, lambda: 0.501, truncated_at: 3.35299}",
+            REFUTED,
+            "distance to mu",
+        ),
+        "a bracket so wide that m may not be tame in it": ("radius: 0.00001", "radius: 3", REJECTED, "d Q(c) <= "),
+        "the law without a cut": (
+            "unit: 2, truncated_at: 3.35299}\nasserts:\n  fixed_point: {radius: 0.00001, which: largest}\n",
+            "unit: 2}\nasserts:\n",
+            REFUTED,
+            "distance to mu",
+        ),
+        "a cut of no tokens": (
+            "3.35299}\nasserts:\n  fixed_point: {radius: 0.00001, which: largest}\n",
+            "3.4}\nasserts:\n",
+            REFUTED,
+            "distance to mu",
+        ),
+        "the distance to mu a hair too small": ("at_most: 0.62021}", "at_most: 0.6202}", REFUTED, "mu <= bound"),
+        "the circle of the law without a cut": ("0.70043, at_most: 0.70044", "0.9, at_most: 1", REFUTED, "same var"),
+        "a separation of the other sign": (
+            "{at_least: -0.20451, at_most: -0.2045}",
+            "{at_least: 0.2045}",
+            REFUTED,
+            "less that to mu",
+        ),
+        "a fixed point of no cut": (", truncated_at: 3.35299", "", MALFORMED, "no given.law.truncated_at"),
+        "a fixed point of a law by its numbers": (
+            "{from: weights, unit: 2, truncated_at: 3.35299}",
+            "{alpha2: 1, beta2: 1, lambda: 1, truncated_at: 3.35299}",
+            MALFORMED,
+            "the unknown key 'truncated_at'",
+        ),
+        "a radius of 0": ("radius: 0.00001", "radius: 0", MALFORMED, "> 0"),
+        "a radius that reaches 0": ("radius: 0.00001", "radius: 3.35299", MALFORMED, "a radius below truncated_at"),
+        "no radius": ("radius: 0.00001, ", "", MALFORMED, "no 'radius'"),
+        "not said which": (", which: largest", "", MALFORMED, "no 'which'"),
+        "the only one": ("which: largest", "which: only", MALFORMED, "'some' or 'largest'"),
+        "a cut at 0": ("truncated_at: 3.35299", "truncated_at: 0", MALFORMED, "> 0"),
+    },
+)
+
+# A given matrix of three rows, where the equation for the cut is not shown to grow.
+CUT_MATRIX = Family(
+    DISTANCE,
+    "a truncated law of three tokens",
+    """
+given:
+  matrix: [[0.3, -0.2, 0.1], [0.4, 0.1, -0.3], [0, 0.2, 0.5]]
+  law: {beta: 3/2, lambda: 1, truncated_at: 1.76321}
+asserts:
+  fixed_point: {radius: 0.00001, which: some}
+  law: {at_least: 0.51203, at_most: 0.51204}
+""",
+    {"nothing of the cut": ("  fixed_point: {radius: 0.00001, which: some}\n", "")},
+    {
+        "the largest": ("which: some", "which: largest", REJECTED, "d Q(c) <= (E f)^2"),
+        "a matrix of four rows": (
+            "[[0.3, -0.2, 0.1], [0.4, 0.1, -0.3], [0, 0.2, 0.5]]",
+            "[[0.3, -0.2, 0.1, 0], [0.4, 0.1, -0.3, 0], [0, 0.2, 0.5, 0], [0, 0, 0, 0.1]]",
+            REFUTED,
+            ">= d m(tau + r)",
+        ),
+        "a cut so low that nothing is known of alpha": (
+            "truncated_at: 1.76321}\nasserts:\n  fixed_point: {radius: 0.00001, which: some}\n",
+            "truncated_at: 1e-5000}\nasserts:\n",
+            INCONCLUSIVE,
+            "",
+        ),
+        "nothing asserted": (
+            "  fixed_point: {radius: 0.00001, which: some}\n  law: {at_least: 0.51203, at_most: 0.51204}\n",
+            "  {}\n",
+            MALFORMED,
+            "fixed_point or law",
+        ),
+    },
+)
+
+FAMILIES = [CUT, CUT_MATRIX, TOKENS, GIVEN, EQUAL, ALL_ZERO, LAWS, RATIONAL, FINITE]
 CASES = [case for one in FAMILIES for case in one.cases()]

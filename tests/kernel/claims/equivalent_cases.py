@@ -84,7 +84,7 @@ asserts:
         "lambda negative": ("lambda: 1/4}", "lambda: -1/4}", MALFORMED, "a number > 0"),
         "no lambda": ("{beta: 1/2, lambda: 1/4}", "{beta: 1/2}", MALFORMED, "no 'lambda'"),
         "no law": ("{beta: 1/2, lambda: 1/4}", "{lambda: 1/4}", MALFORMED, "no 'alpha2' and no 'beta2'"),
-        "beta and alpha^2": ("{beta: 1/2,", "{beta: 1/2, alpha2: 1,", MALFORMED, "the unknown key 'alpha2'"),
+        "beta and alpha^2": ("{beta: 1/2,", "{beta: 1/2, alpha2: 1,", MALFORMED, "beta or alpha2, not both"),
         "a point of the real line": ("im: 1/2}", "im: 0}", MALFORMED, "a number > 0"),
         "a point of the lower half plane": ("im: 1/2}", "im: -1/2}", MALFORMED, "a number > 0"),
         "a negative point": ("at: 0.37", "at: -0.37", MALFORMED, "a number >= 0"),

@@ -17,7 +17,8 @@ from flint import arb, fmpq
 
 from certattn.kernel import verdict
 from certattn.kernel.arithmetic import kolmogorov
-from certattn.kernel.claims import not_marchenko_pastur, spectral_distances, spectral_law
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
+from certattn.kernel.claims import not_marchenko_pastur, spectral_distance, spectral_distances, spectral_law, truncation
 from certattn.kernel.document.certificate import loads
 
 Tool = Callable[[str], ModuleType]
@@ -130,6 +131,18 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
         "over all c > 0, is at least 0.07863 and at most 0.07864: it is positive.",
     ):
         assert piece in said, said
+    said = check(next(cases.CUT.cases()).text, tmp_path).statement
+    for piece in (
+        "attention at beta^2 = 4, lambda = d_qk/d = 0.5 (those of queries and keys whose entries have the standard "
+        "deviation 2), truncated at tau = 3.35299: with f = min(e^(beta g - beta^2/2), tau), g a standard normal",
+        "K(w) = 1/w + alpha_tau^2 w + beta_tau^2 w/(1 - beta_tau^2 w^2/lambda)",
+        "t^2 - d m(t), d = 4 and m(t) = alpha_t^2 + beta_t^2, is at most 0 at tau - r and at least 0 at tau + r, "
+        "r = 0.00001, so that tau is within r of a solution t of t^2 = d m(t), which is the largest one;",
+        "the quarter circle law of the variance alpha_tau^2 + beta_tau^2 is at least 0.70043",
+    ):
+        assert piece in said, said
+    said = check(next(cases.CUT_MATRIX.cases()).text, tmp_path).statement
+    assert "within r of a solution t of t^2 = d m(t);" in said
     said = check(next(cases.FINITE.cases()).text, tmp_path).statement
     assert "m_4 - 2 m_2^2, m_n the moments of mu, is 0.25, and 0 for every quarter circle law" in said
     assert "is at least -0.4033 and at most -0.4032: it is negative" in said
@@ -178,6 +191,21 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "weights have lambda 1": (
         spectral_law, "fmpq", lambda *parts, found=fmpq: found(1) if len(parts) == 2 else found(*parts)
+    ),
+    "no law is truncated": (
+        EquivalentLaw, "truncated",
+        classmethod(lambda cls, beta2, lambda_, tau: cls.from_square(beta2, lambda_)),
+    ),
+    "only one end of a bracket": (
+        truncation, "at_least",
+        lambda name, words, value, bound, *rest: verdict.at_least(name, words, arb(1), arb(0), *rest),
+    ),
+    "a solution is the largest": (
+        truncation.TruncatedWeights, "growth", lambda self, tokens: (arb(0), arb(1)),
+    ),
+    "any number of tokens": (
+        spectral_distance, "read_fixed_point",
+        lambda asserts, law, tokens, found=truncation.read_fixed_point: found(asserts, law, 4),
     ),
     "any matrix is square": (not_marchenko_pastur, "require_square", lambda matrix: matrix),
     "moments are equal": (

@@ -1,0 +1,57 @@
+"""Where softmax weights are cut off for a number of tokens: the largest tau with tau^2 = d m(tau), found from above."""
+
+from __future__ import annotations
+
+from flint import arb, fmpq
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.equivalent_formulas import nonlinear_energy
+from certattn.kernel.arithmetic.functions import BALLS
+from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.arithmetic.truncated_weights import TruncatedWeights
+from certattn.kernel.claims.truncation import LARGEST, SOME, FixedPoint
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import NotProvedError
+from certattn.kernel.verdict import Outcome
+from certattn.provers.rounding import midpoint
+
+_BITS, _STEPS = 192, 2000
+
+
+def largest_cut(beta2: fmpq, tokens: int) -> fmpq:
+    """About the largest solution of t^2 = d m(t). Raises NotProvedError where none is found.
+
+    m does not fall, so that t -> sqrt(d m(t)) comes down to it from where m is that of weights that are not cut off.
+    """
+    with working_precision(_BITS):
+        square = arb(beta2)
+        found = midpoint((tokens * (nonlinear_energy(square, BALLS) + square)).sqrt())
+        for _ in range(_STEPS):
+            variance = TruncatedWeights(beta2, found).variance
+            if (variance > 0) is not True:
+                break
+            after = midpoint((tokens * variance).sqrt())
+            if abs(after - found) <= found / 2 ** (_BITS // 2):
+                return after
+            found = after
+    raise NotProvedError(
+        f"no tau with tau^2 = {tokens} m(tau) was found at beta^2 = {format_rational(beta2)}: the tokens are too few; "
+        "expected truncate_at to be a number"
+    )
+
+
+def stated_cut(tau: fmpq, beta2: fmpq, tokens: int, places: int) -> Plain:
+    """How far tau is from the largest solution, rounded up. Raises NotProvedError where that shows no solution."""
+    unit = fmpq(10) ** -places
+    off = abs(largest_cut(beta2, tokens) - tau)
+    radius = max((off / unit).ceil() * unit, unit)
+    if radius < tau:
+        with working_precision(_BITS):
+            proved = list(FixedPoint(beta2, tau, tokens, radius, largest=True).proved(_BITS))
+        if all(obligation.outcome is Outcome.PROVED for obligation in proved[:2]):
+            which = LARGEST if proved[2].outcome is Outcome.PROVED else SOME
+            return {"radius": format_rational(radius), "which": which}
+    raise NotProvedError(
+        f"no solution of tau^2 = {tokens} m(tau) could be enclosed within {format_rational(radius)} of "
+        f"{format_rational(tau)}"
+    )
