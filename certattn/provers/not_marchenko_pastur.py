@@ -46,7 +46,7 @@ _OF_LAW = (FOURTH_MOMENT.name, EXCESS.name, DISTANCE.name, SCALED_DISTANCE.name)
 _OF_MATRIX = (SEPARATION, SCALED_SEPARATION)
 STATES = {name.replace("_", "-"): name for name in (*_OF_LAW, *_OF_MATRIX)}
 PLACES = 4
-_MOST_BITS = 256
+_MOST_BITS = 1024
 
 
 def generate(

@@ -223,12 +223,12 @@ def of_law(
         return Between(excess, excess)
     if name == DISTANCE.name:
         variance = law.numbers.variance
-        end = law.right_edge().max(2 * variance.sqrt())
-        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), end, goals).distance
+        ends = [*law.piece_ends(), 2 * variance.sqrt()]
+        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), ends, goals).distance
         return Between(found, found)
     scale = scales[SCALE.name]
-    end = law.right_edge().max(arb(2 * scale))
-    return Between.at_best_scale(differences(law.tail, circle_tail(scale), end, goals))
+    ends = [*law.piece_ends(), arb(2 * scale)]
+    return Between.at_best_scale(differences(law.tail, circle_tail(scale), ends, goals))
 
 
 CLAIM = NotMarchenkoPastur()
