@@ -8,18 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from flint import arb
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.quarter_circle import quarter_circle_density
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.linearization import CLAIM, alpha_square
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers.figures import canvas
 from certattn.provers.linearization import singular_values
+from certattn.provers.spectrum_figures import BITS, CIRCLE, POINT, circle_curve
 
-_FILL, _CIRCLE, _LARGEST = "#9db8d2", "#b5502b", "#111111"
-_BITS, _POINTS = 64, 400
+_FILL = "#9db8d2"
 
 
 def draw_certificate(certificate: Certificate, path: Path) -> None:
@@ -32,15 +30,13 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
         axes.hist(
             values, bins, density=True, color=_FILL, edgecolor="white", lw=0.4, label=r"singular values of $M - L$"
         )
-        axes.plot(values[0], 0, ls="", marker="|", ms=12, color=_LARGEST, clip_on=False, label=r"$\|M - L\|$")
+        axes.plot(values[0], 0, ls="", marker="|", ms=12, color=POINT, clip_on=False, label=r"$\|M - L\|$")
         title = rf"$d = {attention.size}$, $d_{{qk}} = {attention.width}$"
         if attention.temperature is not None:
-            with working_precision(_BITS):
-                variance = alpha_square(attention)
-                ends = np.linspace(0, float(2 * variance.sqrt()), _POINTS)
-                circle = [float(quarter_circle_density(arb(x), variance)) for x in ends]
+            with working_precision(BITS):
+                circle = circle_curve(alpha_square(attention))
             label = r"quarter circle of variance $\alpha^2$"
-            axes.plot(ends, circle, color=_CIRCLE, lw=1.4, label=label)
+            axes.plot(*circle.T, color=CIRCLE, lw=1.4, label=label)
             title += rf", $\beta = {describe(attention.temperature.beta)}$"
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")

@@ -10,6 +10,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
+from certattn.kernel.arithmetic.equivalent_law import GapState
 from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.claims.not_marchenko_pastur import (
     CLAIM,
@@ -46,7 +47,8 @@ _OF_LAW = (FOURTH_MOMENT.name, EXCESS.name, DISTANCE.name, SCALED_DISTANCE.name)
 _OF_MATRIX = (SEPARATION, SCALED_SEPARATION)
 STATES = {name.replace("_", "-"): name for name in (*_OF_LAW, *_OF_MATRIX)}
 PLACES = 4
-_MOST_BITS = 1024
+# More take minutes. A law that is known only beyond them is looked at once.
+_MOST_BITS = 512
 
 
 def generate(
@@ -139,7 +141,7 @@ def _of_law(law: SpectralLaw, wanted: Sequence[str], places: int) -> tuple[dict[
         if name not in _OF_LAW[1:]:
             continue
         if name == SCALED_DISTANCE.name:
-            with working_precision(DEFAULT_LIMITS.start_bits):
+            with working_precision(bits_of_support(law)):
                 scales[SCALE.name] = scale_for_law(law.at_precision(), circle_float_tail)
             witness[SCALE.name] = format_rational(scales[SCALE.name])
         asserts[name] = _enclosed(law, name, scales, places)
@@ -147,11 +149,30 @@ def _of_law(law: SpectralLaw, wanted: Sequence[str], places: int) -> tuple[dict[
 
 
 def _enclosed(law: SpectralLaw, name: str, scales: Mapping[str, fmpq], places: int) -> Plain:
-    bits, unit = DEFAULT_LIMITS.start_bits, arb(fmpq(10) ** -places)
-    while bits <= _MOST_BITS:
+    unit = arb(fmpq(10) ** -places)
+    # Nothing is searched for the excess, which may have hundreds of digits before the point.
+    searched = name != EXCESS.name
+    bits = bits_of_support(law) if searched else DEFAULT_LIMITS.start_bits
+    most = max(bits, _MOST_BITS) if searched else DEFAULT_LIMITS.max_bits
+    while bits <= most:
         with working_precision(bits):
             found = of_law(law, law.at_precision(), name, scales, [])
             if (arb(found.high) - arb(found.low) + 2 * arb(arb(found.low).rad()) < 2 * unit) is True:
-                return stated_bounds(found, places, signed=True)
+                return stated_bounds(found, places, signed=name == EXCESS.name)
         bits *= 2
     raise NotProvedError(f"the {name.replace('_', ' ')} could not be enclosed to {places} places; expected fewer")
+
+
+def bits_of_support(stated: SpectralLaw) -> int:
+    """The first precision that shows all ends of the support. Raises NotProvedError where the checker's do not."""
+    bits = DEFAULT_LIMITS.start_bits
+    while bits <= DEFAULT_LIMITS.max_bits:
+        with working_precision(bits):
+            law = stated.at_precision()
+            if law.right_edge().is_finite() is True and law.gap() is not GapState.UNDECIDED:
+                return bits
+        bits *= 2
+    raise NotProvedError(
+        f"the ends of the support of mu are not known at {DEFAULT_LIMITS.max_bits} bits, the most that a check takes by "
+        "default; expected a lambda that is not as small, or numbers that are farther from where the gap closes"
+    )
