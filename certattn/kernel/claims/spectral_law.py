@@ -69,11 +69,16 @@ def read_spectral_law(stated: tuple[str, Values], matrix: StatedMatrix | None) -
         return SpectralLaw(*read_law(stated))
     if not isinstance(matrix, AttentionMatrix):
         raise values.node(FROM).malformed("beta and lambda, or alpha2, beta2 and lambda, beside a given matrix")
-    tokens, dimension = matrix.keys.shape
-    unit = values[UNIT] if UNIT in values else fmpq(1)
-    beta2 = square(matrix.scale) * dimension * unit**4
-    if beta2 > LARGEST_BETA**2:
+    law = law_of_weights(matrix, values[UNIT] if UNIT in values else fmpq(1))
+    if law is None:
         raise values.at.malformed(
             f"weights with beta^2 = scale^2 p unit^4 of at most {LARGEST_BETA**2}", "a larger one"
         )
-    return SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit)
+    return law
+
+
+def law_of_weights(matrix: AttentionMatrix, unit: fmpq) -> SpectralLaw | None:
+    """That of random queries and keys as many and as wide, with entries of this standard deviation; None beyond beta."""
+    tokens, dimension = matrix.keys.shape
+    beta2 = square(matrix.scale) * dimension * unit**4
+    return None if beta2 > LARGEST_BETA**2 else SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit)
