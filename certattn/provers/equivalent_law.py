@@ -27,6 +27,8 @@ DIGITS = 15
 MOMENTS = 4
 _MOST_DIGITS = 1000
 _FIRST_BITS = 128
+# Digits before the point of a number that certificates can hold.
+_MOST_WRITTEN = DEFAULT_LIMITS.max_digits - 1
 
 Point = tuple[Number, Number]
 # What is enclosed, at the working precision.
@@ -82,6 +84,12 @@ class _Finder:
         for bits in _precisions():
             with working_precision(bits):
                 balls = [value(self.law(bits)) for value in values]
+                # e^(beta^2) grows fast: before a number is rounded, whether a certificate could hold it.
+                if any(ball.is_finite() and (abs(ball) > arb(10) ** _MOST_WRITTEN) is True for ball in balls):
+                    raise NotProvedError(
+                        f"{what} has more than {_MOST_WRITTEN} digits before the point, as alpha^2 = e^(beta^2) - 1 - "
+                        "beta^2 grows with beta; expected a smaller beta, or fewer moments"
+                    )
                 if all(ball.is_finite() and ball.is_exact() for ball in balls):
                     return [format_rational(midpoint(ball)) for ball in balls], "0"
                 unit = self._unit(balls)

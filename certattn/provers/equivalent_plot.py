@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
@@ -74,15 +74,14 @@ def _mark(axes: Any, problem: Problem, ends: list[float]) -> None:
 
 
 def _title(problem: Problem) -> str:
-    numbers = (None if number is None else describe(number) for number in (problem.beta, problem.alpha2))
-    return law_title(*numbers, describe(problem.beta2), describe(problem.lambda_))
+    return law_title(problem.beta, problem.alpha2, problem.beta2, problem.lambda_)
 
 
-def law_title(beta: str | None, alpha2: str | None, beta2: str, lambda_: str) -> str:
+def law_title(beta: fmpq | None, alpha2: fmpq | None, beta2: fmpq, lambda_: fmpq) -> str:
     """Which law it is: by beta, or where that is not known by alpha^2 or beta^2 or both."""
     if beta is not None:
-        law = rf"$\beta = {beta}$"
+        law = rf"$\beta = {describe(beta)}$"
     else:
-        given = "" if alpha2 is None else rf"$\alpha^2 = {alpha2}$, "
-        law = rf"{given}$\beta^2 = {beta2}$"
-    return rf"{law}, $\lambda = {lambda_}$"
+        given = "" if alpha2 is None else rf"$\alpha^2 = {describe(alpha2)}$, "
+        law = rf"{given}$\beta^2 = {describe(beta2)}$"
+    return rf"{law}, $\lambda = {describe(lambda_)}$"

@@ -14,9 +14,7 @@ from flint import arb
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
-from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.not_marchenko_pastur import CLAIM, DISTANCE, SCALE, Problem
-from certattn.kernel.claims.spectral_law import SpectralLaw
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers.best_scales import tail_table
 from certattn.provers.equivalent_plot import density_curve, law_title
@@ -33,8 +31,9 @@ _NEAREST = "#6b8e23"
 def draw_certificate(certificate: Certificate, path: Path) -> None:
     """Draw the figure into a file. Raises NotProvedError where the ends of the law's support are not known."""
     problem = CLAIM.read(certificate)
-    with working_precision(bits_of_support(problem.law)):
-        law = problem.law.at_precision()
+    stated = problem.law
+    with working_precision(bits_of_support(stated)):
+        law = stated.at_precision()
         variance = law.numbers.variance
         curve, circle, (places, tails) = density_curve(law), circle_curve(variance), tail_table(law)
         places, tails = np.append(places, circle[-1, 0]), np.append(tails, float(law.tail(arb(circle[-1, 0]))))
@@ -57,7 +56,7 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
         _mark_distance(below, problem, places, 1 - tails, 1 - np.array(next(iter(others.values()))))
         above.set_ylabel("density")
         above.set_ylim(0, 1.1 * min(float(curve[:, 1].max()), _HIGHEST * float(circle[:, 1].max())))
-        above.set_title(_title(problem.law), fontsize=10)
+        above.set_title(law_title(stated.beta, stated.alpha2, stated.beta2, stated.lambda_), fontsize=10)
         above.legend(frameon=False, fontsize=9)
         below.set_xlabel("singular value")
         below.set_ylabel("distribution function")
@@ -72,9 +71,3 @@ def _mark_distance(axes: Any, problem: Problem, places: Floats, law: Floats, cir
     stated = problem.ranges.get(DISTANCE.name)
     label = "largest difference" if stated is None else f"largest difference: {stated.words()}"
     axes.plot([places[k]] * 2, [law[k], circle[k]], color=POINT, lw=1.6, marker="_", ms=7, label=label)
-
-
-def _title(law: SpectralLaw) -> str:
-    alpha2 = None if law.alpha2 is None else describe(law.alpha2)
-    beta = None if law.beta is None else describe(law.beta)
-    return law_title(beta, alpha2, describe(law.beta2), describe(law.lambda_))

@@ -6,6 +6,7 @@ Bars are a histogram of all of them; the curve is the density of the law that th
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,13 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
     values = np.array(singular_values(problem))
     bins = int(np.clip(attention.size / 12, 5, 60))
     with canvas(path, (6.4, 3.6)) as (_, axes):
-        axes.hist(
-            values, bins, density=True, color=_FILL, edgecolor="white", lw=0.4, label=r"singular values of $M - L$"
-        )
-        axes.plot(values[0], 0, ls="", marker="|", ms=12, color=POINT, clip_on=False, label=r"$\|M - L\|$")
+        if attention.is_uniform:
+            _draw_zeros(axes, attention.size)
+        else:
+            axes.hist(
+                values, bins, density=True, color=_FILL, edgecolor="white", lw=0.4, label=r"singular values of $M - L$"
+            )
+            axes.plot(values[0], 0, ls="", marker="|", ms=12, color=POINT, clip_on=False, label=r"$\|M - L\|$")
         title = rf"$d = {attention.size}$, $d_{{qk}} = {attention.width}$"
         if attention.temperature is not None:
             with working_precision(BITS):
@@ -41,5 +45,15 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")
         axes.set_xlim(0, None)
+        axes.set_ylim(0, None)
         axes.set_title(title, fontsize=10)
         axes.legend(frameon=False, fontsize=9)
+
+
+def _draw_zeros(axes: Any, size: int) -> None:
+    """Of keys that no query tells apart M and L are 0: no density, all mass at 0."""
+    label = f"$M = L = 0$: all {size} singular values of $M - L$ are 0"
+    axes.annotate(
+        "", (0, 1), (0, 0), xycoords="axes fraction", arrowprops={"arrowstyle": "->", "color": POINT, "lw": 2}
+    )
+    axes.plot([0], [0], ls="", marker="o", ms=6, color=POINT, clip_on=False, label=label)

@@ -62,7 +62,9 @@ A YAML file in the place of MATRIX holds what certificates write under given, fo
 @data_option
 @click.option("--plot", metavar="FILE", type=click.Path(path_type=Path), help="Draw the singular values.")
 @click.option(
-    "--unit", metavar="U", help="With --plot: the standard deviation of queries and keys, to draw the limit law as well."
+    "--unit",
+    metavar="U",
+    help="With --plot: the standard deviation of queries and keys, for the limit law.",
 )
 @note_option
 def singular_values(

@@ -84,7 +84,9 @@ class EquivalentLaw:
             return GapState.UNDECIDED
         # All zeros of a polynomial are below 1 + the largest |coefficient / leading one| (Cauchy).
         last = (2 + (abs(constant).max(abs(linear)).max(abs(square)) / cube)).upper()
-        first = zero_between(lambda v: -self._critical(v), *scale_of_change(lambda v: -self._critical(v), arb(1), least))
+        first = zero_between(
+            lambda v: -self._critical(v), *scale_of_change(lambda v: -self._critical(v), arb(1), least)
+        )
         second = zero_between(self._critical, least, last)
         edges = self._critical_value(second), self._critical_value(first)
         return edges if all(edge.is_finite() is True for edge in edges) else GapState.UNDECIDED
@@ -94,7 +96,7 @@ class EquivalentLaw:
         return self._gap
 
     def piece_ends(self) -> list[arb]:
-        """Exact numbers just beyond the ends of the pieces of the support, the right edge last; NaN if it is unknown."""
+        """Exact numbers just beyond the ends of the pieces of the support, the right edge last; NaN if unknown."""
         gap = self.gap()
         inner = [] if isinstance(gap, GapState) else [gap[0].upper(), gap[1].lower()]
         return [*inner, self.right_edge().upper()]

@@ -27,12 +27,11 @@ from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.law_distance import differences
 from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
 from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.claim import AFTER_BINARY64, Claim, Statement
 from certattn.kernel.claims.distance_words import distance_words, latex_of_range, sign_found, words_of_range
 from certattn.kernel.claims.equivalent_assertions import ALPHA2, BETA, BETA2, LAMBDA
 from certattn.kernel.claims.matrix_inputs import MATRIX_FORMS, Spectrum, StatedMatrix, read_matrix
 from certattn.kernel.claims.ranges import NONNEGATIVE, SIGNED, Range
-from certattn.kernel.claims.spectral_distance import AFTER_BINARY64
 from certattn.kernel.claims.spectral_distances import (
     SCALES,
     SEPARATION_FIELDS,
@@ -118,9 +117,11 @@ class NotMarchenkoPastur(Claim[Problem]):
         for field in SEPARATION_FIELDS:
             if field.name in separations and matrix is None:
                 expected = "no separation, which is one of a matrix, or a matrix under given.finite"
-                raise asserts.node(field).malformed(expected, "one of no matrix")
+                raise asserts.node(field).malformed(expected, f"{field.name}, and no matrix")
         if matrix is not None and len(separations) == 0:
-            raise asserts.at.malformed("separation or scaled_separation, or no matrix", "a matrix of which nothing is")
+            raise asserts.at.malformed(
+                "separation or scaled_separation, or no matrix", "a matrix, and nothing that is stated of it"
+            )
         witness = None
         if certificate.witness is not None:
             witness = self.witness.read(certificate.witness, certificate.reading)

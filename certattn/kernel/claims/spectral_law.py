@@ -78,7 +78,7 @@ def read_spectral_law(stated: tuple[str, Values], matrix: StatedMatrix | None) -
 
 
 def law_of_weights(matrix: AttentionMatrix, unit: fmpq) -> SpectralLaw | None:
-    """That of random queries and keys as many and as wide, with entries of this standard deviation; None beyond beta."""
+    """That of as many random queries and keys whose entries have this standard deviation; None beyond beta."""
     tokens, dimension = matrix.keys.shape
     beta2 = square(matrix.scale) * dimension * unit**4
     return None if beta2 > LARGEST_BETA**2 else SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit)
