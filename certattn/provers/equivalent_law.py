@@ -21,14 +21,12 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.exact_inputs import Number, exact_rational, exact_text
 from certattn.provers.output import provenance, require_place, write_certificate
-from certattn.provers.rounding import decimal_exponent, last_place, midpoint, round_nearest
+from certattn.provers.rounding import TooLongError, decimal_exponent, last_place, midpoint, round_nearest
 
 DIGITS = 15
 MOMENTS = 4
 _MOST_DIGITS = 1000
 _FIRST_BITS = 128
-# Digits before the point of a number that certificates can hold.
-_MOST_WRITTEN = DEFAULT_LIMITS.max_digits - 1
 
 Point = tuple[Number, Number]
 # What is enclosed, at the working precision.
@@ -79,17 +77,22 @@ class _Finder:
     def stated(self, what: str, *values: _Value) -> tuple[list[str], str]:
         """Decimals near some numbers, and the one radius of them: a unit of the last digit of the largest.
 
-        Raises NotProvedError where the checker's default precision does not show so many digits.
+        Raises NotProvedError where the checker's default precision does not show so many digits, or one of the numbers
+        is too long to be written.
         """
+        try:
+            return self._rounded(what, values)
+        except TooLongError:
+            raise NotProvedError(
+                f"{what} is too large to be written, as alpha^2 = e^(beta^2) - 1 - beta^2 grows with beta; expected a "
+                "smaller beta"
+            ) from None
+
+    def _rounded(self, what: str, values: Sequence[_Value]) -> tuple[list[str], str]:
+        """The same. Raises NotProvedError, and TooLongError for what is too long."""
         for bits in _precisions():
             with working_precision(bits):
                 balls = [value(self.law(bits)) for value in values]
-                # e^(beta^2) grows fast: before a number is rounded, whether a certificate could hold it.
-                if any(ball.is_finite() and (abs(ball) > arb(10) ** _MOST_WRITTEN) is True for ball in balls):
-                    raise NotProvedError(
-                        f"{what} has more than {_MOST_WRITTEN} digits before the point, as alpha^2 = e^(beta^2) - 1 - "
-                        "beta^2 grows with beta; expected a smaller beta, or fewer moments"
-                    )
                 if all(ball.is_finite() and ball.is_exact() for ball in balls):
                     return [format_rational(midpoint(ball)) for ball in balls], "0"
                 unit = self._unit(balls)

@@ -51,6 +51,8 @@ STATES = {name.replace("_", "-"): name for name in (*_OF_LAW, *_OF_MATRIX)}
 PLACES = 4
 # More take minutes. A law that is known only beyond them is looked at once.
 _MOST_BITS = 512
+# What so many bits and no more show of two laws.
+_MOST_PLACES = 6
 # Units of the last place between the two bounds of a number, its enclosure and the room around it.
 _APART = 3
 
@@ -164,13 +166,13 @@ def _enclosed(law: SpectralLaw, name: str, scales: Mapping[str, fmpq], places: i
     searched = name != EXCESS.name
     bits = bits_of_support(law) if searched else DEFAULT_LIMITS.start_bits
     most = max(bits, _MOST_BITS) if searched else DEFAULT_LIMITS.max_bits
-    while bits <= most:
+    while bits <= most and (places <= _MOST_PLACES or not searched):
         with working_precision(bits):
             found = of_law(law, law.at_precision(), name, scales, [])
             if (arb(found.high) - arb(found.low) + 2 * arb(arb(found.low).rad()) < 2 * unit) is True:
                 return stated_bounds(found, places, signed=name == EXCESS.name)
         bits *= 2
-    hint = "" if name == EXCESS.name else "; two laws that are nearer than 0.0003 are told apart to 3 places"
+    hint = f", of two laws at most {_MOST_PLACES}, and 3 where they are nearer than 0.0003" if searched else ""
     raise NotProvedError(f"the {name.replace('_', ' ')} could not be enclosed to {places} places; expected fewer{hint}")
 
 

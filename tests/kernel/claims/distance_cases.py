@@ -313,13 +313,13 @@ witness: {scale: 0.4897406909}
             "  fourth_moment: {value: 1/16}",
             "  separation: {at_least: 0}",
             MALFORMED,
-            "one of no matrix",
+            "separation, and no matrix",
         ),
         "a matrix of which nothing is stated": (
             "lambda: 1}",
             "lambda: 1, finite: {matrix: [[1]]}}",
             MALFORMED,
-            "no matrix",
+            "a matrix, and nothing that is stated of it",
         ),
         "lambda of 0": ("lambda: 1}", "lambda: 0}", MALFORMED, "> 0"),
         "beta and alpha2": ("lambda: 1}", "lambda: 1, alpha2: 1}", MALFORMED, "unknown key"),
@@ -380,10 +380,46 @@ witness: {law_scale: 2.5387549797, quarter_circle_scale: 0.56413152268}
             ", finite: {matrix: [[0.3, -0.2, 0.1], [0.4, 0.1, -0.3], [0, 0.2, 0.5]]}",
             "",
             MALFORMED,
-            "one of no matrix",
+            "separation, and no matrix",
         ),
     },
 )
 
-FAMILIES = [TOKENS, GIVEN, EQUAL, ALL_ZERO, LAWS, RATIONAL, FINITE]
+# Pieces of very different sizes: the part below the gap has the mass 1 - lambda, the other reaches to 5e149.
+TWO_PIECES = Family(
+    OTHER,
+    "a lambda next to 0",
+    """
+given: {beta: 1/2, lambda: 1e-300}
+asserts: {distance: {at_least: 0.5757, at_most: 0.5758}}
+""",
+    {
+        "a larger lambda": ("1e-300", "1e-10"),
+        "the place of the distance alone": ("{at_least: 0.5757, at_most: 0.5758}", "{at_least: 0.5757}"),
+    },
+    {
+        "less than it is": ("at_most: 0.5758", "at_most: 0.5757", REFUTED, "of the same variance <="),
+        "more than it is": ("at_least: 0.5757", "at_least: 0.5758", REFUTED, "of the same variance >="),
+        "all of the mass": ("at_least: 0.5757, at_most: 0.5758", "at_least: 1", REFUTED, ">= bound"),
+    },
+)
+
+# Nearly half of the mass on [0, 1.4e-150].
+NEARLY_AN_ATOM = Family(
+    OTHER,
+    "an alpha next to 0",
+    """
+given: {alpha2: 1e-300, beta2: 1/4, lambda: 1/2}
+asserts: {distance: {at_least: 0.4999, at_most: 0.5001}}
+""",
+    {
+        "no gap": (
+            "lambda: 1/2}\nasserts: {distance: {at_least: 0.4999, at_most: 0.5001}}",
+            "lambda: 1}\nasserts: {distance: {at_least: 0.155, at_most: 0.156}}",
+        )
+    },
+    {"less than it is": ("at_most: 0.5001", "at_most: 0.4999", REFUTED, "of the same variance <=")},
+)
+
+FAMILIES = [TOKENS, GIVEN, EQUAL, ALL_ZERO, LAWS, RATIONAL, FINITE, TWO_PIECES, NEARLY_AN_ATOM]
 CASES = [case for one in FAMILIES for case in one.cases()]
