@@ -67,11 +67,7 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
         (["head.npz", "--beta", "1", "--digits", "0"], 2, "0 digits: expected 1 to 30"),
         (["head.npz", "--beta", "1", "--plot", "made.jpg"], 2, "a figure ends in .svg"),
         (["one.npz", "--beta", "1"], 2, "1 of each: of one token A is 1, and M and L are 0"),
-        (
-            ["head.npz", "--beta", "1", "--hint", "float32", "--state", "norm", "--digits", "14"],
-            1,
-            "to 14 digits, only",
-        ),
+        (["head.npz", "--beta", "1", "--state", "norm", "--digits", "25"], 1, "to 25 digits, only to"),
         (["other.npz", "--beta", "1"], 2, "like the keys"),
         (["m.npy", "--beta", "1"], 2, "a matrix alone has no linear part"),
         (["whole.npz", "--beta", "1"], 2, "expected an array matrix, or arrays queries and keys"),

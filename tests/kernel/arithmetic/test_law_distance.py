@@ -115,3 +115,20 @@ def test_no_scale_is_nearer_than_the_least(count: int) -> None:
         sides = one_sided_distances(values, scaled(uniform, fmpq(k, 10)))
         assert not any(distance < sides.least for distance in distances)
         assert not all(distance > sides.distance for distance in distances)
+
+
+@pytest.mark.parametrize(("lambda_", "bits"), [("1e-10", 64), ("1e-30", 128), ("1e-300", 1024)])
+def test_next_to_lambda_0_the_distance_is_that_of_two_quarter_circles(lambda_: str, bits: int) -> None:
+    """All but the mass lambda has the quarter circle law of variance alpha^2: an independent limit, on a grid."""
+    with working_precision(bits):
+        law = EquivalentLaw.from_beta(fmpq(1, 2), fmpq(1) / fmpq(10) ** int(lambda_.removeprefix("1e-")))
+        variance, alpha2 = law.numbers.variance, law.numbers.alpha2
+        ends = [*law.piece_ends(), 2 * variance.sqrt()]
+        goals = [fmpq(5757, 10000), fmpq(5758, 10000)]
+        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), ends, goals)
+        grid = [arb(fmpq(k, 2000)) for k in range(1, 1000)]
+        limit = max(float(quarter_circle_tail(x, variance) - quarter_circle_tail(x, alpha2)) for x in grid)
+    assert abs(float(found.below.mid()) - limit) < 1e-4
+    assert found.below > goals[0]
+    assert found.below < goals[1]
+    assert found.above < goals[0]
