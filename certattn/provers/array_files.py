@@ -70,6 +70,9 @@ class ArrayFile:
 def open_array_file(path: Path) -> ArrayFile:
     """What an array file holds. Raises UsageError for files that are none."""
     kinds = {".npy": _only_header, ".npz": _npz_headers, ".safetensors": _safetensors_headers}
+    if not path.exists():
+        # Before its kind is found wanting: a name without an ending is mostly one that was mistyped.
+        raise UsageError(f"{path}: no such file or directory, expected an array file")
     if path.suffix not in kinds:
         raise UsageError(f"{path}: expected a .npz or .safetensors file with several arrays, or a .npy file")
     try:

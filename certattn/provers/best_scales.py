@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw, GapState
 from certattn.kernel.errors import NotProvedError
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -33,10 +33,17 @@ def law_float_tail(law: EquivalentLaw) -> FloatTail:
     return lambda x: np.interp(x, places, tails)
 
 
+def pieces(law: EquivalentLaw) -> list[tuple[float, float]]:
+    """The intervals of the support."""
+    gap = law.gap()
+    ends = [arb(0), *(() if isinstance(gap, GapState) else gap), law.right_edge()]
+    return [(float(ends[i]), float(ends[i + 1])) for i in range(0, len(ends), 2)]
+
+
 def tail_table(law: EquivalentLaw) -> tuple[Floats, Floats]:
-    """Points from 0 to the right edge, dense at both ends, and the tails there."""
+    """Points from 0 to the right edge, dense at both ends of each piece of the support, and the tails there."""
     share = (1 - np.cos(np.linspace(0, np.pi, _POINTS))) / 2
-    places = float(law.right_edge()) * share
+    places = np.unique(np.concatenate([first + (last - first) * share for first, last in pieces(law)]))
     return places, np.array([float(law.tail(arb(x))) for x in places])
 
 

@@ -21,7 +21,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.exact_inputs import Number, exact_rational, exact_text
 from certattn.provers.output import provenance, require_place, write_certificate
-from certattn.provers.rounding import decimal_exponent, last_place, midpoint, round_nearest
+from certattn.provers.rounding import TooLongError, decimal_exponent, last_place, midpoint, round_nearest
 
 DIGITS = 15
 MOMENTS = 4
@@ -77,8 +77,19 @@ class _Finder:
     def stated(self, what: str, *values: _Value) -> tuple[list[str], str]:
         """Decimals near some numbers, and the one radius of them: a unit of the last digit of the largest.
 
-        Raises NotProvedError where the checker's default precision does not show so many digits.
+        Raises NotProvedError where the checker's default precision does not show so many digits, or one of the numbers
+        is too long to be written.
         """
+        try:
+            return self._rounded(what, values)
+        except TooLongError:
+            raise NotProvedError(
+                f"{what} is too large to be written, as alpha^2 = e^(beta^2) - 1 - beta^2 grows with beta; expected a "
+                "smaller beta"
+            ) from None
+
+    def _rounded(self, what: str, values: Sequence[_Value]) -> tuple[list[str], str]:
+        """The same. Raises NotProvedError, and TooLongError for what is too long."""
         for bits in _precisions():
             with working_precision(bits):
                 balls = [value(self.law(bits)) for value in values]

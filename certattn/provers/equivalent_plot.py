@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw, GapState
-from certattn.kernel.arithmetic.quarter_circle import quarter_circle_density
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.equivalent_assertions import Problem
 from certattn.kernel.claims.equivalent_law import CLAIM, law_of
 from certattn.kernel.document.certificate import Certificate
+from certattn.provers.best_scales import pieces
 from certattn.provers.figures import canvas
 from certattn.provers.rounding import as_float
+from certattn.provers.spectrum_figures import BITS, CIRCLE, FILL, LAW, POINT, circle_curve
 
-FILL, LAW, CIRCLE, _POINT = "#c9d9e8", "#1f4e79", "#b5502b", "#111111"
-_BITS, _POINTS = 64, 400
+_POINTS = 400
 # Enclosures of the density that are wider, relative to its largest value, are no points of a curve.
 _SHARP = 1e-4
 
@@ -30,17 +30,15 @@ _SHARP = 1e-4
 def draw_certificate(certificate: Certificate, path: Path) -> None:
     """Draw the figure into a file."""
     problem = CLAIM.read(certificate)
-    with working_precision(_BITS):
+    with working_precision(BITS):
         law = law_of(problem)
         curve = density_curve(law)
-        variance = law.numbers.variance
-        ends = np.linspace(0, float(2 * variance.sqrt()), _POINTS)
-        circle = [float(quarter_circle_density(arb(x), variance)) for x in ends]
+        circle = circle_curve(law.numbers.variance)
     with canvas(path, (6.4, 3.6)) as (_, axes):
         axes.fill_between(*curve.T, color=FILL, lw=0)
         axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$")
-        axes.plot(ends, circle, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
-        _mark(axes, problem, [end for piece in _pieces(law) for end in piece if end > 0])
+        axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
+        _mark(axes, problem, [end for piece in pieces(law) for end in piece if end > 0])
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")
         axes.set_xlim(0, None)
@@ -55,7 +53,7 @@ def density_curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:
     It is 0 at all ends but 0; next to one, where doubles may lie beyond it and nothing is certified, there is no point.
     """
     found: list[tuple[float, float]] = []
-    for first, last in _pieces(law):
+    for first, last in pieces(law):
         share = (1 - np.cos(np.linspace(0, np.pi, _POINTS))) / 2
         inside = [(x, law.density(arb(x))) for x in (first + (last - first) * share)[:-1]]
         if first > 0:
@@ -67,25 +65,23 @@ def density_curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.array(found)
 
 
-def _pieces(law: EquivalentLaw) -> list[tuple[float, float]]:
-    """The intervals of the support."""
-    gap = law.gap()
-    ends = [arb(0), *(() if isinstance(gap, GapState) else gap), law.right_edge()]
-    return [(float(ends[i]), float(ends[i + 1])) for i in range(0, len(ends), 2)]
-
-
 def _mark(axes: Any, problem: Problem, ends: list[float]) -> None:
     # A piece of the support that is too low to be seen has its ends all the same.
-    axes.plot(ends, [0.0] * len(ends), ls="", marker="|", ms=10, color=_POINT, clip_on=False)
+    axes.plot(ends, [0.0] * len(ends), ls="", marker="|", ms=10, color=POINT, clip_on=False)
     if problem.density:
         points = np.array([(as_float(point.at), as_float(point.value)) for point in problem.density])
-        axes.plot(*points.T, ls="", marker="o", ms=4, color=_POINT, label="certified", clip_on=False)
+        axes.plot(*points.T, ls="", marker="o", ms=4, color=POINT, label="certified", clip_on=False)
 
 
 def _title(problem: Problem) -> str:
-    if problem.beta is not None:
-        law = rf"$\beta = {describe(problem.beta)}$"
+    return law_title(problem.beta, problem.alpha2, problem.beta2, problem.lambda_)
+
+
+def law_title(beta: fmpq | None, alpha2: fmpq | None, beta2: fmpq, lambda_: fmpq) -> str:
+    """Which law it is: by beta, or where that is not known by alpha^2 or beta^2 or both."""
+    if beta is not None:
+        law = rf"$\beta = {describe(beta)}$"
     else:
-        assert problem.alpha2 is not None
-        law = rf"$\alpha^2 = {describe(problem.alpha2)}$, $\beta^2 = {describe(problem.beta2)}$"
-    return rf"{law}, $\lambda = {describe(problem.lambda_)}$"
+        given = "" if alpha2 is None else rf"$\alpha^2 = {describe(alpha2)}$, "
+        law = rf"{given}$\beta^2 = {describe(beta2)}$"
+    return rf"{law}, $\lambda = {describe(lambda_)}$"

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flint import arb
+
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.linearization import REMAINDER
 from certattn.kernel.arithmetic.reals import describe
@@ -22,6 +24,7 @@ from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.matrix_sources import matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import decimal_exponent, lower_rational, upper_rational
 from certattn.provers.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
 
 if TYPE_CHECKING:
@@ -164,8 +167,21 @@ def _from_sizes(sizes: Sizes, wanted: Sequence[str], digits: int) -> dict[str, P
             inner = place.setdefault(group, {})
             assert isinstance(inner, dict)
             place = inner
+        _require_digits(sentence(QUANTITIES[name]), ball, digits)
         place[last] = bounds_around(ball, digits)
     return asserts
+
+
+def _require_digits(what: str, ball: arb, digits: int) -> None:
+    """Raises NotProvedError where a number is known to fewer digits; not for one that may be 0, which has none."""
+    known = ball.abs_lower()
+    if (known > 0) is not True or (ball.rad() <= known * arb(10) ** (1 - digits)) is True:
+        return
+    least = decimal_exponent(lower_rational(known)) - decimal_exponent(upper_rational(ball.rad()))
+    raise NotProvedError(
+        f"{what} could not be enclosed to {digits} digits, only to {max(0, least)}; expected fewer digits, or where a "
+        "hint is stored the hint float64"
+    )
 
 
 def _in_doubles(problem: Problem) -> Dense:

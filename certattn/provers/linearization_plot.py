@@ -6,20 +6,19 @@ Bars are a histogram of all of them; the curve is the density of the law that th
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from flint import arb
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.quarter_circle import quarter_circle_density
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.linearization import CLAIM, alpha_square
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers.figures import canvas
 from certattn.provers.linearization import singular_values
+from certattn.provers.spectrum_figures import BITS, CIRCLE, POINT, circle_curve
 
-_FILL, _CIRCLE, _LARGEST = "#9db8d2", "#b5502b", "#111111"
-_BITS, _POINTS = 64, 400
+_FILL = "#9db8d2"
 
 
 def draw_certificate(certificate: Certificate, path: Path) -> None:
@@ -29,21 +28,32 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
     values = np.array(singular_values(problem))
     bins = int(np.clip(attention.size / 12, 5, 60))
     with canvas(path, (6.4, 3.6)) as (_, axes):
-        axes.hist(
-            values, bins, density=True, color=_FILL, edgecolor="white", lw=0.4, label=r"singular values of $M - L$"
-        )
-        axes.plot(values[0], 0, ls="", marker="|", ms=12, color=_LARGEST, clip_on=False, label=r"$\|M - L\|$")
+        if attention.is_uniform:
+            _draw_zeros(axes, attention.size)
+        else:
+            axes.hist(
+                values, bins, density=True, color=_FILL, edgecolor="white", lw=0.4, label=r"singular values of $M - L$"
+            )
+            axes.plot(values[0], 0, ls="", marker="|", ms=12, color=POINT, clip_on=False, label=r"$\|M - L\|$")
         title = rf"$d = {attention.size}$, $d_{{qk}} = {attention.width}$"
         if attention.temperature is not None:
-            with working_precision(_BITS):
-                variance = alpha_square(attention)
-                ends = np.linspace(0, float(2 * variance.sqrt()), _POINTS)
-                circle = [float(quarter_circle_density(arb(x), variance)) for x in ends]
+            with working_precision(BITS):
+                circle = circle_curve(alpha_square(attention))
             label = r"quarter circle of variance $\alpha^2$"
-            axes.plot(ends, circle, color=_CIRCLE, lw=1.4, label=label)
+            axes.plot(*circle.T, color=CIRCLE, lw=1.4, label=label)
             title += rf", $\beta = {describe(attention.temperature.beta)}$"
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")
         axes.set_xlim(0, None)
+        axes.set_ylim(0, None)
         axes.set_title(title, fontsize=10)
         axes.legend(frameon=False, fontsize=9)
+
+
+def _draw_zeros(axes: Any, size: int) -> None:
+    """Of keys that no query tells apart M and L are 0: no density, all mass at 0."""
+    label = f"$M = L = 0$: all {size} singular values of $M - L$ are 0"
+    axes.annotate(
+        "", (0, 1), (0, 0), xycoords="axes fraction", arrowprops={"arrowstyle": "->", "color": POINT, "lw": 2}
+    )
+    axes.plot([0], [0], ls="", marker="o", ms=6, color=POINT, clip_on=False, label=label)

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.claims.matrix_inputs import KEYS, MATRIX, QUERIES
+from certattn.kernel.claims.matrix_inputs import CENTRED, KEYS, MATRIX, QUERIES
 from certattn.kernel.document.quoting import listed
+from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import InFile, Source
+from certattn.provers.exact_inputs import exact_text
 from certattn.provers.prompt_sources import array_of
 
 FORMS = ((MATRIX.name,), (QUERIES.name, KEYS.name))
@@ -49,3 +51,20 @@ def matrix_sources(source: str | Path | None, names: Mapping[str, str], arrays: 
     if len(whole) > 1:
         raise UsageError(f"{holds}: the matrix, or that of queries and keys? Say so with --array matrix=matrix")
     return {field: found[field] for field in whole[0]}
+
+
+def attention_section(references: Mapping[str, Plain], scale: str, *, centred: bool) -> dict[str, Plain]:
+    """A matrix, or queries and keys with their scores, as certificates write them.
+
+    Raises UsageError where a matrix comes with what is about scores, which would be ignored.
+    """
+    stated: dict[str, Plain] = dict(references)
+    if MATRIX.name not in stated:
+        return stated | {"scale": exact_text(scale, "scale"), CENTRED.name: "true" if centred else "false"}
+    if scale != "1":
+        raise UsageError("a matrix has no scale of scores; expected queries and keys, or no --scale")
+    if centred is not True:
+        raise UsageError(
+            "a matrix is taken as it is, whether centred or not; expected queries and keys, or no --not-centred"
+        )
+    return stated

@@ -12,6 +12,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.softmax_moments import COVARIANCES
 from certattn.kernel.arithmetic.spectrum import largest_eigenvalue, smallest_eigenvalue
+from certattn.kernel.claims.claim import AFTER_BINARY64
 from certattn.kernel.claims.moment_assertions import COVARIANCE, LOG_NORMALISER, MEAN
 from certattn.kernel.claims.prompt_inputs import StatedPrompt
 from certattn.kernel.claims.softmax_mean import weighted_queries
@@ -20,8 +21,6 @@ from certattn.provers.stated_tables import Printing, Table
 
 FIRST_BITS = 64
 _BITS = (FIRST_BITS, 128, 256, 512, 1024, 2048, 4096)
-# Balls of binary64 are compared and rounded at this precision.
-_AFTER_BINARY64 = 96
 # Products of queries, tokens and columns from which on Arb takes long: some seconds.
 _MOST_FOR_ARB = 2**27
 # A smallest eigenvalue below this part of the largest is about nothing.
@@ -106,9 +105,9 @@ def _by_binary64(prompt: StatedPrompt, wanted: Wanted) -> Found:
     from certattn.kernel.claims.mean_binary64 import tightly_weighted, weighted_in_binary64
 
     rows, of = range(prompt.count), {wanted.of} if wanted.second else set()
-    with working_precision(_AFTER_BINARY64):
+    with working_precision(AFTER_BINARY64):
         weigh = weighted_in_binary64(prompt, rows, of) if of else tightly_weighted(prompt, rows)
-        return _collected(weigh, prompt, wanted, _AFTER_BINARY64)
+        return _collected(weigh, prompt, wanted, AFTER_BINARY64)
 
 
 def _collected(weigh: Iterable[Weighted], prompt: StatedPrompt, wanted: Wanted, bits: int) -> Found:

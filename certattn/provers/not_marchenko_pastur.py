@@ -10,7 +10,8 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
-from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.arithmetic.equivalent_law import GapState
+from certattn.kernel.arithmetic.reals import describe, format_rational
 from certattn.kernel.claims.not_marchenko_pastur import (
     CLAIM,
     DISTANCE,
@@ -21,9 +22,11 @@ from certattn.kernel.claims.not_marchenko_pastur import (
     SCALED_DISTANCE,
     of_law,
 )
+from certattn.kernel.claims.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.claims.spectral_distances import SCALED_SEPARATION, SEPARATION
 from certattn.kernel.claims.spectral_law import SpectralLaw
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -31,10 +34,10 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.array_inputs import placed
 from certattn.provers.best_scales import circle_float_tail, scale_for_law
 from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.matrix_sources import matrix_sources
+from certattn.provers.matrix_sources import attention_section, matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.rounding import round_up
 from certattn.provers.spectral_distance import (
-    attention_section,
     bounds_of_matrix,
     law_section,
     require_places,
@@ -46,7 +49,12 @@ _OF_LAW = (FOURTH_MOMENT.name, EXCESS.name, DISTANCE.name, SCALED_DISTANCE.name)
 _OF_MATRIX = (SEPARATION, SCALED_SEPARATION)
 STATES = {name.replace("_", "-"): name for name in (*_OF_LAW, *_OF_MATRIX)}
 PLACES = 4
-_MOST_BITS = 256
+# More take minutes. A law that is known only beyond them is looked at once.
+_MOST_BITS = 512
+# What so many bits and no more show of two laws.
+_MOST_PLACES = 6
+# Units of the last place between the two bounds of a number, its enclosure and the room around it.
+_APART = 3
 
 
 def generate(
@@ -118,7 +126,13 @@ def _write(out: Path, given: dict[str, Plain], wanted: Sequence[str], places: in
         of_matrix = [name for name in wanted if name in _OF_MATRIX]
         if not of_matrix:
             raise UsageError("a matrix is given of which nothing is stated; expected a separation, or no matrix")
+        if matrix.is_zero:
+            raise UsageError(
+                "the matrix is 0: at every scale of a law all of it lies above the singular values, and no scale is "
+                "nearest; expected a matrix that is not 0, or no matrix"
+            )
         bounds, scales = bounds_of_matrix(matrix, law, of_matrix, places)
+        require_sharp(bounds, places)
         asserts, witness = asserts | bounds, witness | scales
     certificate["asserts"] = asserts
     if witness:
@@ -139,7 +153,7 @@ def _of_law(law: SpectralLaw, wanted: Sequence[str], places: int) -> tuple[dict[
         if name not in _OF_LAW[1:]:
             continue
         if name == SCALED_DISTANCE.name:
-            with working_precision(DEFAULT_LIMITS.start_bits):
+            with working_precision(bits_of_support(law)):
                 scales[SCALE.name] = scale_for_law(law.at_precision(), circle_float_tail)
             witness[SCALE.name] = format_rational(scales[SCALE.name])
         asserts[name] = _enclosed(law, name, scales, places)
@@ -147,12 +161,46 @@ def _of_law(law: SpectralLaw, wanted: Sequence[str], places: int) -> tuple[dict[
 
 
 def _enclosed(law: SpectralLaw, name: str, scales: Mapping[str, fmpq], places: int) -> Plain:
-    bits, unit = DEFAULT_LIMITS.start_bits, arb(fmpq(10) ** -places)
-    while bits <= _MOST_BITS:
+    unit = arb(fmpq(10) ** -places)
+    # Nothing is searched for the excess, which may have hundreds of digits before the point.
+    searched = name != EXCESS.name
+    bits = bits_of_support(law) if searched else DEFAULT_LIMITS.start_bits
+    most = max(bits, _MOST_BITS) if searched else DEFAULT_LIMITS.max_bits
+    while bits <= most and (places <= _MOST_PLACES or not searched):
         with working_precision(bits):
             found = of_law(law, law.at_precision(), name, scales, [])
             if (arb(found.high) - arb(found.low) + 2 * arb(arb(found.low).rad()) < 2 * unit) is True:
                 # Distances are at most 1, the excess may be any number.
-                return stated_bounds(found, places, signed=True, limit=None if name == EXCESS.name else fmpq(1))
+                own = name == EXCESS.name
+                return stated_bounds(found, places, signed=own, limit=None if own else fmpq(1))
         bits *= 2
-    raise NotProvedError(f"the {name.replace('_', ' ')} could not be enclosed to {places} places; expected fewer")
+    hint = f", of two laws at most {_MOST_PLACES}, and 3 where they are nearer than 0.0003" if searched else ""
+    raise NotProvedError(f"the {name.replace('_', ' ')} could not be enclosed to {places} places; expected fewer{hint}")
+
+
+def require_sharp(bounds: Mapping[str, Plain], places: int) -> None:
+    """Raises NotProvedError where two bounds of a number are farther apart than its places say."""
+    unit = fmpq(10) ** -places
+    for name, stated in bounds.items():
+        assert isinstance(stated, dict)
+        low, high = (parse_rational(str(stated[which]), DEFAULT_LIMITS) for which in (AT_LEAST.name, AT_MOST.name))
+        if (high - low > _APART * unit) is True:
+            raise NotProvedError(
+                f"the {name.replace('_', ' ')} is known up to {describe(round_up(high - low, 2))} only, which is no "
+                f"{places} places; expected fewer places"
+            )
+
+
+def bits_of_support(stated: SpectralLaw) -> int:
+    """The first precision that shows all ends of the support. Raises NotProvedError where the checker's do not."""
+    bits = DEFAULT_LIMITS.start_bits
+    while bits <= DEFAULT_LIMITS.max_bits:
+        with working_precision(bits):
+            law = stated.at_precision()
+            if law.right_edge().is_finite() is True and law.gap() is not GapState.UNDECIDED:
+                return bits
+        bits *= 2
+    raise NotProvedError(
+        f"the ends of the support of mu are not known at {DEFAULT_LIMITS.max_bits} bits, the most that a check takes "
+        "by default; expected a lambda that is not as small, or numbers that are farther from where the gap closes"
+    )

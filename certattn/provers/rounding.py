@@ -11,6 +11,10 @@ _FINEST_BITS = 2**16
 _LARGEST_BITS = 2**20
 
 
+class TooLongError(NotProvedError):
+    """A number has more digits than a certificate could hold."""
+
+
 def upper_rational(value: arb) -> fmpq:
     """An exact upper bound of a ball. Raises NotProvedError for an unbounded one."""
     if value.is_finite() is not True:
@@ -60,10 +64,10 @@ def nearest(value: arb, places: int) -> fmpq:
 
 
 def _exactly(value: arb) -> fmpq:
-    """An exact ball as a rational. Raises NotProvedError for one that is too long to write."""
+    """An exact ball as a rational. Raises TooLongError for one that is too long to write."""
     mantissa, exponent = value.man_exp()
     if exponent > _LARGEST_BITS:
-        raise NotProvedError("the enclosure holds numbers that are too long to be written")
+        raise TooLongError("the enclosure holds numbers that are too long to be written")
     return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 

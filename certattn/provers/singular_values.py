@@ -11,7 +11,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.matrix_inputs import CENTRED, MATRIX, Spectrum, StatedMatrix
+from certattn.kernel.claims.matrix_inputs import Spectrum, StatedMatrix
 from certattn.kernel.claims.singular_values import CLAIM, Hint, Problem, quantity
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
@@ -20,7 +20,7 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.matrix_sources import matrix_sources
+from certattn.provers.matrix_sources import attention_section, matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (
     decimal_exponent,
@@ -100,12 +100,7 @@ def generate(
             return _write(out, exact(dict(given), "given"), wanted, note)
     sources = matrix_sources(source, names or {}, arrays)
     with not_yet_written(out), placed(out, sources, data) as references:
-        stated: dict[str, Plain] = dict(references)
-        if MATRIX.name not in stated:
-            stated |= {"scale": exact_text(scale, "scale"), CENTRED.name: "true" if centred else "false"}
-        elif scale != "1":
-            raise UsageError("a matrix has no scale of scores; expected queries and keys, or no --scale")
-        return _write(out, stated, wanted, note)
+        return _write(out, attention_section(references, scale, centred=centred), wanted, note)
 
 
 class _Wanted:
@@ -255,6 +250,7 @@ def _range(matrix: StatedMatrix, spectrum: Spectrum, name: str) -> dict[str, Pla
     ball = arb(value)
     if ball.is_finite() is not True:
         if matrix.is_zero:
-            raise UsageError(f"the matrix is 0 and has no {name.partition('.')[0].replace('_', ' ')}; state the values")
+            what = name.partition(".")[0].replace("_", " ")
+            raise UsageError(f"the matrix is 0 and has no {what}; state the values alone: --state values")
         raise NotProvedError(f"the {name.partition('.')[0].replace('_', ' ')} could not be enclosed")
     return bounds_around(value, _DIGITS)

@@ -11,9 +11,9 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
 from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.matrix_inputs import CENTRED, MATRIX, StatedMatrix
+from certattn.kernel.claims.matrix_inputs import MATRIX, StatedMatrix
 from certattn.kernel.claims.ranges import AT_LEAST, AT_MOST
-from certattn.kernel.claims.spectral_distance import AFTER_BINARY64, CLAIM
+from certattn.kernel.claims.spectral_distance import CLAIM
 from certattn.kernel.claims.spectral_distances import (
     CIRCLE_SCALE,
     LAW_SCALE,
@@ -34,7 +34,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.array_inputs import placed
 from certattn.provers.best_scales import circle_float_tail, law_float_tail, scale_for_values
 from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.matrix_sources import matrix_sources
+from certattn.provers.matrix_sources import attention_section, matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import lower_rational, upper_rational
 from certattn.provers.singular_values import spectra
@@ -45,7 +45,6 @@ FIXED = FIXED_POINT.name.replace("_", "-")
 STATES = {FIXED: FIXED_POINT.name, **{name.replace("_", "-"): name for name in QUANTITIES}}
 SIGNED_STATES = (SEPARATION, SCALED_SEPARATION)
 PLACES = 5
-_MOST_AFTER_BINARY64 = 96
 _MOST_PLACES = 9
 _BITS = 64
 
@@ -133,16 +132,6 @@ def law_section(law: Mapping[str, Number | None]) -> dict[str, Plain]:
     raise UsageError(f"the law is given by {found}; expected beta and lambda, or alpha2, beta2 and lambda, or unit")
 
 
-def attention_section(references: Mapping[str, Plain], scale: str, *, centred: bool) -> dict[str, Plain]:
-    """A matrix, or queries and keys, as certificates write them. Raises UsageError."""
-    stated: dict[str, Plain] = dict(references)
-    if MATRIX.name not in stated:
-        return stated | {"scale": exact_text(scale, "scale"), CENTRED.name: "true" if centred else "false"}
-    if scale != "1":
-        raise UsageError("a matrix has no scale of scores; expected queries and keys, or no --scale")
-    return stated
-
-
 def wanted_states(states: Sequence[str], possible: Mapping[str, str]) -> list[str]:
     """The names of quantities, in their order; all where none is named. Raises UsageError."""
     for name in states:
@@ -196,8 +185,7 @@ def bounds_of_matrix(
         values = spectrum.singular.values()
         if not all(value.is_finite() for value in values):
             continue
-        # Doubles are compared as the checker does it.
-        with working_precision(bits if bits > _MOST_AFTER_BINARY64 else AFTER_BINARY64):
+        with working_precision(bits):
             known = law.at_precision()
             scales = _scales(values, known, wanted)
             distances = Distances(values, known, scales)

@@ -13,6 +13,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.claim import AFTER_BINARY64
 from certattn.kernel.claims.matrix_inputs import StatedMatrix
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import Binary64Error, UsageError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 HINTS = ("recompute", "float32", "float64")
-AFTER_BINARY64 = 96
 
 
 def enclosures(

@@ -112,3 +112,8 @@ def test_a_curve_has_nothing_in_the_gap(beta: fmpq, lambda_: fmpq) -> None:
     assert (x[1:] >= x[:-1]).all()
     # The area under the curve is the mass.
     assert np.trapezoid(density, x) == pytest.approx(1, abs=1e-3)
+
+
+def test_moments_that_no_certificate_holds_are_refused_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(NotProvedError, match=r"moment 2 is too large to be written, as alpha\^2 = e\^\(beta\^2\)"):
+        certattn.generate("equivalent-law", tmp_path / "x.yaml", beta=1000, lambda_=1)

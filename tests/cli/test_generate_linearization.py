@@ -61,12 +61,13 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
         (["head.npz", "--beta", "half"], 2, "beta"),
         (["head.npz", "--scale", "0"], 2, "other than 0"),
         (["head.npz", "--beta", "1", "--scale", "1"], 2, "scale = beta unit^2/sqrt(p) = 0.5, or none"),
-        (["head.npz", "--scale", "1", "--unit", "2"], 2, "no unit without beta"),
+        (["head.npz", "--scale", "1", "--unit", "2"], 2, "the unit 2 and no beta"),
         (["head.npz", "--scale", "1", "--state", "distance"], 2, "distance is about beta"),
         (["head.npz", "--scale", "1", "--state", "normaliser"], 2, "normaliser is about beta"),
         (["head.npz", "--beta", "1", "--digits", "0"], 2, "0 digits: expected 1 to 30"),
         (["head.npz", "--beta", "1", "--plot", "made.jpg"], 2, "a figure ends in .svg"),
-        (["one.npz", "--beta", "1"], 2, "at least 2 queries and keys"),
+        (["one.npz", "--beta", "1"], 2, "1 of each: of one token A is 1, and M and L are 0"),
+        (["head.npz", "--beta", "1", "--state", "norm", "--digits", "25"], 1, "to 25 digits, only to"),
         (["other.npz", "--beta", "1"], 2, "like the keys"),
         (["m.npy", "--beta", "1"], 2, "a matrix alone has no linear part"),
         (["whole.npz", "--beta", "1"], 2, "expected an array matrix, or arrays queries and keys"),
@@ -93,6 +94,25 @@ def test_the_remainder_is_drawn(certattn_run: Run, files: Path) -> None:
         assert done.status == 0, done.err
         assert "drew made.svg" in done.out
         assert (files / "made.svg").stat().st_size > 1000
+
+
+def test_the_figure_of_equal_keys_shows_its_zeros(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from certattn.provers.linearization_plot import draw_certificate
+
+    seen: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
+    made = certattn.generate(
+        "linearization", folder / "made.yaml", queries=np.eye(3), keys=np.ones((3, 3)), beta="1/2", states=["norm"]
+    )
+    draw_certificate(made, folder / "made.svg")
+    (axes,) = seen[0].axes
+    assert "$M = L = 0$: all 3 singular values" in axes.get_legend().get_texts()[0].get_text()
+    assert len(axes.patches) == 0
+    # The quarter circle is there as a whole.
+    assert axes.get_ylim()[1] > 1
 
 
 def test_arrays_from_python(tmp_path: Path) -> None:

@@ -70,7 +70,12 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
         (["both.npz"], 2, "the matrix, or that of queries and keys?"),
         (["other.npz"], 2, "expected an array matrix, or arrays queries and keys; other.npz holds a, b"),
         (["other.npz", "--array", "matrix=c"], 2, "no array 'c'; it holds a, b"),
-        (["nothing.npy"], 2, "the matrix is 0 and has no stable rank"),
+        (["nothing.npy"], 2, "the matrix is 0 and has no stable rank; state the values alone: --state values"),
+        (["m.npy", "--not-centred"], 2, "a matrix is taken as it is, whether centred or not"),
+        (["README"], 2, "README: no such file or directory, expected an array file"),
+        (["m.npy", "--plot", "made.jpg"], 2, "a figure ends in .svg"),
+        (["m.npy", "--unit", "1"], 2, "--unit is for a figure alone"),
+        (["m.npy", "--unit", "0", "--plot", "made.svg"], 2, "unit is 0, expected a positive number"),
         (["line.npy"], 2, "expected two dimensions"),
         (["broken.npy"], 2, "a NaN at row 1, column 2 (counted from 0)"),
         (["missing.npy"], 2, "missing.npy: "),
@@ -108,3 +113,59 @@ def test_another_hint_of_that_name_is_not_overwritten(certattn_run: Run, files: 
     assert done.status == 2
     assert "exists with other content" in done.err
     assert (files / "made-hint.npz").read_bytes() == b"something else"
+
+
+def test_the_singular_values_are_drawn_with_what_is_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bars of all values, marks of what is stated, and with a unit the law that weights have."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from certattn.provers.singular_plot import draw_certificate
+
+    seen: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
+    rng = np.random.default_rng(3)
+    tokens = {"queries": rng.normal(size=(30, 30)), "keys": rng.normal(size=(30, 30))}
+    made = certattn.generate(
+        "singular-values", folder / "made.yaml", **tokens, scale="1/10", above=["1/2"], largest=2, states=["values"]
+    )
+    draw_certificate(made, folder / "made.svg")
+    draw_certificate(made, folder / "made.svg", "1")
+    labels = [[text.get_text() for text in figure.axes[0].get_legend().get_texts()] for figure in seen]
+    assert labels[0] == ["2 certified values", "singular values"]
+    assert labels[1] == [
+        "limit law $\\mu$",
+        "quarter circle of the same variance",
+        "2 certified values",
+        "singular values",
+    ]
+    shown = [text.get_text() for text in seen[0].axes[0].texts]
+    assert shown == [f" {made.plain['asserts']['counts'][0]['count']} above 0.5"]  # type: ignore[index,call-overload]
+    area = sum(bar.get_width() * bar.get_height() for bar in seen[0].axes[0].patches)
+    assert abs(area - 1) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"matrix": np.eye(3)}, "of a matrix alone no law is known"),
+        ({"queries": np.eye(3), "keys": np.eye(3), "centred": False}, "the limit law of the centred matrix"),
+        ({"queries": np.eye(3), "keys": np.eye(3), "scale": "1000"}, "--unit is too large"),
+    ],
+)
+def test_no_law_is_drawn_where_none_is_known(folder: Path, options: dict[str, object], said: str) -> None:
+    from certattn.provers.singular_plot import draw_certificate
+
+    made = certattn.generate("singular-values", folder / "made.yaml", **options, states=["values"])
+    with pytest.raises(UsageError, match=said):
+        draw_certificate(made, folder / "made.svg", 1)
+
+
+def test_zeros_are_drawn(certattn_run: Run, files: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = certattn_run(
+        "generate", "singular-values", "nothing.npy", "--state", "values", "-o", "made.yaml", "--plot", "made.svg"
+    )
+    assert done.status == 0, done.err
+    assert done.out.endswith("drew made.svg\n")
+    assert (files / "made.svg").stat().st_size > 1000

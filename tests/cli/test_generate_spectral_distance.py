@@ -23,6 +23,7 @@ def files(folder: Path) -> Path:
     np.save(folder / "matrix.npy", rng.normal(size=(5, 5)) / 5)
     np.save(folder / "wide.npy", rng.normal(size=(5, 6)))
     np.save(folder / "zeros.npy", np.zeros((3, 3)))
+    np.savez(folder / "alike.npz", queries=rng.normal(size=(40, 3)), keys=np.ones((40, 3)))
     (folder / "given.yaml").write_text("{matrix: [[1, 2], [3, 4]], law: {beta: 1, lambda: 1}}\n")
     (folder / "cut.yaml").write_text("{matrix: [[1, 2], [3, 4]], law: {beta: 2, lambda: 1, truncated_at: 3}}\n")
     (folder / "finite.yaml").write_text("matrix: [[1, 2], [3, 4]]\n")
@@ -125,6 +126,10 @@ def test_what_cannot_be_stated_of_a_matrix_is_said(
         ([*LAW, "--matrix", "finite.yaml", "--scale", "2"], "a matrix that is given whole takes nothing else"),
         ([*LAW, "--places", "0"], "places is 0, expected a number from 1 to 9"),
         ([*LAW, "--matrix", "wide.npy"], "5 x 5 (square"),
+        ([*LAW, "--matrix", "zeros.npy"], "the matrix is 0: at every scale of a law all of it lies above"),
+        ([*LAW, "--matrix", "alike.npz", "--state", "scaled-separation"], "the matrix is 0: at every scale"),
+        ([*LAW, "--matrix", "matrix.npy", "--not-centred"], "a matrix is taken as it is"),
+        ([*LAW, "--plot", "x.txt"], "a figure ends in .svg, .png, .pdf"),
     ],
 )
 def test_what_cannot_be_stated_of_a_law_is_said(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
@@ -165,8 +170,64 @@ def test_unknown_states_are_said(tmp_path: Path) -> None:
 
 
 def test_more_places_than_are_proved_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotProvedError, match="distance could not be enclosed to 9 places; expected fewer"):
+    with pytest.raises(
+        NotProvedError, match="distance could not be enclosed to 9 places; expected fewer, of two laws at most 6"
+    ):
         certattn.generate("not-marchenko-pastur", tmp_path / "x.yaml", beta=1, lambda_=1, states=["distance"], places=9)
+
+
+def test_separations_of_fewer_places_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotProvedError, match=r"known up to .* only, which is no 9 places; expected fewer places"):
+        certattn.generate(
+            "not-marchenko-pastur", tmp_path / "x.yaml", beta="1/2", lambda_=1, matrix=np.eye(3) + 0.5,
+            states=["scaled-separation"], places=9,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("lambda_", ["1e-10", "1e-300"])
+def test_a_lambda_next_to_zero_is_stated(tmp_path: Path, lambda_: str) -> None:
+    made = certattn.generate(
+        "not-marchenko-pastur", tmp_path / "x.yaml", beta="1/2", lambda_=lambda_, states=["distance"], places=3
+    )
+    assert made.plain["asserts"]["distance"] == {"at_least": "0.575", "at_most": "0.576"}  # type: ignore[index,call-overload]
+    assert certattn.check(made.path).verdict is certattn.Verdict.VERIFIED
+
+
+def test_a_lambda_that_no_precision_tells_from_zero_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotProvedError, match="the ends of the support of mu are not known at 4096 bits"):
+        certattn.generate(
+            "not-marchenko-pastur", tmp_path / "x.yaml", beta="1/2", lambda_="1e-3000", states=["distance"]
+        )
+
+
+def test_the_law_is_drawn_with_its_distance(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both kinds of curves, and the largest difference where it is attained: at about 0.29 for a gap."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from certattn.provers.law_plot import draw_certificate
+
+    seen: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
+    made = certattn.generate(
+        "not-marchenko-pastur", folder / "x.yaml", beta="1/2", lambda_="1/4", states=["distance"], places=2
+    )
+    draw_certificate(made, folder / "x.svg")
+    above, below = seen[0].axes
+    assert [text.get_text() for text in above.get_legend().get_texts()][1] == "quarter circle of the same variance"
+    marked = next(line for line in below.get_lines() if "largest difference" in str(line.get_label()))
+    assert "at least 0.38 and at most 0.39" in str(marked.get_label())
+    assert abs(np.ptp(np.asarray(marked.get_ydata(), float)) - 0.386) < 1e-3
+    assert abs(float(np.asarray(marked.get_xdata(), float)[0]) - 0.29) < 0.02
+
+
+def test_the_law_is_drawn_by_the_program(certattn_run: Run, files: Path) -> None:
+    pytest.importorskip("matplotlib")
+    options = ("--beta", "1/2", "--lambda", "1", "--places", "2", "-o", "out.yaml", "--plot", "out.svg")
+    done = certattn_run("generate", "not-marchenko-pastur", *options)
+    assert done.status == 0, done.err
+    assert done.out.endswith("drew out.svg\n")
+    assert (files / "out.svg").read_bytes().startswith(b"<?xml")
 
 
 def test_the_singular_values_are_drawn(certattn_run: Run, files: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from certattn.cli.generate.shared import (
     out_option,
     read_mapping,
 )
+from certattn.kernel.document.certificate import Certificate
+from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -52,16 +55,35 @@ A YAML file for --matrix holds what certificates write under given.finite, for e
 @click.option("--places", type=int, default=4, show_default=True, help="Decimal places of the bounds.")
 @click.option("--array", "names", multiple=True, metavar="FIELD=NAME", help="Name of an array in the file.")
 @data_option
+@click.option(
+    "--plot",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Draw densities and distribution functions of the law and of quarter circles.",
+)
 @note_option
-def not_marchenko_pastur(source: Path | None, out: Path, names: tuple[str, ...], **options: Any) -> None:
+def not_marchenko_pastur(
+    source: Path | None, out: Path, names: tuple[str, ...], plot: Path | None, **options: Any
+) -> None:
     """State by how much the limit law of attention differs from quarter circle laws.
 
     FILE is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one per
     row); or a YAML file with the same.
     """
-    options["names"] = array_names(names)
+    if plot is not None:
+        from certattn.provers.figures import require_figure
+
+        require_figure(plot)
+    options |= {"names": array_names(names), "drawing": None if plot is None else partial(_draw, path=plot)}
     if source is not None and source.suffix in (".yaml", ".yml"):
         with blaming(source, "given.finite"):
             make_certificate("not-marchenko-pastur", out, finite=read_mapping(source, out), **options)
     else:
         make_certificate("not-marchenko-pastur", out, source=source, **options)
+
+
+def _draw(certificate: Certificate, path: Path) -> str:
+    from certattn.provers.law_plot import draw_certificate
+
+    draw_certificate(certificate, path)
+    return f"drew {on_one_line(str(path))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from certattn.cli.generate.shared import (
     out_option,
     read_mapping,
 )
+from certattn.kernel.document.certificate import Certificate
+from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -23,6 +26,7 @@ Examples:
   certattn generate singular-values head.npz --scale "1/sqrt(32)" --above 1 --above 2 -o counts.yaml
   certattn generate singular-values matrix.npy --largest 10 --radius 1e-9 -o largest.yaml
   certattn generate singular-values matrix.npy --state norm --state effective-rank -o norm.yaml
+  certattn generate singular-values weights.npz --scale "1/20" --unit 1 --state norm -o weights.yaml --plot weights.svg
 
 \b
 A YAML file in the place of MATRIX holds what certificates write under given, for example
@@ -56,16 +60,40 @@ A YAML file in the place of MATRIX holds what certificates write under given, fo
 )
 @click.option("--array", "names", multiple=True, metavar="FIELD=NAME", help="Name of an array in the file.")
 @data_option
+@click.option("--plot", metavar="FILE", type=click.Path(path_type=Path), help="Draw the singular values.")
+@click.option(
+    "--unit",
+    metavar="U",
+    help="With --plot: the standard deviation of queries and keys, for the limit law.",
+)
 @note_option
-def singular_values(source: Path, out: Path, names: tuple[str, ...], **options: Any) -> None:
+def singular_values(
+    source: Path, out: Path, names: tuple[str, ...], plot: Path | None, unit: str | None, **options: Any
+) -> None:
     """State the singular values of a matrix, or of attention over queries and keys.
 
     MATRIX is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one per
     row); or a YAML file with the same.
     """
+    if plot is not None:
+        from certattn.provers.figures import require_figure
+
+        require_figure(plot)
+    if unit is not None:
+        from certattn.provers.singular_plot import require_drawable
+
+        require_drawable(unit, plot is not None)
     options["names"] = array_names(names)
+    options["drawing"] = None if plot is None else partial(_draw, path=plot, unit=unit)
     if source.suffix in (".yaml", ".yml"):
         with blaming(source, "given"):
             make_certificate("singular-values", out, given=read_mapping(source, out), **options)
     else:
         make_certificate("singular-values", out, source=source, **options)
+
+
+def _draw(certificate: Certificate, path: Path, unit: str | None) -> str:
+    from certattn.provers.singular_plot import draw_certificate
+
+    draw_certificate(certificate, path, unit)
+    return f"drew {on_one_line(str(path))}"

@@ -20,7 +20,7 @@ from functools import cached_property
 
 from flint import acb, acb_poly, arb, ctx, fmpq
 
-from certattn.kernel.arithmetic.bisection import zero_between
+from certattn.kernel.arithmetic.bisection import scale_of_change, zero_between
 from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers, nonlinear_energy
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.truncated_weights import TruncatedWeights
@@ -94,7 +94,9 @@ class EquivalentLaw:
             return GapState.UNDECIDED
         # All zeros of a polynomial are below 1 + the largest |coefficient / leading one| (Cauchy).
         last = (2 + (abs(constant).max(abs(linear)).max(abs(square)) / cube)).upper()
-        first = zero_between(lambda v: -self._critical(v), arb(1), least)
+        first = zero_between(
+            lambda v: -self._critical(v), *scale_of_change(lambda v: -self._critical(v), arb(1), least)
+        )
         second = zero_between(self._critical, least, last)
         edges = self._critical_value(second), self._critical_value(first)
         return edges if all(edge.is_finite() is True for edge in edges) else GapState.UNDECIDED
@@ -102,6 +104,12 @@ class EquivalentLaw:
     def gap(self) -> tuple[arb, arb] | GapState:
         """The ends of the gap, the lower one first, or that there is none; or that the precision shows neither."""
         return self._gap
+
+    def piece_ends(self) -> list[arb]:
+        """Exact numbers just beyond the ends of the pieces of the support, the right edge last; NaN if unknown."""
+        gap = self.gap()
+        inner = [] if isinstance(gap, GapState) else [gap[0].upper(), gap[1].lower()]
+        return [*inner, self.right_edge().upper()]
 
     def _critical(self, v: arb) -> arb:
         """h(v)."""
@@ -134,10 +142,11 @@ class EquivalentLaw:
         return None
 
     def _guesses(self, z: acb, coefficients: list[acb]) -> Iterator[acb]:
-        """Numbers that may be near G(z): a root of the quartic, and where alpha is large the semicircle law's."""
+        """Numbers that may be near G(z): roots of the quartic, and where alpha is large the semicircle law's."""
         try:
             roots = acb_poly([acb(coefficient).mid() for coefficient in coefficients]).roots(maxprec=4 * ctx.prec)
-            yield min((root.mid() for root in roots), key=lambda root: root.imag)
+            # A huge real root may have been found a little below the axis, which is farther than G is.
+            yield from sorted((root.mid() for root in roots if (root.mid().imag < 0) is True), key=lambda r: r.imag)
         except ValueError:
             pass
         variance = self.numbers.variance
@@ -186,7 +195,8 @@ class EquivalentLaw:
             return None
         potential: acb = self.numbers.primitive(boundary, BALLS)
         found = 2 * arb(potential.imag) / arb.pi()
-        return found if found.is_finite() is True else None
+        # Of huge numbers the ball may be wider than all that a tail can be.
+        return found if found.is_finite() is True and (found.rad() < 1) is True else None
 
     def _tail_near(self, x: arb) -> arb:
         """By known tails, the bound of the density and monotonicity, as next to an edge."""
@@ -196,8 +206,10 @@ class EquivalentLaw:
         anchors = [(edge, arb(0))] if edge.is_finite() is True else []
         anchors += [] if isinstance(gap, GapState) else [(end, self.numbers.lambda_) for end in gap]
         for place, tail in anchors:
-            lower = _larger(lower, tail - bound * abs(x - place))
-            upper = _smaller(upper, tail + bound * abs(x - place))
+            # No point beyond a place has a larger tail than the place, however far it is.
+            before, behind = (x <= place) is True, (x >= place) is True
+            lower = _larger(lower, tail if before else tail - bound * abs(x - place))
+            upper = _smaller(upper, tail if behind else tail + bound * abs(x - place))
         for share in _NEIGHBOURS:
             step = x * arb(2) ** -(ctx.prec // share)
             found = [self._tail_inside(place.mid()) for place in (x + 2 * step, x - 2 * step)]

@@ -15,6 +15,10 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Kind, Record
 from certattn.kernel.verdict import Obligation
 
+# Precision in which balls of binary64 are compared with what is stated. Their own radii, of 2^-53 and more, are what
+# counts: 43 bits beyond those, what comparing adds for thousands of tokens or singular values is far below them.
+AFTER_BINARY64 = 96
+
 P = TypeVar("P")
 
 

@@ -30,7 +30,7 @@ from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.kolmogorov import kolmogorov_distance
 from certattn.kernel.arithmetic.linearization import ATTENTION, REMAINDER, SCORES, wasserstein
 from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
-from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.claim import AFTER_BINARY64, Claim, Statement
 from certattn.kernel.claims.linearization_assertions import (
     ASSERTS,
     QUANTITIES,
@@ -47,8 +47,6 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Record
 from certattn.kernel.verdict import DOUBLE, Obligation, at_least, at_most, unproved
 
-# Precision in which balls of binary64 are compared: their own radii are what counts.
-AFTER_BINARY64 = 96
 _NOTHING = "M is 0: nothing has a size relative to it"
 
 

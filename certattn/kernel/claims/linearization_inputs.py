@@ -151,7 +151,7 @@ def read_attention(given: Values) -> Attention:
     queries, keys = given[QUERIES], given[KEYS]
     require_tokens(queries, keys)
     if keys.shape[0] < 2:
-        raise keys.node.malformed("at least 2 queries and keys", "one: the attention of one token is 1")
+        raise keys.node.malformed("at least 2 queries and keys", "1 of each: of one token A is 1, and M and L are 0")
     temperature = _read_temperature(given)
     if temperature is None:
         if GIVEN_SCALE not in given:
@@ -170,7 +170,7 @@ def read_attention(given: Values) -> Attention:
 def _read_temperature(given: Values) -> Temperature | None:
     if GIVEN_BETA not in given:
         if UNIT in given:
-            raise given.node(UNIT).malformed("no unit without beta")
+            raise given.node(UNIT).malformed("no unit without beta", f"the unit {describe(given[UNIT])} and no beta")
         return None
     beta = given[GIVEN_BETA]
     if beta > LARGEST_BETA:

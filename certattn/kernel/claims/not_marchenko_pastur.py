@@ -27,12 +27,11 @@ from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.law_distance import differences
 from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
 from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.claim import AFTER_BINARY64, Claim, Statement
 from certattn.kernel.claims.distance_words import distance_words, latex_of_range, sign_found, words_of_range
 from certattn.kernel.claims.equivalent_assertions import ALPHA2, BETA, BETA2, LAMBDA
 from certattn.kernel.claims.matrix_inputs import MATRIX_FORMS, Spectrum, StatedMatrix, read_matrix
 from certattn.kernel.claims.ranges import NONNEGATIVE, SIGNED, Range
-from certattn.kernel.claims.spectral_distance import AFTER_BINARY64
 from certattn.kernel.claims.spectral_distances import (
     SCALES,
     SEPARATION_FIELDS,
@@ -224,12 +223,12 @@ def of_law(
         return Between(excess, excess)
     if name == DISTANCE.name:
         variance = law.numbers.variance
-        end = law.right_edge().max(2 * variance.sqrt())
-        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), end, goals).distance
+        ends = [*law.piece_ends(), 2 * variance.sqrt()]
+        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), ends, goals).distance
         return Between(found, found)
     scale = scales[SCALE.name]
-    end = law.right_edge().max(arb(2 * scale))
-    return Between.at_best_scale(differences(law.tail, circle_tail(scale), end, goals))
+    ends = [*law.piece_ends(), arb(2 * scale)]
+    return Between.at_best_scale(differences(law.tail, circle_tail(scale), ends, goals))
 
 
 CLAIM = NotMarchenkoPastur()

@@ -28,7 +28,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import ARB, working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.spectrum_shape import effective_rank, entropy, stable_rank
-from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.claim import AFTER_BINARY64, Claim, Statement
 from certattn.kernel.claims.matrix_inputs import MATRIX_FORMS, Spectrum, StatedMatrix, read_matrix
 from certattn.kernel.claims.spectrum_assertions import ASSERTS, QUANTITIES, Assertions, StatedCount, read_assertions
 from certattn.kernel.claims.spectrum_words import latex_of, words_of
@@ -50,8 +50,6 @@ LEFT = Field("U", Matrix(), "left singular vectors, a column for each value, m x
 SINGULAR = Field("s", Vector(), "r singular values, from the largest on")
 RIGHT = Field("V", Matrix(), "right singular vectors, a column for each value, n x r")
 HINT = Field("hint", Record(LEFT, SINGULAR, RIGHT), "approximate factors of M in array files", required=False)
-# Precision in which balls of binary64 are compared: their own radii are what counts.
-_AFTER_BINARY64 = 96
 _ZERO = "M is 0, which has no shares of a sum, and no stable rank"
 _OF_A_SUM = ("stable_rank", "entropy", "effective_rank")
 
@@ -111,7 +109,7 @@ class SingularValuesClaim(Claim[Problem]):
         from certattn.kernel.arithmetic.binary64.attention import BINARY64
         from certattn.kernel.claims.matrix_binary64 import spectrum_in_binary64
 
-        with working_precision(_AFTER_BINARY64):
+        with working_precision(AFTER_BINARY64):
             return _proved(problem, names, spectrum_in_binary64(problem.matrix, problem.hint), DOUBLE, BINARY64)
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:

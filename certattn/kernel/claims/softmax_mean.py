@@ -28,7 +28,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import ARB, working_precision
 from certattn.kernel.arithmetic.softmax_moments import WeightedPrompt, weighted_prompts
-from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.claim import AFTER_BINARY64, Claim, Statement
 from certattn.kernel.claims.moment_assertions import (
     COVARIANCE,
     COVARIANCE_RECORD,
@@ -50,8 +50,6 @@ from certattn.kernel.document.fields import Count, Field, Record, Values
 from certattn.kernel.verdict import DOUBLE, Obligation, show
 
 GIVEN = prompt_forms()
-# Precision in which balls of binary64 are compared: their own radii are what counts.
-_AFTER_BINARY64 = 96
 BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
 
 # What may be asserted, and how each is read.
@@ -146,7 +144,7 @@ class SoftmaxMean(Claim[Problem]):
             a.of for kinds in asked.values() for _, a in kinds if isinstance(a, CovarianceAssertion | RangeAssertion)
         }
         found: list[Obligation] = []
-        with working_precision(_AFTER_BINARY64):
+        with working_precision(AFTER_BINARY64):
             rows = list(asked)
             weigh = (
                 tightly_weighted(problem.prompt, rows) if tight else weighted_in_binary64(problem.prompt, rows, wanted)

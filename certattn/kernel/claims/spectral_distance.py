@@ -26,7 +26,7 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.balls import ARB, working_precision
 from certattn.kernel.claims.attention_inputs import SCALE
-from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.claims.claim import AFTER_BINARY64, Claim, Statement
 from certattn.kernel.claims.distance_words import distance_words, latex_of_range, sign_found, words_of_range
 from certattn.kernel.claims.matrix_inputs import (
     ATTENTION_FORM,
@@ -61,8 +61,6 @@ from certattn.kernel.verdict import DOUBLE, Obligation
 LAW = Field(
     "law", LAW_FORMS, "the law mu: beta and lambda, or from: weights, truncated or not; or alpha2, beta2 and lambda"
 )
-# Precision in which balls of binary64 are compared: their own radii are what counts.
-AFTER_BINARY64 = 64
 
 
 @dataclass(frozen=True)

@@ -97,11 +97,16 @@ def read_spectral_law(stated: tuple[str, Values], matrix: StatedMatrix | None) -
         return SpectralLaw(*read_law(stated), tau=tau)
     if not isinstance(matrix, AttentionMatrix):
         raise values.node(FROM).malformed("beta and lambda, or alpha2, beta2 and lambda, beside a given matrix")
-    tokens, dimension = matrix.keys.shape
-    unit = values[UNIT] if UNIT in values else fmpq(1)
-    beta2 = square(matrix.scale) * dimension * unit**4
-    if beta2 > LARGEST_BETA**2:
+    law = law_of_weights(matrix, values[UNIT] if UNIT in values else fmpq(1), tau)
+    if law.beta2 > LARGEST_BETA**2:
         raise values.at.malformed(
-            f"weights with beta^2 = scale^2 p unit^4 of at most {LARGEST_BETA**2}", f"beta^2 = {describe(beta2)}"
+            f"weights with beta^2 = scale^2 p unit^4 of at most {LARGEST_BETA**2}", f"beta^2 = {describe(law.beta2)}"
         )
+    return law
+
+
+def law_of_weights(matrix: AttentionMatrix, unit: fmpq, tau: fmpq | None = None) -> SpectralLaw:
+    """That of as many random queries and keys whose entries have this standard deviation, of any beta."""
+    tokens, dimension = matrix.keys.shape
+    beta2 = square(matrix.scale) * dimension * unit**4
     return SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit, tau)

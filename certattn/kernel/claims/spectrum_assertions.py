@@ -9,6 +9,7 @@ from functools import cached_property
 from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.matrix_inputs import StatedMatrix
 from certattn.kernel.claims.query_inputs import Bounds, StatedBounds
 from certattn.kernel.claims.ranges import NONNEGATIVE, Range, read_range
@@ -118,9 +119,13 @@ def _read_count(item: Values, count: int) -> StatedCount:
     if stated.count > count:
         raise item.node(COUNT).malformed(f"at most {count}, as many as there are", str(stated.count))
     if stated.count == 0 and stated.inside is not None:
-        raise item.node(INSIDE).malformed("no lower bound where no singular value is above", "one of nothing")
+        raise item.node(INSIDE).malformed(
+            "no lower bound where no singular value is above", f"{describe(stated.inside)} beside a count of 0"
+        )
     if stated.count == count and stated.outside is not None:
-        raise item.node(OUTSIDE).malformed("no upper bound where all singular values are above", "one of nothing")
+        raise item.node(OUTSIDE).malformed(
+            "no upper bound where all singular values are above", f"{describe(stated.outside)} beside all {count}"
+        )
     if stated.inside is not None and (stated.inside < stated.above) is True:
         raise item.node(INSIDE).malformed("a bound that is not below the threshold", "a smaller number")
     if stated.outside is not None and (stated.outside > stated.above) is True:

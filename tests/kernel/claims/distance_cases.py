@@ -519,5 +519,53 @@ asserts:
     },
 )
 
+# Pieces of very different sizes: the part below the gap has the mass 1 - lambda, the other reaches to 5e14.
+TWO_PIECES = Family(
+    OTHER,
+    "a lambda next to 0",
+    """
+given: {beta: 1/2, lambda: 1e-30}
+asserts: {distance: {at_least: 0.5757, at_most: 0.5758}}
+""",
+    {
+        "a larger lambda": ("1e-30", "1e-10"),
+    },
+    {
+        "less than it is": ("at_most: 0.5758", "at_most: 0.5757", REFUTED, "of the same variance <="),
+        "more than it is": ("at_least: 0.5757", "at_least: 0.5758", REFUTED, "of the same variance >="),
+        "a lambda below 0": ("lambda: 1e-30", "lambda: -1e-30", MALFORMED, "> 0"),
+        "a distance below 0": ("at_least: 0.5757", "at_least: -1", MALFORMED, ">= 0"),
+        "of another beta": ("beta: 1/2", "beta: 3/5", REFUTED, "of the same variance"),
+        "all of the mass": ("at_least: 0.5757, at_most: 0.5758", "at_least: 1", REFUTED, ">= bound"),
+    },
+)
+
+# Nearly half of the mass on [0, 1.4e-150].
+NEARLY_AN_ATOM = Family(
+    OTHER,
+    "an alpha next to 0",
+    """
+given: {alpha2: 1e-300, beta2: 1/4, lambda: 1/2}
+asserts: {distance: {at_least: 0.4999, at_most: 0.5001}}
+""",
+    {
+        "no gap": (
+            "lambda: 1/2}\nasserts: {distance: {at_least: 0.4999, at_most: 0.5001}}",
+            "lambda: 1}\nasserts: {distance: {at_least: 0.155, at_most: 0.156}}",
+        )
+    },
+    {
+        "less than it is": ("at_most: 0.5001", "at_most: 0.4999", REFUTED, "of the same variance <="),
+        "more than it is": ("at_least: 0.4999", "at_least: 0.5001", REFUTED, "of the same variance >="),
+        "no distance": ("at_least: 0.4999, at_most: 0.5001", "at_most: 0", REFUTED, "of the same variance <="),
+        "another lambda": ("lambda: 1/2", "lambda: 1/3", REFUTED, "of the same variance"),
+        "all of the mass": ("at_least: 0.4999, at_most: 0.5001", "at_least: 1", REFUTED, ">= bound"),
+        "an alpha below 0": ("alpha2: 1e-300", "alpha2: -1e-300", MALFORMED, "> 0"),
+        "an alpha of 0": ("alpha2: 1e-300", "alpha2: 0", MALFORMED, "> 0"),
+    },
+)
+
 FAMILIES = [CUT, CUT_MATRIX, TOKENS, GIVEN, EQUAL, ALL_ZERO, LAWS, RATIONAL, FINITE]
-CASES = [case for one in FAMILIES for case in one.cases()]
+# The second opinion looks at tails on one even grid, and its quartics have no roots in doubles for such numbers.
+EXTREME = [TWO_PIECES, NEARLY_AN_ATOM]
+CASES = [case for one in (*FAMILIES, *EXTREME) for case in one.cases()]

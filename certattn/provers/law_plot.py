@@ -1,0 +1,73 @@
+"""A figure of a certificate of `not-marchenko-pastur`: the law beside quarter circles, and where they differ most.
+
+Above are the densities, below the distribution functions with the largest difference to the quarter circle law of the
+same variance. What lies beyond 98 % of the law and of the quarter circle may be beyond the right end.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
+from certattn.kernel.claims.not_marchenko_pastur import CLAIM, DISTANCE, SCALE, Problem
+from certattn.kernel.document.certificate import Certificate
+from certattn.provers.best_scales import tail_table
+from certattn.provers.equivalent_plot import density_curve, law_title
+from certattn.provers.figures import canvas
+from certattn.provers.not_marchenko_pastur import bits_of_support
+from certattn.provers.spectrum_figures import CIRCLE, FILL, LAW, POINT, Floats, circle_curve
+
+_SHARE = 0.02
+# A law with nearly an atom at 0 has a density there that would leave nothing else to be seen.
+_HIGHEST = 4
+_NEAREST = "#6b8e23"
+
+
+def draw_certificate(certificate: Certificate, path: Path) -> None:
+    """Draw the figure into a file. Raises NotProvedError where the ends of the law's support are not known."""
+    problem = CLAIM.read(certificate)
+    stated = problem.law
+    with working_precision(bits_of_support(stated)):
+        law = stated.at_precision()
+        variance = law.numbers.variance
+        curve, circle, (places, tails) = density_curve(law), circle_curve(variance), tail_table(law)
+        places, tails = np.append(places, circle[-1, 0]), np.append(tails, float(law.tail(arb(circle[-1, 0]))))
+        order = np.argsort(places)
+        places, tails = places[order], tails[order]
+        circles = {"quarter circle of the same variance": variance}
+        if SCALE.name in problem.scales:
+            circles["nearest quarter circle"] = arb(problem.scales[SCALE.name]) ** 2
+        others = {label: [float(quarter_circle_tail(arb(x), m)) for x in places] for label, m in circles.items()}
+        nearest = [circle_curve(m) for m in circles.values()]
+    right = 1.05 * max(circle[-1, 0], float(places[tails > _SHARE].max(initial=0.0)))
+    with canvas(path, (6.4, 5.2), 2, sharex=True) as (_, (above, below)):
+        above.fill_between(*curve.T, color=FILL, lw=0)
+        for axes, line in ((above, curve.T), (below, (places, 1 - tails))):
+            axes.plot(*line, color=LAW, lw=1.4, label=r"$\mu$")
+        styles = ((CIRCLE, "--"), (_NEAREST, ":"))
+        for (label, tail), points, (colour, dashes) in zip(others.items(), nearest, styles, strict=False):
+            above.plot(*points.T, color=colour, lw=1.2, ls=dashes, label=label)
+            below.plot(places, 1 - np.array(tail), color=colour, lw=1.2, ls=dashes)
+        _mark_distance(below, problem, places, 1 - tails, 1 - np.array(next(iter(others.values()))))
+        above.set_ylabel("density")
+        above.set_ylim(0, 1.1 * min(float(curve[:, 1].max()), _HIGHEST * float(circle[:, 1].max())))
+        above.set_title(law_title(stated.beta, stated.alpha2, stated.beta2, stated.lambda_), fontsize=10)
+        above.legend(frameon=False, fontsize=9)
+        below.set_xlabel("singular value")
+        below.set_ylabel("distribution function")
+        below.set_xlim(0, right)
+        below.set_ylim(0, 1.02)
+        below.legend(frameon=False, fontsize=9, loc="lower right")
+
+
+def _mark_distance(axes: Any, problem: Problem, places: Floats, law: Floats, circle: Floats) -> None:
+    """Where the two functions differ most among the points, with what the certificate states of the distance."""
+    k = int(np.argmax(np.abs(law - circle)))
+    stated = problem.ranges.get(DISTANCE.name)
+    label = "largest difference" if stated is None else f"largest difference: {stated.words()}"
+    axes.plot([places[k]] * 2, [law[k], circle[k]], color=POINT, lw=1.6, marker="_", ms=7, label=label)

@@ -1,0 +1,102 @@
+"""A figure of a certificate of `singular-values`: a histogram of all of them, and what the certificate states.
+
+Beside queries and keys whose entries are known to have a standard deviation there are the law that the singular values
+tend to and the quarter circle law of the same variance.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.equivalent_assertions import LARGEST_BETA
+from certattn.kernel.claims.matrix_inputs import AttentionMatrix, StatedMatrix
+from certattn.kernel.claims.singular_values import CLAIM, Problem
+from certattn.kernel.claims.spectral_law import SpectralLaw, law_of_weights
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import UsageError
+from certattn.provers.equivalent_plot import density_curve
+from certattn.provers.exact_inputs import Number, exact_rational
+from certattn.provers.figures import canvas
+from certattn.provers.not_marchenko_pastur import bits_of_support
+from certattn.provers.rounding import as_float
+from certattn.provers.spectrum_figures import CIRCLE, LAW, POINT, circle_curve, draw_bars, drawn_values
+
+_MOST_MARKS = 80
+
+
+def draw_certificate(certificate: Certificate, path: Path, unit: Number | None = None) -> None:
+    """Draw the figure into a file; `unit` is the standard deviation of the entries of queries and keys.
+
+    Raises UsageError for a unit beside a matrix without queries and keys, or one that is not centred.
+    """
+    problem = CLAIM.read(certificate)
+    law = None if unit is None else _law(problem.matrix, unit)
+    values = drawn_values(problem.matrix, problem.hint)
+    right, curve, circle = float(values[0]), None, None
+    if law is not None:
+        with working_precision(bits_of_support(law)):
+            known = law.at_precision()
+            curve, circle = density_curve(known), circle_curve(known.numbers.variance)
+        right = max(right, float(curve[-1, 0]), float(circle[-1, 0]))
+    with canvas(path, (6.4, 3.6)) as (_, axes):
+        # A matrix of zeros has bars all the same.
+        right = 1.05 * right if right > 0 else 1.0
+        highest = draw_bars(axes, values, right)
+        if curve is not None and circle is not None:
+            axes.plot(*curve.T, color=LAW, lw=1.4, label=r"limit law $\mu$")
+            axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
+            highest = max(highest, float(circle[:, 1].max()))
+        _mark(axes, problem)
+        axes.set_xlabel("singular value")
+        axes.set_ylabel("density")
+        axes.set_xlim(0, right)
+        axes.set_ylim(0, 1.15 * highest)
+        axes.set_title(_title(problem), fontsize=10)
+        axes.legend(frameon=False, fontsize=9)
+
+
+def require_drawable(unit: Number | None, drawn: bool) -> None:
+    """Raises UsageError for a unit that is nothing, or of no figure."""
+    if unit is not None and not drawn:
+        raise UsageError("--unit is for a figure alone, whose law it says; expected --plot beside it, or no --unit")
+    if unit is not None and not exact_rational(unit, "unit") > 0:
+        raise UsageError(f"unit is {describe(exact_rational(unit, 'unit'))}, expected a positive number")
+
+
+def _law(matrix: StatedMatrix, unit: Number) -> SpectralLaw:
+    if not isinstance(matrix, AttentionMatrix):
+        raise UsageError("--unit is the standard deviation of queries and keys; of a matrix alone no law is known")
+    if not matrix.centred:
+        raise UsageError("--unit says the limit law of the centred matrix; expected no --not-centred, or no --unit")
+    law = law_of_weights(matrix, exact_rational(unit, "unit"))
+    if law.beta2 > LARGEST_BETA**2:
+        raise UsageError(f"--unit is too large: beta = scale sqrt(p) unit^2 is beyond {LARGEST_BETA}")
+    return law
+
+
+def _mark(axes: Any, problem: Problem) -> None:
+    """Stated values and norms at the foot, thresholds as lines with how many are above."""
+    asserted = problem.asserted
+    marks = [] if asserted.values is None else [as_float(value) for value in asserted.values.loaded.row(0)]
+    if 0 < len(marks) <= _MOST_MARKS:
+        label = f"{len(marks)} certified values"
+        axes.plot(marks, np.zeros(len(marks)), ls="", marker="|", ms=9, color=POINT, clip_on=False, label=label)
+    for stated in asserted.counts:
+        axes.axvline(as_float(stated.above), color=POINT, lw=0.9, ls=":")
+        text = f" {stated.count} above {describe(stated.above)}"
+        axes.annotate(text, (as_float(stated.above), 0.97), xycoords=("data", "axes fraction"), fontsize=8, va="top")
+    if "norm" in asserted.ranges:
+        ends = [as_float(bound) for bound in asserted.ranges["norm"].bounds.values()]
+        axes.plot(ends, [0.0] * len(ends), ls="", marker="^", ms=5, color=POINT, clip_on=False, label="certified norm")
+
+
+def _title(problem: Problem) -> str:
+    rows, columns = problem.matrix.shape
+    text = rf"{problem.matrix.count} singular values, ${rows} \times {columns}$"
+    stated = problem.asserted.ranges.get("effective_rank.values")
+    return text if stated is None else f"{text}\neffective rank {stated.words()}"
