@@ -1,4 +1,4 @@
-"""Ten thousand assertions that the arithmetic encloses the truth; that they find what does not; that none is left out."""
+"""Assertions that the arithmetic encloses the truth; that they find what does not; that none is left out."""
 
 from __future__ import annotations
 
