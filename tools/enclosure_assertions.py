@@ -311,7 +311,7 @@ CASES: dict[str, list[Case]] = {
         Case(lambda x: activations.LeakyRelu(fmpq(1, 10)).value(x, BALLS), lambda x: max(x, x / 10), (REAL,)),
         Case(
             lambda x: activations.LeakyRelu(fmpq(1, 10)).least_slope(x, x + 1, BALLS),
-            least(lambda r: mp.mpf(1) if r > 0 else mp.mpf(1) / 10),
+            least(lambda r: mp.mpf(1) if r >= 0 else mp.mpf(1) / 10),
             (REAL,),
             "below",
         ),
