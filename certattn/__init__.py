@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from certattn.kernel.limits import Limits
     from certattn.kernel.reports import Report, exit_status
+    from certattn.kernel.sandbox import active_layers
     from certattn.kernel.verdict import Obligation, Outcome, Verdict
 
 # Where each name is, so that it is imported when it is used: the command line starts at once.
@@ -49,6 +50,7 @@ _MODULES = {
     ),
     "certattn.kernel.limits": ("Limits",),
     "certattn.kernel.reports": ("Report", "exit_status"),
+    "certattn.kernel.sandbox": ("active_layers",),
     "certattn.kernel.verdict": ("Obligation", "Outcome", "Verdict"),
 }
 
@@ -66,6 +68,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
+    "active_layers",
     "check",
     "exit_status",
     "generate",

@@ -3,11 +3,12 @@
     python tools/fuzz_reader.py --seconds 600            from the seeds in tools/fuzz_corpus
     python tools/fuzz_reader.py FILE...                  just these inputs, such as a finding
 
-With `atheris` installed (`pip install atheris`) the fuzzer is guided by coverage; without it, seeds are
-damaged at random. Every input is read as a certificate, up to the problem that its claim states, and as
-an array file of every format. A finding is any exception but a refusal, a message that is not fit for a
-terminal, a certificate that is not the same after writing and reading, and too much time or memory. Findings
-are written to a folder, and the exit status is 1 (that of atheris, where it finds something).
+With `atheris` installed (the extra `fuzz`) the fuzzer is guided by coverage; without it, or with `--engine random`,
+seeds are damaged at random. Every input is read as a certificate, up to the problem that its claim states, and as
+an array file of every format, as a whole and as a stream. A finding is any exception but a refusal, a message that is
+not fit for a terminal, a certificate that is not the same after writing and reading, a stream that gives other bytes
+than the whole file, and too much time or memory. Findings are written to a folder, and the exit status is 1 (that of
+atheris, where it finds something). A finding that was corrected becomes a seed: the tests read them all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import contextlib
 import hashlib
 import importlib
+import io
 import random
 import sys
 import tempfile
@@ -35,6 +37,7 @@ with atheris.instrument_imports(include=["certattn", "zipfile"]) if atheris else
     from certattn.kernel.document.array_formats import ArrayFormatError, locate
     from certattn.kernel.document.bit_patterns import NotFiniteError, exact_integers
     from certattn.kernel.document.certificate import loads
+    from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed_pieces
     from certattn.kernel.document.writer import to_text
     from certattn.kernel.errors import CertattnError
     from certattn.kernel.limits import Limits
@@ -80,14 +83,38 @@ def read_certificate(text: str) -> None:
 
 
 def read_array(data: bytes, suffix: str, name: str | None, dtype: str, shape: tuple[int, ...]) -> None:
+    whole = None
     try:
         layout = locate(suffix, data, len(data), name, (dtype, shape), LIMITS.max_tensor_bytes)
         if layout is not None and layout.stop <= len(layout.source):
-            exact_integers(layout.source[layout.start : layout.stop], dtype)
+            whole = layout.source[layout.start : layout.stop]
+            exact_integers(whole, dtype)
     except ArrayFormatError as error:
         require_fit_for_a_terminal(f"{error.found} {error.expected} {error.hint}")
     except NotFiniteError:
         pass
+    if suffix != ".npz" and read_stream(data, suffix, name, dtype, shape) != whole:
+        raise FindingError(f"not the same array as a stream: {suffix}")
+
+
+def read_stream(data: bytes, suffix: str, name: str | None, dtype: str, shape: tuple[int, ...]) -> bytes | None:
+    """The array by the reader of large files, a few bytes at a time; None where it is refused."""
+
+    def span(head: bytes) -> tuple[int, int] | None:
+        layout = locate(suffix, head, len(data), name, (dtype, shape), LIMITS.max_tensor_bytes)
+        return None if layout is None else (layout.start, layout.stop)
+
+    found = bytearray()
+    pieces = hashed_pieces(io.BytesIO(data), len(data), span, piece=8, chunk=64)
+    try:
+        while True:
+            found += next(pieces)
+    except StopIteration as end:
+        if end.value != hashlib.sha256(data).hexdigest():
+            raise FindingError("the hash of a stream is not that of the file") from None
+        return bytes(found)
+    except (ArrayFormatError, EndsEarlyError, GrewError):
+        return None
 
 
 def require_fit_for_a_terminal(message: str) -> None:
@@ -178,6 +205,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
     parser.add_argument("--engine", choices=("atheris", "random"), default="atheris" if atheris else "random")
     options = parser.parse_args()
+    if options.engine == "atheris" and atheris is None:
+        parser.error("atheris is not installed: pip install 'certattn[fuzz]', or use --engine random")
     for path in options.files:
         one_input(path.read_bytes())
     if options.files:
@@ -193,8 +222,9 @@ def main() -> int:
         ]  # fmt: skip
         atheris.Setup([sys.argv[0], *flags, grown, str(CORPUS)], one_input)
         atheris.Fuzz()
+    begun = time.monotonic()
     count, bad = fuzz_at_random(options.seconds, options.seed, findings)
-    print(f"{count} inputs, {bad} findings")
+    print(f"{count} inputs, {count / (time.monotonic() - begun):.0f} a second, {bad} findings")
     return 1 if bad else 0
 
 

@@ -15,6 +15,7 @@ from certattn.cli.options import arithmetic_option, checking_limits, root_option
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
+from certattn.kernel.sandbox import active_layers
 from certattn.kernel.verdict import Verdict
 from certattn.kernel.worker import check_files
 from certattn.report.formats import FORMATS
@@ -58,6 +59,7 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @arithmetic_option
 @click.option("--explain", is_flag=True, help="Print every obligation.")
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
+@click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
 @root_option
 @checking_limits
@@ -68,6 +70,7 @@ def check(
     arithmetic: str,
     explain: bool,
     only: str | None,
+    verbose: bool,
     fail_fast: bool,
     root: Path | None,
     **limits: Any,
@@ -79,6 +82,8 @@ def check(
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     files = find_certificates(paths)
     reports: list[Report] = []
+    if verbose:
+        click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
     with Progress(len(files)) as progress:
         checks = check_files(
             files, options, jobs=jobs or _processors(), started=progress.started, waited=progress.waited

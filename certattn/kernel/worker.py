@@ -13,7 +13,6 @@ import importlib
 import json
 import os
 import re
-import resource
 import select
 import signal
 import sys
@@ -31,6 +30,7 @@ from certattn.kernel.interrupts import end_with_parent, uninterrupted
 from certattn.kernel.limits import Limits
 from certattn.kernel.meter import Meter
 from certattn.kernel.reports import Report
+from certattn.kernel.sandbox import confine, refusals
 from certattn.kernel.verdict import Verdict
 
 Check = Callable[[Path, CheckOptions], Report]
@@ -147,6 +147,8 @@ def _work(path: Path, options: CheckOptions, check: Check, results: int, stderr:
         results = _isolate(options.limits, results, stderr)
         before = time.perf_counter_ns()
         report = _checked(path, options, check)
+        if reason := refusals():
+            report = Report(str(path), Verdict.ERROR, reason=reason)
         total = {**report.nanoseconds, "total": time.perf_counter_ns() - before}
         content = json.dumps(replace(report, nanoseconds=total).to_dict()).encode("ascii")
         with open(results, "wb") as file:
@@ -174,10 +176,7 @@ def _isolate(limits: Limits, results: int, stderr: int) -> int:
     # For systems where a parent that is killed does not end its worker.
     signal.alarm(min(limits.timeout_seconds + 60, 10**9))
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    allowed = limits.memory_bytes if hard == resource.RLIM_INFINITY else min(limits.memory_bytes, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (min(allowed, sys.maxsize), hard))
+    confine(limits.memory_bytes)
     return results
 
 

@@ -90,6 +90,17 @@ def test_fail_fast_stops_at_the_first(certattn_run: Run, write: Write) -> None:
     assert certattn_run("check", *paths[::2], "--fail-fast").status == 0
 
 
+def test_verbose_says_what_confines_a_check_and_nothing_else(certattn_run: Run, write: Write) -> None:
+    path = write("verified")
+    quiet, loud = (
+        certattn_run("check", path, "--format", "json"),
+        certattn_run("check", path, "--format", "json", "--verbose"),
+    )
+    assert "each check is confined by audit, limits" in loud.err
+    assert "confined" not in quiet.err + quiet.out + loud.out
+    assert [json.loads(run.out)["reports"][0]["verdict"] for run in (quiet, loud)] == ["verified"] * 2
+
+
 def test_a_time_limit(certattn_run: Run, slow: Path) -> None:
     done = certattn_run("check", slow, "--timeout", "1")
     assert done.status == 4

@@ -1,0 +1,181 @@
+"""Assertions that the arithmetic encloses the truth; that they find what does not; that none is left out."""
+
+from __future__ import annotations
+
+import ast
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb, fmpq
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import enclosure_assertions as ea  # noqa: E402
+
+ARITHMETIC = ROOT / "certattn" / "kernel" / "arithmetic"
+LISTED = ROOT / "tools" / "enclosure_elsewhere.txt"
+
+
+@pytest.fixture(scope="module")
+def asserted() -> Counter[str]:
+    """How many assertions there are of each function; all of them hold."""
+    counts: Counter[str] = Counter()
+    for name, given, good in ea.assertions():
+        assert good, f"{name} misses the truth: {given}"
+        counts[name] += 1
+    return counts
+
+
+def test_the_arithmetic_encloses_the_truth(asserted: Counter[str]) -> None:
+    assert asserted.total() >= 10_000
+    assert min(asserted.values()) >= 10
+
+
+# -- assertions that cannot fail would say nothing
+
+
+@pytest.mark.parametrize("name", ea.CASES)
+def test_a_wrong_answer_is_found(name: str) -> None:
+    for index, case in enumerate(ea.CASES[name]):
+        for sign in {"encloses": (1, -1), "above": (-1,), "below": (1,)}[case.how]:
+
+            def off(*given: arb, case: ea.Case = case, sign: int = sign) -> arb:
+                right = case.kernel(*given)
+                right = right if isinstance(right, arb) else arb(right)
+                return right + sign * (abs(right) + 1) / 2**6
+
+            found = list(ea.scalar(name, replace(case, kernel=off), 12, random.Random(index)))
+            assert any(not good for _, _, good in found), f"{name}, case {index}"
+
+
+@pytest.mark.parametrize("name", ea.CASES)
+def test_answers_are_finite_more_often_than_not(name: str) -> None:
+    """A function that always says NaN encloses everything."""
+    for index, case in enumerate(ea.CASES[name]):
+        finite: list[bool] = []
+
+        def noted(*given: arb, case: ea.Case = case, finite: list[bool] = finite) -> arb:
+            found = case.kernel(*given)
+            finite.append(not isinstance(found, arb) or bool(found.is_finite()))
+            return found
+
+        list(ea.scalar(name, replace(case, kernel=noted), 12, random.Random(index)))
+        assert 2 * sum(finite) >= len(finite), f"{name}, case {index}"
+
+
+def narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays of balls without its radii."""
+
+    def narrow(*given: Any) -> Any:
+        found = function(*given)
+        return replace(found, radius=0 * found.radius)
+
+    return narrow
+
+
+def lessened(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A bound that is a little too small."""
+    return lambda *given, **named: function(*given, **named) * (1 - 2.0**-20)
+
+
+def upwards(value: fmpq) -> fmpq | None:
+    """Rounding that is not to nearest: what was rounded down goes to the double above."""
+    nearest = EXACT(value)
+    if nearest is None or nearest >= value:
+        return nearest
+    return nearest + abs(nearest) / 2**52
+
+
+EXACT = ea.exact_rounding.to_nearest
+BROKEN: list[tuple[Any, str, Callable[..., Any], Callable[..., Iterator[ea.Assertion]]]] = [
+    (ea.ball_algebra, "product", narrowed(ea.ball_algebra.product), ea.double_balls),
+    (ea.ball_algebra, "difference", narrowed(ea.ball_algebra.difference), ea.double_balls),
+    (ea.ball_algebra, "row_l2_norms", narrowed(ea.ball_algebra.row_l2_norms), ea.double_balls),
+    (ea.ball_algebra, "row_linf_norms", narrowed(ea.ball_algebra.row_linf_norms), ea.double_balls),
+    (ea.rows, "norm_bounds", lessened(ea.rows.norm_bounds), ea.double_bounds),
+    (ea.rows, "norm_bound", lessened(ea.rows.norm_bound), ea.double_bounds),
+    (ea.dense, "frobenius_bound", lessened(ea.dense.frobenius_bound), ea.double_bounds),
+    (ea.dense, "product_size", lessened(ea.dense.product_size), ea.double_bounds),
+    (ea.dense, "product_error", lambda x, y: 0.0, ea.double_bounds),
+    (ea.dense, "frobenius", lambda x: (float(np.sqrt((x * x).sum())), 0.0), ea.double_bounds),
+    (ea.splitting, "add_exactly", lambda total, error, term: np.add(total, term, out=total), ea.double_bounds),
+    (ea.units, "gamma", lambda k: k * 2.0**-53, ea.double_constants),
+    (ea.enclosures, "beta", lambda delta, eps: delta + eps, ea.double_constants),
+    (ea.sums, "power_of_two", lambda e: 2.0 ** (e + 1), ea.double_constants),
+    (ea.exact_rounding, "to_nearest", upwards, ea.single_roundings),
+    (ea.exponential_bound, "relative_error", lambda tail: 2.0**-54, ea.exponentials),
+    (ea.energy_thresholds, "beta_at_ratio", lambda ratio: (1 + ratio).log(), ea.thresholds),
+    (ea.energy_thresholds, "critical_beta", lambda share: share, ea.thresholds),
+    (ea.spectrum, "smallest_eigenvalue", lambda matrix, bits: matrix[0, 0].min(matrix[1, 1]), ea.eigenvalues),
+    (ea.enclosure, "inflated", lambda entry, distance: entry, ea.lifts),
+    (ea.linearization, "linear_part", lambda q, k, s: ea.balls.table_of_balls(q @ k.T, arb(1)), ea.prompts),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "wrong", "group"), BROKEN, ids=[name for _, name, _, _ in BROKEN])
+def test_a_broken_function_is_found(
+    module: Any, name: str, wrong: Any, group: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, name, wrong)
+    found = [(asserted, good) for asserted, _, good in group(15 if name != "relative_error" else 200, random.Random(1))]
+    assert any(asserted.endswith(f".{name}") and not good for asserted, good in found) or (
+        name == "relative_error" and not all(good for _, good in found)
+    )
+
+
+def test_the_same_seed_gives_the_same_assertions() -> None:
+    case = ea.CASES["functions.langevin"][0]
+    first, second, other = (list(ea.scalar("x", case, 20, random.Random(seed))) for seed in ("a", "a", "b"))
+    assert first == second != other
+
+
+# -- nothing is left out
+
+
+def public() -> set[str]:
+    """The functions and classes of the kernel's arithmetic that have no underscore."""
+    found = set()
+    for path in ARITHMETIC.rglob("*.py"):
+        module = ".".join(path.relative_to(ARITHMETIC).with_suffix("").parts)
+        found |= {
+            f"{module}.{node.name}"
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+        }
+    return found
+
+
+def listed() -> list[tuple[str, str, str]]:
+    """Module, test file and name of what is tested elsewhere."""
+    rows = [line.split() for line in LISTED.read_text().splitlines() if not line.startswith("#")]
+    return [(module, where, name) for module, where, *names in rows for name in names]
+
+
+def test_everything_public_is_asserted_here_or_listed(asserted: Counter[str]) -> None:
+    names = [f"{module}.{name}" for module, _, name in listed()]
+    assert len(names) == len(set(names))
+    assert not set(names) & set(asserted), "both asserted and listed"
+    missing = public() - set(names) - set(asserted)
+    assert not missing, f"assert them in tools/enclosure_assertions.py, or say where they are tested: {sorted(missing)}"
+    assert set(names) | set(asserted) <= public(), "no longer there"
+
+
+def test_the_list_names_tests_that_there_are() -> None:
+    protocols = {f"{module}.{name}" for module, where, name in listed() if where == "protocol"}
+    for path in ARITHMETIC.rglob("*.py"):
+        module = ".".join(path.relative_to(ARITHMETIC).with_suffix("").parts)
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and f"{module}.{node.name}" in protocols:
+                assert "Protocol" in {ast.unparse(base).partition("[")[0] for base in node.bases}
+                protocols.discard(f"{module}.{node.name}")
+    assert not protocols
+    for _, where, name in listed():
+        assert where == "protocol" or "def test_" in (ROOT / "tests" / where).read_text(), name
