@@ -356,11 +356,14 @@ def _mapping_changes(mapping: dict[str, Any], path: str) -> Iterator[Mutant]:
 # -- the sweep
 
 
-def sweep(changed: Iterable[Mutant], folder: Path) -> Tally:
-    """Check every mutant as a file in `folder`, and compare with its truth."""
+def sweep(changed: Iterable[Mutant], folder: Path, known: dict[str, tuple[Truth, str]] | None = None) -> Tally:
+    """Check every mutant as a file in `folder`, and compare with its truth.
+
+    `known`: the truth of every statement met so far, by digest, for sweeps of a certificate in parts:
+    one digest, one statement.
+    """
     tally = Tally()
-    # The truth of every statement met so far, by digest: one digest, one statement.
-    known: dict[str, tuple[Truth, str]] = {}
+    known = {} if known is None else known
     for mutant in changed:
         _tally_one(mutant, folder, tally, known)
     return tally
