@@ -98,7 +98,7 @@ def judge_descent(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
     tube = _gronwall(run, asserts)
     _require(len(found) > 0 or tube is not None, "nothing is stated")
     if run.steps > _FEW_STEPS:
-        return Judgement(Truth.OPEN, 0.0, "many steps")
+        return Judgement(Truth.UNKNOWN, 0.0, "many steps")
     judgement = _both(found) if found else Judgement(Truth.TRUE, 1.0)
     if judgement.truth is Truth.FALSE or tube is None:
         return judgement

@@ -399,6 +399,8 @@ def _tally_one(mutant: Mutant, folder: Path, tally: Tally, known: dict[str, tupl
             tally.collisions.append(f"one digest of two statements: {mutant.change} and {change}")
     if verdict is Verdict.VERIFIED and not truth.provable:
         tally.false_accepts.append(f"false accept: {line} (the witness does not show it)")
+    if truth.truth is Truth.UNKNOWN:
+        return
     if truth.truth is Truth.FALSE:
         if verdict is Verdict.VERIFIED:
             tally.false_accepts.append(f"false accept: {line} {by}")

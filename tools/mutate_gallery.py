@@ -117,9 +117,9 @@ class Sweep:
         for answer in within(lambda send: send(opinion(path)), self.each):
             if answer is None:
                 progress.left_out = f"no second opinion within {self.each:g} s"
-            elif answer:
-                progress.left_out = answer
-                progress.others.append(f"the certificate as it stands: {answer}")
+            else:
+                progress.left_out, wrong = answer
+                progress.others += [f"the certificate as it stands: {progress.left_out}"] if wrong else []
         return progress
 
     def turn(self, sample: int | None) -> bool:
@@ -183,15 +183,17 @@ def name_of(path: Path) -> str:
     return str(path.resolve().relative_to(GALLERY))
 
 
-def opinion(path: Path) -> str:
-    """Why a certificate of the gallery cannot be changed: nothing if the second opinion has nothing against it."""
+def opinion(path: Path) -> tuple[str, bool]:
+    """Why a certificate of the gallery, which verifies, is not changed, if so; and whether that is an error."""
     try:
         judgement = judge(load(path).plain, path.parent)
     except NotAStatement as error:
-        return f"states nothing, by the second opinion: {error}"
+        return f"not read by the second opinion: {error}", False
     if judgement.truth is Truth.FALSE:
-        return f"false, by the second opinion (by {judgement.slack:.3g} at {judgement.where})"
-    return "" if judgement.provable else "not shown by its witness, by the second opinion"
+        return f"false, by the second opinion (by {judgement.slack:.3g} at {judgement.where})", True
+    if judgement.truth is Truth.UNKNOWN:
+        return f"the second opinion has none: {judgement.where}", False
+    return "" if judgement.provable else "not shown by its witness, by the second opinion", not judgement.provable
 
 
 def outcome(mutant: Mutant, folder: Path, known: dict[str, tuple[Truth, str]]) -> Tally | str:

@@ -15,7 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_truth import Judgement, Table, Truth, _mapping, _number, _record, _require, _table, _vector
+from certificate_truth import (
+    Judgement,
+    Table,
+    Truth,
+    _mapping,
+    _number,
+    _record,
+    _require,
+    _root,
+    _scale,
+    _table,
+    _vector,
+)
 from mean_square_truth import moments
 from output_tail_truth import _count
 
@@ -159,10 +171,9 @@ def _over_ball(covariance: Array, ball: Any, asserts: Any, witness: Any, folder:
 
 
 def _root_or_number(text: Any) -> float:
-    inner = text.removeprefix("sqrt(").removesuffix(")") if isinstance(text, str) and text.startswith("sqrt(") else text
-    value = float(_number(inner))
+    value = float(_root(_scale({"scale": text})))
     _require(value > 0, "a square that is not positive")
-    return sqrt(value) if inner is not text else value
+    return value
 
 
 def _tried(covariance: Array, A2: float, b2: float, length: int) -> list[float]:
