@@ -17,6 +17,8 @@ in which it does not differ, or if a control checker, which is wrong on purpose,
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import json
 import multiprocessing
 import sys
@@ -86,16 +88,17 @@ def run(checker: Checker, chosen: Sequence[Entry], folder: Path, jobs: int = 1) 
     """Hold one checker against entries of the corpus in `folder`."""
     score, started = Score(checker), time.monotonic()
     paths = [folder / entry.file for entry in chosen]
-    if jobs == 1:
-        answers: Iterable[Answer] = map(checker.answer, paths)
+    with multiprocessing.get_context("fork").Pool(jobs) if jobs > 1 else contextlib.nullcontext() as pool:
+        answers = pool.imap(functools.partial(_ask, checker.name), paths, 8) if pool else map(checker, paths)
         for entry, answer in zip(chosen, answers, strict=True):
             score.add(entry, answer)
-    else:
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            for entry, answer in zip(chosen, pool.imap(checker.answer, paths, chunksize=8), strict=True):
-                score.add(entry, answer)
     score.seconds = time.monotonic() - started
     return score
+
+
+def _ask(name: str, path: Path) -> Answer:
+    """By name: checkers themselves do not travel between processes."""
+    return CHECKERS[name](path)
 
 
 # -- tables
