@@ -411,7 +411,8 @@ def _tally_one(mutant: Mutant, folder: Path, tally: Tally, known: dict[str, tupl
         tally.verified_true += 1
     elif truth.truth is Truth.TRUE and truth.slack > VISIBLE:
         tally.not_verified.append(f"true, not verified: {line} {by}")
-    if verdict is Verdict.REFUTED:
+    # A second opinion that was too close to call contradicts nobody.
+    if verdict is Verdict.REFUTED and (truth.truth is not Truth.OPEN or truth.slack > VISIBLE):
         tally.false_refutations.append(f"false refutation: {line} {by}")
 
 
