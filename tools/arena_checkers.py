@@ -107,7 +107,10 @@ def recheck_missing() -> str:
 
 
 def coq(path: Path) -> Answer:
-    """A proof of the exported theorem by coqc. What is not exported is not covered."""
+    """A proof of the exported theorem by coqc.
+
+    What is not exported is not covered: what the kernel refuses, what has no form in Coq, what is too large.
+    """
     certattn = [sys.executable, "-m", "certattn"]
     with tempfile.TemporaryDirectory(prefix="arena-coq-") as folder:
         out = f"{folder}/proof"
@@ -115,7 +118,7 @@ def coq(path: Path) -> Answer:
         answer = _by_status([*certattn, "export", "--format", "coq", str(path), "-o", out], exported)
         if answer.outcome is not Outcome.VERIFIED:
             return answer
-        proved = {0: Outcome.VERIFIED, **dict.fromkeys(range(1, 5), Outcome.REFUSED)}
+        proved = {0: Outcome.VERIFIED, 1: Outcome.REFUSED, 4: Outcome.NOT_COVERED}
         return _by_status([*certattn, "coq-check", out], proved)
 
 

@@ -95,7 +95,8 @@ def write(folder: Path, claims: list[str] | None = None) -> list[Entry]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         for name in array_files(text):
-            (path.parent / name).write_bytes(FILES[name])
+            if not (path.parent / name).exists():
+                (path.parent / name).write_bytes(FILES[name])
         written.append(entry)
     content = json.dumps([asdict(entry) for entry in written], indent=1, ensure_ascii=False)
     (folder / EXPECTED).write_text(content + "\n", encoding="utf-8")
@@ -104,7 +105,8 @@ def write(folder: Path, claims: list[str] | None = None) -> list[Entry]:
 
 def array_files(text: str) -> list[str]:
     """The array files that a certificate names and that there are."""
-    return [name for name in FILES if re.search(rf"(?<![\w/.-]){re.escape(name)}(?![\w.-])", text)]
+    named = set(re.findall(r"\bfile: *([^\s,}]+)", text))
+    return [name for name in FILES if name in named]
 
 
 def read(folder: Path) -> list[Entry]:
@@ -132,7 +134,7 @@ def sample(chosen: list[Entry], count: int | None, seed: int) -> list[Entry]:
 
 def tree(text: str) -> Any:
     """A certificate's tree, scalars as texts; raises yaml.YAMLError. Not strict: reject cases are read too."""
-    return yaml.load(text, yaml.BaseLoader)
+    return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
 
 
 def fields(one: Any, other: Any) -> set[str]:

@@ -21,6 +21,7 @@ import json
 import multiprocessing
 import random
 import resource
+import signal
 import sys
 import time
 from collections import defaultdict
@@ -286,8 +287,13 @@ def main() -> int:
     parser.add_argument("--state", type=Path, help="where it goes on, and leaves what it has counted")
     parser.add_argument("--report", action="store_true", help="only print what the state holds")
     options = parser.parse_args()
+    # Whoever ends this process ends the one that it has forked, too.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     paths = options.certificates or sorted(GALLERY.rglob("*.yaml"))
     started = shown = time.monotonic()
+    for path in paths:
+        if not path.exists() or GALLERY not in path.resolve().parents:
+            parser.error(f"{path}: expected a certificate of the gallery, {GALLERY}")
     run = Sweep(paths, options.seed, options.each, options.state)
     if not options.report:
         run.read()

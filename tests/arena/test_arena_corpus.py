@@ -21,7 +21,8 @@ ONE_CHANGE = {
     "infinite-prompt-operator: Gaussian tokens with K, Q and V: K and Q exchanged": "two names are exchanged",
     "singular-values: three tokens: queries for keys": "two names are exchanged",
     "linearization: three tokens: queries for keys": "two names are exchanged",
-    "softmax-mean: everything about keys and values: every token twice, which log Z sees": "a token has a key and a value",
+    "softmax-mean: everything about keys and values: every token twice, which log Z sees":
+        "a token is a key and a value",
     "output-deviation: a deviation that is exactly 5: a rational that is no binary fraction, met exactly":
         "values in thirds, with the bound just below their deviation",
     "output-deviation: a deviation of 5 everywhere: five, which a third shows to be no ball":
