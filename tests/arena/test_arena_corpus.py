@@ -66,6 +66,10 @@ def test_titles_are_unique_and_say_something(corpus: Any) -> None:
         assert any(letter.isalpha() for letter in defect), entry.case
 
 
+def test_every_reject_case_has_words_that_its_reason_must_have(corpus: Any) -> None:
+    assert [title(entry) for entry in rejects(corpus) if not entry.words] == []
+
+
 def test_no_defect_stands_twice(corpus: Any) -> None:
     """Two reject cases of a claim are two certificates."""
     texts = Counter((entry.claim, corpus.text(entry.file)) for entry in rejects(corpus))
