@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 from regression_risk_truth import positive_definite
-from truth_judgement import Comparison, Judgement, Truth, judge_all
+from truth_judgement import Comparison, Judgement, Truth
 from truth_laws import read_law
 from truth_reading import (
     Table,
@@ -98,7 +98,7 @@ def judge_descent(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
     tube = _gronwall(run, asserts)
     require(len(found) > 0 or tube is not None, "nothing is stated")
     if run.steps > _FEW_STEPS:
-        return Judgement(Truth.OPEN, 0.0, "many steps")
+        return Judgement(Truth.UNKNOWN, 0.0, "many steps")
     judgement = judge_all(found) if found else Judgement(Truth.TRUE, 1.0)
     if judgement.truth is Truth.FALSE or tube is None:
         return judgement

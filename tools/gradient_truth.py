@@ -133,7 +133,8 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
         if gap > _LOOSE[method] and certain:
             found.append(Judgement(Truth.TRUE, gap, side))
         else:
-            found.append(Judgement(Truth.OPEN, 0.0, side, provable=gap > -_LOOSE[method]))
+            at_best = sign * (bound - shown[side][0 if sign > 0 else 1]) / size
+            found.append(Judgement(Truth.OPEN, 0.0, side, provable=at_best > -_LOOSE[method]))
     order = (Truth.FALSE, Truth.OPEN, Truth.TRUE)
     return min(found, key=lambda judgement: (order.index(judgement.truth), judgement.provable, judgement.slack))
 
@@ -144,13 +145,24 @@ def _mean_square(prompt: Prompt, gradient: str) -> tuple[float, float]:
         variance = float(prompt.square * tails._form(prompt.law, prompt.base))
         if variance <= 25:
             found = _gaussian(prompt, gradient, variance)
-            return found, found
+            error = _cancelled(prompt, gradient, variance)
+            return found - error, found + error
     squares = _simulated(prompt, gradient) ** 2
     if len(squares) < 100:
         return 0.0, math.inf
     error = 6 * float(squares.std()) / math.sqrt(len(squares)) + 1e-9
     # Heavy tails: what the sample has not met is above its mean, never below 0.
     return max(float(squares.mean()) - error, 0.0), math.inf
+
+
+def _cancelled(prompt: Prompt, gradient: str, variance: float) -> float:
+    """How far off doubles may be: powers of the length lose its digits, and terms of size 1 cancel to 1/length."""
+    assert isinstance(prompt.law, Gaussian)
+    spread = float(sum(prompt.law.covariance[i][i] for i in range(prompt.law.dimension)))
+    size = (1 + variance) * spread
+    if gradient == "U":
+        size *= prompt.factor * (1 + variance) * spread * float(sum(x * x for row in prompt.values for x in row))
+    return prompt.length * 2.0**-52 * size
 
 
 def _gaussian(prompt: Prompt, gradient: str, variance: float) -> float:

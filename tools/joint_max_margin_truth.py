@@ -22,6 +22,8 @@ from truth_reading import Table, read_number, read_table, read_vector, require, 
 
 Array = np.ndarray[Any, Any]
 _DIGITS = 60
+# Losses differ by weights of attention, which are as small as e^(-|p|).
+_LOSS_DIGITS = 400
 # How far a bound must be from the number to count.
 _VISIBLE = 1e-9
 
@@ -89,7 +91,7 @@ def judge_joint(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
             slack = min(slack, float(nu - mpf(drop.numerator) / drop.denominator if drop is not None else nu))
     for entry, stated in enumerate(path[1] if path else []):
         assert path is not None
-        if wrong := _broken(known, path[0], stated, v, p, support):
+        if wrong := _broken(known, path[0], stated, v, p, support, comparators.get(entry, {})):
             return Judgement(Truth.FALSE, wrong, f"path[{entry}]")
         if shown:
             with mp.workdps(_DIGITS):
@@ -266,7 +268,13 @@ def _larger_margin(known: _Given, support: list[int], drop: Fraction, gamma: flo
 
 
 def _broken(
-    known: _Given, loss: str, stated: dict[str, Fraction], v: list[Fraction], p: list[Fraction], support: list[int]
+    known: _Given,
+    loss: str,
+    stated: dict[str, Fraction],
+    v: list[Fraction],
+    p: list[Fraction],
+    support: list[int],
+    comparator: dict[str, list[Fraction]],
 ) -> float:
     """By how much a minimiser that was found breaks a bound; 0 where it breaks none by more than 10^-6."""
     inputs = [np.array(X, dtype=float) for X in known.inputs]
@@ -284,7 +292,32 @@ def _broken(
     }
     # Minimisers in doubles are worth little where the loss is flat: only gross errors count.
     worst = max(float(bound) - values[name] for name, bound in stated.items() if name in values)
-    return float(worst) if worst > 0.05 or any(stated.get(name, 0) > 1 for name in values) else 0.0
+    if any(stated.get(name, 0) > 1 for name in values):
+        return float(worst)
+    if worst <= 0.05:
+        return 0.0
+    # Where weights are far below the digits of doubles, any direction of attention looks minimal to them.
+    exactly = [[Fraction(x) for x in part.tolist()] for part in (found_v, found_p)]
+    other = [
+        given if (given := comparator.get(name)) and _dot(given, given) <= Fraction(norm) ** 2 else own
+        for name, norm, own in zip(("head", "attention"), (r, R), exactly, strict=True)
+    ]
+    with mp.workdps(_LOSS_DIGITS):
+        least = _log_loss(known, loss, exactly[0], exactly[1])
+        better = (_log_loss(known, loss, head, way) < least for head in (exactly[0], other[0]) for way in other[1:])
+        return 0.0 if any(better) else float(worst)
+
+
+def _log_loss(known: _Given, loss: str, head: list[Fraction], way: list[Fraction]) -> mpf:
+    """The logarithm of the loss, at the digits of the caller."""
+    total = mpf(0)
+    for X, y in zip(known.inputs, known.labels, strict=True):
+        logits = _reals([_dot([_dot(row, x) for row in known.W], way) for x in X])
+        powers = [mp.exp(x - max(logits)) for x in logits]
+        scores = _reals([y * _dot(x, head) for x in X])
+        power = mp.exp(-mp.fsum(a * b for a, b in zip(powers, scores, strict=True)) / mp.fsum(powers))
+        total += power if loss == "exponential" else mp.log1p(power)
+    return mp.log(total)
 
 
 def _cosine(a: Array, b: Array) -> float:

@@ -189,7 +189,8 @@ def weight_integrals(s: float, length: int, nodes: int) -> tuple[float, float, f
     u, du = np.linspace(-12, 12 + s, nodes, retstep=True)
     mass = np.exp(-u * u / 2) / np.sqrt(2 * np.pi) * du
     w = np.exp(s * u - s * s / 2)
-    x, dx = np.linspace(-np.log(length) - 20 - s * s, 6 + 13 * s + s * s / 2, nodes // 2, retstep=True)
+    # From where the integrands are below 10^-17: what is small is a difference of numbers of size 1.
+    x, dx = np.linspace(-np.log(length) - 40 - s * s, 6 + 13 * s + s * s / 2, nodes // 2, retstep=True)
     lam = np.exp(x)
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
         e = np.exp(-np.outer(lam, w))
@@ -229,7 +230,9 @@ def _at_a_query(
     q, first, square = moments(s, length)
     along = shift / variance if s > 1e-7 else 0.0
     value = along * square + (spread - along) * q
-    error = _MARGIN * (spread + shift) * (q + _MARGIN * length**0.5) + 1e-11 * along * (1 + s * s)
+    # Numbers of size 1 + s^2 cancel, and each has lost the digits that a power of the length takes.
+    error = _MARGIN * (spread + shift) * (q + _MARGIN * length**0.5)
+    error += (1e-11 + length * 2.0**-50) * along * (1 + s * s)
     direction = moved / s if s > 1e-7 else 0 * moved
     known = method == "exact"
     logistic = 1 / (1 + (length - 1) * np.exp(-variance))

@@ -360,11 +360,14 @@ def _mapping_changes(mapping: dict[str, Any], path: str) -> Iterator[Mutant]:
 # -- the sweep
 
 
-def sweep(changed: Iterable[Mutant], folder: Path) -> Tally:
-    """Check every mutant as a file in `folder`, and compare with its truth."""
+def sweep(changed: Iterable[Mutant], folder: Path, known: dict[str, tuple[Truth, str]] | None = None) -> Tally:
+    """Check every mutant as a file in `folder`, and compare with its truth.
+
+    `known`: the truth of every statement met so far, by digest, for sweeps of a certificate in parts:
+    one digest, one statement.
+    """
     tally = Tally()
-    # The truth of every statement met so far, by digest: one digest, one statement.
-    known: dict[str, tuple[Truth, str]] = {}
+    known = {} if known is None else known
     for mutant in changed:
         _tally_one(mutant, folder, tally, known)
     return tally
@@ -400,6 +403,8 @@ def _tally_one(mutant: Mutant, folder: Path, tally: Tally, known: dict[str, tupl
             tally.collisions.append(f"one digest of two statements: {mutant.change} and {change}")
     if verdict is Verdict.VERIFIED and not truth.provable:
         tally.false_accepts.append(f"false accept: {line} (the witness does not show it)")
+    if truth.truth is Truth.UNKNOWN:
+        return
     if truth.truth is Truth.FALSE:
         if verdict is Verdict.VERIFIED:
             tally.false_accepts.append(f"false accept: {line} {by}")
@@ -410,7 +415,8 @@ def _tally_one(mutant: Mutant, folder: Path, tally: Tally, known: dict[str, tupl
         tally.verified_true += 1
     elif truth.truth is Truth.TRUE and truth.slack > VISIBLE:
         tally.not_verified.append(f"true, not verified: {line} {by}")
-    if verdict is Verdict.REFUTED:
+    # A second opinion that was too close to call contradicts nobody.
+    if verdict is Verdict.REFUTED and (truth.truth is not Truth.OPEN or truth.slack > VISIBLE):
         tally.false_refutations.append(f"false refutation: {line} {by}")
 
 

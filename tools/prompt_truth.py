@@ -422,7 +422,9 @@ class _Region:
         if self.size > 6:
             points = draw.uniform(-1, 1, (600, self.size))
         best = points[int(deviations(self.many(points)).argmax())]
-        for step in (0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-6):
+        # From a coarse grid the way is longer: more steps in more dimensions.
+        steps = (step for step in (0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-6) for _ in range(min(self.size, 6)))
+        for step in steps:
             points = np.vstack([best, np.clip(best + step * draw.normal(size=(60, self.size)), -1, 1)])
             best = points[int(deviations(self.many(points)).argmax())]
         return self.exact([Fraction(float(x)) for x in best])

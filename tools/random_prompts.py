@@ -208,7 +208,11 @@ class Tail:
         moments, largest = self._centred(order), self._largest() * wider
         y = slope * largest
         # (e^y - sum_{j<p} y^j/j!) / y^p by its series, which has no cancellation.
-        remainder = sum(y**j / factorial(j + order) for j in range(140))
+        term = 1 / factorial(order)
+        remainder = term
+        for j in range(order + 1, order + 140):
+            term *= y / j
+            remainder += term
         head = sum(slope**j * moments[j] / factorial(j) for j in range(order))
         total = head + slope**order * moments[order] * remainder
         return float((np.exp(-slope * self.eps) * total) ** self.length)

@@ -18,7 +18,17 @@ import numpy as np
 from mean_square_truth import moments
 from output_tail_truth import read_count
 from truth_judgement import Judgement, Truth
-from truth_reading import Table, read_number, read_table, read_vector, require, require_mapping, require_record
+from truth_reading import (
+    Table,
+    read_number,
+    read_scale,
+    read_table,
+    read_vector,
+    require,
+    require_mapping,
+    require_record,
+    root_of,
+)
 
 Array = np.ndarray[Any, Any]
 _FITS = {"rate", "growth", "nodes", "orders", "q", "kappa"}
@@ -160,10 +170,9 @@ def _over_ball(covariance: Array, ball: Any, asserts: Any, witness: Any, folder:
 
 
 def _root_or_number(text: Any) -> float:
-    inner = text.removeprefix("sqrt(").removesuffix(")") if isinstance(text, str) and text.startswith("sqrt(") else text
-    value = float(read_number(inner))
+    value = float(root_of(read_scale({"scale": text})))
     require(value > 0, "a square that is not positive")
-    return sqrt(value) if inner is not text else value
+    return value
 
 
 def _tried(covariance: Array, A2: float, b2: float, length: int) -> list[float]:

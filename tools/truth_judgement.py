@@ -28,6 +28,8 @@ class Truth(enum.Enum):
     EQUAL = "equal"
     # No query was found that makes it false.
     OPEN = "open"
+    # The numbers were not looked at: too many of them, or beyond what doubles can say.
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)

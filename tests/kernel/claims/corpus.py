@@ -8,6 +8,7 @@ that are the same everywhere.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import json
 import struct
@@ -73,6 +74,15 @@ class Family:
         for name, (old, new, verdict, words) in self.rejects.items():
             assert verdict is not ACCEPT
             yield Case(f"{self.title}: {name}", changed(whole, old, new, name), verdict, words)
+
+
+def every_family() -> list[Family]:
+    """The families of all `*_cases.py` beside this file, each once; some modules pass others' families on."""
+    found: dict[tuple[str, str], Family] = {}
+    for path in sorted(Path(__file__).parent.glob("*_cases.py")):
+        for family in importlib.import_module(path.stem).FAMILIES:
+            assert found.setdefault((family.claim, family.title), family) is family, f"two families: {family.title}"
+    return [found[key] for key in sorted(found)]
 
 
 def changed(text: str, old: str, new: str, name: str) -> str:

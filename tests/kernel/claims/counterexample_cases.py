@@ -66,17 +66,17 @@ witness:
             "[[1, 0], [0, 0], [-9, 0]]]\n  scores: [[1, 0], [1, 0, 0.5]]",
             REFUTED, "the largest difference of two other scores",
         ),
-        "the best tokens": ("indices: [1, 0]", "indices: [0, 0]", MALFORMED, ""),
-        "a start from which the best tokens win": ("start: [3, 0]", "start: [0, 5]", REJECTED, ""),
-        "the origin": ("start: [3, 0]", "start: [0, 0]", REJECTED, ""),
+        "the best tokens": ("indices: [1, 0]", "indices: [0, 0]", MALFORMED, "no fractions"),
+        "a start from which the best tokens win": ("start: [3, 0]", "start: [0, 5]", REJECTED, "factor of theta_-"),
+        "the origin": ("start: [3, 0]", "start: [0, 0]", REJECTED, "factor of theta_-"),
         "one input": (
             "[[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]\n  scores: [[1, 0], [1, 0]]",
             "[[[1, 0], [0, 0]]]\n  scores: [[1, 0]]",
-            MALFORMED, "",
+            MALFORMED, "1 index, one per input",
         ),
-        "the flow": ("{rule: gradient, step: 1/60}", "{rule: flow}", MALFORMED, ""),
+        "the flow": ("{rule: gradient, step: 1/60}", "{rule: flow}", MALFORMED, "no move, as the flow has no steps"),
         "normalised descent": ("{rule: gradient,", "{rule: normalised,", MALFORMED, "the rule gradient"),
-        "every start": ("start: [3, 0]", "start: every", MALFORMED, ""),
+        "every start": ("start: [3, 0]", "start: every", MALFORMED, "the kind 'every'"),
         "multipliers of other points": ("multiplier: 4}", "multiplier: 5}", REJECTED, "p_best"),
         "no multipliers of the best tokens": (
             "  best_multipliers: [{input: 0, token: 1, multiplier: 4}, {input: 1, token: 1, multiplier: 13}]\n", "",
@@ -85,7 +85,7 @@ witness:
         "a multiplier of the chosen token": (
             "token: 1, multiplier: 13}", "token: 0, multiplier: 13}", MALFORMED, "the pair (1, 0)",
         ),
-        "best tokens that cannot be separated": ("[[-3, 1], [0, 0]]", "[[-3, 0], [0, 0]]", REJECTED, ""),
+        "best tokens that cannot be separated": ("[[-3, 1], [0, 0]]", "[[-3, 0], [0, 0]]", REJECTED, "at p_best"),
         "angles": ("  apart", "  angles: [{step: 5, at_most: 1}]\n  apart", MALFORMED, "unknown key 'angles'"),
         "no angle": ("  apart: 0.7574\n", "", MALFORMED, "apart"),
         "a negative smoothness": ("58.97", "-1", MALFORMED, "a number > 0"),
@@ -121,9 +121,9 @@ witness:
 """,
     {"more steps": ("steps: 1000", "steps: 1100"), "a step that is shorter by little": ("1/22", "0.04545")},
     {
-        "too few steps": ("steps: 1000", "steps: 100", REJECTED, ""),
-        "a stronger first input": ("[0.1, 0]", "[2, 0]", REJECTED, ""),
-        "keys exchanged": ("[[-2, 1], [0, 0]]", "[[0, 0], [-2, 1]]", REJECTED, ""),
+        "too few steps": ("steps: 1000", "steps: 100", REJECTED, "Xi - sum kappa_t b_t r_t"),
+        "a stronger first input": ("[0.1, 0]", "[2, 0]", REJECTED, "factor of theta_-"),
+        "keys exchanged": ("[[-2, 1], [0, 0]]", "[[0, 0], [-2, 1]]", REJECTED, "the sum of multipliers times slacks"),
     },
 )  # fmt: skip
 

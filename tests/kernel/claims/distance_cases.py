@@ -110,7 +110,7 @@ witness: {law_scale: 0.56151483668, quarter_circle_scale: 0.27131395731}
             "law: {from: weights}",
             "law: {beta: 1/2, lambda: 1}",
             REFUTED,
-            "",
+            "distance to mu <= bound",
         ),
         "another unit": ("{from: weights}", "{from: weights, unit: 1.01}", REFUTED, "distance to"),
         "a query off by 10^-4": ("queries: [[1, 0]", "queries: [[1.0001, 0]", REFUTED, "distance to"),
@@ -284,8 +284,8 @@ witness: {scale: 0.4897406909}
     {
         "the moment off by 10^-20": ("value: 1/16", "value: 0.06250000000000000001", REFUTED, "beta^4/lambda"),
         "the moment of a quarter circle": ("value: 1/16", "value: 0", REFUTED, "beta^4/lambda"),
-        "beta^4 lambda": ("lambda: 1}", "lambda: 2}", REFUTED, ""),
-        "another beta": ("beta: 1/2", "beta: 0.5001", REFUTED, ""),
+        "beta^4 lambda": ("lambda: 1}", "lambda: 2}", REFUTED, "m_4 - 2 m_2^2 = beta^4/lambda = value"),
+        "another beta": ("beta: 1/2", "beta: 0.5001", REFUTED, "m_4 - 2 m_2^2 = beta^4/lambda = value"),
         "excess a hair too large": ("at_least: 0.7747,", "at_least: 0.7748,", REFUTED, "m_4/m_2^2 - 2 >= bound"),
         "excess of no sign": ("at_most: 0.7748}", "at_most: 0}", REFUTED, "m_4/m_2^2 - 2 <= bound"),
         "distance a hair too large": (
@@ -347,7 +347,7 @@ asserts:
             "fourth_moment: {value: 32}\n  excess: {at_least: 288/49, at_most: 288/49}",
             "fourth_moment: {value: 288/49}\n  excess: {at_least: 32, at_most: 32}",
             REFUTED,
-            "",
+            "m_4 - 2 m_2^2 = beta^4/lambda = value",
         ),
         "another alpha^2": ("alpha2: 1/3", "alpha2: 0.3333333333333", REFUTED, "m_4/m_2^2 - 2"),
         "nothing asserted": (

@@ -181,9 +181,9 @@ REPAIRED_REJECTS: dict[str, Change] = {
     "c1 below what the bound gives": ("c1: C_ABOVE", "c1: C_BELOW", REJECTED, "<= c1 for"),
     "c2 above theta": ("{c1: C_ABOVE, c2: 0.6}", "{c1: 1e6, c2: 0.71}", REJECTED, "more than the last theta"),
     "theta too large for the queries": ("sigma: 1", "sigma: 1\n  scale: 3", REJECTED, "2 theta |M| >= 1"),
-    "larger tokens": ("[1/8, 1/2]]}", "[1/8, 3/4]]}", REJECTED, ""),
-    "larger queries": ("[0, 1/2]]}", "[0, 1]]}", REJECTED, ""),
-    "a larger scale": ("sigma: 1", "sigma: 1\n  scale: 2", REJECTED, ""),
+    "larger tokens": ("[1/8, 1/2]]}", "[1/8, 3/4]]}", REJECTED, "<= c1 for 2 <= L < 20"),
+    "larger queries": ("[0, 1/2]]}", "[0, 1]]}", REJECTED, "<= c1 for 2 <= L < 20"),
+    "a larger scale": ("sigma: 1", "sigma: 1\n  scale: 2", REJECTED, "<= c1 for 2 <= L < 20"),
     "larger values": ("V: [[1, 1]]", "V: [[1, 1], [0, 1]]", REJECTED, "<= c1"),
     "sigma below 1": (
         "[[1, 0], [0, 1/2]]}\n  V: [[1, 1]]\n  sigma: 1", "[[1/2, 0], [0, 1/2]]}\n  V: [[1, 1]]\n  sigma: 0.9",
@@ -218,8 +218,8 @@ REPAIRED_REJECTS: dict[str, Change] = {
     "no steps": (STEPS, "  steps: []\n", MALFORMED, "at least one"),
     "a negative theta": ("theta: 0.2", "theta: -0.2", MALFORMED, "a number >= 0"),
     "theta above 1": ("theta: 0.2", "theta: 1.01", MALFORMED, "theta between 0 and 1"),
-    "theta that is no number": ("theta: 0.2", "theta: nan", MALFORMED, ""),
-    "sigma that is infinite": ("sigma: 1", "sigma: .inf", MALFORMED, ""),
+    "theta that is no number": ("theta: 0.2", "theta: nan", MALFORMED, "an exact number: integer, p/q"),
+    "sigma that is infinite": ("sigma: 1", "sigma: .inf", MALFORMED, "an exact number: integer, p/q"),
 }  # fmt: skip
 
 
@@ -249,10 +249,10 @@ BOX_REJECTS: dict[str, Change] = {
         "c1: C_ABOVE, c2: 0.9}}\nwitness: {t: 1/2", "c1: 1e9, c2: 0.9}}\nwitness: {t: 1/9",
         REJECTED, "L t^2/(2 R_2) >=",
     ),
-    "monotone from too short a length": ("{t: 1/2, from: 20}", "{t: 1/2, from: 2}", REJECTED, ""),
-    "a larger scale": ("sigma: 1", "sigma: 1\n  scale: 3", REJECTED, ""),
-    "larger tokens": ("sizes: [1, 1/2]}", "sizes: [3/2, 1/2]}", REJECTED, ""),
-    "larger values": ("V: [[1, -1]]", "V: [[2, -1]]", REJECTED, ""),
+    "monotone from too short a length": ("{t: 1/2, from: 20}", "{t: 1/2, from: 2}", REJECTED, "for every L >= 2"),
+    "a larger scale": ("sigma: 1", "sigma: 1\n  scale: 3", REJECTED, "<= c1 for 2 <= L < 20"),
+    "larger tokens": ("sizes: [1, 1/2]}", "sizes: [3/2, 1/2]}", REJECTED, "<= c1 for 2 <= L < 20"),
+    "larger values": ("V: [[1, -1]]", "V: [[2, -1]]", REJECTED, "<= c1 for 2 <= L < 20"),
     "tokens beyond sigma": ("sizes: [1, 1/2]}", "sizes: [1.74, 1/2]}", MALFORMED, "sigma-sub-Gaussian"),
     "queries beyond sigma": ("sizes: [1, 3/2]}", "sizes: [1.74, 3/2]}", MALFORMED, "sigma-sub-Gaussian"),
     "t of 1": ("t: 1/2", "t: 1", MALFORMED, "t below 1"),

@@ -42,8 +42,8 @@ witness: {pieces: 39}
         "a time too late": ("time: 0.741", "time: 3", REJECTED, "what the distance of the runs comes to"),
         "one piece": ("pieces: 39", "pieces: 1", REJECTED, "what the distance of the runs comes to"),
         "a saddle": ("{A: [[1/2]], b: 1/2}", "{A: [[0]], b: 0}", REJECTED, "below tr Sigma"),
-        "b of the other sign": ("b: 1/2}", "b: -1/2}", REJECTED, ""),
-        "a larger covariance": ("covariance: [[1]]", "covariance: [[2]]", REJECTED, ""),
+        "b of the other sign": ("b: 1/2}", "b: -1/2}", REJECTED, "below tr Sigma"),
+        "a larger covariance": ("covariance: [[1]]", "covariance: [[2]]", REJECTED, "the distance of the runs"),
         "a singular covariance": ("covariance: [[1]]", "covariance: [[0]]", MALFORMED, "a singular matrix"),
         "a negative variance": ("covariance: [[1]]", "covariance: [[-1]]", MALFORMED, "a negative eigenvalue"),
         "a covariance that is not square": ("covariance: [[1]]", "covariance: [[1, 0]]", MALFORMED, "1 x 1"),
@@ -87,8 +87,8 @@ witness: {pieces: 56}
         "longer prompts": ("length: 17e17", "length: 18e17"),
     },
     {
-        "shorter prompts": ("length: 17e17", "length: 1e17", REJECTED, ""),
-        "a larger variance": ("[1/2, 5/4]]", "[1/2, 3/2]]", REJECTED, ""),
+        "shorter prompts": ("length: 17e17", "length: 1e17", REJECTED, "the distance of the runs"),
+        "a larger variance": ("[1/2, 5/4]]", "[1/2, 3/2]]", REJECTED, "the distance of the runs"),
         "a covariance that is not symmetric": ("[[1, 1/2]", "[[1, 1/3]", MALFORMED, "symmetric"),
         "an indefinite covariance": ("[1/2, 5/4]]", "[1/2, 1/5]]", MALFORMED, "a negative eigenvalue"),
         "a singular covariance": ("[1/2, 5/4]]", "[1/2, 1/4]]", MALFORMED, "a singular matrix"),
@@ -127,7 +127,7 @@ asserts: {risk: 0.05, time: 1, tube: 0.05}
 witness: {pieces: 80}
 """,
     {"a little longer": ("time: 1,", "time: 1.01,")},
-    {"shorter prompts": ("length: 1e6", "length: 20", REJECTED, "")},
+    {"shorter prompts": ("length: 1e6", "length: 20", REJECTED, "the distance of the runs")},
 )
 
 # A simulation ends at 0.220229.
@@ -170,7 +170,7 @@ witness: {pieces: 50, travel: 1/1000}
         "no targets": ("  targets: [[1], [1]]\n", "", MALFORMED, "no 'targets'"),
         "a target too few": ("targets: [[1], [1]]", "targets: [[1]]", MALFORMED, "2 x 1"),
         "a label too few": ("[-1/2], [2], [-3]]", "[-1/2], [2]]", MALFORMED, "6 x 1"),
-        "a token too few": ("[1/4], [-1], [3/2]]", "[1/4], [-1]]", MALFORMED, ""),
+        "a token too few": ("[1/4], [-1], [3/2]]", "[1/4], [-1]]", MALFORMED, "5 x 1 (one label per token)"),
         "lengths of other prompts": ("  queries:", "  lengths: [3, 4]\n  queries:", MALFORMED, "7 tokens"),
         "legs of no length": ("travel: 1/1000", "travel: 0", MALFORMED, "a number > 0"),
     },

@@ -1,0 +1,187 @@
+"""The checkers of the arena: a name, and a function from a certificate's path to an answer.
+
+To enter another checker, write such a function and add it to CHECKERS. The controls are wrong on purpose:
+an arena in which they do well measures nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib.util
+import os
+import py_compile
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from certattn.kernel import worker
+from certattn.kernel.checker import CheckOptions, check_file, claim_of
+from certattn.kernel.document.certificate import load
+from certattn.kernel.errors import MalformedError
+from certattn.kernel.limits import Limits
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parent.parent
+RECHECK = ROOT / "tools" / "recheck.py"
+# Of one certificate, for checkers in programs of their own.
+SECONDS = 120
+
+
+class Outcome(enum.Enum):
+    VERIFIED = "verified"
+    REFUSED = "refused"
+    NOT_COVERED = "not covered"
+    # It ended without an answer: an exception, a signal, the time limit.
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a checker says of a certificate; `report` is the kernel's, whose reasons are compared too."""
+
+    outcome: Outcome
+    said: str = ""
+    report: Report | None = None
+
+
+@dataclass(frozen=True)
+class Checker:
+    """`missing` says why the checker is not here, nothing if it is.
+
+    `excused`: cases, as "claim: family: case", in which it may differ from what is expected, with the reason.
+    """
+
+    name: str
+    answer: Callable[[Path], Answer]
+    missing: Callable[[], str] = lambda: ""
+    control: bool = False
+    excused: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, path: Path) -> Answer:
+        """The answer; an exception is one that never came."""
+        try:
+            return self.answer(path)
+        except Exception as error:
+            return Answer(Outcome.CRASHED, f"{type(error).__name__}: {error}")
+
+
+# -- the kernel
+
+
+def kernel(path: Path) -> Answer:
+    """The kernel, in this process: thousands of small certificates, and none that runs away."""
+    return _said(check_file(path, CheckOptions()))
+
+
+def _said(report: Report) -> Answer:
+    outcome = {Verdict.VERIFIED: Outcome.VERIFIED, Verdict.ERROR: Outcome.CRASHED}
+    return Answer(outcome.get(report.verdict, Outcome.REFUSED), report.reason, report)
+
+
+# -- checkers in programs of their own
+
+
+def recheck(path: Path) -> Answer:
+    """The second checker, in a Python that finds nothing but the standard library."""
+    return _by_status([sys.executable, "-I", "-S", _compiled(RECHECK), str(path)], {0: Outcome.VERIFIED,
+                      1: Outcome.REFUSED, 3: Outcome.NOT_COVERED})  # fmt: skip
+
+
+@functools.cache
+def _compiled(script: Path) -> str:
+    """The script, compiled once and not for each certificate."""
+    folder = tempfile.mkdtemp(prefix="arena-")
+    return str(py_compile.compile(str(script), cfile=f"{folder}/{script.stem}.pyc", doraise=True))
+
+
+def recheck_missing() -> str:
+    return "" if RECHECK.exists() else f"{RECHECK.relative_to(ROOT)} is not here"
+
+
+def coq(path: Path) -> Answer:
+    """A proof of the exported theorem by coqc.
+
+    What is not exported is not covered: what the kernel refuses, what has no form in Coq, what is too large.
+    """
+    certattn = [sys.executable, "-m", "certattn"]
+    with tempfile.TemporaryDirectory(prefix="arena-coq-") as folder:
+        out = f"{folder}/proof"
+        exported = {0: Outcome.VERIFIED, **dict.fromkeys(range(1, 5), Outcome.NOT_COVERED)}
+        answer = _by_status([*certattn, "export", "--format", "coq", str(path), "-o", out], exported)
+        if answer.outcome is not Outcome.VERIFIED:
+            return answer
+        proved = {0: Outcome.VERIFIED, 1: Outcome.REFUSED, 4: Outcome.NOT_COVERED}
+        return _by_status([*certattn, "coq-check", out], proved)
+
+
+def coq_missing() -> str:
+    if importlib.util.find_spec("certattn.cli.coq_check") is None:
+        return "this certattn has no command coq-check"
+    return "" if shutil.which("coqc") else "coqc is not installed"
+
+
+def _by_status(command: list[str], outcomes: Mapping[int, Outcome]) -> Answer:
+    """What a program's exit status says; any other than these, and no end in time, is a crash."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return Answer(Outcome.CRASHED, f"no answer within {SECONDS} s")
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    said = f"exit status {done.returncode}: {' / '.join(lines)[:300]}"
+    return Answer(outcomes.get(done.returncode, Outcome.CRASHED), said)
+
+
+# -- controls
+
+
+def accept_all(path: Path) -> Answer:
+    return Answer(Outcome.VERIFIED)
+
+
+def reject_all(path: Path) -> Answer:
+    return Answer(Outcome.REFUSED)
+
+
+def parse_only(path: Path) -> Answer:
+    """Accepts whatever is read without complaint: fields, numbers, shapes, hashes. It proves nothing."""
+    try:
+        certificate = load(path)
+        claim_of(certificate).read(certificate)
+    except MalformedError as error:
+        return Answer(Outcome.REFUSED, str(error))
+    return Answer(Outcome.VERIFIED)
+
+
+def crash(path: Path) -> Answer:
+    """Ends without an answer: by an exception, and on the first case of each family by a signal in a worker."""
+    if not path.name.startswith("000-"):
+        raise ZeroDivisionError("on purpose")
+    (report,) = worker.check_files([path], CheckOptions(limits=Limits(timeout_seconds=SECONDS)), check=_killed)
+    return _said(report)
+
+
+def _killed(path: Path, options: CheckOptions) -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("not reached")
+
+
+CHECKERS = {
+    checker.name: checker
+    for checker in (
+        Checker("kernel", kernel),
+        Checker("recheck", recheck, recheck_missing),
+        Checker("coq", coq, coq_missing),
+        Checker("accept-all", accept_all, control=True),
+        Checker("reject-all", reject_all, control=True),
+        Checker("parse-only", parse_only, control=True),
+        Checker("crash", crash, control=True),
+    )
+}
