@@ -36,7 +36,8 @@ import pytest
 import yaml
 
 import certattn
-from certattn.kernel.document.fields import ByKey, Deferred, Field, Kind, Listing, Record, Variant
+from certattn.kernel.document.fields import Deferred, Field, Kind, Listing, Record
+from certattn.kernel.document.forms import ByKey, Variant
 from certattn.kernel.document.tree import parse_tree
 from certattn.kernel.verdict import RESULTS, Part
 from certattn.report.text import MARKS

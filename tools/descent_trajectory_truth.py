@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 from regression_risk_truth import positive_definite
-from truth_judgement import Comparison, Judgement, Truth
+from truth_judgement import Comparison, Judgement, Truth, judge_all
 from truth_laws import read_law
 from truth_reading import (
     Table,

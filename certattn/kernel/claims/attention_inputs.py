@@ -21,8 +21,8 @@ from certattn.kernel.document.fields import (
     Scale,
     Schema,
     Values,
-    Variant,
 )
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Node

@@ -29,7 +29,8 @@ from certattn.kernel.claims.attention_inputs import (
     read_weights,
 )
 from certattn.kernel.claims.random_prompts import LENGTH, TOKEN_LAW
-from certattn.kernel.document.fields import ByKey, Field, Record, Values
+from certattn.kernel.document.fields import Field, Record, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.quoting import counted
 
 QUERY_LAW = Field("queries", GAUSSIAN, "Gaussian law of the query z, independent of the tokens")

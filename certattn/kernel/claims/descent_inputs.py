@@ -23,7 +23,8 @@ from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.selection_descent import GradientStep, NormalisedStep, Step
 from certattn.kernel.arithmetic.selection_landscape import Landscape
-from certattn.kernel.document.fields import Field, Kind, Rational, Reading, Record, Schema, Values, Variant
+from certattn.kernel.document.fields import Field, Kind, Rational, Reading, Record, Schema, Values
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.tree import Node
 

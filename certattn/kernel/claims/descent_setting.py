@@ -29,7 +29,8 @@ from certattn.kernel.claims.context_inputs import (
     read_regression_prompts,
 )
 from certattn.kernel.claims.regression_inputs import COVARIANCE, START, A, B, read_covariance, regression_of_balls
-from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values, Variant
+from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
 

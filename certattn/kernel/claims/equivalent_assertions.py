@@ -8,7 +8,8 @@ from functools import cached_property
 from flint import fmpq
 
 from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
-from certattn.kernel.document.fields import Count, EitherKey, Field, Kind, Listing, Rational, Record, Values, Variant
+from certattn.kernel.document.fields import Count, Field, Kind, Listing, Rational, Record, Values
+from certattn.kernel.document.forms import EitherKey, Variant
 from certattn.kernel.document.tree import Node
 
 # Beyond, alpha^2 has more digits than can be handled.

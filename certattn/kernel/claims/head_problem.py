@@ -30,7 +30,8 @@ from certattn.kernel.claims.head_assertions import (
 )
 from certattn.kernel.claims.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Record, Values, Variant
+from certattn.kernel.document.fields import Count, Field, Record, Values
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.verdict import Enclosure
 

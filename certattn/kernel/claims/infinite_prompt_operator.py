@@ -46,7 +46,8 @@ from certattn.kernel.claims.attention_inputs import (
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.claims.gaussian_image import pushforward_obligations
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.fields import Field, Listing, Rational, Record, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.verdict import Obligation, Outcome, at_most, identical, show, unproved
 

@@ -30,7 +30,8 @@ from certattn.kernel.claims.selection_inputs import (
     read_tokens,
     token_forms,
 )
-from certattn.kernel.document.fields import ByKey, Count, Field, Kind, Listing, Reading, Record, Schema, Values
+from certattn.kernel.document.fields import Count, Field, Kind, Listing, Reading, Record, Schema, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Node

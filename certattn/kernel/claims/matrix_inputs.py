@@ -15,7 +15,8 @@ from certattn.kernel.arithmetic.jacobi import jacobi_factors
 from certattn.kernel.arithmetic.reals import Real, describe
 from certattn.kernel.arithmetic.singular_values import FixedPoint, SingularValues, enclose
 from certattn.kernel.claims.attention_inputs import SCALE, read_scale
-from certattn.kernel.document.fields import ByKey, Field, Kind, Reading, Record, Schema, Values
+from certattn.kernel.document.fields import Field, Kind, Reading, Record, Schema, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.tree import Node
 

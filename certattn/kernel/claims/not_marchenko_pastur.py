@@ -49,7 +49,8 @@ from certattn.kernel.claims.spectral_distances import (
 )
 from certattn.kernel.claims.spectral_law import SpectralLaw, read_spectral_law
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import EitherKey, Field, Rational, Record
+from certattn.kernel.document.fields import Field, Rational, Record
+from certattn.kernel.document.forms import EitherKey
 from certattn.kernel.verdict import DOUBLE, Enclosure, Obligation, identical
 
 FINITE = Field("finite", MATRIX_FORMS, "one matrix: given, or that of queries and keys", required=False)

@@ -50,7 +50,8 @@ from certattn.kernel.claims.prompt_inputs import (
 from certattn.kernel.claims.query_regions import CELLS, QUERY, REGION, WEIGHTS, StatedRegion, read_region
 from certattn.kernel.claims.region_bounds import RegionBounds, region_names
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Record, Values, Variant
+from certattn.kernel.document.fields import Count, Field, Record, Values
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.verdict import DOUBLE, Obligation, at_least, at_most, show
 

@@ -53,7 +53,8 @@ from certattn.kernel.claims.mean_square_bounds import (
 from certattn.kernel.claims.random_prompts import RandomPrompt, random_prompt_forms, read_random_prompt
 from certattn.kernel.claims.ranges import SIGNED, Range, range_names, read_range
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Choice, Field, Rational, Record, Values
+from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.verdict import Obligation, Part, at_least, at_most, unproved
 

@@ -14,7 +14,8 @@ from certattn.kernel.arithmetic.mixing import Mixing, QuadraticMixing, ScoreMixi
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.token_selection import Selection
 from certattn.kernel.claims.selection_inputs import VALUE_DIRECTION, StatedTokens, read_labels
-from certattn.kernel.document.fields import Field, Rational, Record, Values, Variant
+from certattn.kernel.document.fields import Field, Rational, Record, Values
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix
 
 NEGATIVE_SLOPE = Field("slope", Rational(above=0), "its slope below 0, > 0 and at most 1")

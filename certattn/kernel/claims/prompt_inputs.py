@@ -21,7 +21,8 @@ from certattn.kernel.claims.attention_inputs import (
     read_scale,
     read_weights,
 )
-from certattn.kernel.document.fields import ByKey, Field, Record, Values
+from certattn.kernel.document.fields import Field, Record, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.quoting import counted
 

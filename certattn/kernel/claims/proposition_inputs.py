@@ -33,7 +33,8 @@ from certattn.kernel.claims.attention_inputs import (
     read_scale,
     read_weights,
 )
-from certattn.kernel.document.fields import ByKey, Count, Field, Rational, Record, Values
+from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
+from certattn.kernel.document.forms import ByKey
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens, of mean 0")
 QUERY_LAW = Field("queries", LAW, "law of the queries, of mean 0")

@@ -32,7 +32,8 @@ from certattn.kernel.arithmetic.regions import (
     is_combination,
     simplex_pieces,
 )
-from certattn.kernel.document.fields import Field, Kind, Rational, Reading, Record, Schema, Values, Variant, scalar
+from certattn.kernel.document.fields import Field, Kind, Rational, Reading, Record, Schema, Values, scalar
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Node

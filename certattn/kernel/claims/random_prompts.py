@@ -28,7 +28,8 @@ from certattn.kernel.claims.attention_inputs import (
     read_scale,
     read_weights,
 )
-from certattn.kernel.document.fields import ByKey, Count, Field, Record, Values
+from certattn.kernel.document.fields import Count, Field, Record, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
 

@@ -44,7 +44,8 @@ from certattn.kernel.claims.selection_inputs import (
     scored_token_forms,
 )
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.fields import Field, Listing, Rational, Record, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.verdict import Obligation, Outcome, Part, above, at_least, at_most, below

@@ -34,7 +34,8 @@ from certattn.kernel.claims.regression_inputs import (
     read_parameters,
 )
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Choice, Count, Field, Listing, Rational, Record, Scale, Values
+from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Scale, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.verdict import Obligation
 

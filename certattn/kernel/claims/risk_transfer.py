@@ -43,7 +43,8 @@ from certattn.kernel.claims.regression_inputs import (
 )
 from certattn.kernel.claims.transfer_setting import Setting
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Count, Field, Rational, Record, Values
+from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.verdict import Obligation
 
 LENGTH = Field("length", Rational(minimum=2), "the least length L of the prompts, an integer")

@@ -16,7 +16,8 @@ from certattn.kernel.arithmetic.losses import LOSSES
 from certattn.kernel.arithmetic.paper_smoothness import PaperData, data_of_keys
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens
 from certattn.kernel.claims.query_inputs import Matrices, StatedMatrices
-from certattn.kernel.document.fields import ByKey, Choice, Count, Field, Kind, Listing, Reading, Record, Schema, Values
+from certattn.kernel.document.fields import Choice, Count, Field, Kind, Listing, Reading, Record, Schema, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Node

@@ -25,7 +25,8 @@ from certattn.kernel.claims.local_selection_theorems import CONE_THEOREM, LOCAL
 from certattn.kernel.claims.selection_inputs import INDICES, LOSS, read_selection, read_tokens, scored_token_forms
 from certattn.kernel.claims.selection_theorems import FROM, RATE, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Count, Field, Listing, Rational, Record, Values, Variant
+from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.forms import ByKey, Variant
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
 

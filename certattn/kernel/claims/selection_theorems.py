@@ -20,7 +20,8 @@ from certattn.kernel.arithmetic.selection_constants import SelectionConstants
 from certattn.kernel.arithmetic.selection_landscape import Landscape, inner
 from certattn.kernel.arithmetic.token_selection import Selection
 from certattn.kernel.claims.descent_inputs import ENCLOSED, Rule, Start
-from certattn.kernel.document.fields import Field, Rational, Record, Values, Variant
+from certattn.kernel.document.fields import Field, Rational, Record, Values
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.verdict import Obligation, Outcome, Part, at_least, at_most
 
 # -- rates: bounds for all later steps, in one formula

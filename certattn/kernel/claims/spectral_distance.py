@@ -55,7 +55,8 @@ from certattn.kernel.claims.spectral_distances import (
 from certattn.kernel.claims.spectral_law import LAW_FORMS, SpectralLaw, read_spectral_law
 from certattn.kernel.claims.truncation import FIXED_POINT, FixedPoint, read_fixed_point
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Field, Record
+from certattn.kernel.document.fields import Field, Record
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.verdict import DOUBLE, Obligation
 
 LAW = Field(

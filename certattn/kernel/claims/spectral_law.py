@@ -12,7 +12,8 @@ from certattn.kernel.arithmetic.reals import describe, square
 from certattn.kernel.claims.equivalent_assertions import ALPHA2, BETA, BETA2, LAMBDA, LARGEST_BETA, read_law
 from certattn.kernel.claims.equivalent_words import DEFINITION, definition
 from certattn.kernel.claims.matrix_inputs import AttentionMatrix, StatedMatrix
-from certattn.kernel.document.fields import Choice, EitherKey, Field, Kind, Rational, Record, Values
+from certattn.kernel.document.fields import Choice, Field, Kind, Rational, Record, Values
+from certattn.kernel.document.forms import EitherKey
 
 WEIGHTS = "weights"
 FROM = Field(

@@ -34,7 +34,8 @@ from certattn.kernel.arithmetic.weighted_sums import (
     moment_bound,
 )
 from certattn.kernel.claims.random_prompts import RandomPrompt
-from certattn.kernel.document.fields import Count, Field, Rational, Record, Values, Variant
+from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.tree import Node
 
 ORDER = Field("order", Count(2), "even order p of the moment, or where the exponential series is cut off")

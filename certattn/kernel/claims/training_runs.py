@@ -23,7 +23,8 @@ from certattn.kernel.claims.regression_inputs import (
     read_parameters,
 )
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values, Variant
+from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.tree import Node
 

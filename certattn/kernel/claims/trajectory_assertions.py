@@ -13,7 +13,8 @@ from certattn.kernel.arithmetic.context_descent import EACH, FINITE, INFINITE, I
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.descent_setting import WEIGHTS, ExactWeights, Setting, read_weights
 from certattn.kernel.claims.regression_inputs import A, B
-from certattn.kernel.document.fields import ByKey, Choice, Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.verdict import Obligation, at_least, at_most

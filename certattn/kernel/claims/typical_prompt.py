@@ -39,7 +39,8 @@ from certattn.kernel.claims.output_deviation import differences
 from certattn.kernel.claims.prompt_inputs import QUERIES, TIGHT_TIER, TOKENS, StatedPrompt, read_prompt
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Field, Record
+from certattn.kernel.document.fields import Field, Record
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.verdict import DOUBLE, Obligation, Outcome, at_most
 

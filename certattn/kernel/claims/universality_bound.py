@@ -35,7 +35,8 @@ from certattn.kernel.claims.universality_assertions import (
 )
 from certattn.kernel.claims.universality_proof import names_of, obligations
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import ByKey, Record, Values
+from certattn.kernel.document.fields import Record, Values
+from certattn.kernel.document.forms import ByKey
 from certattn.kernel.verdict import Obligation
 
 GIVEN = ByKey({"queries": Record(BETA, ETA, QUERIES), "d": Record(BETA, ETA, LAMBDA, SIZE)})

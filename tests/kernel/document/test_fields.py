@@ -12,7 +12,6 @@ from flint import fmpq
 from certattn.kernel.arithmetic.reals import Surd
 from certattn.kernel.document.fields import (
     MAX_TEXT,
-    ByKey,
     Choice,
     Count,
     Deferred,
@@ -23,8 +22,8 @@ from certattn.kernel.document.fields import (
     Record,
     Scale,
     Text,
-    Variant,
 )
+from certattn.kernel.document.forms import ByKey, Variant
 from certattn.kernel.document.numbers import RATIONAL_FORMS, REAL_FORMS
 from certattn.kernel.limits import DEFAULT_LIMITS
 
