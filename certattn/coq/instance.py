@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from flint import arb, fmpq
 
 from certattn.coq.terms import Constant
 from certattn.kernel.errors import CertattnError
+from certattn.kernel.verdict import Obligation
 
 
 class NotExportableError(CertattnError):
@@ -34,7 +37,7 @@ class Instance:
     """A theorem about named constants, as a conjunction.
 
     `library` are the modules that it needs, `says` the theorem in words where it is not the certificate's whole
-    statement (None where it is), and `evaluations` how many exponentials Coq encloses.
+    statement (None where it is), and `fast` whether machine integers of Coq's kernel may be used.
     """
 
     library: Sequence[str]
@@ -43,7 +46,6 @@ class Instance:
     cost: Cost
     says: str | None = None
     fast: bool = False
-    tactics: bool = field(default=False)
 
     @property
     def statement(self) -> str:
@@ -93,3 +95,30 @@ class Instance:
 
 COMPUTED = "vm_cast_no_check (eq_refl true)."
 """The proof of `boolean = true`, by evaluation in Coq's virtual machine."""
+
+
+def slack_of(obligations: Sequence[Obligation]) -> arb:
+    """The least distance of an enclosure from its bound, at the working precision: more than 0.
+
+    Raises NotExportableError where it is not. Comparisons of exact numbers are left out.
+    """
+    slack = arb(1)
+    for obligation in obligations:
+        left, right = obligation.left, obligation.right
+        if isinstance(left, arb) and isinstance(right, fmpq):
+            difference = right - left if obligation.relation == "<=" else left - right
+            slack = slack.min(difference.lower())
+    if (slack > 0) is not True:
+        raise NotExportableError(
+            "a bound is not kept, or is met with equality or nearly so, which intervals never prove: "
+            "state it a little wider"
+        )
+    return slack
+
+
+def bits_above(size: arb) -> int:
+    """The least number of bits, at least 0, so that 2^bits is above this positive number."""
+    bits = (size.log() / arb(2).log()).upper().ceil().unique_fmpz()
+    if bits is None:
+        raise NotExportableError("its numbers have no size that could be measured")
+    return max(0, int(bits))

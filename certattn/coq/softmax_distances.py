@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from flint import arb, fmpq, fmpz_mat
 
-from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError
-from certattn.coq.terms import Constant, Factor, Number, Row, Table, integer, natural, positive
+from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError, bits_above, slack_of
+from certattn.coq.terms import Constant, Factor, Number, Row, Table, natural, positive
 from certattn.kernel.arithmetic.balls import scale_ball, working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Atoms
@@ -25,6 +25,7 @@ from certattn.kernel.arithmetic.softmax_moments import COVARIANCES
 from certattn.kernel.claims import infinite_prompt_operator, output_deviation, softmax_mean
 from certattn.kernel.claims.attention_inputs import Weights
 from certattn.kernel.claims.claim import AnyClaim
+from certattn.kernel.claims.deviation_bounds import Bounds
 from certattn.kernel.claims.moment_assertions import (
     Assertion,
     CovarianceAssertion,
@@ -34,7 +35,6 @@ from certattn.kernel.claims.moment_assertions import (
 )
 from certattn.kernel.claims.prompt_inputs import StatedPrompt
 from certattn.kernel.document.matrices import MatrixInput
-from certattn.kernel.verdict import Obligation
 
 # Bits at which slacks are measured, and the precision of Coq's intervals.
 _SLACK_BITS = 256
@@ -48,8 +48,8 @@ _SECONDS_EXPONENTIAL, _SECONDS_PRODUCT = 2.2e-3, 0.1e-3
 _PRECISION_MEASURED = 40
 
 AFFINE_SAYS = (
-    "attention over the prompt beside an affine map with the numbers of the theorem. That attention over the stated law "
-    "is this map is the theorem of the page docs/claims/infinite-prompt-operator.md, which is not proved in Coq"
+    "attention over the prompt beside an affine map with the numbers of the theorem. That attention over the stated "
+    "law is this map is the theorem of the page docs/claims/infinite-prompt-operator.md, which is not proved in Coq"
 )
 
 
@@ -86,7 +86,9 @@ class _Builder:
         found = Row.of(name, entries)
         self.constants.append(found)
         statement = f"length {found.term} = {natural(len(entries))}"
-        self.shapes.append(Conjunct(statement, "rewrite length_vec. vm_cast_no_check (eq_refl " + natural(len(entries)) + ")."))
+        self.shapes.append(
+            Conjunct(statement, "rewrite length_vec. vm_cast_no_check (eq_refl " + natural(len(entries)) + ").")
+        )
         return found
 
     def factor(self, name: str, value: Real) -> str:
@@ -201,8 +203,7 @@ class _Attention:
         return _side(
             f"(map (covariances {self.scale} {self.keys.term} {x.term} {y.term}) {self.queries.term})",
             "covariance_rows",
-            f"{self.precision} {self.scale} {self.keys.arguments} {x.arguments} {y.arguments} "
-            f"{self.queries.arguments}",
+            f"{self.precision} {self.scale} {self.keys.arguments} {x.arguments} {y.arguments} {self.queries.arguments}",
         )
 
     def stated(self, name: str, rows: ExactMatrix) -> _Side:
@@ -213,7 +214,10 @@ class _Attention:
     def affine(self, limit: AffineMap) -> _Side:
         """An affine map of the stated queries."""
         scale = self.builder.factor("limit_scale", limit.scale)
-        matrix, offset = self.builder.table("limit_matrix", limit.matrix), self.builder.row("limit_offset", limit.offset.row(0))
+        matrix, offset = (
+            self.builder.table("limit_matrix", limit.matrix),
+            self.builder.row("limit_offset", limit.offset.row(0)),
+        )
         return _side(
             f"(map (affine_map {scale} {matrix.term} {offset.term}) {self.stated_queries.term})",
             "affine_rows",
@@ -280,9 +284,11 @@ def softmax_mean_instance(problem: softmax_mean.Problem, *, fast: bool) -> Insta
 
 
 def output_deviation_instance(problem: output_deviation.Problem, *, fast: bool) -> Instance:
-    """The whole statement about listed queries; of a law, where it has finitely many atoms. Raises NotExportableError."""
+    """The whole statement about listed queries, beside a law where it has atoms. Raises NotExportableError."""
     if problem.region is not None:
-        raise NotExportableError("a bound over a region of queries has no form in Coq here, only one at listed queries has")
+        raise NotExportableError(
+            "a bound over a region of queries has no form in Coq here, only one at listed queries has"
+        )
     prompt, limit = problem.prompt, problem.limit
     law = limit.law if isinstance(limit, Operator) else None
     if law is not None and not isinstance(law, Atoms):
@@ -334,9 +340,7 @@ def infinite_prompt_operator_instance(problem: infinite_prompt_operator.Problem,
 # -- parts of them
 
 
-def _atoms(
-    builder: _Builder, law: Atoms, maps: _Maps, prompt: StatedPrompt | None
-) -> tuple[Row, _Points, _Points]:
+def _atoms(builder: _Builder, law: Atoms, maps: _Maps, prompt: StatedPrompt | None) -> tuple[Row, _Points, _Points]:
     """Probabilities, keys and values of the atoms; of a prompt of keys and values, an atom is both side by side."""
     weights, points = builder.row("atom_weights", law.weights), ExactMatrix.rational(law.points)
     if prompt is not None and prompt.weights is None:
@@ -352,7 +356,7 @@ def _columns(matrix: ExactMatrix, first: int, stop: int) -> ExactMatrix:
     return ExactMatrix(fmpz_mat(matrix.rows, stop - first, rows), matrix.denominator)
 
 
-def _bounds(builder: _Builder, bounds: output_deviation.Bounds, count: int) -> str:
+def _bounds(builder: _Builder, bounds: Bounds, count: int) -> str:
     """The assertions, as a list of `bound`."""
     parts = []
     if bounds.at_most is not None:
@@ -427,14 +431,9 @@ def _largest_score(keys: ExactMatrix, queries: ExactMatrix, scale: Real) -> arb:
 def _precision(claim: AnyClaim, problem: object, size: _Size) -> int:
     """Bits with which intervals decide what the certificate asserts. Raises NotExportableError where none do."""
     with working_precision(_SLACK_BITS):
-        obligations = claim.prove(problem, claim.names(problem), _SLACK_BITS)
-        slack = min((_slack(obligation) for obligation in obligations), key=lambda ball: ball.mid())
-        if not slack > 0:
-            raise NotExportableError(
-                "a bound is met with equality or nearly so, and intervals never prove that: state it a little wider"
-            )
+        slack = slack_of(claim.prove(problem, claim.names(problem), _SLACK_BITS))
         worst = arb(size.value) * size.tokens * (1 + size.score) * (1 + size.outputs) / slack
-        needed = int((worst.log() / arb(2).log()).upper().ceil().unique_fmpz()) + _SPARE_BITS
+        needed = bits_above(worst) + _SPARE_BITS
     bits = max(_LEAST_PRECISION, math.ceil(needed / _PRECISION_STEP) * _PRECISION_STEP)
     if bits > _MOST_PRECISION:
         raise NotExportableError(
@@ -442,14 +441,6 @@ def _precision(claim: AnyClaim, problem: object, size: _Size) -> int:
             "state the bound a little wider"
         )
     return bits
-
-
-def _slack(obligation: Obligation) -> arb:
-    left, right = obligation.left, obligation.right
-    assert isinstance(left, arb | fmpq)
-    assert isinstance(right, arb | fmpq)
-    difference = arb(right) - arb(left) if obligation.relation == "<=" else arb(left) - arb(right)
-    return difference.lower()
 
 
 def _instance(
@@ -474,12 +465,3 @@ def _cost(builder: _Builder, comparisons: Sequence[_Comparison], size: _Size, bi
     return Cost(
         _SECONDS_LOADING + literals * _SECONDS_LITERAL + work, _MEGABYTES_LOADING + literals * _MEGABYTES_LITERAL
     )
-
-
-__all__ = [
-    "AFFINE_SAYS",
-    "infinite_prompt_operator_instance",
-    "integer",
-    "output_deviation_instance",
-    "softmax_mean_instance",
-]

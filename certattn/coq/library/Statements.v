@@ -161,6 +161,3 @@ Definition supported (n : nat) (marks : list bool) (rows : matrix) (levels p : v
 
 (** The margin, 1 / |p|. *)
 Definition margin (p : vector) : R := / sqrt (dot p p).
-
-(** The rows z q' of the problem for matrices W: <z q', W> = z' W q, with W row by row. *)
-Definition outer (z q : vector) : vector := flat_map (fun u => map (fun v => u * v) q) z.
