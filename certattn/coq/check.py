@@ -82,7 +82,7 @@ def check_folder(folder: Path, coq: Coq, *, recheck: bool = False, limits: Limit
     manifest = _read_manifest(folder)
     _require_files(folder, manifest)
     certificate, instance = _instance(folder, manifest, limits)
-    _require_same_text(folder, instance)
+    _require_same_text(folder, manifest, instance)
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="certattn-coq-") as fresh:
         axioms = prove(instance, coq, Path(fresh), recheck=recheck)
@@ -237,7 +237,7 @@ def _instance(folder: Path, manifest: dict[str, Any], limits: Limits) -> tuple[C
     return certificate, instance
 
 
-def _require_same_text(folder: Path, instance: Instance) -> None:
+def _require_same_text(folder: Path, manifest: dict[str, Any], instance: Instance) -> None:
     """Coq runs no text but certattn's own."""
     texts = {f"{LIBRARY}/{module}.v": library_text(module) for module in modules_for(instance)}
     texts |= {INSTANCE: instance.text(), SCRIPT: script_text(instance)}
@@ -246,6 +246,6 @@ def _require_same_text(folder: Path, instance: Instance) -> None:
         if not path.is_file() or path.read_bytes() != text.encode("ascii"):
             what = "this version of certattn has" if name.startswith(LIBRARY) else "the certificate gives"
             raise RejectedError(f"{path}: not the text that {what}")
-    strange = {path.name for path in (folder / LIBRARY).iterdir()} - {Path(name).name for name in texts}
-    if strange:
-        raise RejectedError(f"{folder / LIBRARY}: {', '.join(sorted(strange))} does not belong there")
+    for name in manifest["files"]:
+        if name not in texts and not name.startswith(f"{CERTIFICATE}/"):
+            raise RejectedError(f"{folder / name}: does not belong there")

@@ -14,7 +14,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
 from certattn.kernel.claims import normalizer_bound, universality_bound
 from certattn.kernel.claims.claim import AnyClaim
-from certattn.kernel.claims.universality_assertions import Problem as UniversalityProblem
+from certattn.kernel.document.certificate import Certificate
 
 _SLACK_BITS, _SPARE_BITS, _MOST_PRECISION = 512, 128, 2000
 _COST = Cost(8.0, 560.0)
@@ -57,8 +57,9 @@ class _Numbers:
         return Instance(["Statements", "Formulas", "ClosedForms"], self.constants, conjuncts, _COST, says, fast)
 
 
-def normalizer_bound_instance(problem: normalizer_bound.Problem, *, fast: bool) -> Instance:
+def normalizer_bound_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The inequality of the bound. Raises NotExportableError."""
+    problem = normalizer_bound.CLAIM.read(certificate)
     scores = problem.scores
     precision = _precision(normalizer_bound.CLAIM, problem, scores.d)
     numbers = _Numbers(precision, **_sizes(scores), theta=problem.theta, cut=problem.cut)
@@ -71,8 +72,9 @@ def normalizer_bound_instance(problem: normalizer_bound.Problem, *, fast: bool) 
     return numbers.instance(_SAYS.format("normalizer-bound", ", theta and cut", _PROVED_THERE), fast)
 
 
-def universality_bound_instance(problem: UniversalityProblem, *, fast: bool) -> Instance:
+def universality_bound_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The inequalities of the bounds for random queries. Raises NotExportableError for given ones."""
+    problem = universality_bound.CLAIM.read(certificate)
     scores = problem.scores
     if scores is None:
         raise NotExportableError(

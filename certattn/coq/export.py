@@ -59,6 +59,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "Softmax": ("Statements", "Integers", "Enclosures"),
     "SoftmaxExact": ("Softmax",),
     "SoftmaxFast": ("Softmax",),
+    "Rows": ("Statements", "Integers"),
     "Margin": ("Statements", "Integers"),
     "ClosedForms": ("Statements", "Formulas"),
 }
@@ -91,7 +92,7 @@ def instance_of(certificate: Certificate, *, fast: bool = False) -> Instance:
             f"{', '.join(EXPORTERS)}"
         )
     try:
-        return EXPORTERS[claim.name](claim.read(certificate), fast=fast)
+        return EXPORTERS[claim.name](certificate, fast=fast)
     except NotExportableError as error:
         raise NotExportableError(f"{certificate.path}: {error}") from None
 

@@ -34,6 +34,7 @@ from certattn.kernel.claims.moment_assertions import (
     RangeAssertion,
 )
 from certattn.kernel.claims.prompt_inputs import StatedPrompt
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
 
 # Bits at which slacks are measured, and the precision of Coq's intervals.
@@ -255,8 +256,9 @@ class _Comparison:
 # -- the claims
 
 
-def softmax_mean_instance(problem: softmax_mean.Problem, *, fast: bool) -> Instance:
+def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement, but for eigenvalues. Raises NotExportableError."""
+    problem = softmax_mean.CLAIM.read(certificate)
     if any(isinstance(assertion, RangeAssertion) for assertion in problem.assertions):
         raise NotExportableError(
             "eigenvalues of covariances have no form in Coq here; a certificate without `eigenvalues` can be exported"
@@ -283,8 +285,9 @@ def softmax_mean_instance(problem: softmax_mean.Problem, *, fast: bool) -> Insta
     return _instance(builder, comparisons, precision, shape, bits, fast=fast)
 
 
-def output_deviation_instance(problem: output_deviation.Problem, *, fast: bool) -> Instance:
+def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement about listed queries, beside a law where it has atoms. Raises NotExportableError."""
+    problem = output_deviation.CLAIM.read(certificate)
     if problem.region is not None:
         raise NotExportableError(
             "a bound over a region of queries has no form in Coq here, only one at listed queries has"
@@ -313,8 +316,9 @@ def output_deviation_instance(problem: output_deviation.Problem, *, fast: bool) 
     return _instance(builder, [comparison], precision, shape, bits, says, fast=fast)
 
 
-def infinite_prompt_operator_instance(problem: infinite_prompt_operator.Problem, *, fast: bool) -> Instance:
+def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement about values of a law with finitely many atoms. Raises NotExportableError."""
+    problem = infinite_prompt_operator.CLAIM.read(certificate)
     given = problem.given
     law = given.law.law
     if problem.operator is not None or problem.pushforward is not None or not isinstance(law, Atoms):

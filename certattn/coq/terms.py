@@ -194,6 +194,32 @@ class Row(Constant):
 
 
 @dataclass(frozen=True)
+class Integers(Constant):
+    """Whole numbers."""
+
+    name: str
+    entries: Sequence[fmpz]
+
+    @property
+    def term(self) -> str:
+        """The vector over the reals."""
+        return f"(vec 1 {self.name})"
+
+    def definitions(self) -> Iterator[str]:
+        return _long_list(self.name, "list Z", list(map(integer, self.entries)))
+
+    def fingerprint(self, point: int, accumulated: int) -> int:
+        return _of_integers(point, accumulated, self.entries)
+
+    def fingerprint_term(self, point: str, accumulated: str) -> str:
+        return f"(of_list {point} {accumulated} {self.name})"
+
+    @property
+    def literals(self) -> int:
+        return _literals(self.entries)
+
+
+@dataclass(frozen=True)
 class Number(Constant):
     """A rational: `name_num`, an integer, over `name_den`, a positive one."""
 

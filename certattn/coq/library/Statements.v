@@ -161,3 +161,34 @@ Definition supported (n : nat) (marks : list bool) (rows : matrix) (levels p : v
 
 (** The margin, 1 / |p|. *)
 Definition margin (p : vector) : R := / sqrt (dot p p).
+
+(** ** The rows z_j of the problems: of token selection with vectors p, with matrices W, and of labelled points *)
+
+Definition wide (n : nat) (inputs : list matrix) : Prop := Forall (Forall (fun k => length k = n)) inputs.
+(** All but the one with this index. *)
+Fixpoint others {A : Type} (alpha : nat) (l : list A) : list A :=
+  match l, alpha with
+  | [], _ => []
+  | _ :: l', O => l'
+  | x :: l', S a => x :: others a l'
+  end.
+(** k_alpha - k_t for all t but alpha *)
+Definition differences (alpha : nat) (keys : matrix) : matrix := map (minus (nth alpha keys [])) (others alpha keys).
+Fixpoint selection_rows (alphas : list nat) (inputs : list matrix) : matrix :=
+  match alphas, inputs with
+  | a :: alphas', keys :: inputs' => differences a keys ++ selection_rows alphas' inputs'
+  | _, _ => []
+  end.
+(** z q', row by row: its product with W, row by row, is z' W q. *)
+Definition outer (q z : vector) : vector := flat_map (fun u => map (fun v => u * v) q) z.
+Fixpoint matrix_rows (alphas : list nat) (inputs : list matrix) (queries : matrix) : matrix :=
+  match alphas, inputs, queries with
+  | a :: alphas', keys :: inputs', q :: queries' =>
+      map (outer q) (differences a keys) ++ matrix_rows alphas' inputs' queries'
+  | _, _, _ => []
+  end.
+Fixpoint labelled_rows (labels : vector) (points : matrix) : matrix :=
+  match labels, points with
+  | y :: labels', x :: points' => map (fun u => y * u) x :: labelled_rows labels' points'
+  | _, _ => []
+  end.
