@@ -66,11 +66,12 @@ def measure(words: list[str]) -> None:
         folder = Path(name)
         instance = instance_for(words, folder)
         coq = find_coq(3600, 2**34)
-        library = folder / "library"
+        library, place = folder / "library", folder / "instance"
+        place.mkdir()
         times = [timed(lambda: compile_library(modules_for(instance), coq, library))]
         for file, text in (("Instance.v", instance.text()), ("Question.v", instance.question(3**30))):
-            (folder / file).write_text(text)
-            times.append(timed(lambda file=file: compiled(coq, folder / file, library)))
+            (place / file).write_text(text)
+            times.append(timed(lambda file=file: compiled(coq, place / file, library)))
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     shown = "  ".join(f"{taken:8.1f}" for taken in times)
     cost = instance.cost

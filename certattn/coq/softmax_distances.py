@@ -39,8 +39,8 @@ from certattn.kernel.document.matrices import MatrixInput
 
 # Bits at which slacks are measured, and the precision of Coq's intervals.
 _SLACK_BITS = 256
-_LEAST_PRECISION, _MOST_PRECISION, _PRECISION_STEP = 30, 1000, 10
-_SPARE_BITS = 12
+_LEAST_PRECISION, _MOST_PRECISION, _PRECISION_STEP = 30, 1000, 5
+_SPARE_BITS, _SUM_BITS = 8, 4
 
 # Measured on one core of a server: see docs/coq.md.
 _SECONDS_LOADING, _MEGABYTES_LOADING = 4.0, 480.0
@@ -52,6 +52,22 @@ AFFINE_SAYS = (
     "attention over the prompt beside an affine map with the numbers of the theorem. That attention over the stated "
     "law is this map is the theorem of the page docs/claims/infinite-prompt-operator.md, which is not proved in Coq"
 )
+
+
+@dataclass(frozen=True)
+class _Bits:
+    """Precisions of Coq's intervals: of exponentials, and of the sums of so many of them."""
+
+    exponentials: int
+    sums: int
+
+    @property
+    def exponentials_term(self) -> str:
+        return f"(S.precision {positive(self.exponentials)})"
+
+    @property
+    def sums_term(self) -> str:
+        return f"(S.precision {positive(self.sums)})"
 
 
 @dataclass(frozen=True)
@@ -154,6 +170,7 @@ class _Attention:
 
     builder: _Builder
     precision: str
+    exponentials: str
     scale: str
     keys: _Points
     values: _Points
@@ -162,7 +179,7 @@ class _Attention:
     maps: _Maps
 
     @classmethod
-    def of_prompt(cls, builder: _Builder, prompt: StatedPrompt, precision: str) -> _Attention:
+    def of_prompt(cls, builder: _Builder, prompt: StatedPrompt, bits: _Bits) -> _Attention:
         scale = builder.factor("scale", prompt.scale)
         first, values = prompt.inputs
         maps = _Maps.of(builder, prompt.weights)
@@ -173,14 +190,21 @@ class _Attention:
             keys_points, values_points = builder.mapped(maps.K, tokens), builder.mapped(maps.V, tokens)
         stated = builder.table("queries", prompt.stated_queries)
         queries = builder.mapped(maps.Q, stated)
-        return cls(builder, precision, scale, keys_points, values_points, queries, stated, maps)
+        return cls(
+            builder, bits.sums_term, bits.exponentials_term, scale, keys_points, values_points, queries, stated, maps
+        )
+
+    @property
+    def weighing(self) -> str:
+        """What the weights of tokens are computed with."""
+        return f"{self.precision} {self.exponentials} {self.scale}"
 
     def output(self) -> _Side:
         """Attention at each query."""
         return _side(
             f"(map (attention {self.scale} {self.keys.term} {self.values.term}) {self.queries.term})",
             "prompt_rows",
-            f"{self.precision} {self.scale} {self.keys.arguments} {self.values.arguments} {self.queries.arguments}",
+            f"{self.weighing} {self.keys.arguments} {self.values.arguments} {self.queries.arguments}",
         )
 
     def empirical(self) -> _Side:
@@ -195,7 +219,7 @@ class _Attention:
         return _side(
             f"(map (log_normaliser {self.scale} {self.keys.term}) {self.queries.term})",
             "log_rows",
-            f"{self.precision} {self.scale} {self.keys.arguments} {self.queries.arguments}",
+            f"{self.weighing} {self.keys.arguments} {self.queries.arguments}",
         )
 
     def covariance(self, of: str) -> _Side:
@@ -204,7 +228,7 @@ class _Attention:
         return _side(
             f"(map (covariances {self.scale} {self.keys.term} {x.term} {y.term}) {self.queries.term})",
             "covariance_rows",
-            f"{self.precision} {self.scale} {self.keys.arguments} {x.arguments} {y.arguments} {self.queries.arguments}",
+            f"{self.weighing} {self.keys.arguments} {x.arguments} {y.arguments} {self.queries.arguments}",
         )
 
     def stated(self, name: str, rows: ExactMatrix) -> _Side:
@@ -231,8 +255,7 @@ class _Attention:
         return _side(
             f"(map (attention_over {self.scale} {weights.term} {keys.term} {values.term}) {self.queries.term})",
             "law_rows",
-            f"{self.precision} {self.scale} {weights.arguments} {keys.arguments} {values.arguments} "
-            f"{self.queries.arguments}",
+            f"{self.weighing} {weights.arguments} {keys.arguments} {values.arguments} {self.queries.arguments}",
         )
 
 
@@ -265,10 +288,11 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
         )
     prompt = problem.prompt
     targets = [_largest_target(assertion, prompt) for assertion in problem.assertions]
-    shape = _Size.of_prompt(prompt, targets)
+    squared = any(isinstance(assertion, CovarianceAssertion) for assertion in problem.assertions)
+    shape = _Size.of_prompt(prompt, targets, squared=squared)
     bits = _precision(softmax_mean.CLAIM, problem, shape)
-    builder, precision = _Builder(), f"(S.precision {positive(bits)})"
-    attention = _Attention.of_prompt(builder, prompt, precision)
+    builder, precision = _Builder(), bits.sums_term
+    attention = _Attention.of_prompt(builder, prompt, bits)
     comparisons = []
     for assertion in problem.assertions:
         name = next(iter(assertion.kinds))
@@ -299,10 +323,10 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
             "this law has infinitely many tokens and attention over it is no affine map: it has no form in Coq here; "
             "laws of atoms have, and Gaussian ones up to the theorem that makes them affine"
         )
-    shape = _Size.of_prompt(prompt, [fmpq(0)], law=law)
+    shape = _Size.of_prompt(prompt, [fmpq(0)], law=law, squared=problem.limit_kind == "empirical")
     bits = _precision(output_deviation.CLAIM, problem, shape)
-    builder, precision = _Builder(), f"(S.precision {positive(bits)})"
-    attention = _Attention.of_prompt(builder, prompt, precision)
+    builder, precision = _Builder(), bits.sums_term
+    attention = _Attention.of_prompt(builder, prompt, bits)
     says = AFFINE_SAYS if problem.limit_kind == "law" and isinstance(limit, AffineMap) else None
     if problem.limit_kind == "empirical":
         right = attention.empirical()
@@ -330,11 +354,13 @@ def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -
     truth = given.truth
     shape = _Size.of(ExactMatrix.rational(law.points), truth.V, queries @ truth.U.T, truth.scale, values)
     bits = _precision(infinite_prompt_operator.CLAIM, problem, shape)
-    builder, precision = _Builder(), f"(S.precision {positive(bits)})"
+    builder, precision = _Builder(), bits.sums_term
     scale, maps = builder.factor("scale", truth.scale), _Maps.of(builder, given.weights)
     weights, keys, outputs = _atoms(builder, law, maps, None)
     stated = builder.table("queries", queries)
-    attention = _Attention(builder, precision, scale, keys, outputs, builder.mapped(maps.Q, stated), stated, maps)
+    attention = _Attention(
+        builder, precision, bits.exponentials_term, scale, keys, outputs, builder.mapped(maps.Q, stated), stated, maps
+    )
     right = attention.stated("values_stated", values)
     radii = builder.row("radius", [each.radius for each in problem.values])
     comparison = _Comparison("linf", attention.law(weights, keys, outputs), right, f"[at_most_each {radii.arguments}]")
@@ -404,11 +430,14 @@ class _Size:
     score: arb
 
     @classmethod
-    def of_prompt(cls, prompt: StatedPrompt, targets: Sequence[fmpq], law: Atoms | None = None) -> _Size:
+    def of_prompt(
+        cls, prompt: StatedPrompt, targets: Sequence[fmpq], law: Atoms | None = None, *, squared: bool = False
+    ) -> _Size:
         exact, queries = prompt.exact, prompt.stated_queries @ prompt.query_map.T
         score = _largest_score(exact.keys, queries, exact.scale)
-        # Covariances have values and keys squared.
-        value = max([_largest(exact.values), _largest(exact.keys), *targets, fmpq(1)]) ** 2
+        value = max([_largest(exact.values), *targets, fmpq(1)])
+        if squared:
+            value = max(value, _largest(exact.keys)) ** 2
         tokens = exact.keys.rows
         if law is not None:
             points = ExactMatrix.rational(law.points)
@@ -432,19 +461,18 @@ def _largest_score(keys: ExactMatrix, queries: ExactMatrix, scale: Real) -> arb:
         return abs(scale_ball(scale)) * arb(_largest(queries @ keys.T))
 
 
-def _precision(claim: AnyClaim, problem: object, size: _Size) -> int:
+def _precision(claim: AnyClaim, problem: object, size: _Size) -> _Bits:
     """Bits with which intervals decide what the certificate asserts. Raises NotExportableError where none do."""
     with working_precision(_SLACK_BITS):
         slack = slack_of(claim.prove(problem, claim.names(problem), _SLACK_BITS))
-        worst = arb(size.value) * size.tokens * (1 + size.score) * (1 + size.outputs) / slack
-        needed = bits_above(worst) + _SPARE_BITS
+        needed = bits_above(arb(size.value) * (1 + size.score) * arb(size.outputs).sqrt() / slack) + _SPARE_BITS
     bits = max(_LEAST_PRECISION, math.ceil(needed / _PRECISION_STEP) * _PRECISION_STEP)
     if bits > _MOST_PRECISION:
         raise NotExportableError(
             f"the slack is so small that Coq would need intervals of {bits} bits, at most {_MOST_PRECISION} are used: "
             "state the bound a little wider"
         )
-    return bits
+    return _Bits(bits, bits + _SUM_BITS + size.tokens.bit_length())
 
 
 def _instance(
@@ -452,14 +480,16 @@ def _instance(
     comparisons: Sequence[_Comparison],
     precision: str,
     size: _Size,
-    bits: int,
+    bits: _Bits,
     says: str | None = None,
     *,
     fast: bool,
 ) -> Instance:
     library = ["Statements", "Integers", "SoftmaxFast" if fast else "SoftmaxExact"]
     conjuncts = [*builder.shapes, *(comparison.conjunct(precision) for comparison in comparisons)]
-    return Instance(library, builder.constants, conjuncts, _cost(builder, comparisons, size, bits, fast), says, fast)
+    return Instance(
+        library, builder.constants, conjuncts, _cost(builder, comparisons, size, bits.exponentials, fast), says, fast
+    )
 
 
 def _cost(builder: _Builder, comparisons: Sequence[_Comparison], size: _Size, bits: int, fast: bool) -> Cost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -136,6 +137,19 @@ def test_the_way_of_a_certificate(coq: Coq, tmp_path: Path, capsys: pytest.Captu
     assert printed.startswith("proved in Coq  ")
     assert "ClassicalDedekindReals.sig_forall_dec" in printed
     assert certattn.load(certificate).digest in printed
+
+
+def test_the_page_shows_what_coq_check_prints(
+    coq: Coq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """tests/test_docs.py runs what needs no Coq; the output of `coq-check` stands in a block of text."""
+    monkeypatch.chdir(tmp_path)
+    page = (GALLERY.parent / "docs" / "coq.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```text\n\$ certattn coq-check atoms-coq\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    export(certattn.load(GALLERY / "infinite-prompt-operator" / "atoms.yaml"), tmp_path / "atoms-coq")
+    assert main.run(["coq-check", "atoms-coq"]) == 0
+    seconds = re.compile(r"^  [\d.]+ s$", re.MULTILINE)
+    assert seconds.sub("TIME", capsys.readouterr().out) == seconds.sub("TIME", shown)
 
 
 def test_coqchk_goes_through_a_proof_again(coq: Coq, tmp_path: Path) -> None:

@@ -60,14 +60,13 @@ def test_machine_integers_are_used_only_where_that_is_said(read: Read, coq: Coq,
 
 
 def test_a_radius_just_below_the_truth_is_not_proved(read: Read, coq: Coq, library: Path, tmp_path: Path) -> None:
-    # By Arb: the least radius around 0 of the certificate.
-    instance = instance_of(read(FALSE_MEAN.replace("RADIUS", "5")))
     low, high = fmpq(0), fmpq(5)
     while high - low > fmpq(1, 10**9):
         middle = (low + high) / 2
         report = certattn.check(read(FALSE_MEAN.replace("RADIUS", str(middle))))
         low, high = (low, middle) if report.verdict.value == "verified" else (middle, high)
-    prove_with(library, changed(instance, "mean_radius", matrix=row([high, high])), coq, tmp_path / "above")
+    instance = instance_of(read(FALSE_MEAN.replace("RADIUS", str(high))))
+    prove_with(library, instance, coq, tmp_path / "above")
     with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
         prove_with(library, changed(instance, "mean_radius", matrix=row([low, low])), coq, tmp_path / "below")
 
@@ -106,9 +105,9 @@ def test_false_neighbours_of_a_solution_are_not_proved(change: str, coq: Coq, li
 
 
 FALSE_CONTRADICTIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "weights that leave something": ("weights", {"matrix": row([fmpq(1), fmpq(2), fmpq(1), fmpq(1)])}),
-    "a negative weight": ("weights", {"matrix": row([fmpq(-1)] * 4)}),
-    "levels of 0": ("levels", {"entries": [fmpz(0)] * 4}),
+    "weights that leave something": ("weights", {"matrix": row([fmpq(1), fmpq(2), fmpq(1)])}),
+    "a negative weight": ("weights", {"matrix": row([fmpq(-1)] * 3)}),
+    "levels of 0": ("levels", {"entries": [fmpz(0)] * 3}),
 }
 
 

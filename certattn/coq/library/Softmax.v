@@ -97,11 +97,12 @@ Proof.
 Qed.
 
 Section Query.
-Variables (p : F.precision) (s : scale) (dw : positive) (ws : list Z) (dk : positive) (K : list (list Z)).
+(** Exponentials are enclosed with [pe] bits, which costs time, and added up with [p], which hardly does. *)
+Variables (p pe : F.precision) (s : scale) (dw : positive) (ws : list Z) (dk : positive) (K : list (list Z)).
 Variables (dq : positive).
 
 Definition valid : bool := positiveZ ws && negb (Nat.eqb (length ws) 0) && Nat.eqb (length ws) (length K).
-Definition weightsI (q : list Z) : list I.type := tiltsI p s (factorI p s) dw ws (dk * dq) K q.
+Definition weightsI (q : list Z) : list I.type := tiltsI pe s (factorI pe s) dw ws (dk * dq) K q.
 Let t (q : list Z) : vector := tilts (factor s) (vec dw ws) (mat dk K) (vec dq q).
 
 Lemma valid_total : valid = true -> forall q, 0 < total (t q).
@@ -121,7 +122,7 @@ Lemma enc_attention : valid = true -> forall dv V q,
 Proof.
   intros H dv V q. unfold attention_over, attentionI. rewrite columns_mat.
   induction (seq 0 (length (hd [] V))) as [|c l IH]; simpl; constructor; auto.
-  rewrite column_mat. pose proof (enc_tilts p s dw ws dk K dq q) as HT.
+  rewrite column_mat. pose proof (enc_tilts pe s dw ws dk K dq q) as HT.
   apply enc_mean; auto. apply enc_total; auto. apply Rgt_not_eq. apply (valid_total H q).
 Qed.
 
@@ -145,7 +146,7 @@ Proof.
   induction (seq 0 (length (hd [] X))) as [|a l IH]; simpl. constructor.
   apply Forall2_app; auto. clear IH.
   induction (seq 0 (length (hd [] Y))) as [|b m IH]; simpl; constructor; auto.
-  rewrite !column_mat. pose proof (enc_tilts p s dw ws dk K dq q) as HT.
+  rewrite !column_mat. pose proof (enc_tilts pe s dw ws dk K dq q) as HT.
   apply enc_covariance; auto. apply enc_total; auto. apply Rgt_not_eq. apply (valid_total H q).
 Qed.
 End Query.
@@ -170,31 +171,31 @@ Definition stated_rows (p : F.precision) (d : positive) (M : list (list Z)) : li
 Lemma stated_rows_correct : forall p d M, rows (stated_rows p d M) (mat d M).
 Proof. intros. unfold mat. induction M; simpl; constructor; auto. apply enc_vec. Qed.
 
-Definition law_rows p s dw ws dk K dv V dq Q : list (list I.type) :=
-  map (attentionI p s dw ws dk K dq dv V) Q.
-Lemma law_rows_correct : forall p s dw ws dk K dv V dq Q, valid ws K = true ->
-  rows (law_rows p s dw ws dk K dv V dq Q)
+Definition law_rows p pe s dw ws dk K dv V dq Q : list (list I.type) :=
+  map (attentionI p pe s dw ws dk K dq dv V) Q.
+Lemma law_rows_correct : forall p pe s dw ws dk K dv V dq Q, valid ws K = true ->
+  rows (law_rows p pe s dw ws dk K dv V dq Q)
     (map (attention_over s (vec dw ws) (mat dk K) (mat dv V)) (mat dq Q)).
 Proof. intros. apply map_rows. intros. now apply enc_attention. Qed.
 
-Definition prompt_rows p s dk K dv V dq Q : list (list I.type) := law_rows p s 1 (unit K) dk K dv V dq Q.
-Lemma prompt_rows_correct : forall p s dk K dv V dq Q, prompt_ok K = true ->
-  rows (prompt_rows p s dk K dv V dq Q) (map (attention s (mat dk K) (mat dv V)) (mat dq Q)).
+Definition prompt_rows p pe s dk K dv V dq Q : list (list I.type) := law_rows p pe s 1 (unit K) dk K dv V dq Q.
+Lemma prompt_rows_correct : forall p pe s dk K dv V dq Q, prompt_ok K = true ->
+  rows (prompt_rows p pe s dk K dv V dq Q) (map (attention s (mat dk K) (mat dv V)) (mat dq Q)).
 Proof.
   intros. unfold attention. rewrite ones_mat. apply law_rows_correct. now apply valid_unit.
 Qed.
 
-Definition log_rows p s dk K dq Q : list (list I.type) := map (logI p s 1 (unit K) dk K dq) Q.
-Lemma log_rows_correct : forall p s dk K dq Q, prompt_ok K = true ->
-  rows (log_rows p s dk K dq Q) (map (log_normaliser s (mat dk K)) (mat dq Q)).
+Definition log_rows p pe s dk K dq Q : list (list I.type) := map (logI p pe s 1 (unit K) dk K dq) Q.
+Lemma log_rows_correct : forall p pe s dk K dq Q, prompt_ok K = true ->
+  rows (log_rows p pe s dk K dq Q) (map (log_normaliser s (mat dk K)) (mat dq Q)).
 Proof.
   intros. apply map_rows. intros q. unfold log_normaliser. rewrite ones_mat. apply enc_log. now apply valid_unit.
 Qed.
 
-Definition covariance_rows p s dk K dx X dy Y dq Q : list (list I.type) :=
-  map (covariancesI p s 1 (unit K) dk K dq dx dy X Y) Q.
-Lemma covariance_rows_correct : forall p s dk K dx X dy Y dq Q, prompt_ok K = true ->
-  rows (covariance_rows p s dk K dx X dy Y dq Q)
+Definition covariance_rows p pe s dk K dx X dy Y dq Q : list (list I.type) :=
+  map (covariancesI p pe s 1 (unit K) dk K dq dx dy X Y) Q.
+Lemma covariance_rows_correct : forall p pe s dk K dx X dy Y dq Q, prompt_ok K = true ->
+  rows (covariance_rows p pe s dk K dx X dy Y dq Q)
     (map (covariances s (mat dk K) (mat dx X) (mat dy Y)) (mat dq Q)).
 Proof.
   intros. apply map_rows. intros q. unfold covariances. rewrite ones_mat. apply enc_covariances. now apply valid_unit.
