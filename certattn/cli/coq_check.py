@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.options import checking_limits, take_limits
+from certattn.cli.options import reading_limits, size, take_limits
 from certattn.report.progress import Progress
 from certattn.report.text import on_one_line, paragraph, printable
 
@@ -25,20 +25,23 @@ no Coq, or usage; 4 a limit of time or memory; 130 interrupted.
 @click.command("coq-check", epilog=EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--coqchk", is_flag=True, help="Go through the compiled proof with coqchk too: 30 times slower.")
-@checking_limits
-def coq_check(folder: Path, coqchk: bool, **limits: Any) -> int:
+@click.option(
+    "--timeout", type=click.IntRange(1), default=300, metavar="N", show_default=True, help="Seconds for a run of Coq."
+)
+@click.option("--memory", type=size, default="8G", metavar="SIZE", show_default=True, help="Memory for a run of Coq.")
+@reading_limits
+def coq_check(folder: Path, coqchk: bool, timeout: int, memory: int, **limits: Any) -> int:
     """Have Coq prove what `certattn export --format coq` wrote.
 
-    The time and memory limits are for each run of Coq.
+    Coq runs once for each module of the library, for the theorem, and for what is asked about it.
     """
     from certattn.coq.check import check_folder
     from certattn.coq.coqc import find_coq
 
-    taken = take_limits(limits)
     with Progress(1) as progress:
         progress.started(folder)
-        coq = find_coq(taken.timeout_seconds, taken.memory_bytes, progress.waited)
-        proof = check_folder(folder, coq, recheck=coqchk, limits=taken)
+        coq = find_coq(timeout, memory, progress.waited)
+        proof = check_folder(folder, coq, recheck=coqchk, limits=take_limits(limits))
     click.echo(f"proved in Coq  {on_one_line(str(folder))}")
     lines = [
         *paragraph(printable(proof.states), "  "),

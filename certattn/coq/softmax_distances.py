@@ -46,7 +46,7 @@ _SPARE_BITS, _SUM_BITS = 8, 4
 _SECONDS_LOADING, _MEGABYTES_LOADING = 4.0, 480.0
 _SECONDS_LITERAL, _MEGABYTES_LITERAL = 0.3e-3, 0.013
 _SECONDS_EXPONENTIAL, _SECONDS_PRODUCT = 2.2e-3, 0.1e-3
-_PRECISION_MEASURED = 40
+_PRECISION_MEASURED, _FAST = 40, 2
 
 AFFINE_SAYS = (
     "attention over the prompt beside an affine map with the numbers of the theorem. That attention over the stated "
@@ -267,6 +267,8 @@ class _Comparison:
     left: _Side
     right: _Side
     bounds: str
+    # Sums over tokens at each query, where they are not one for each output.
+    sums: int | None = None
 
     def conjunct(self, precision: str) -> Conjunct:
         check = f"S.check_sound {precision} {self.norm} {self.bounds} _ _ _ _ {self.left.proof} {self.right.proof} _"
@@ -305,7 +307,8 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
             assert isinstance(assertion, CovarianceAssertion)
             sides = attention.covariance(assertion.of), attention.stated(f"{name}_value", _entries(assertion, prompt))
         radii = builder.row(f"{name}_radius", [assertion.radius.at(i) for i in range(prompt.count)])
-        comparisons.append(_Comparison("linf", *sides, f"[at_most_each {radii.arguments}]"))
+        sums = 3 * _entries(assertion, prompt).columns if isinstance(assertion, CovarianceAssertion) else None
+        comparisons.append(_Comparison("linf", *sides, f"[at_most_each {radii.arguments}]", sums))
     return _instance(builder, comparisons, precision, shape, bits, fast=fast)
 
 
@@ -494,8 +497,10 @@ def _instance(
 
 def _cost(builder: _Builder, comparisons: Sequence[_Comparison], size: _Size, bits: int, fast: bool) -> Cost:
     literals = sum(constant.literals for constant in builder.constants)
-    weights, slower = size.queries * size.tokens * len(comparisons), (bits / _PRECISION_MEASURED) ** 1.5
-    work = weights * slower * (_SECONDS_EXPONENTIAL + size.outputs * _SECONDS_PRODUCT) / (2.5 if fast else 1)
+    weights, slower = size.queries * size.tokens, (bits / _PRECISION_MEASURED) ** 1.5
+    sums = sum(size.outputs if each.sums is None else each.sums for each in comparisons)
+    work = weights * slower * (len(comparisons) * _SECONDS_EXPONENTIAL + sums * _SECONDS_PRODUCT)
+    work /= _FAST if fast else 1
     return Cost(
         _SECONDS_LOADING + literals * _SECONDS_LITERAL + work, _MEGABYTES_LOADING + literals * _MEGABYTES_LITERAL
     )
