@@ -66,10 +66,11 @@ class Coq:
                 self._limit(process.pid)
                 self._wait(process)
             finally:
-                # The group, which is its own: Coq starts no other programs, but an opam wrapper does.
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                if process.poll() is None:
+                    # The group, which is its own: what stands under the name of coqc may be a script.
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
         said = err.read_text(encoding="utf-8", errors="replace")
         if process.returncode < 0 or (process.returncode != 0 and any(words in said for words in _OUT_OF_MEMORY)):
             raise LimitExceededError(

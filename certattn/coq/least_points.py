@@ -96,7 +96,8 @@ def _rows(form: str, given: Values) -> _Rows:
 def _solution(assertion: ExactSolution, rows: _Rows, fast: bool) -> Instance:
     problem, solved = assertion.problem, assertion.solved
     count = problem.rows.rows
-    point = Row("point", solved.solution)
+    # What is stated, where it is: that it is what the multipliers make is for Coq to prove.
+    point = Row("point", assertion.point if assertion.point is not None else solved.solution)
     multipliers = _dense("multipliers", dict(solved.multipliers), count)
     levels = _whole("levels", problem.levels)
     constants = [*rows.constants, levels, point, multipliers]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -205,3 +206,24 @@ def test_nothing_of_the_user_s_settings_reaches_coq(
     text = seen.read_text()
     assert "COQPATH" not in text
     assert all(line.startswith("-q ") for line in text.splitlines() if "-Q" in line)
+
+
+def test_an_interrupted_check_leaves_no_coq_behind(folder: Path, tmp_path: Path) -> None:
+    """Ctrl-C while Coq runs: the program is ended, with what it has started."""
+    program, started = tmp_path / "coqc", tmp_path / "started"
+    program.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! > {started}\nwait\n")
+    program.chmod(0o755)
+
+    def interrupt() -> None:
+        if started.exists() and started.read_text().strip():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check_folder(folder, Coq(str(program), 60, 2**33, interrupt))
+    sleeper = int(started.read_text())
+    for _ in range(100):
+        state = Path(f"/proc/{sleeper}/stat")
+        if not state.exists() or state.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.05)
+    raise AssertionError("the program that Coq had started goes on")

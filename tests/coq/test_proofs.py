@@ -17,7 +17,17 @@ from certattn.coq.coqc import Coq, RejectedError
 from certattn.coq.export import instance_of
 from certattn.coq.instance import Instance
 from certattn.coq.terms import Constant, Marks, Number, Row, Table
+from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
+from certattn.kernel.arithmetic.gaussian_equivalence import (
+    covariance_distance,
+    deviation_bound,
+    equivalence_bound,
+    linearisation,
+    mean_universality,
+    normalizer_bound,
+)
 
 from .conftest import FALSE_MEAN, GALLERY, SMALL, Read
 
@@ -127,6 +137,41 @@ def test_closed_forms_and_a_false_neighbour(coq: Coq, library: Path, tmp_path: P
         smaller = changed(instance, constant.name, value=constant.value / 2)
         with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
             prove_with(library, smaller, coq, tmp_path / constant.name)
+
+
+def test_closed_formulas_are_those_of_the_kernel(coq: Coq, library: Path, tmp_path: Path) -> None:
+    """The formulas are written twice: Coq encloses each of its own around the value that Arb gives to the kernel's."""
+    scores, eta, theta, cut, excess, x = ScoreMatrix(30, 45, fmpq(3, 2)), *(fmpq(k, 7) for k in (3, 2, 11, 5, 1))
+    with working_precision(200):
+        values = {
+            "normalizer_bound 30 45 (3/2) (2/7) (11/7)": normalizer_bound(scores, theta, cut),
+            "linearisation 30 45 (3/2)": linearisation(scores),
+            "covariance_distance 30 45 (3/2)": covariance_distance(scores),
+            "mean_universality 30 45 (3/2) (3/7) (11/7) (5/7)": mean_universality(scores, eta, cut, excess),
+            "deviation_bound 30 (3/7) (1/7)": deviation_bound(30, eta, x, False),
+            "equivalence_bound 30 45 (3/2) (3/7) (2/7) (11/7) (5/7)": equivalence_bound(
+                scores, eta, theta, cut, excess
+            ),
+        }
+        near = {term: value.mid().fmpq() for term, value in values.items()}
+    lemmas = [
+        f"Goal (Rabs ({term} - {value.p} / {value.q}) <= 1 / 10 ^ 25)%R.\n"
+        "Proof. unfold_formulas; interval with (i_prec 200). Qed.\n"
+        for term, value in near.items()
+    ]
+    file = tmp_path / "Near.v"
+    header = "From Coq Require Import Reals.\nFrom CertAttn Require Import Statements Formulas ClosedForms.\n"
+    file.write_text(f"{header}Open Scope R_scope.\n{''.join(lemmas)}")
+    coq.compile(file, tmp_path, [(library, "CertAttn")])
+
+
+def test_a_stated_solution_that_is_none_is_not_proved(read: Read, coq: Coq, library: Path, tmp_path: Path) -> None:
+    """The multipliers are right, and what the certificate states is not."""
+    text = (GALLERY / "max-margin" / "three-inputs.yaml").read_text()
+    assert "solution: [4/3, 1/3]" in text
+    instance = instance_of(read(text.replace("solution: [4/3, 1/3]", "solution: [4/3, 1/2]")))
+    with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
+        prove_with(library, instance, coq, tmp_path / "place")
 
 
 def test_other_numbers_than_the_certificate_s_are_noticed(
