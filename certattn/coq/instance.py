@@ -37,7 +37,8 @@ class Instance:
     """A theorem about named constants, as a conjunction.
 
     `library` are the modules that it needs, `says` the theorem in words where it is not the certificate's whole
-    statement (None where it is), and `fast` whether machine integers of Coq's kernel may be used.
+    statement (None where it is), and `fast` whether machine integers of Coq's kernel may be used;
+    `preparation` is done once, before the proofs of the conjuncts.
     """
 
     library: Sequence[str]
@@ -46,6 +47,7 @@ class Instance:
     cost: Cost
     says: str | None = None
     fast: bool = False
+    preparation: str = ""
 
     @property
     def statement(self) -> str:
@@ -69,6 +71,8 @@ class Instance:
         for constant in self.constants:
             yield from constant.definitions()
         yield f"\nTheorem certificate :\n  {self.statement}.\nProof."
+        if self.preparation:
+            yield self.preparation
         *first, last = self.conjuncts
         for conjunct in first:
             yield f"split. {{ {conjunct.proof} }}"

@@ -132,11 +132,9 @@ def test_constraints_that_do_not_contradict_each_other(change: str, coq: Coq, li
 def test_closed_forms_and_a_false_neighbour(coq: Coq, library: Path, tmp_path: Path) -> None:
     instance = instance_of(certattn.load(GALLERY / "normalizer-bound" / "cool-1000.yaml"))
     assert set(prove_with(library, instance, coq, tmp_path / "true")) == STANDARD_AXIOMS
-    stated = [c for c in instance.constants if isinstance(c, Number) and c.name in ("mean_square", "distance")]
-    for constant in stated:
-        smaller = changed(instance, constant.name, value=constant.value / 2)
-        with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
-            prove_with(library, smaller, coq, tmp_path / constant.name)
+    stated = next(c for c in instance.constants if isinstance(c, Number) and c.name in ("mean_square", "distance"))
+    with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
+        prove_with(library, changed(instance, stated.name, value=stated.value / 2), coq, tmp_path / "false")
 
 
 def test_closed_formulas_are_those_of_the_kernel(coq: Coq, library: Path, tmp_path: Path) -> None:

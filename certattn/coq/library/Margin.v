@@ -269,10 +269,10 @@ Fixpoint marksZ (L : list Z) (marks : list bool) : bool :=
   | l :: L', m :: ms => Bool.eqb m (negb (l =? 0)%Z) && marksZ L' ms
   | _, _ => false
   end.
-Theorem support_sound : forall marks,
-  kkt_check && marksZ L marks = true -> supported n marks (mat dd D) (vec 1 levels) (vec dp P).
+Theorem support_sound : forall marks, kkt_check = true -> marksZ L marks = true ->
+  supported n marks (mat dd D) (vec 1 levels) (vec dp P).
 Proof.
-  intros marks H. apply andb_prop in H. destruct H as [H Hm]. unfold kkt_check in H.
+  intros marks H Hm. unfold kkt_check in H.
   apply andb_prop in H. destruct H as [H He]. apply andb_prop in H. destruct H as [Hl Hk].
   exists (vec dl L). split. 2: now apply combination_equal.
   clear He Hl. revert Hk Hm. generalize levels marks. generalize L.
