@@ -17,7 +17,7 @@ from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import Certificate
 
 _SLACK_BITS, _SPARE_BITS, _MOST_PRECISION = 512, 128, 2000
-_COST = Cost(8.0, 560.0)
+_COST = Cost(16.0, 900.0)
 _SAYS = "that the bound of the page docs/claims/{}.md, a closed formula of d, p, beta^2{}, is as stated. {}"
 _PROVED_THERE = (
     "That the expectations and probabilities of the statement are at most this formula is proved on that page, "
