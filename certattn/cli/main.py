@@ -24,6 +24,8 @@ COMMANDS = {
     "generate": ("certattn.cli.generate", "generate", "Make a certificate from arrays or a law."),
     "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
     "derive": ("certattn.cli.derive", "derive", "Print a derivation, or re-prove it with --check."),
+    "export": ("certattn.cli.export", "export", "Write a certificate as a theorem for Coq."),
+    "coq-check": ("certattn.cli.coq_check", "coq_check", "Have Coq prove an exported theorem."),
     "schema": ("certattn.cli.schema", "schema", "Print the JSON Schema of the certificate format."),
 }
 

@@ -1,0 +1,189 @@
+"""Solutions of max-margin problems by the conditions of Karush, Kuhn and Tucker, and contradictions by Farkas' lemma:
+`max-margin`.
+
+All of it is exact: Coq multiplies integers. Multipliers are in the proof only, unless the support is stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError
+from certattn.coq.terms import Constant, Indices, Integers, Marks, Number, Row, Table, Tables, natural
+from certattn.kernel.claims.margin_assertions import ExactSolution, NoSolution
+from certattn.kernel.claims.margin_problems import GIVEN, POINTS, QUERIES, MarginProblem
+from certattn.kernel.claims.max_margin import CLAIM
+from certattn.kernel.claims.selection_inputs import INDICES, KEY_MAP, read_labels, read_tokens
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.fields import Values
+
+# Measured: see docs/coq.md.
+_SECONDS_LOADING, _MEGABYTES_LOADING = 4.0, 480.0
+_SECONDS_LITERAL, _MEGABYTES_LITERAL = 0.3e-3, 0.013
+_SECONDS_PRODUCT = 1e-5
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows z_j: how the theorem writes them, the denominator and the integers that the check computes."""
+
+    term: str
+    denominator: str
+    integers: str
+    rewriting: str
+    constants: list[Constant]
+    shapes: list[Conjunct]
+
+    def proof(self, tactic: str) -> str:
+        """A proof about rows of integers."""
+        return f"{self.rewriting} {tactic} {COMPUTED}"
+
+
+def max_margin_instance(certificate: Certificate, *, fast: bool) -> Instance:
+    """The whole statement. Raises NotExportableError for a point near the solution."""
+    problem = CLAIM.read(certificate)
+    rows = _rows(*GIVEN.read(certificate.given, certificate.reading))
+    assertion = problem.assertion
+    if isinstance(assertion, ExactSolution):
+        return _solution(assertion, rows, fast)
+    if isinstance(assertion, NoSolution):
+        return _contradiction(assertion, rows, fast)
+    raise NotExportableError(
+        "a direction near the solution has no form in Coq here; the exact solution, its constraints, support and "
+        "margin, and contradictory constraints have"
+    )
+
+
+def _rows(form: str, given: Values) -> _Rows:
+    """From what is given: labelled points, keys, tokens, with queries or without."""
+    if form == "points":
+        points = Table("points", given[POINTS].load())
+        labels = _whole("labels", read_labels(given, points.matrix.rows))
+        term = f"(labelled_rows {labels.term} {points.term})"
+        integers, proof = "(labelledZ labels points)", "rewrite labelled_mat."
+        return _Rows(term, "points_den", integers, proof, [points, labels], [_shape(points)])
+    name = "keys" if form == "queries" else form
+    stated = read_tokens(name, given)
+    inputs = Tables.of(name, stated.rows, stated.tokens.lengths)
+    indices: list[int] = given[INDICES]
+    chosen = Indices("chosen", indices)
+    constants: list[Constant] = [inputs, chosen]
+    shapes = [_wide(inputs, stated.rows.columns)]
+    term, denominator, integers = f"(map (mat {name}_den) {name})", f"{name}_den", name
+    weights = given.get(KEY_MAP) if form == "tokens" else None
+    if weights is not None:
+        W = Table("W", weights.load())
+        constants.append(W)
+        shapes.append(_shape(W))
+        term, denominator = f"(map (map (image {W.term})) {term})", f"(W_den * {denominator})"
+        integers = f"(map (map (imageZ W)) {integers})"
+    if form != "queries":
+        term, integers = f"(selection_rows chosen {term})", f"(selectionZ chosen {integers})"
+        return _Rows(term, denominator, integers, "rewrite ?image_inputs, selection_mat.", constants, shapes)
+    asked = given[QUERIES].load()
+    if asked.rows == 1:
+        asked = asked.take_rows([0] * len(stated.tokens.lengths))
+    queries = Table("queries", asked)
+    constants.append(queries)
+    shapes.append(_shape(queries))
+    term, integers = f"(matrix_rows chosen {term} {queries.term})", f"(matricesZ chosen {integers} queries)"
+    return _Rows(term, f"({denominator} * queries_den)", integers, "rewrite matrices_mat.", constants, shapes)
+
+
+def _solution(assertion: ExactSolution, rows: _Rows, fast: bool) -> Instance:
+    problem, solved = assertion.problem, assertion.solved
+    count = problem.rows.rows
+    # What is stated, where it is: that it is what the multipliers make is for Coq to prove.
+    point = Row("point", assertion.point if assertion.point is not None else solved.solution)
+    multipliers = _dense("multipliers", dict(solved.multipliers), count)
+    levels = _whole("levels", problem.levels)
+    constants = [*rows.constants, levels, point, multipliers]
+    by = "with (dl := multipliers_den) (L := multipliers)."
+    size, system = natural(problem.rows.columns), f"{rows.term} {levels.term} {point.term}"
+    conjuncts = [*rows.shapes, _row_shape(rows, problem)]
+    conjuncts.append(Conjunct(f"least_point {size} {system}", f"{rows.rewriting} apply kkt_sound {by} exact optimal."))
+    if assertion.neighbours is not None:
+        marks = Marks("neighbours", [j in assertion.neighbours for j in range(count)])
+        constants.append(marks)
+        apart = "more_than_equal"
+        if assertion.gap is not None:
+            gap = Number("gap", assertion.gap)
+            constants.append(gap)
+            apart = f"(at_least_by {gap.arguments})"
+        conjuncts.append(Conjunct(f"tight_exactly {apart} neighbours {system}", rows.proof("apply tight_sound.")))
+    if assertion.support is not None:
+        constants.append(Marks("support", [j in assertion.support for j in range(count)]))
+        conjuncts.append(
+            Conjunct(f"supported {size} support {system}", rows.proof(f"apply support_sound {by} exact optimal."))
+        )
+    for name, bound in (("at_least", assertion.margin.at_least), ("at_most", assertion.margin.at_most)):
+        if bound is not None:
+            number = Number(f"margin_{name}", bound)
+            constants.append(number)
+            sides = (number.term, f"margin {point.term}")
+            low, high = sides if name == "at_least" else sides[::-1]
+            conjuncts.append(Conjunct(f"({low} <= {high})%R", f"apply margin_{name}. {COMPUTED}"))
+    # Evaluated once, for the solution and its support.
+    numbers = f"{rows.denominator} point_den multipliers_den {rows.integers} point multipliers levels"
+    preparation = f"assert (optimal : kkt_check {size} {numbers} = true). {{ {COMPUTED} }}"
+    return _instance(constants, conjuncts, problem, point.matrix.denominator.bit_length(), fast, preparation)
+
+
+def _contradiction(assertion: NoSolution, rows: _Rows, fast: bool) -> Instance:
+    problem = assertion.problem
+    levels = _whole("levels", problem.levels)
+    weights = _dense("weights", dict(assertion.contradiction.weights), problem.rows.rows)
+    statement = f"(forall q, ~ feasible {rows.term} {levels.term} q)"
+    size = natural(problem.rows.columns)
+    proof = f"apply (farkas_sound {size} {rows.denominator} weights_den {rows.integers} weights levels)."
+    conjuncts = [*rows.shapes, _row_shape(rows, problem), Conjunct(statement, rows.proof(proof))]
+    return _instance([*rows.constants, levels, weights], conjuncts, problem, 24, fast)
+
+
+def _whole(name: str, values: Sequence[fmpq]) -> Integers:
+    """Levels and labels are 0, 1 or -1."""
+    if any(value.q != 1 for value in values):
+        raise NotExportableError(f"{name} are expected to be whole numbers")
+    return Integers(name, [value.p for value in values])
+
+
+def _shape(table: Table) -> Conjunct:
+    shape = f"{natural(table.matrix.rows)} {natural(table.matrix.columns)}"
+    return Conjunct(f"shaped {shape} {table.term}", f"apply shaped_mat. {COMPUTED}")
+
+
+def _wide(inputs: Tables, columns: int) -> Conjunct:
+    return Conjunct(
+        f"wide {natural(columns)} (map (mat {inputs.name}_den) {inputs.name})", f"apply wide_mat. {COMPUTED}"
+    )
+
+
+def _row_shape(rows: _Rows, problem: MarginProblem) -> Conjunct:
+    shape = f"{natural(problem.rows.rows)} {natural(problem.rows.columns)}"
+    return Conjunct(f"shaped {shape} {rows.term}", rows.proof("apply shaped_mat."))
+
+
+def _dense(name: str, sparse: dict[int, fmpq], count: int) -> Row:
+    return Row.of(name, [sparse.get(j, fmpq(0)) for j in range(count)])
+
+
+def _instance(
+    constants: list[Constant],
+    conjuncts: list[Conjunct],
+    problem: MarginProblem,
+    bits: int,
+    fast: bool,
+    preparation: str = "",
+) -> Instance:
+    literals = sum(constant.literals for constant in constants)
+    products = problem.rows.rows * problem.rows.columns * (1 + bits // 24) * 2
+    cost = Cost(
+        _SECONDS_LOADING + literals * _SECONDS_LITERAL + products * _SECONDS_PRODUCT,
+        _MEGABYTES_LOADING + literals * _MEGABYTES_LITERAL,
+    )
+    return Instance(
+        ["Statements", "Integers", "Rows", "Margin"], constants, conjuncts, cost, fast=fast, preparation=preparation
+    )

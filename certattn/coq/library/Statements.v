@@ -1,0 +1,194 @@
+(** What the theorems of certificates are made of: vectors and matrices as lists of reals, softmax attention, norms,
+    max-margin problems. To understand what a certificate states in Coq, read this file and nothing else: it has
+    definitions only. *)
+From Coq Require Import Reals ZArith List.
+Import ListNotations.
+Open Scope R_scope.
+
+(** * Numbers *)
+
+Definition vector := list R.
+Definition matrix := list vector.
+
+(** Integers over one common denominator, as instances write numbers. *)
+Definition vec (den : positive) (l : list Z) : vector := map (fun z => IZR z / IZR (Zpos den)) l.
+Definition mat (den : positive) (rows : list (list Z)) : matrix := map (vec den) rows.
+Definition ratio (num : Z) (den : positive) : R := IZR num / IZR (Zpos den).
+
+(** The factor of scores: a rational, or the square root of one. *)
+Inductive scale := Ratio (num : Z) (den : positive) | Root (num : Z) (den : positive).
+Definition factor (s : scale) : R :=
+  match s with Ratio a b => ratio a b | Root a b => sqrt (ratio a b) end.
+
+(** * Vectors and matrices *)
+
+Definition shaped (rows columns : nat) (M : matrix) : Prop :=
+  length M = rows /\ Forall (fun row => length row = columns) M.
+
+(** Sum of a_i x_i; lists of different lengths never meet here, because [shaped] is part of every theorem. *)
+Fixpoint dot (a x : vector) : R :=
+  match a, x with u :: a', v :: x' => u * v + dot a' x' | _, _ => 0 end.
+Fixpoint total (x : vector) : R := match x with [] => 0 | u :: x' => u + total x' end.
+Fixpoint minus (x y : vector) : vector :=
+  match x, y with u :: x', v :: y' => (u - v) :: minus x' y' | _, _ => [] end.
+(** M x *)
+Definition image (M : matrix) (x : vector) : vector := map (fun row => dot row x) M.
+Definition columns (M : matrix) : nat := length (hd [] M).
+Definition column (c : nat) (M : matrix) : vector := map (fun row => nth c row 0) M.
+Definition ones (M : matrix) : vector := map (fun _ => 1) M.
+
+(** * Softmax attention *)
+
+(** w_i exp(s <k_i, q>): the weights that tokens have at the query q, not normalised. *)
+Fixpoint tilts (s : R) (weights : vector) (keys : matrix) (q : vector) : vector :=
+  match weights, keys with
+  | w :: ws, k :: ks => w * exp (s * dot k q) :: tilts s ws ks q
+  | _, _ => []
+  end.
+(** The mean of y_i under weights t_i, and the covariance of x_i and y_i. *)
+Definition mean (t y : vector) : R := dot t y / total t.
+Fixpoint products (x y : vector) : vector :=
+  match x, y with u :: x', v :: y' => u * v :: products x' y' | _, _ => [] end.
+Definition covariance (t x y : vector) : R := mean t (products x y) - mean t x * mean t y.
+
+(** Attention over a law with finitely many atoms (k_i, v_i) of probabilities w_i, and over a prompt of tokens. *)
+Definition attention_over (s : scale) (weights : vector) (keys values : matrix) (q : vector) : vector :=
+  map (fun c => mean (tilts (factor s) weights keys q) (column c values)) (seq 0 (columns values)).
+Definition attention (s : scale) (keys values : matrix) (q : vector) : vector :=
+  attention_over s (ones keys) keys values q.
+
+(** log Z(q), as a vector of one entry. *)
+Definition log_normaliser (s : scale) (keys : matrix) (q : vector) : vector :=
+  [ln (total (tilts (factor s) (ones keys) keys q))].
+
+(** The entries of the covariance of x and y under the softmax weights of q, row by row. *)
+Definition covariances (s : scale) (keys xs ys : matrix) (q : vector) : vector :=
+  flat_map (fun a => map (fun b =>
+    covariance (tilts (factor s) (ones keys) keys q) (column a xs) (column b ys))
+    (seq 0 (columns ys))) (seq 0 (columns xs)).
+
+(** offset + s A z *)
+Fixpoint affine_map (s : scale) (A : matrix) (offset z : vector) : vector :=
+  match A, offset with
+  | row :: A', b :: offset' => b + factor s * dot row z :: affine_map s A' offset' z
+  | _, _ => []
+  end.
+
+(** v_bar + s Cov(v, k) q with the prompt's own moments; Cov(v, k) q is the covariance of v and <k, q>. *)
+Definition empirical_limit (s : scale) (keys values : matrix) (q : vector) : vector :=
+  map (fun c => mean (ones keys) (column c values)
+    + factor s * covariance (ones keys) (column c values) (map (fun k => dot k q) keys))
+  (seq 0 (columns values)).
+
+(** * Distances *)
+
+Inductive norm := linf | l2.
+Definition size (n : norm) (x : vector) : R :=
+  match n with
+  | linf => fold_right (fun u m => Rmax (Rabs u) m) 0 x
+  | l2 => sqrt (total (map (fun u => u * u) x))
+  end.
+
+Fixpoint each (P : vector -> vector -> R -> Prop) (xs ys : list vector) (rs : vector) : Prop :=
+  match xs, ys, rs with
+  | [], [], [] => True
+  | x :: xs', y :: ys', r :: rs' => length x = length y /\ P x y r /\ each P xs' ys' rs'
+  | _, _, _ => False
+  end.
+Fixpoint some (P : vector -> vector -> Prop) (xs ys : list vector) : Prop :=
+  match xs, ys with
+  | x :: xs', y :: ys' => (length x = length y /\ P x y) \/ some P xs' ys'
+  | _, _ => False
+  end.
+
+(** What is asserted of the distances of x_i and y_i: a bound for each, or a lower one for some. *)
+Inductive bound :=
+  | at_most_each (den : positive) (radii : list Z)
+  | at_least_each (den : positive) (radii : list Z)
+  | at_least_somewhere (num : Z) (den : positive).
+Definition holds (n : norm) (xs ys : list vector) (b : bound) : Prop :=
+  match b with
+  | at_most_each d rs => each (fun x y r => size n (minus x y) <= r) xs ys (vec d rs)
+  | at_least_each d rs => each (fun x y r => r <= size n (minus x y)) xs ys (vec d rs)
+  | at_least_somewhere a d => some (fun x y => ratio a d <= size n (minus x y)) xs ys
+  end.
+Fixpoint distances (n : norm) (xs ys : list vector) (bounds : list bound) : Prop :=
+  match bounds with [] => True | b :: bs => holds n xs ys b /\ distances n xs ys bs end.
+
+(** * Max-margin problems: the least |q| with <z_j, q> >= r_j for all j *)
+
+Fixpoint feasible (rows : matrix) (levels : vector) (q : vector) : Prop :=
+  match rows, levels with
+  | [], [] => True
+  | z :: rows', r :: levels' => r <= dot z q /\ feasible rows' levels' q
+  | _, _ => False
+  end.
+
+(** p is feasible, nothing feasible is shorter, and nothing else is as short. *)
+Definition least_point (n : nat) (rows : matrix) (levels p : vector) : Prop :=
+  length p = n /\ feasible rows levels p /\
+  forall q, length q = n -> feasible rows levels q ->
+    dot p p <= dot q q /\ (dot q q <= dot p p -> q = p).
+
+(** The constraints j with a mark hold with equality at p, all others by more than [gap] >= 0, or at least by it. *)
+Inductive apart := more_than_equal | at_least_by (num : Z) (den : positive).
+Fixpoint tight_exactly (a : apart) (marks : list bool) (rows : matrix) (levels p : vector) : Prop :=
+  match marks, rows, levels with
+  | [], [], [] => True
+  | m :: ms, z :: zs, r :: rs =>
+      (if m then dot z p = r
+       else match a with more_than_equal => r < dot z p | at_least_by g d => r + ratio g d <= dot z p end)
+      /\ tight_exactly a ms zs rs p
+  | _, _, _ => False
+  end.
+
+(** sum_j lambda_j z_j, in dimension n *)
+Fixpoint combination (n : nat) (lambda : vector) (rows : matrix) : vector :=
+  match lambda, rows with
+  | l :: lambda', z :: rows' => map (fun uv => l * fst uv + snd uv) (combine z (combination n lambda' rows'))
+  | _, _ => repeat 0 n
+  end.
+(** lambda_j >= 0, more than 0 exactly where there is a mark, and then with equality at p. *)
+Fixpoint multiply (lambda : vector) (marks : list bool) (rows : matrix) (levels p : vector) : Prop :=
+  match lambda, marks, rows, levels with
+  | [], [], [], [] => True
+  | l :: ls, m :: ms, z :: zs, r :: rs =>
+      (if m then 0 < l /\ dot z p = r else l = 0) /\ multiply ls ms zs rs p
+  | _, _, _, _ => False
+  end.
+Definition supported (n : nat) (marks : list bool) (rows : matrix) (levels p : vector) : Prop :=
+  exists lambda, multiply lambda marks rows levels p /\ p = combination n lambda rows.
+
+(** The margin, 1 / |p|. *)
+Definition margin (p : vector) : R := / sqrt (dot p p).
+
+(** ** The rows z_j of the problems: of token selection with vectors p, with matrices W, and of labelled points *)
+
+Definition wide (n : nat) (inputs : list matrix) : Prop := Forall (Forall (fun k => length k = n)) inputs.
+(** All but the one with this index. *)
+Fixpoint others {A : Type} (alpha : nat) (l : list A) : list A :=
+  match l, alpha with
+  | [], _ => []
+  | _ :: l', O => l'
+  | x :: l', S a => x :: others a l'
+  end.
+(** k_alpha - k_t for all t but alpha *)
+Definition differences (alpha : nat) (keys : matrix) : matrix := map (minus (nth alpha keys [])) (others alpha keys).
+Fixpoint selection_rows (alphas : list nat) (inputs : list matrix) : matrix :=
+  match alphas, inputs with
+  | a :: alphas', keys :: inputs' => differences a keys ++ selection_rows alphas' inputs'
+  | _, _ => []
+  end.
+(** z q', row by row: its product with W, row by row, is z' W q. *)
+Definition outer (q z : vector) : vector := flat_map (fun u => map (fun v => u * v) q) z.
+Fixpoint matrix_rows (alphas : list nat) (inputs : list matrix) (queries : matrix) : matrix :=
+  match alphas, inputs, queries with
+  | a :: alphas', keys :: inputs', q :: queries' =>
+      map (outer q) (differences a keys) ++ matrix_rows alphas' inputs' queries'
+  | _, _, _ => []
+  end.
+Fixpoint labelled_rows (labels : vector) (points : matrix) : matrix :=
+  match labels, points with
+  | y :: labels', x :: points' => map (fun u => y * u) x :: labelled_rows labels' points'
+  | _, _ => []
+  end.

@@ -1,0 +1,179 @@
+"""What is exported, what is refused, and that nothing of a certificate but its numbers reaches Coq."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flint import fmpq
+
+import certattn
+from certattn.coq.export import EXPORTERS, export, instance_of, library_text, modules_for
+from certattn.coq.instance import NotExportableError
+from certattn.coq.terms import Marks, Row
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.errors import LimitExceededError, UsageError
+
+from .conftest import GALLERY, SMALL, TOKENS, Read, deviation, mean
+
+LIBRARY = sorted((Path(certattn.__file__).parent / "coq" / "library").glob("*.v"))
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_two_exports_are_the_same(name: str, read: Read, tmp_path: Path) -> None:
+    certificate = read(SMALL[name])
+    for folder in ("one", "two"):
+        export(certificate, tmp_path / folder)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+def test_a_folder_holds_the_certificate_and_says_what_it_states(read: Read, tmp_path: Path) -> None:
+    certificate = read(SMALL["mean"])
+    export(certificate, tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["digest"] == certificate.digest == certattn.load(tmp_path / "out" / manifest["certificate"]).digest
+    assert manifest["theorem"] == "the whole statement"
+    assert set(manifest["files"]) | {"manifest.json"} == set(content(tmp_path / "out"))
+
+
+def test_array_files_come_along(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "cert").mkdir(parents=True)
+    rng = np.random.default_rng(1)
+    keys, values, queries = (rng.normal(size=(n, 2)).astype("float32") for n in (5, 5, 2))
+    certattn.generate("softmax-mean", source / "cert" / "a.yaml", keys=keys, values=values, queries=queries)
+    export(certattn.load(source / "cert" / "a.yaml", root=source), tmp_path / "out", root=source)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["certificate"] == "certificate/cert/a.yaml"
+    again = certattn.load(tmp_path / "out" / manifest["certificate"], root=tmp_path / "out" / "certificate")
+    assert instance_of(again).text() == (tmp_path / "out" / "Instance.v").read_text()
+
+
+REFUSED = {
+    "output-deviation/gaussian-prompt-ball": "over a region",
+    "softmax-mean/three-tokens": "eigenvalues",
+    "infinite-prompt-operator/gaussian-d1": "only `values` of a law of atoms",
+    "universality-bound/queries-3": "eigenvalue",
+    "singular-values/plane": "the claim singular-values has no form in Coq here",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_form_in_coq_is_refused_as_a_whole(name: str, tmp_path: Path) -> None:
+    certificate = certattn.load(GALLERY / f"{name}.yaml")
+    with pytest.raises(NotExportableError, match=REFUSED[name]):
+        export(certificate, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_laws_of_infinitely_many_tokens_are_refused(read: Read) -> None:
+    box = "{kind: law, law: {kind: box, sizes: [1, 1]}}"
+    with pytest.raises(NotExportableError, match="infinitely many tokens"):
+        instance_of(read(deviation(TOKENS, box)))
+
+
+def test_a_direction_near_a_solution_is_refused() -> None:
+    near = [p for p in (GALLERY / "max-margin").glob("*.yaml") if "direction:" in p.read_text()]
+    assert near
+    for path in near:
+        with pytest.raises(NotExportableError, match="a direction near the solution"):
+            instance_of(certattn.load(path))
+
+
+def test_a_bound_without_slack_is_refused(read: Read) -> None:
+    exact = mean("keys: [[0], [0]]\n  values: [[1], [3]]\n  queries: [[1]]", "mean: {value: [[1]], radius: 1}", "1")
+    assert certattn.check(read(exact)).verdict.value == "verified"
+    with pytest.raises(NotExportableError, match="a little wider"):
+        instance_of(read(exact))
+
+
+def test_what_would_take_too_long_is_refused(read: Read, tmp_path: Path) -> None:
+    with pytest.raises(LimitExceededError, match="Coq would take about"):
+        export(read(SMALL["mean"]), tmp_path / "out", most_seconds=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_is_there_is_not_written_into(read: Read, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(UsageError, match="is there already"):
+        export(read(SMALL["mean"]), tmp_path / "out")
+    with pytest.raises(UsageError, match="no folder to write into"):
+        export(read(SMALL["mean"]), tmp_path / "no" / "out")
+
+
+HOSTILE = '(* *) Axiom false : False. "*) Qed.'
+
+
+def test_no_text_of_a_certificate_reaches_coq(tmp_path: Path) -> None:
+    """Names of files and arrays, and the provenance, are chosen by strangers."""
+    rng = np.random.default_rng(1)
+    names = {"keys": HOSTILE, "values": "x. Admitted.", "queries": "q"}
+    np.savez(tmp_path / f"{HOSTILE}.npz", **{names[k]: rng.normal(size=(2, 2)) for k in names})
+    certattn.generate(
+        "softmax-mean", tmp_path / f"{HOSTILE}.yaml", source=tmp_path / f"{HOSTILE}.npz", names=names, note=HOSTILE
+    )
+    certificate = certattn.load(tmp_path / f"{HOSTILE}.yaml")
+    export(certificate, tmp_path / "out")
+    text = (tmp_path / "out" / "Instance.v").read_text()
+    assert set(re.findall(r"\w+", HOSTILE + "Admitted")) & set(re.findall(r"\w+", text)) <= {"Qed"}
+    assert "(*" not in text
+    assert '"' not in text
+
+
+def test_numbers_are_written_in_a_way_that_leaves_no_choice(read: Read) -> None:
+    text = instance_of(read(SMALL["mean"])).text()
+    (tables,) = [re.findall(r":= \[([^\]]*)\]", text)]
+    assert tables
+    for table in tables:
+        assert re.fullmatch(r"\[?(-?0x[0-9a-f]+|true|false|\(Z\.to_nat 0x[0-9a-f]+\)|[;\[\]\s])*", table)
+
+
+def test_fingerprints_tell_constants_apart() -> None:
+    def of(entries: list[int]) -> Row:
+        return Row("a", ExactMatrix.rational([[fmpq(entry) for entry in entries]]))
+
+    constants = [
+        of([1, 2]), of([2, 1]), of([1]), of([1, 2, 0]), of([-1, 2]), of([2**70]), of([-(2**70)]),
+        of([2**70 + 2**61 - 1]),
+        Marks("a", [True, False]), Marks("a", [True]),
+    ]  # fmt: skip
+    found = [constant.fingerprint(987654321987654321, 0) for constant in constants]
+    assert len(set(found)) == len(found)
+
+
+# -- the library
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.stem)
+def test_the_library_assumes_nothing(path: Path) -> None:
+    text = re.sub(r"\(\*.*?\*\)", "", path.read_text(encoding="ascii"), flags=re.DOTALL)
+    words = {"Admitted", "admit", "Axiom", "Axioms", "Parameter", "Parameters", "Conjecture", "Unset", "give_up"}
+    assert not words & set(re.findall(r"\w+", text))
+    assert "Declare ML" not in text
+    assert "bypass" not in text
+
+
+def test_statements_are_definitions_only() -> None:
+    for module in ("Statements", "Formulas"):
+        text = re.sub(r"\(\*.*?\*\)", "", library_text(module), flags=re.DOTALL)
+        kinds = set(re.findall(r"^([A-Z]\w+)", text, re.MULTILINE))
+        assert kinds <= {"From", "Import", "Open", "Definition", "Fixpoint", "Inductive"}
+
+
+def test_every_module_of_the_library_is_used() -> None:
+    used = set()
+    for name in ("softmax-mean/gaussian-prompt-slope", "max-margin/two-inputs", "normalizer-bound/cool-1000"):
+        for fast in (False, True):
+            used |= set(modules_for(instance_of(certattn.load(GALLERY / f"{name}.yaml"), fast=fast)))
+    assert used == {path.stem for path in LIBRARY}
+
+
+def test_exporters_are_claims() -> None:
+    assert set(EXPORTERS) <= set(certattn.CLAIMS)
