@@ -95,12 +95,12 @@ def universality_bound_instance(certificate: Certificate, *, fast: bool) -> Inst
         numbers.state(numbers.formula("deviation_bound", "d", "eta", "deviation"), numbers.add("concentration", most))
     if problem.linearisation is not None:
         _finite(numbers, 4)
-        least, greatest = problem.linearisation
+        stated = problem.linearisation
         formula = numbers.formula("linearisation", "d", "p", "beta2")
-        if least is not None:
-            numbers.state(numbers.add("linearisation_least", least), formula)
-        if greatest is not None:
-            numbers.state(formula, numbers.add("linearisation_most", greatest))
+        if stated.at_least is not None:
+            numbers.state(numbers.add("linearisation_least", stated.at_least), formula)
+        if stated.at_most is not None:
+            numbers.state(formula, numbers.add("linearisation_most", stated.at_most))
     if problem.equivalence is not None:
         _finite(numbers, 12)
         bound = numbers.formula("equivalence_bound", "d", "p", "beta2", "eta", "theta", "cut", "excess")
