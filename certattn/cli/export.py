@@ -28,7 +28,7 @@ Coq, malformed or usage; 3 inconclusive; 4 a limit, or Coq would take too long.
 @click.option(
     "--out", "-o", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder, not there yet."
 )
-@click.option("--fast", is_flag=True, help="Let Coq use its machine integers: twice as fast, and more to trust.")
+@click.option("--fast", is_flag=True, help="Let Coq use its machine integers: faster, and more to trust.")
 @click.option(
     "--most-seconds",
     type=click.IntRange(1),

@@ -32,6 +32,19 @@ class Cost:
     megabytes: float
 
 
+# Measured on one core of a server: see docs/coq.md. A literal has 24 bits.
+_SECONDS_LOADING, _MEGABYTES_LOADING = 4.0, 480.0
+_SECONDS_LITERAL, _MEGABYTES_LITERAL = 0.3e-3, 0.007
+
+
+def cost_of(constants: Sequence[Constant], seconds: float) -> Cost:
+    """Of loading and reading these constants, and so many seconds of evaluation."""
+    literals = sum(constant.literals for constant in constants)
+    return Cost(
+        _SECONDS_LOADING + literals * _SECONDS_LITERAL + seconds, _MEGABYTES_LOADING + literals * _MEGABYTES_LITERAL
+    )
+
+
 @dataclass(frozen=True)
 class Instance:
     """A theorem about named constants, as a conjunction.

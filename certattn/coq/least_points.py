@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError
+from certattn.coq.instance import COMPUTED, Conjunct, Instance, NotExportableError, cost_of
 from certattn.coq.terms import Constant, Indices, Integers, Marks, Number, Row, Table, Tables, natural
 from certattn.kernel.claims.margin_assertions import ExactSolution, NoSolution
 from certattn.kernel.claims.margin_problems import GIVEN, POINTS, QUERIES, MarginProblem
@@ -21,8 +21,6 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Values
 
 # Measured: see docs/coq.md.
-_SECONDS_LOADING, _MEGABYTES_LOADING = 4.0, 480.0
-_SECONDS_LITERAL, _MEGABYTES_LITERAL = 0.3e-3, 0.013
 _SECONDS_PRODUCT = 1e-5
 
 
@@ -178,12 +176,8 @@ def _instance(
     fast: bool,
     preparation: str = "",
 ) -> Instance:
-    literals = sum(constant.literals for constant in constants)
     products = problem.rows.rows * problem.rows.columns * (1 + bits // 24) * 2
-    cost = Cost(
-        _SECONDS_LOADING + literals * _SECONDS_LITERAL + products * _SECONDS_PRODUCT,
-        _MEGABYTES_LOADING + literals * _MEGABYTES_LITERAL,
-    )
+    cost = cost_of(constants, products * _SECONDS_PRODUCT)
     return Instance(
         ["Statements", "Integers", "Rows", "Margin"], constants, conjuncts, cost, fast=fast, preparation=preparation
     )

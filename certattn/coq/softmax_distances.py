@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from flint import arb, fmpq, fmpz_mat
 
-from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError, bits_above, slack_of
+from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError, bits_above, cost_of, slack_of
 from certattn.coq.terms import Constant, Factor, Number, Row, Table, natural, positive
 from certattn.kernel.arithmetic.balls import scale_ball, working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
@@ -43,8 +43,6 @@ _LEAST_PRECISION, _MOST_PRECISION, _PRECISION_STEP = 30, 1000, 5
 _SPARE_BITS, _SUM_BITS = 8, 4
 
 # Measured on one core of a server: see docs/coq.md.
-_SECONDS_LOADING, _MEGABYTES_LOADING = 4.0, 480.0
-_SECONDS_LITERAL, _MEGABYTES_LITERAL = 0.3e-3, 0.013
 _SECONDS_EXPONENTIAL, _SECONDS_PRODUCT = 2.2e-3, 0.1e-3
 _PRECISION_MEASURED, _FAST = 40, 2
 
@@ -496,11 +494,8 @@ def _instance(
 
 
 def _cost(builder: _Builder, comparisons: Sequence[_Comparison], size: _Size, bits: int, fast: bool) -> Cost:
-    literals = sum(constant.literals for constant in builder.constants)
     weights, slower = size.queries * size.tokens, (bits / _PRECISION_MEASURED) ** 1.5
     sums = sum(size.outputs if each.sums is None else each.sums for each in comparisons)
     work = weights * slower * (len(comparisons) * _SECONDS_EXPONENTIAL + sums * _SECONDS_PRODUCT)
     work /= _FAST if fast else 1
-    return Cost(
-        _SECONDS_LOADING + literals * _SECONDS_LITERAL + work, _MEGABYTES_LOADING + literals * _MEGABYTES_LITERAL
-    )
+    return cost_of(builder.constants, work)
