@@ -1,0 +1,2122 @@
+#!/usr/bin/env python3
+"""A second checker of certificates. It shares nothing with certattn's kernel and needs Python alone.
+
+    python tools/recheck.py [--json] [--seconds N] PATH...
+
+Read it from top to bottom: exact numbers and the reader of files; intervals of fixed-point integers with exp, log,
+square roots and pi; one function for each kind of claim, from the formulas of its page in docs/claims; the program.
+
+Exit status: 0 all verified; 1 some statement is not proved, or a file is rejected; 3 none of these, but something is
+not covered here; 2 wrong usage. A function of a claim returns only if everything in the file has been proved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import re
+import signal
+import struct
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, pairwise, permutations, product
+from operator import mul
+from pathlib import Path
+from typing import Any
+
+# ---------------------------------------------------------------------------------------------------------- outcomes
+
+
+class Rejected(Exception):
+    """The file is not a certificate: a wrong key, number, shape, hash."""
+
+
+class NotProved(Exception):
+    """What the file states, or a condition of its proof, is false or does not follow from the witness."""
+
+
+class Undecided(Exception):
+    """Intervals overlap: more precision may decide."""
+
+
+class NotCovered(Exception):
+    """This checker does not know how to decide it."""
+
+
+# ------------------------------------------------------------------------------------- numbers and the text of a file
+
+MAX_BYTES, MAX_DEPTH, MAX_DIGITS, MAX_EXPONENT, MAX_ARRAY = 16 << 20, 32, 10_000, 20_000, 1 << 28
+NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:/(0|[1-9][0-9]*)|((?:\.[0-9]+)?)(?:[eE]([+-]?[0-9]{1,6}))?)")
+HEX = re.compile(r"(-?)0x([0-9a-fA-F]+)(?:\.([0-9a-fA-F]+))?p([+-]?[0-9]{1,6})")
+ROOT = re.compile(r"(1/)?sqrt\((.*)\)")
+KEY = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(?: +(.*))?")
+
+
+def rational(text: object, what: str = "a number") -> Fraction:
+    """The exact number that a scalar is, by the grammar of docs/format.md. Rejects everything else."""
+    if not isinstance(text, str) or len(text) > MAX_DIGITS:
+        raise Rejected(f"{what}: expected a number, found {str(text)[:40]!r}")
+    if m := HEX.fullmatch(text):
+        sign, whole, part, power = m.groups()
+        if abs(int(power)) > MAX_EXPONENT:
+            raise Rejected(f"{what}: exponent of {text[:40]!r} is too large")
+        value = Fraction(int(whole + (part or ""), 16), 16 ** len(part or "")) * Fraction(2) ** int(power)
+        return -value if sign else value
+    if not (m := NUMBER.fullmatch(text)):
+        raise Rejected(f"{what}: expected a number, found {text[:40]!r}")
+    sign, whole, below, part, power = m.groups()
+    if below is not None:
+        if below == "0":
+            raise Rejected(f"{what}: division by zero in {text[:40]!r}")
+        value = Fraction(int(whole), int(below))
+    else:
+        if abs(int(power or 0)) > MAX_EXPONENT:
+            raise Rejected(f"{what}: exponent of {text[:40]!r} is too large")
+        digits = part[1:] if part else ""
+        value = Fraction(int(whole + digits), 10 ** len(digits)) * Fraction(10) ** int(power or 0)
+    return -value if sign else value
+
+
+def natural(text: object, what: str, least: int = 0, most: int = 10**18) -> int:
+    """A count: digits only, between two bounds."""
+    if not isinstance(text, str) or not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not least <= int(text) <= most:
+        raise Rejected(f"{what}: expected an integer from {least} to {most}, found {str(text)[:40]!r}")
+    return int(text)
+
+
+class Lines:
+    """The part of YAML that certificates use: block and flow lists and mappings of plain and quoted scalars.
+
+    Scalars stay texts. Anchors, tags, directives, block scalars, several documents, tabs and control characters are
+    refused, and so are keys that are not plain words, and keys that come twice.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Split into lines of (indent, text); drop empty lines and comments."""
+        self.lines: list[tuple[int, str]] = []
+        if any(not (c.isprintable() or c == "\n") for c in text):
+            raise Rejected("a control character, tab or byte order mark")
+        for line in text.split("\n"):
+            bare = line.strip(" ")
+            if line.startswith(("%", "---", "...")):
+                raise Rejected(f"a directive or a second document: {line[:40]!r}")
+            if bare and not bare.startswith("#"):
+                self.lines.append((len(line) - len(line.lstrip(" ")), bare))
+        self.at = 0
+
+    def document(self) -> dict[str, Any]:
+        """The whole file: one mapping, and nothing behind it."""
+        node = self.block(-1, 0)
+        if self.at < len(self.lines) or not isinstance(node, dict):
+            raise Rejected(f"not one mapping: {self.lines[min(self.at, len(self.lines) - 1)][1][:60]!r}")
+        return node
+
+    def block(self, parent: int, depth: int) -> Any:
+        """The block that begins at the current line, whose indent is larger than the parent's."""
+        if depth > MAX_DEPTH or self.at >= len(self.lines) or self.lines[self.at][0] <= parent:
+            raise Rejected("nothing where a value is expected, or lists nested too deeply")
+        indent, text = self.lines[self.at]
+        if text == "-" or text.startswith("- "):
+            items = []
+            while self.at < len(self.lines) and self.lines[self.at][0] == indent:
+                text = self.lines[self.at][1]
+                if not text.startswith("- "):
+                    if parent == indent - 1 and text != "-":
+                        break  # a list that stands at the indent of its key ends where the next key begins
+                    raise Rejected(f"expected '- ', found {text[:40]!r}")
+                inner = text[1:].lstrip(" ")
+                self.lines[self.at] = (indent + len(text) - len(inner), inner)
+                items.append(self.value(indent, depth + 1))
+            return items
+        found: dict[str, Any] = {}
+        while self.at < len(self.lines) and self.lines[self.at][0] == indent:
+            text = self.lines[self.at][1]
+            if not (m := KEY.fullmatch(text)):
+                raise Rejected(f"expected 'key: value', found {text[:60]!r}")
+            if m[1] in found:
+                raise Rejected(f"the key {m[1]!r} comes twice")
+            if m[2] is None or m[2].startswith("#"):
+                self.at += 1
+                same = self.at < len(self.lines) and self.lines[self.at][0] == indent
+                dash = same and self.lines[self.at][1].startswith("- ")
+                found[m[1]] = self.block(indent - 1 if dash else indent, depth + 1)
+            else:
+                self.lines[self.at] = (indent, m[2])
+                found[m[1]] = self.inline(indent, depth)
+        if self.at < len(self.lines) and self.lines[self.at][0] > indent:
+            raise Rejected(f"a line that is indented too far: {self.lines[self.at][1][:60]!r}")
+        return found
+
+    def value(self, parent: int, depth: int) -> Any:
+        """An item of a list: a block again, or something inline."""
+        text = self.lines[self.at][1]
+        if text.startswith("- ") or (text[0] not in "[{'\"" and KEY.fullmatch(text)):
+            return self.block(parent, depth)
+        return self.inline(parent, depth)
+
+    def inline(self, parent: int, depth: int) -> Any:
+        """A scalar or flow collection, with the lines that continue it: those that are indented further."""
+        text = self.lines[self.at][1]
+        self.at += 1
+        quote = self.quoting(text, "")
+        while self.at < len(self.lines) and self.lines[self.at][0] > parent:
+            if not quote:
+                text = self.uncommented(text)
+            text += " " + self.lines[self.at][1]
+            quote = self.quoting(text, "")
+            self.at += 1
+        text = self.uncommented(text)
+        if text[0] in "[{'\"":
+            node, end = self.flow(text, 0, depth)
+            if text[end:].strip(" "):
+                raise Rejected(f"text behind a value: {text[end:][:40]!r}")
+            return node
+        return self.plain(text)
+
+    @staticmethod
+    def quoting(text: str, quote: str) -> str:
+        """The quotation mark that is open at the end of the text, or nothing. Plain scalars may hold apostrophes."""
+        before = " "
+        for c in text:
+            if quote:
+                quote = "" if c == quote else quote
+            elif c in "'\"" and before in " [{,:'\"":
+                quote = c
+            elif c == "#" and before == " ":
+                return ""
+            before = c
+        return quote
+
+    def uncommented(self, text: str) -> str:
+        """The text without the comment at its end."""
+        for m in re.finditer(r" +#", text):
+            if not self.quoting(text[: m.start()], ""):
+                return text[: m.start()]
+        return text
+
+    @staticmethod
+    def plain(text: str) -> str:
+        """A plain scalar, if it means itself to every reader of YAML."""
+        text = text.strip(" ")
+        first = text[0] in "&*!|>%@`\"'{}[],#" or re.match(r"[-?:]( |$)", text)
+        if not text or first or ": " in text or " #" in text or text.endswith(":"):
+            raise Rejected(f"not a plain scalar: {text[:60]!r}")
+        return text
+
+    def flow(self, text: str, i: int, depth: int) -> tuple[Any, int]:
+        """The flow value that begins at text[i], and the place behind it."""
+        if depth > MAX_DEPTH:
+            raise Rejected("lists nested too deeply")
+        while i < len(text) and text[i] == " ":
+            i += 1
+        c = text[i : i + 1]
+        if c == "'" and (m := re.compile(r"'((?:[^']|'')*)'").match(text, i)):
+            return m[1].replace("''", "'"), m.end()
+        if c == '"' and (m := re.compile(r'"([^"\\]*)"').match(text, i)):
+            return m[1], m.end()
+        if c in ("[", "{"):
+            items: list[Any] = []
+            found: dict[str, Any] = {}
+            close = "]" if c == "[" else "}"
+            while True:
+                if c == "{":
+                    if not (m := re.compile(r" *([A-Za-z][A-Za-z0-9_-]*):(?= |\[|\{|$)").match(text, i + 1)):
+                        raise Rejected(f"expected a key at {text[i : i + 40]!r}")
+                    if m[1] in found:
+                        raise Rejected(f"the key {m[1]!r} comes twice")
+                    found[m[1]], i = self.flow(text, m.end(), depth + 1)
+                else:
+                    item, i = self.flow(text, i + 1, depth + 1)
+                    items.append(item)
+                while text[i : i + 1] == " ":
+                    i += 1
+                if text[i : i + 1] == close:
+                    return (items if c == "[" else found), i + 1
+                if text[i : i + 1] != ",":
+                    raise Rejected(f"expected , or {close} at {text[i : i + 40]!r}")
+        if c in ("", "'", '"') or not (m := re.compile(r"[^,\[\]{}]+").match(text, i)):
+            raise Rejected(f"expected a value at {text[i : i + 40]!r}")
+        return self.plain(m[0]), m.end()
+
+
+def fields(node: Any, where: str, need: str = "", may: str = "") -> dict[str, Any]:
+    """A mapping with exactly the keys `need` and any of `may`; those left out are None. Anything else is rejected."""
+    if not isinstance(node, dict):
+        raise Rejected(f"{where}: expected a mapping")
+    known = need.split() + may.split()
+    for key in node:
+        if key not in known:
+            raise Rejected(f"{where}: unknown key {key!r}, expected {', '.join(known)}")
+    for key in need.split():
+        if key not in node:
+            raise Rejected(f"{where}: the key {key!r} is missing")
+    return {key: node.get(key) for key in known}
+
+
+def listed(node: Any, where: str) -> list[Any]:
+    """A list that is not empty."""
+    if not isinstance(node, list) or not node:
+        raise Rejected(f"{where}: expected a list with something in it")
+    return node
+
+
+def one_of(text: object, where: str, *choices: str) -> str:
+    """A word out of some."""
+    if text not in choices:
+        raise Rejected(f"{where}: expected {' or '.join(choices)}, found {str(text)[:40]!r}")
+    return str(text)
+
+
+# -------------------------------------------------------------------------------------------------------- array files
+
+CODES = {"float16": "e", "float32": "f", "float64": "d"}
+CODES |= {
+    f"{u}int{8 * n}": c if u == "" else c.upper()
+    for n, c in ((1, "b"), (2, "h"), (4, "i"), (8, "q"))
+    for u in ("", "u")
+}
+NPY = {f"<{'iu'[u]}{n}": f"{'u' * u}int{8 * n}" for n in (1, 2, 4, 8) for u in (0, 1)}
+NPY |= {"|i1": "int8", "|u1": "uint8", "<f2": "float16", "<f4": "float32", "<f8": "float64"}
+HEADER = re.compile(r"\{'descr': '([<|][a-z][0-9])', 'fortran_order': False, 'shape': \(([0-9, ]*)\), \} *\n?")
+folder = Path()
+
+
+def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
+    """The numbers of a reference to an array file, row after row, and their shape. The hash is checked first."""
+    r = fields(ref, where, "file sha256 dtype shape", "array rows")
+    shape = [natural(n, f"{where}.shape", 1) for n in listed(r["shape"], f"{where}.shape")]
+    name = r["file"]
+    if not isinstance(name, str) or name.startswith("/") or "\\" in name or name.endswith("/"):
+        raise Rejected(f"{where}: the path of an array file is relative, with forward slashes")
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > MAX_ARRAY:
+        raise Rejected(f"{where}: {name[:80]!r} is no file in the folder of the certificate, or a very large one")
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != r["sha256"]:
+        raise Rejected(f"{where}: the hash of {name[:80]!r} is another")
+    if path.suffix == ".safetensors":
+        dtype, extents, raw = safetensors(data, r["array"], where)
+    else:
+        if path.suffix == ".npz":
+            with zipfile.ZipFile(io.BytesIO(data)) as box:
+                member = f"{r['array']}.npy"
+                if box.namelist().count(member) != 1 or r["array"] in box.namelist():
+                    raise Rejected(f"{where}: {name[:80]!r} has no array {str(r['array'])[:40]!r}, or two")
+                if box.getinfo(member).file_size > MAX_ARRAY:
+                    raise Rejected(f"{where}: an array that is too large")
+                data = box.read(member)
+        elif path.suffix != ".npy" or r["array"] is not None:
+            raise Rejected(f"{where}: expected .npz or .safetensors with the name of an array, or .npy without one")
+        if data[:6] != b"\x93NUMPY" or data[6] not in (1, 2, 3):
+            raise Rejected(f"{where}: not in the format of .npy")
+        wide = 2 if data[6] == 1 else 4
+        start = 8 + wide + int.from_bytes(data[8 : 8 + wide], "little")
+        if not (m := HEADER.fullmatch(data[8 + wide : start].decode("latin-1"))) or m[1] not in NPY:
+            raise Rejected(f"{where}: an array that is not little-endian, in C order and of plain numbers")
+        dtype, extents, raw = NPY[m[1]], [int(n) for n in m[2].replace(" ", "").split(",") if n], data[start:]
+    if dtype != r["dtype"] or extents != shape:
+        raise Rejected(f"{where}: the file holds {dtype} {extents}, not {r['dtype']} {shape}")
+    values = unpack(raw, dtype, math.prod(shape), where)
+    if r["rows"] is not None:
+        if not (m := re.fullmatch(r"([0-9]{1,18}):([0-9]{1,18})", str(r["rows"]))):
+            raise Rejected(f"{where}.rows: expected first:stop")
+        first, stop, width = int(m[1]), int(m[2]), math.prod(shape[1:])
+        if not 0 <= first < stop <= shape[0]:
+            raise Rejected(f"{where}.rows: {r['rows']} of {shape[0]} rows")
+        values, shape = values[first * width : stop * width], [stop - first, *shape[1:]]
+    return values, shape
+
+
+def safetensors(data: bytes, name: Any, where: str) -> tuple[str, list[int], bytes]:
+    """Type, shape and bytes of one tensor of a .safetensors file."""
+    size = int.from_bytes(data[:8], "little")
+    entry = json.loads(data[8 : 8 + size])[name]
+    first, stop = entry["data_offsets"]
+    kind = {"F": "float", "I": "int", "U": "uint", "B": "bfloat"}[entry["dtype"][0]] + entry["dtype"].lstrip("FIUB")
+    return kind, list(entry["shape"]), data[8 + size + first : 8 + size + stop]
+
+
+def unpack(raw: bytes, dtype: str, count: int, where: str) -> list[Fraction]:
+    """The exact numbers that bytes mean. A double holds every binary16, bfloat16 and binary32 number exactly."""
+    if dtype == "bfloat16":
+        raw = b"".join(b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2))
+        dtype = "float32"
+    if dtype not in CODES or len(raw) != count * struct.calcsize(f"<{CODES[dtype]}"):
+        raise Rejected(f"{where}: another number of bytes than the shape says")
+    values = struct.unpack(f"<{count}{CODES[dtype]}", raw)
+    if any(not math.isfinite(v) for v in values if isinstance(v, float)):
+        raise Rejected(f"{where}: NaN or infinity")
+    return [Fraction(v) for v in values]
+
+
+Vector = list[Fraction]
+Matrix = list[Vector]
+
+
+def vector(node: Any, where: str, size: int | None = None) -> Vector:
+    """A vector, written out or in a file; also one row of a matrix in a file."""
+    if isinstance(node, dict):
+        values, shape = array(node, where)
+        if len(shape) == 2 and shape[0] != 1:
+            raise Rejected(f"{where}: expected a vector")
+    else:
+        values = [rational(v, where) for v in listed(node, where)]
+    if size is not None and len(values) != size:
+        raise Rejected(f"{where}: expected {size} numbers, found {len(values)}")
+    return values
+
+
+def matrix(node: Any, where: str, rows: int | None = None, columns: int | None = None) -> Matrix:
+    """A matrix, written out or in a file, of a shape that may be asked for."""
+    if isinstance(node, dict):
+        values, shape = array(node, where)
+        if len(shape) != 2:
+            raise Rejected(f"{where}: expected a matrix")
+        found = [values[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
+    else:
+        found = [[rational(v, where) for v in listed(row, where)] for row in listed(node, where)]
+    width = len(found[0]) if columns is None else columns
+    if any(len(row) != width for row in found) or (rows is not None and len(found) != rows):
+        raise Rejected(f"{where}: expected {rows or 'some'} rows of {width} numbers")
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------- intervals
+
+P = 96  # every interval is a pair of integers times 2^-P; the driver doubles P while something is undecided
+
+
+class I:
+    """A closed interval [a, b] * 2^-P. Every operation returns an interval that holds all results for its operands."""
+
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: int, b: int) -> None:
+        self.a, self.b = a, b
+
+    def __repr__(self) -> str:
+        """About which number, and how wide, to be read by people."""
+        return f"{show(Fraction(self.a + self.b, 2 << P))} +/- {show(Fraction(self.b - self.a, 2 << P))}"
+
+    def __add__(self, other: Any) -> I:
+        """Sums are exact."""
+        o = iv(other)
+        return I(self.a + o.a, self.b + o.b)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> I:
+        return I(-self.b, -self.a)
+
+    def __sub__(self, other: Any) -> I:
+        o = iv(other)
+        return I(self.a - o.b, self.b - o.a)
+
+    def __rsub__(self, other: Any) -> I:
+        return iv(other) - self
+
+    def __mul__(self, other: Any) -> I:
+        """The extreme products are at the ends; >> rounds down, and -(-x >> P) up. Whole numbers need no rounding."""
+        if isinstance(other, int):
+            return I(self.a * other, self.b * other) if other >= 0 else I(self.b * other, self.a * other)
+        o = iv(other)
+        if self.a >= 0 and o.a >= 0:
+            return I(self.a * o.a >> P, -(-self.b * o.b >> P))
+        ends = (self.a * o.a, self.a * o.b, self.b * o.a, self.b * o.b)
+        return I(min(ends) >> P, -(-max(ends) >> P))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> I:
+        """Quotients, where the divisor is proved not to be 0."""
+        o = iv(other)
+        if o.a <= 0 <= o.b:
+            raise Undecided("division by an interval that holds 0")
+        if o.b < 0:
+            return -self / -o
+        low = o.b if self.a >= 0 else o.a
+        high = o.a if self.b >= 0 else o.b
+        return I((self.a << P) // low, -((-self.b << P) // high))
+
+    def __rtruediv__(self, other: Any) -> I:
+        return iv(other) / self
+
+    def __pow__(self, n: int) -> I:
+        """Whole powers, by squaring; even powers are not negative."""
+        if n < 0:
+            return 1 / self**-n
+        result, base = iv(1), self
+        while n:
+            if n & 1:
+                result = result * base
+            n >>= 1
+            if n:
+                base = square(base)
+        return result
+
+
+def iv(x: Any) -> I:
+    """The smallest interval around a rational number; intervals stay as they are."""
+    if isinstance(x, I):
+        return x
+    if isinstance(x, int):
+        return I(x << P, x << P)
+    n = x.numerator << P
+    return I(n // x.denominator, -(-n // x.denominator))
+
+
+def hull(*xs: Any) -> I:
+    """The smallest interval that holds all of these."""
+    found = [iv(x) for x in xs]
+    return I(min(x.a for x in found), max(x.b for x in found))
+
+
+def largest(xs: Sequence[Any]) -> I:
+    """An interval around the largest of some numbers."""
+    found = [iv(x) for x in xs]
+    return I(max(x.a for x in found), max(x.b for x in found))
+
+
+def smallest(xs: Sequence[Any]) -> I:
+    """An interval around the smallest of some numbers."""
+    return -largest([-iv(x) for x in xs])
+
+
+def absolute(x: Any) -> I:
+    """|x|: the end that is farther from 0, and the nearer one, or 0 where the interval holds it."""
+    x = iv(x)
+    return x if x.a >= 0 else (-x if x.b <= 0 else I(0, max(-x.a, x.b)))
+
+
+def square(x: Any) -> I:
+    """x^2, which is not negative."""
+    y = absolute(x)
+    return I(y.a * y.a >> P, -(-y.b * y.b >> P))
+
+
+def root(x: Any) -> I:
+    """The square root of a number that is known not to be negative: what rounding put below 0 is cut off."""
+    x = iv(x)
+    if x.b < 0:
+        raise NotProved("the square root of a negative number")
+    return I(math.isqrt(max(x.a, 0) << P), math.isqrt(x.b << P) + 1)
+
+
+@cache
+def ln2(bits: int) -> int:
+    """log 2 times 2^bits, off by less than 2: 18 artanh(1/26) - 2 artanh(1/4801) + 8 artanh(1/8749), with 32 bits more.
+
+    Each artanh(1/n) = sum 1/((2k+1) n^(2k+1)) is cut where its terms are below one unit; at most 2 units are lost in
+    each of fewer than bits + 32 terms, less than 28 * 2 * 2^14 units in all for bits < 2^13, and 32 bits are dropped.
+    """
+    total = 0
+    for factor, n in ((18, 26), (-2, 4801), (8, 8749)):
+        power, k = (1 << (bits + 32)) // n, 1
+        while power:
+            total += factor * (power // k)
+            power //= n * n
+            k += 2
+    return total >> 32
+
+
+@cache
+def pi_at(bits: int) -> I:
+    """pi, by Machin's 16 arctan(1/5) - 4 arctan(1/239), in 64 more bits: the error is far below 2^(P-bits)."""
+    total = 0
+    for factor, n in ((16, 5), (-4, 239)):
+        power, k = (1 << (bits + 64)) // n, 1
+        while power:
+            total += factor * (power // k) * (1 if k % 4 == 1 else -1)
+            power //= n * n
+            k += 2
+    return I((total >> 64) - 1, (total >> 64) + 2)
+
+
+def pi() -> I:
+    """pi at the working precision."""
+    return pi_at(P)
+
+
+def exp_at(n: int) -> tuple[int, int]:
+    """Bounds of e^(n 2^-P) times 2^P.
+
+    With W = P + 64 bits: n 2^-P = k ln 2 + r, 0 <= r < 1 up to an error of 2 |k| + 2 units, at most 2^23.
+    T = sum (r 2^-8)^m / m! loses less than 3 units in each of fewer than 400 terms (for P <= 8192: terms fall by 2^-8 at
+    least and, by m!, faster), the rest is below 2 units. Eight squarings multiply a relative error by 2^8 and add less
+    than 2^9 units: the result, below 3, is off by less than 3 (2^24 + 2^8 * 2^11 + 2^9) < 2^46 units.
+    """
+    if abs(n) >> P > 1 << 20:
+        raise NotCovered("an exponential beyond e^(2^20)")
+    extra = 64
+    w = P + extra
+    unit = ln2(w)
+    k, r = divmod(n << extra, unit)
+    r >>= 8
+    term = total = 1 << w
+    m = 1
+    while term:
+        term = (term * r >> w) // m
+        total += term
+        m += 1
+    for _ in range(8):
+        total = total * total >> w
+    low, high = total - (1 << 46), total + (1 << 46)
+    shift = k - extra
+    if shift >= 0:
+        return low << shift, high << shift
+    return max(low >> -shift, 0), (high >> -shift) + 1
+
+
+def exp(x: Any) -> I:
+    """e^x. It grows, so the ends are enough; for narrow x one of them: e^b <= e^a (1 + 2 (b - a)) for b - a <= 1."""
+    x = iv(x)
+    low, high = exp_at(x.a)
+    if x.b == x.a:
+        return I(low, high)
+    if x.b - x.a <= 1 << max(P - 40, 0):
+        return I(low, high + (high * 2 * (x.b - x.a) >> P) + 1)
+    return I(low, exp_at(x.b)[1])
+
+
+def log_at(n: int) -> I:
+    """log(n 2^-P), n > 0. With n = m 2^(bits) and any y near log m, d = m e^-y - 1: log m = y + log(1 + d), and
+    |log(1 + d) - d| <= d^2 for |d| <= 1/2. Newton's steps y + d find y; what is returned is proved for the last y."""
+    shift = n.bit_length() - 1
+    m = I(n << (P - shift) if shift <= P else n >> (shift - P), 0)
+    m.b = m.a + (shift > P)
+    y = I(0, 0)
+    y.a = y.b = int(math.log(m.a / (1 << P) if P < 900 else (m.a >> (P - 60)) / 2**60) * 2**50) << (P - 50)
+    for _ in range(20):
+        d = m * exp(-y) - 1
+        worst = max(abs(d.a), abs(d.b))
+        if worst.bit_length() * 2 < P:
+            break
+        middle = (d.a + d.b) >> 1
+        y = I(y.a + middle, y.a + middle)
+    else:
+        raise Undecided("a logarithm")
+    error = (worst * worst >> P) + 1
+    unit = I(ln2(P) - 1, ln2(P) + 2)
+    return y + d + I(-error, error) + unit * (shift - P)
+
+
+def log(x: Any) -> I:
+    """log x, where x is proved to be positive."""
+    x = iv(x)
+    if x.a <= 0:
+        raise Undecided("the logarithm of an interval that holds 0")
+    low = log_at(x.a)
+    return low if x.a == x.b else I(low.a, log_at(x.b).b)
+
+
+def power(x: Any, y: Any) -> I:
+    """x^y for x > 0."""
+    return exp(log(x) * y)
+
+
+def tanh(x: Any) -> I:
+    """tanh x = 1 - 2/(e^2x + 1), which grows."""
+    x = iv(x)
+    return 1 - 2 / (exp(x * 2) + 1)
+
+
+def cosh(x: Any) -> I:
+    """cosh x = (e^|x| + e^-|x|)/2, which grows with |x|: the ends are enough."""
+    x = absolute(x)
+    low, high = (exp(I(end, end)) for end in (x.a, x.b))
+    return I(((low + 1 / low) / 2).a, ((high + 1 / high) / 2).b)
+
+
+def sinhc(x: Any) -> I:
+    """sinh(x)/x = sum x^2m/(2m+1)!, with all terms positive: it grows with |x|, and beyond the last term, where x^2 is
+    below half of (2m+2)(2m+3), the rest is no more than that term."""
+    z, term, total, m = square(x), iv(1), iv(1), 1
+    limit = (z.b >> P) + 1
+    if limit > 1 << 22:
+        raise NotCovered("sinh(x)/x beyond x = 2000")
+    while term.b > 1 or 2 * m * (2 * m + 1) < 2 * limit:
+        term = term * z / (2 * m * (2 * m + 1))
+        total += term
+        m += 1
+    return I(total.a, total.b + term.b)
+
+
+def langevin(x: Any) -> I:
+    """coth x - 1/x, odd and growing. For |x| >= 1 as written; else the quotient of the series of x cosh x - sinh x =
+    sum 2k x^(2k+1)/(2k+1)! and of x sinh x, both divided by x^2: x (sum 2k x^(2k-2)/(2k+1)!)/(sinh x/x)."""
+    x = iv(x)
+    if x.a >= 1 << P or x.b <= -(1 << P):
+        return 1 + 2 / (exp(x * 2) - 1) - 1 / x if x.a > 0 else -langevin(-x)
+    z, total, term, k = square(x), iv(0), iv(Fraction(1, 6)), 1
+    while term.b > 1 or k < 8:  # term = z^(k-1)/(2k+1)!, times 2k; for z <= 4 the rest is no more than the last one
+        total += term * (2 * k)
+        term = term * z / ((2 * k + 2) * (2 * k + 3))
+        k += 1
+    if z.b > 4 << P:
+        raise Undecided("a wide argument of the Langevin function")
+    return x * I(total.a, total.b + 4 * k * term.b + 1) / sinhc(x)
+
+
+# ---------------------------------------------------------------------------------------- decisions, and linear algebra
+
+
+def show(x: Any) -> str:
+    """A number in a message, to six digits."""
+    if isinstance(x, I):
+        return repr(x)
+    try:
+        return f"{float(x):.6g}"
+    except OverflowError:
+        return "a number beyond 1e308"
+
+
+def at_most(x: Any, y: Any, what: str) -> None:
+    """Prove x <= y. NotProved where x > y is proved, Undecided where the intervals overlap. Rationals are exact."""
+    if isinstance(x, I) or isinstance(y, I):
+        left, right = iv(x), iv(y)
+        if left.b <= right.a:
+            return
+        if left.a <= right.b:
+            raise Undecided(f"{what}: {show(left)} <= {show(right)}")
+    elif x <= y:
+        return
+    raise NotProved(f"{what}: {show(x)} <= {show(y)} is false")
+
+
+def below(x: Any, y: Any, what: str) -> None:
+    """Prove x < y."""
+    if isinstance(x, I) or isinstance(y, I):
+        left, right = iv(x), iv(y)
+        if left.b < right.a:
+            return
+        if left.a < right.b:
+            raise Undecided(f"{what}: {show(left)} < {show(right)}")
+    elif x < y:
+        return
+    raise NotProved(f"{what}: {show(x)} < {show(y)} is false")
+
+
+def same(x: Any, y: Any, what: str) -> None:
+    """Prove that exact things are equal."""
+    if x != y:
+        raise NotProved(f"{what}: not equal")
+
+
+def within(x: Any, low: Any, high: Any, what: str) -> None:
+    """Prove low <= x <= high; either bound may be None."""
+    if low is not None:
+        at_most(low, x, f"{what}, from below")
+    if high is not None:
+        at_most(x, high, what)
+
+
+def bounds(node: Any, where: str, least: Fraction | None = Fraction(0)) -> tuple[Fraction | None, Fraction | None]:
+    """`at_least` and `at_most`, one of them or both."""
+    b = fields(node, where, "", "at_least at_most")
+    low, high = (None if v is None else rational(v, where) for v in (b["at_least"], b["at_most"]))
+    if (low is None and high is None) or any(v is not None and least is not None and v < least for v in (low, high)):
+        raise Rejected(f"{where}: expected at_least, at_most or both, none below {least}")
+    return low, high
+
+
+def dot(u: Sequence[Any], v: Sequence[Any]) -> Any:
+    """<u, v>"""
+    return sum(map(mul, u, v)) if u else Fraction(0)
+
+
+def times(m: Sequence[Sequence[Any]], v: Sequence[Any]) -> list[Any]:
+    """m v"""
+    return [dot(row, v) for row in m]
+
+
+def transposed(m: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """m'"""
+    return [list(column) for column in zip(*m, strict=True)]
+
+
+def matmul(m: Sequence[Sequence[Any]], n: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """m n"""
+    columns = transposed(n)
+    return [[dot(row, column) for column in columns] for row in m]
+
+
+def identity(n: int) -> Matrix:
+    """I"""
+    return [[Fraction(int(i == j)) for j in range(n)] for i in range(n)]
+
+
+def trace(m: Sequence[Sequence[Any]]) -> Any:
+    """tr m"""
+    return sum(m[i][i] for i in range(len(m)))
+
+
+def frobenius(m: Sequence[Sequence[Any]], n: Sequence[Sequence[Any]] | None = None) -> Any:
+    """<m, n> = tr m'n, the squared Frobenius norm where n is left out."""
+    return sum(dot(r, s) for r, s in zip(m, m if n is None else n, strict=True))
+
+
+def pivots(m: Matrix, b: Matrix | None = None, what: str = "a matrix") -> tuple[list[Fraction], Matrix]:
+    """Of a symmetric m the pivots of Gauss's elimination without exchanges, and the solution x of m x = b.
+
+    By Sylvester's law of inertia m is positive definite exactly if all pivots are positive. A pivot that is not
+    positive ends it: NotProved.
+    """
+    n = len(m)
+    work = [list(row) + (list(b[i]) if b else []) for i, row in enumerate(m)]
+    for i in range(n):
+        if work[i][i] <= 0:
+            raise NotProved(f"{what} is not positive definite")
+        for j in range(i + 1, n):
+            if f := work[j][i] / work[i][i]:
+                work[j] = [x - f * y for x, y in zip(work[j], work[i], strict=True)]
+    for i in reversed(range(n)):
+        work[i][n:] = [x / work[i][i] for x in work[i][n:]]
+        for j in range(i):
+            if f := work[j][i]:
+                work[j][n:] = [x - f * y for x, y in zip(work[j][n:], work[i][n:], strict=True)]
+    return [work[i][i] for i in range(n)], [row[n:] for row in work]
+
+
+def semidefinite(m: Matrix, what: str) -> None:
+    """Prove exactly that a symmetric m is positive semidefinite: a pivot of 0 needs a row of 0, or x'm x < 0 for some x."""
+    if m != transposed(m):
+        raise Rejected(f"{what} is not symmetric")
+    rows = [list(row) for row in m]
+    while rows:
+        top, rest = rows[0], rows[1:]
+        if top[0] < 0 or (top[0] == 0 and any(top)):
+            raise NotProved(f"{what} is not positive semidefinite")
+        f = [row[0] / top[0] if top[0] else Fraction(0) for row in rest]
+        rows = [[x - k * y for x, y in zip(row[1:], top[1:], strict=True)] for k, row in zip(f, rest, strict=True)]
+
+
+def definite(m: list[list[Any]], what: str) -> None:
+    """Prove that a symmetric matrix of intervals is positive definite, by the pivots. Undecided where one holds 0."""
+    work = [[iv(x) for x in row] for row in m]
+    n = len(work)
+    for i in range(n):
+        below(0, work[i][i], what)
+        for j in range(i + 1, n):
+            f = work[j][i] / work[i][i]
+            for k in range(i + 1, j + 1):
+                work[j][k] -= f * work[k][i]
+
+
+def integers(rows: Matrix) -> tuple[list[list[int]], int]:
+    """The rows as integers over one denominator."""
+    d = math.lcm(*(x.denominator for row in rows for x in row))
+    return [[x.numerator * (d // x.denominator) for x in row] for row in rows], d
+
+
+def scale_of(node: Any) -> tuple[Fraction, int]:
+    """A scale as its square and its sign: a rational number that is not 0, or sqrt(p/q), or 1/sqrt(p/q)."""
+    if isinstance(node, str) and (m := ROOT.fullmatch(node)):
+        value = rational(m[2], "scale")
+        if value <= 0:
+            raise Rejected("scale: the root of a number that is not positive")
+        return (1 / value if m[1] else value), 1
+    value = Fraction(1) if node is None else rational(node, "scale")
+    if value == 0:
+        raise Rejected("scale: 0")
+    return value * value, 1 if value > 0 else -1
+
+
+def rational_root(x: Fraction) -> Fraction | None:
+    """The square root where it is rational."""
+    p, q = math.isqrt(x.numerator), math.isqrt(x.denominator)
+    return Fraction(p, q) if (p * p, q * q) == (x.numerator, x.denominator) else None
+
+
+def scale_iv(scale: tuple[Fraction, int]) -> Any:
+    """The scale: a rational number, or an interval around the root."""
+    exact = rational_root(scale[0])
+    return scale[1] * (root(scale[0]) if exact is None else exact)
+
+
+def norm2(v: Sequence[Any]) -> Any:
+    """|v|^2; intervals are squared as such, so that it is not negative."""
+    return sum((square(x) if isinstance(x, I) else x * x for x in v), start=Fraction(0))
+
+
+# --------------------------------------------------------------------------------------- laws, prompts and attention
+
+
+class Law:
+    """A law of tokens: kind, dimension, and what the kind needs. Its parameters are checked exactly."""
+
+    def __init__(self, node: Any, where: str = "law") -> None:
+        """Read a law of docs/claims/infinite-prompt-operator.md."""
+        kinds = {
+            "gaussian": "mean covariance",
+            "rademacher": "sizes",
+            "box": "sizes",
+            "atoms": "points",
+            "mixture": "components",
+        }
+        self.kind = one_of(node.get("kind") if isinstance(node, dict) else None, f"{where}.kind", *kinds)
+        f = fields(node, where, "kind " + kinds[self.kind], "weights" if self.kind == "atoms" else "")
+        if self.kind == "gaussian":
+            self.mean = vector(f["mean"], f"{where}.mean")
+            self.cov = matrix(f["covariance"], f"{where}.covariance", len(self.mean), len(self.mean))
+            semidefinite(self.cov, "a covariance")
+            self.d = len(self.mean)
+        elif self.kind in ("rademacher", "box"):
+            self.sizes = vector(f["sizes"], f"{where}.sizes")
+            self.d = len(self.sizes)
+            if min(self.sizes) < 0:
+                raise Rejected(f"{where}: a negative size")
+        else:
+            if self.kind == "atoms":
+                self.points = matrix(f["points"], f"{where}.points")
+                n = len(self.points)
+                self.weights = [Fraction(1, n)] * n if f["weights"] is None else vector(f["weights"], where, n)
+                self.d = len(self.points[0])
+            else:
+                parts = [fields(c, where, "weight law") for c in listed(f["components"], where)]
+                self.parts = [Law(c["law"], f"{where}.law") for c in parts]
+                self.weights = [rational(c["weight"], where) for c in parts]
+                self.d = self.parts[0].d
+                if any(part.d != self.d for part in self.parts):
+                    raise Rejected(f"{where}: components of different dimensions")
+            if min(self.weights) <= 0 or sum(self.weights) != 1:
+                raise Rejected(f"{where}: weights are positive and sum to exactly 1")
+
+    def tilted(self, a: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """log E e^<a,x>, and its gradient in a, the mean of the law with the density e^<a,x> / E e^<a,x>."""
+        if self.kind == "gaussian":
+            slope = times(self.cov, a)
+            return dot(a, self.mean) + dot(a, slope) / 2, [m + g for m, g in zip(self.mean, slope, strict=True)]
+        if self.kind in ("rademacher", "box"):
+            mgf, mean = (cosh, tanh) if self.kind == "rademacher" else (sinhc, langevin)
+            total = sum((log(mgf(c * x)) for c, x in zip(self.sizes, a, strict=True)), start=iv(0))
+            return total, [c * mean(c * x) for c, x in zip(self.sizes, a, strict=True)]
+        if self.kind == "atoms":
+            logs, means = [dot(a, y) for y in self.points], self.points
+        else:
+            both = [part.tilted(a) for part in self.parts]
+            logs, means = [x for x, _ in both], [m for _, m in both]
+        most = iv(max(logs, key=lambda x: iv(x).b))
+        w = [exp(x - most) * p for x, p in zip(logs, self.weights, strict=True)]
+        total = sum(w, start=iv(0))
+        return log(total) + most, [dot(w, column) / total for column in transposed(means)]
+
+
+def bilinear(g: dict[str, Any], d: int | None = None) -> tuple[Matrix, Matrix]:
+    """U = K'Q and V of `given`, identities where left out, for tokens of dimension d."""
+    if g["U"] is not None and (g["K"] is not None or g["Q"] is not None):
+        raise Rejected("given: U beside K or Q")
+    V = identity(d or 0) if g["V"] is None else matrix(g["V"], "given.V", None, d)
+    if g["U"] is not None:
+        return matrix(g["U"], "given.U", d), V
+    K = identity(d or 0) if g["K"] is None else matrix(g["K"], "given.K", None, d)
+    return (transposed(K) if g["Q"] is None else matmul(transposed(K), matrix(g["Q"], "given.Q", len(K)))), V
+
+
+class Prompt:
+    """Keys and values of a prompt in one of its three forms, as integers over one denominator each."""
+
+    def __init__(self, g: dict[str, Any]) -> None:
+        """Read keys and values, or tokens with matrices."""
+        self.act: Matrix | None = None  # what is applied to a stated query: Q or U
+        if g["tokens"] is None:
+            if any(g[key] is not None for key in ("K", "Q", "U", "V")) or g["keys"] is None or g["values"] is None:
+                raise Rejected("given: keys and values, or tokens with matrices")
+            keys, values = matrix(g["keys"], "given.keys"), matrix(g["values"], "given.values")
+            if len(keys) != len(values):
+                raise Rejected("given: another number of keys than of values")
+            d = len(keys[0])
+            n = d + len(values[0])
+            self.U, self.V = [row[:d] for row in identity(n)], identity(n)[d:]
+        else:
+            if g["keys"] is not None or g["values"] is not None:
+                raise Rejected("given: tokens beside keys or values")
+            tokens = matrix(g["tokens"], "given.tokens")
+            d = len(tokens[0])
+            self.U, self.V = bilinear(g, d)
+            if g["U"] is not None:
+                self.act, keys = self.U, tokens
+            else:
+                K = None if g["K"] is None else matrix(g["K"], "given.K", None, d)
+                self.act = None if g["Q"] is None else matrix(g["Q"], "given.Q", d if K is None else len(K))
+                keys = tokens if K is None else [times(K, x) for x in tokens]
+            values = tokens if g["V"] is None else [times(self.V, x) for x in tokens]
+        self.scale = scale_of(g["scale"])
+        self.keys, self.dk = integers(keys)
+        self.values, self.dv = integers(values)
+        self.dim = len(self.act[0]) if self.act else len(self.keys[0])
+
+    def acted(self, q: Vector) -> Vector:
+        """The query as the keys see it."""
+        return times(self.act, q) if self.act else q
+
+    def softmax(self, q: Vector, seen: int | None = None) -> tuple[list[I], Any]:
+        """e^(a_i - a_r) for all tokens, a_i their scores and r the one of the largest, and a_r."""
+        (row,), d = integers([self.acted(q)])
+        raw = [dot(k, row) for k in self.keys[:seen]]
+        top = max(raw) if self.scale[1] > 0 else min(raw)
+        factor = iv(scale_iv(self.scale) * Fraction(1, d * self.dk))
+        exact = rational_root(self.scale[0])
+        if exact is None:
+            extra = max(abs(n - top) for n in raw).bit_length()  # the factor is tiny, and multiplied by large integers
+            big = (d * self.dk) << extra
+            wide = math.isqrt((self.scale[0].numerator << (2 * P + 2 * extra + 64)) // self.scale[0].denominator)
+            low, high = wide, wide + 2  # s 2^(P + extra + 32)
+            ends = [((n - top) * low, (n - top) * high) for n in raw]
+            scores = [I(min(e) // (big << 32), -(-max(e) // (big << 32))) for e in ends]
+        else:
+            scores = [iv(exact * self.scale[1] * Fraction(n - top, d * self.dk)) for n in raw]
+        return [exp(x) for x in scores], (factor if exact is None else exact * self.scale[1] / (d * self.dk)) * top
+
+    def moments(self, w: list[I], columns: list[list[int]], d: int) -> list[I]:
+        """The means of columns of integers over d under weights w that are not normalised."""
+        low, spread = [x.a for x in w], max(x.b - x.a for x in w)
+        total = I(sum(low), sum(x.b for x in w))
+        found = []
+        for column in columns:
+            s, up = dot(low, column), sum(x for x in column if x > 0)
+            down = sum(column) - up
+            found.append(I((s + spread * down) // d, -(-(s + spread * up) // d)) / total)
+        return found
+
+
+PROMPT = "tokens keys values K Q U V scale"
+
+
+def rows_of(node: Any, where: str, n: int) -> list[Fraction]:
+    """One number for all, or a vector with one for each."""
+    return [rational(node, where)] * n if isinstance(node, str) else vector(node, where, n)
+
+
+def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/softmax-mean.md. Eigenvalues: Cov - b and b - Cov are positive definite, by their pivots."""
+    fields(w or {}, "witness", "", "bits")
+    given = fields(g, "given", "queries", PROMPT)
+    p = Prompt(given)
+    queries = matrix(given["queries"], "given.queries", None, p.dim)
+    n = len(queries)
+    asserts = fields(a, "asserts", "", "mean covariance eigenvalues log_normaliser")
+    if not a:
+        raise Rejected("asserts: nothing")
+    keys, values = transposed(p.keys), transposed(p.values)
+    columns = {"values": (values, p.dv), "keys": (keys, p.dk)}
+    weights = [p.softmax(q) for q in queries]
+    if (m := asserts["mean"]) is not None:
+        m = fields(m, "asserts.mean", "value radius")
+        stated, radius = matrix(m["value"], "mean.value", n, len(values)), rows_of(m["radius"], "mean.radius", n)
+        for i in range(n):
+            for x, y in zip(p.moments(weights[i][0], values, p.dv), stated[i], strict=True):
+                at_most(absolute(x - y), radius[i], f"mean[{i}]")
+    if (m := asserts["log_normaliser"]) is not None:
+        m = fields(m, "asserts.log_normaliser", "value radius")
+        stated1, radius = (
+            vector(m["value"], "log_normaliser.value", n),
+            rows_of(m["radius"], "log_normaliser.radius", n),
+        )
+        for i in range(n):
+            z = log(sum(weights[i][0], start=iv(0))) + weights[i][1]
+            at_most(absolute(z - stated1[i]), radius[i], f"log_normaliser[{i}]")
+
+    def covariance(i: int, left: str, right: str) -> list[list[I]]:
+        """Cov_q of two kinds of columns: mean products less products of means."""
+        (x, dx), (y, dy) = columns[left], columns[right]
+        mx, my = (p.moments(weights[i][0], c, d) for c, d in ((x, dx), (y, dy)))
+        flat = [list(map(mul, u, v)) for u in x for v in y]
+        both = p.moments(weights[i][0], flat, dx * dy)
+        return [[both[r * len(y) + c] - mx[r] * my[c] for c in range(len(y))] for r in range(len(x))]
+
+    if (m := asserts["covariance"]) is not None:
+        m = fields(m, "asserts.covariance", "value radius", "of")
+        left, right = ("values", "keys") if m["of"] == "values-keys" else (m["of"] or "values",) * 2
+        one_of(left, "asserts.covariance.of", "values", "keys")
+        shape, node = (len(columns[left][0]), len(columns[right][0])), m["value"]
+        if isinstance(node, list) and node and isinstance(node[0], list) and node[0] and isinstance(node[0][0], list):
+            node = [row for block in node for row in matrix(block, "covariance.value", *shape)]
+            node = [[str(x) for x in row] for row in node]
+        stated, radius = matrix(node, "covariance.value", n * shape[0], shape[1]), rows_of(m["radius"], "radius", n)
+        for i in range(n):
+            for r, row in enumerate(covariance(i, left, right)):
+                for x, y in zip(row, stated[i * shape[0] + r], strict=True):
+                    at_most(absolute(x - y), radius[i], f"covariance[{i}]")
+    if (m := asserts["eigenvalues"]) is not None:
+        m = fields(m, "asserts.eigenvalues", "", "of at_least at_most")
+        of = one_of(m["of"] or "values", "asserts.eigenvalues.of", "values", "keys")
+        if m["at_least"] is None and m["at_most"] is None:
+            raise Rejected("asserts.eigenvalues: no bound")
+        low, high = (None if m[k] is None else rows_of(m[k], f"eigenvalues.{k}", n) for k in ("at_least", "at_most"))
+        for i in range(n):
+            c = covariance(i, of, of)
+            if low and low[i] > 0:
+                definite(
+                    [[x - low[i] * (r == s) for s, x in enumerate(row)] for r, row in enumerate(c)], f"at_least[{i}]"
+                )
+            if high:
+                definite(
+                    [[high[i] * (r == s) - x for s, x in enumerate(row)] for r, row in enumerate(c)], f"at_most[{i}]"
+                )
+
+
+def output_deviation(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/output-deviation.md, for listed queries: T(q) and its limit, each by itself."""
+    fields(w or {}, "witness", "", "bits cells query weights")
+    given = fields(g, "given", "limit", "queries region " + PROMPT)
+    d = fields(fields(a, "asserts", "deviation")["deviation"], "deviation", "norm", "at_most at_least per_query")
+    norm = one_of(d["norm"], "deviation.norm", "l2", "linf")
+    if given["region"] is not None:
+        raise NotCovered("deviations over regions")
+    fields(w or {}, "witness", "", "bits")
+    p = Prompt(given)
+    queries = matrix(given["queries"], "given.queries", None, p.dim)
+    each = fields(d["per_query"] or {}, "per_query", "", "at_most at_least")
+    if all(x is None for x in (d["at_most"], d["at_least"], *each.values())):
+        raise Rejected("asserts: no bound")
+    limit = limit_of(given["limit"], p)
+    found = []
+    for q in queries:
+        out = p.moments(p.softmax(q)[0], transposed(p.values), p.dv)
+        gap = [x - y for x, y in zip(out, limit(q), strict=True)]
+        found.append(root(norm2(gap)) if norm == "l2" else largest([absolute(x) for x in gap]))
+    if d["at_most"] is not None:
+        for i, x in enumerate(found):
+            at_most(x, rational(d["at_most"], "at_most"), f"at_most[{i}]")
+    if d["at_least"] is not None:
+        at_most(rational(d["at_least"], "at_least"), largest(found), "at_least")
+    for key, node in each.items():
+        for i, bound in enumerate(vector(node, f"per_query.{key}", len(found)) if node is not None else []):
+            at_most(*((found[i], bound) if key == "at_most" else (bound, found[i])), f"per_query.{key}[{i}]")
+
+
+def limit_of(node: Any, p: Prompt) -> Callable[[Vector], list[Any]]:
+    """The limit of output-deviation as a function of a stated query."""
+    kind = one_of(node.get("kind") if isinstance(node, dict) else None, "limit.kind", "empirical", "affine", "law")
+    if kind == "affine":
+        f = fields(node, "limit", "kind matrix offset", "scale")
+        A, b, s = matrix(f["matrix"], "limit.matrix", len(p.values[0]), p.dim), f["offset"], scale_of(f["scale"])
+        b = vector(b, "limit.offset", len(A))
+        return lambda q: [y + scale_iv(s) * x for x, y in zip(times(A, q), b, strict=True)]
+    if kind == "law":
+        law = Law(fields(node, "limit", "kind law")["law"], "limit.law")
+        if law.d != len(p.V[0]):
+            raise Rejected("limit.law: another dimension than the tokens")
+        return lambda q: times(p.V, law.tilted([scale_iv(p.scale) * x for x in times(p.U, q)])[1])
+    fields(node, "limit", "kind")
+    n, keys, values = len(p.keys), transposed(p.keys), transposed(p.values)
+    cov = [[Fraction(n * dot(v, k) - sum(v) * sum(k), n * n * p.dv * p.dk) for k in keys] for v in values]
+    ints, d = integers(cov)
+    mean = [Fraction(sum(v), n * p.dv) for v in values]
+
+    def linear(q: Vector) -> list[Any]:
+        """The mean value plus s Cov(v, k) q."""
+        (row,), e = integers([p.acted(q)])
+        return [m + scale_iv(p.scale) * Fraction(dot(c, row), d * e) for m, c in zip(mean, ints, strict=True)]
+
+    return linear
+
+
+def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/infinite-prompt-operator.md; affine maps for Gaussian laws."""
+    fields(w or {}, "witness", "", "queries")
+    given = fields(g, "given", "law", "K Q U V scale queries")
+    law, scale = Law(given["law"], "given.law"), scale_of(given["scale"])
+    U, V = bilinear(given, law.d)
+    asserts = fields(a, "asserts", "", "operator pushforward values")
+    if not a or (asserts["pushforward"] is None) != (given["queries"] is None):
+        raise Rejected("nothing asserted, or given.queries without a pushforward or the other way round")
+    if asserts["operator"] is not None or asserts["pushforward"] is not None:
+        if law.kind != "gaussian":
+            raise NotCovered("affine maps of laws that are not Gaussian")
+        A, b = matmul(V, matmul(law.cov, U)), times(V, law.mean)
+        if asserts["operator"] is not None:
+            o = fields(asserts["operator"], "operator", "matrix offset")
+            same(matrix(o["matrix"], "operator.matrix", len(A), len(A[0])), A, "operator.matrix")
+            same(vector(o["offset"], "operator.offset", len(A)), b, "operator.offset")
+        if asserts["pushforward"] is not None:
+            o, z = (fields(x, "pushforward", "mean covariance") for x in (asserts["pushforward"], given["queries"]))
+            m, S = (
+                vector(z["mean"], "queries.mean", len(A[0])),
+                matrix(z["covariance"], "queries.covariance", len(A[0]), len(A[0])),
+            )
+            semidefinite(S, "given.queries.covariance")
+            move, exact = times(A, m), rational_root(scale[0])
+            if exact is None and any(move):
+                raise NotProved("pushforward.mean: irrational")
+            factor = scale[1] * (exact or 0)
+            same(
+                vector(o["mean"], "pushforward.mean"),
+                [x + factor * y for x, y in zip(b, move, strict=True)],
+                "pushforward.mean",
+            )
+            T = [[scale[0] * x for x in row] for row in matmul(A, matmul(S, transposed(A)))]
+            same(matrix(o["covariance"], "pushforward.covariance"), T, "pushforward.covariance")
+    for i, node in enumerate(listed(asserts["values"], "values") if asserts["values"] is not None else []):
+        v = fields(node, f"values[{i}]", "query value radius")
+        z, r = vector(v["query"], f"values[{i}].query", len(U[0])), rational(v["radius"], f"values[{i}].radius")
+        out = times(V, law.tilted([scale_iv(scale) * x for x in times(U, z)])[1])
+        for x, y in zip(out, vector(v["value"], f"values[{i}].value", len(V)), strict=True):
+            at_most(absolute(x - y), r, f"values[{i}]")
+
+
+# ------------------------------------------------------------------------------------------------ selection of tokens
+
+
+def inputs_of(g: dict[str, Any], what: str) -> list[Matrix]:
+    """A matrix for each input, or one with the rows of all and `lengths`."""
+    node, lengths = g[what], g["lengths"]
+    if isinstance(node, list) and node and (isinstance(node[0], dict) or isinstance(node[0][0], list)):
+        if lengths is not None:
+            raise Rejected("given.lengths: beside a list of matrices")
+        found = [matrix(x, f"given.{what}") for x in node]
+    else:
+        rows = matrix(node, f"given.{what}")
+        cuts = (
+            [len(rows)]
+            if lengths is None
+            else [natural(n, "given.lengths", 1) for n in listed(lengths, "given.lengths")]
+        )
+        if sum(cuts) != len(rows):
+            raise Rejected("given.lengths: another sum than the number of rows")
+        found = [rows[sum(cuts[:i]) : sum(cuts[: i + 1])] for i in range(len(cuts))]
+    if any(len(x[0]) != len(found[0][0]) for x in found):
+        raise Rejected(f"given.{what}: inputs of different dimensions")
+    return found
+
+
+def indices_of(node: Any, where: str, inputs: Sequence[Sequence[Any]]) -> list[int]:
+    """A token of every input."""
+    if not isinstance(node, list) or len(node) != len(inputs):
+        raise Rejected(f"{where}: expected a token for each of {len(inputs)} inputs")
+    return [natural(n, where, 0, len(x) - 1) for n, x in zip(node, inputs, strict=True)]
+
+
+def scored(g: dict[str, Any]) -> tuple[list[Matrix], list[Vector], Vector]:
+    """Keys, scores and labels of token-optimality: stated, or W x and Y_i <v, x>."""
+    if g["keys"] is not None:
+        if g["scores"] is None or any(g.get(k) is not None for k in ("tokens", "W", "v", "labels")):
+            raise Rejected("given: keys with scores, or tokens with v")
+        keys, s = inputs_of(g, "keys"), g["scores"]
+        if isinstance(s, list) and isinstance(s[0], (list, dict)):
+            scores = [vector(x, "given.scores") for x in s]
+        else:
+            flat = iter(vector(s, "given.scores", sum(map(len, keys))))
+            scores = [[next(flat) for _ in x] for x in keys]
+        if [len(x) for x in scores] != [len(x) for x in keys]:
+            raise Rejected("given.scores: another number than of keys")
+        return keys, scores, [Fraction(1)] * len(keys)
+    if g["tokens"] is None or g["scores"] is not None:
+        raise Rejected("given: keys with scores, or tokens")
+    tokens = inputs_of(g, "tokens")
+    d = len(tokens[0][0])
+    W = None if g["W"] is None else matrix(g["W"], "given.W", None, d)
+    labels = [Fraction(1)] * len(tokens) if g["labels"] is None else vector(g["labels"], "given.labels", len(tokens))
+    if any(abs(y) != 1 for y in labels):
+        raise Rejected("given.labels: 1 and -1")
+    v = [Fraction(0)] * d if g.get("v") is None else vector(g["v"], "given.v", d)
+    keys = [[times(W, x) for x in rows] for rows in tokens] if W else tokens
+    return keys, [[y * dot(v, x) for x in rows] for y, rows in zip(labels, tokens, strict=True)], labels
+
+
+def pairs_of(keys: Sequence[Matrix], chosen: Sequence[int]) -> dict[tuple[int, int], Vector]:
+    """z_it = k_i(chosen) - k_it for every other token."""
+    return {
+        (i, t): [x - y for x, y in zip(rows[c], row, strict=True)]
+        for i, (rows, c) in enumerate(zip(keys, chosen, strict=True))
+        for t, row in enumerate(rows)
+        if t != c
+    }
+
+
+def hinted(node: Any, where: str, rows: dict[Any, Vector], number: str) -> dict[Any, Fraction]:
+    """A list of constraints with positive numbers, each once: {input, token} or {point}."""
+    found: dict[Any, Fraction] = {}
+    for item in listed(node, where):
+        f = fields(item, where, number, "input token point")
+        key: Any = natural(f["point"], where) if f["point"] is not None else None
+        if key is None:
+            key = (natural(f["input"], where), natural(f["token"], where))
+        value = rational(f[number], where)
+        if key not in rows or key in found or value <= 0:
+            raise Rejected(f"{where}: {key} is no constraint, or comes twice, or its {number} is not positive")
+        found[key] = value
+    return found
+
+
+def combination(rows: dict[Any, Vector], mults: dict[Any, Fraction]) -> Vector:
+    """sum_j lambda_j z_j"""
+    return [dot(list(mults.values()), column) for column in transposed([rows[j] for j in mults])]
+
+
+def shortest(
+    rows: dict[Any, Vector], levels: dict[Any, int], mults: dict[Any, Fraction], what: str
+) -> tuple[Vector, dict[Any, Fraction]]:
+    """The shortest p with <z_j, p> >= r_j, from multipliers, and all slacks. Proved by the conditions of optimality:
+
+    p = sum lambda_j z_j, lambda >= 0, slacks >= 0, and slack 0 wherever lambda > 0. For any feasible q then
+    <p, q> >= sum lambda_j r_j = |p|^2, so that |q| >= |p|, with equality for q = p only.
+    """
+    p = combination(rows, mults)
+    (row,), d = integers([p])
+    slack = {}
+    for j, z in rows.items():
+        (zs,), e = integers([z])
+        slack[j] = Fraction(dot(zs, row), d * e) - levels[j]
+    below(0, norm2(p), f"{what}: |p|^2")
+    for j, x in slack.items():
+        at_most(0, x, f"{what}: the slack of {j}")
+        if j in mults:
+            at_most(x, 0, f"{what}: the slack of {j}, which has a multiplier")
+    return p, slack
+
+
+def labelled(node: Any, where: str, rows: dict[Any, Any]) -> set[Any]:
+    """A set of constraints, each listed once; it may be empty for support."""
+    found = set()
+    for item in listed(node, where):
+        f = fields(item, where, "", "input token point")
+        key: Any = natural(f["point"], where) if f["point"] is not None else None
+        if key is None:
+            key = (natural(f["input"], where), natural(f["token"], where))
+        if key not in rows or key in found:
+            raise Rejected(f"{where}: {key} is no constraint, or comes twice")
+        found.add(key)
+    return found
+
+
+def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/max-margin.md: its three problems as rows z_j and levels r_j, all over the rationals."""
+    given = fields(g, "given", "", "keys tokens W lengths indices relaxed queries points labels")
+    shape = (1, 0)
+    if given["points"] is not None:
+        if any(v is not None for k, v in given.items() if k not in ("points", "labels")):
+            raise Rejected("given: points beside fields of another form")
+        points = matrix(given["points"], "given.points")
+        labels = vector(given["labels"], "given.labels", len(points))
+        if any(abs(y) != 1 for y in labels):
+            raise Rejected("given.labels: 1 and -1")
+        rows: dict[Any, Vector] = {i: [y * c for c in x] for i, (x, y) in enumerate(zip(points, labels, strict=True))}
+        relaxed: set[int] = set()
+    else:
+        if (given["keys"] is None) == (given["tokens"] is None) or given["labels"] is not None:
+            raise Rejected("given: keys or tokens, without labels")
+        keys = inputs_of(given, "keys" if given["keys"] is not None else "tokens")
+        if given["W"] is not None:
+            if given["keys"] is not None:
+                raise Rejected("given.W: beside keys")
+            W = matrix(given["W"], "given.W", None, len(keys[0][0]))
+            keys = [[times(W, x) for x in part] for part in keys]
+        rows = dict(pairs_of(keys, indices_of(given["indices"], "given.indices", keys)))
+        if given["queries"] is not None:
+            queries = matrix(given["queries"], "given.queries")
+            if len(queries) not in (1, len(keys)):
+                raise Rejected("given.queries: one row, or one for each input")
+            shape = (len(keys[0][0]), len(queries[0]))
+            queries = queries * (len(keys) if len(queries) == 1 else 1)
+            rows = {j: [x * y for x in z for y in queries[j[0]]] for j, z in rows.items()}
+        relaxed = {natural(i, "given.relaxed", 0, len(keys) - 1) for i in given["relaxed"] or []}
+    levels = {j: 0 if isinstance(j, tuple) and j[0] in relaxed else 1 for j in rows}
+    if not any(levels.values()):
+        raise Rejected("given: no constraint of level 1")
+    asserts = fields(
+        a, "asserts", "", "solution neighbours support direction within neighbours_among gap margin constraints"
+    )
+    given_now = {k for k, v in asserts.items() if v is not None}
+    form = (
+        {"constraints"},
+        {"direction", "within", "neighbours_among", "gap", "margin"},
+        {"solution", "neighbours", "support", "gap", "margin"},
+    )
+    if not given_now or not any(given_now <= f for f in form):
+        raise Rejected("asserts: nothing, or fields of two forms")
+    if "constraints" in given_now:
+        one_of(asserts["constraints"], "asserts.constraints", "contradictory")
+        mu = hinted(fields(w, "witness", "weights")["weights"], "witness.weights", rows, "weight")
+        same(combination(rows, mu), [0] * len(rows[next(iter(mu))]), "combination")
+        below(0, sum(mu[j] * levels[j] for j in mu), "total")
+        return
+    lam = hinted(fields(w, "witness", "multipliers")["multipliers"], "witness.multipliers", rows, "multiplier")
+    size = len(next(iter(rows.values())))
+    stated = asserts["direction"] if "direction" in given_now else asserts["solution"]
+    if stated is not None:
+        stated = (
+            [x for row in matrix(stated, "a stated matrix", *shape) for x in row]
+            if shape[1]
+            else vector(stated, "a stated vector", size)
+        )
+    gap = None if asserts["gap"] is None else rational(asserts["gap"], "asserts.gap")
+    if gap is not None and (gap <= 0 or not given_now & {"neighbours", "neighbours_among"}):
+        raise Rejected("asserts.gap: positive, beside a list of constraints")
+    low, high = (None, None) if asserts["margin"] is None else bounds(asserts["margin"], "asserts.margin")
+    if "direction" in given_now or "within" in given_now or "neighbours_among" in given_now:
+        if not {"direction", "within"} <= given_now:
+            raise Rejected("asserts: direction and within belong together")
+        products = {j: dot(z, stated) for j, z in rows.items()}
+        m = min(x for j, x in products.items() if levels[j])
+        below(0, m, "direction.margin")
+        at_most(0, min(products.values()), "direction.relaxed")
+        q2 = norm2(stated) / m**2
+        dual = 2 * sum(x * levels[j] for j, x in lam.items()) - norm2(combination(rows, lam))
+        at_most(q2 - dual, rational(asserts["within"], "asserts.within") ** 2, "within")
+        listed_ = (
+            labelled(asserts["neighbours_among"], "neighbours_among", rows)
+            if asserts["neighbours_among"] is not None
+            else set(rows)
+        )
+        for j in set(rows) - listed_:  # <z, p> >= <z, q> - |z| r, and r^2 = |q|^2 - D
+            s, r2 = products[j] / m - levels[j] - (gap or 0), norm2(rows[j]) * max(q2 - dual, Fraction(0))
+            (at_most if gap else below)(r2, s * abs(s), f"neighbours.others {j}")
+        if low is not None:
+            at_most(low**2 * q2, 1, "margin.at_least")
+        if high is not None:
+            at_most(1, high**2 * dual, "margin.at_most")
+        return
+    p, slack = shortest(rows, levels, lam, "p")
+    if stated is not None:
+        same(stated, p, "solution")
+    if asserts["neighbours"] is not None:
+        near = labelled(asserts["neighbours"], "neighbours", rows)
+        for j, x in slack.items():
+            if j in near:
+                same(x, 0, f"neighbours {j}")
+            else:
+                (at_most if gap else below)(gap or 0, x, f"neighbours.others {j}")
+    if asserts["support"] is not None:
+        same(labelled(asserts["support"], "support", rows), set(lam), "support")
+    if low is not None:
+        at_most(low**2 * norm2(p), 1, "margin.at_least")
+    if high is not None:
+        at_most(1, high**2 * norm2(p), "margin.at_most")
+
+
+def token_optimality(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/token-optimality.md. Every selection is met; each needs a cut or a support."""
+    keys, scores, _ = scored(fields(g, "given", "", "keys scores tokens W v labels lengths"))
+    asserts = fields(a, "asserts", "", "optimal locally_optimal not_locally_optimal all_locally_optimal")
+    hints = fields(w or {}, "witness", "", "locally_optimal not_locally_optimal cuts supports")
+    if not a or all(len(x) == 1 for x in keys):
+        raise Rejected("nothing asserted, or inputs of one token")
+
+    def lead(chosen: Sequence[int], j: tuple[int, int]) -> Fraction:
+        """By how much the chosen token scores better than another."""
+        return scores[j[0]][chosen[j[0]]] - scores[j[0]][j[1]]
+
+    def point(chosen: Sequence[int], node: Any, what: str) -> dict[Any, Fraction]:
+        """The slacks at the max-margin point of a selection, from listed multipliers."""
+        z = pairs_of(keys, chosen)
+        return shortest(z, dict.fromkeys(z, 1), hinted(node, what, z, "multiplier"), what)[1]
+
+    for i, best in enumerate(asserts["optimal"] or []):
+        top = [str(t) for t, x in enumerate(scores[i]) if x == max(scores[i])]
+        same(sorted(listed(best, "optimal")), sorted(top), f"optimal[{i}]")
+    if asserts["optimal"] is not None:
+        same(len(asserts["optimal"]), len(keys), "optimal")
+    for kind in ("locally_optimal", "not_locally_optimal"):
+        stated = listed(asserts[kind], kind) if asserts[kind] is not None else []
+        same(len(stated), len(hints[kind] or []), f"the number of witnesses of {kind}")
+        seen = set()
+        for k, item in enumerate(stated):
+            f = fields(item, kind, "indices because") if kind[0] == "n" else {"indices": item, "because": None}
+            chosen, what = indices_of(f["indices"], kind, keys), f"{kind}[{k}]"
+            if tuple(chosen) in seen:
+                raise Rejected(f"{what}: listed twice")
+            seen.add(tuple(chosen))
+            if f["because"] == "not-separable":
+                z = pairs_of(keys, chosen)
+                mu = hinted(hints[kind][k], what, z, "multiplier")
+                same(combination(z, mu), [0] * len(keys[0][0]), f"{what}.combination")
+                continue
+            slack = point(chosen, hints[kind][k], what)
+            if kind[0] == "l":
+                for j in (j for j, x in slack.items() if x == 0):
+                    below(0, lead(chosen, j), f"{what}.neighbours {j}")
+            else:
+                f = fields(f["because"], what, "input token")
+                j = natural(f["input"], what), natural(f["token"], what)
+                if j not in slack:
+                    raise Rejected(f"{what}: {j} is no pair")
+                same(slack[j], 0, f"{what}.tight")
+                at_most(lead(chosen, j), 0, f"{what}.score")
+    if asserts["all_locally_optimal"] is None:
+        if hints["cuts"] is not None or hints["supports"] is not None:
+            raise Rejected("witness: cuts or supports of what is not asserted")
+        return
+    cuts = []
+    for node in hints["cuts"] or []:
+        total, chosen_by = [Fraction(0)] * len(keys[0][0]), {}
+        for item in listed(node, "cuts"):
+            f = fields(item, "cuts", "input chosen other multiplier")
+            i = natural(f["input"], "cuts", 0, len(keys) - 1)
+            c, t = (natural(f[x], "cuts", 0, len(keys[i]) - 1) for x in ("chosen", "other"))
+            mu = rational(f["multiplier"], "cuts")
+            if mu <= 0 or c == t or chosen_by.setdefault(i, c) != c:
+                raise Rejected("cuts: a multiplier that is not positive, or two chosen tokens of one input")
+            total = [x + mu * (y - z) for x, y, z in zip(total, keys[i][c], keys[i][t], strict=True)]
+        same(any(total), False, "all.cuts")
+        cuts.append(chosen_by)
+    if math.prod(map(len, keys)) > 100_000:
+        raise Rejected("more than 100,000 selections")
+    places = [(i, t) for i, rows in enumerate(keys) for t in range(len(rows))]
+    supports, found = iter(hints["supports"] or []), []
+    for chosen in product(*(range(len(rows)) for rows in keys)):
+        if any(all(chosen[i] == c for i, c in cut.items()) for cut in cuts):
+            continue
+        node = next(supports, None)
+        if node is None:
+            raise NotProved("all.coverage: a selection without a support")
+        z = pairs_of(keys, chosen)
+        rows = [places[natural(n, "supports", 0, len(places) - 1)] for n in listed(node, "supports")]
+        if any(j not in z for j in rows) or len(set(rows)) < len(rows):
+            raise NotProved("all.supports: a chosen token, or one twice")
+        gram = [[dot(z[i], z[j]) for j in rows] for i in rows]
+        lam = [x for (x,) in pivots(gram, [[Fraction(1)]] * len(rows), "all.supports: a matrix of products")[1]]
+        at_most(0, min(lam), "all.multipliers")
+        slack = shortest(z, dict.fromkeys(z, 1), dict(zip(rows, lam, strict=True)), f"selection {chosen}")[1]
+        if all(lead(chosen, j) > 0 for j, x in slack.items() if x == 0):
+            found.append(list(chosen))
+    if next(supports, None) is not None:
+        raise NotProved("all.coverage: more supports than selections")
+    stated = asserts["all_locally_optimal"]
+    same(
+        sorted([] if stated == "none" else [indices_of(x, "all_locally_optimal", keys) for x in listed(stated, "all")]),
+        sorted(found),
+        "all_locally_optimal",
+    )
+
+
+def selection_on_a_head(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/selection-on-a-head.md: gaps in integers, weights in intervals, largest margins by weak duality."""
+    given = fields(g, "given", "queries", PROMPT + " causal score")
+    p = Prompt(given)
+    queries = matrix(given["queries"], "given.queries", None, p.dim)
+    n, total, sign = len(queries), len(p.keys), p.scale[1]
+    causal = None if given["causal"] is None else natural(given["causal"], "given.causal", 2)
+    seen = [total if causal is None else causal + i for i in range(n)]
+    if total < 2 or max(seen) > total:
+        raise Rejected("given: one token, or a query that sees more tokens than there are")
+    hints = fields(w or {}, "witness", "", "separability exposure bits")
+    asserts = fields(a, "asserts", "selected", "margin weight rank best separability exposure")
+
+    def tokens(node: Any, where: str) -> list[int]:
+        """A token that each query sees."""
+        if len(listed(node, where)) != n:
+            raise Rejected(f"{where}: one for each query")
+        return [natural(x, where, 0, s - 1) for x, s in zip(node, seen, strict=True)]
+
+    selected = tokens(asserts["selected"], "selected")
+    gaps = []
+    for i, q in enumerate(queries):
+        (row,), d = integers([p.acted(q)])
+        raw = [dot(k, row) for k in p.keys[: seen[i]]]
+        gap = min(sign * (raw[selected[i]] - x) for t, x in enumerate(raw) if t != selected[i])
+        below(0, gap, f"selected[{i}]")
+        gaps.append(Fraction(gap, d * p.dk))
+    for key in ("margin", "weight"):
+        if asserts[key] is None:
+            continue
+        f = fields(asserts[key], key, "", "at_least at_most")
+        low, high = ([None] * n if f[k] is None else rows_of(f[k], key, n) for k in ("at_least", "at_most"))
+        if f["at_least"] is None and f["at_most"] is None:
+            raise Rejected(f"{key}: no bound")
+        for i, q in enumerate(queries):
+            if key == "margin":
+                x: Any = scale_iv(p.scale) * sign * gaps[i]
+            else:
+                e = p.softmax(q, seen[i])[0]
+                x = e[selected[i]] / sum(e, start=iv(0))
+            within(x, low[i], high[i], f"{key}[{i}]")
+    best = selected
+    if asserts["rank"] is not None or asserts["best"] is not None or given["score"] is not None:
+        s = given["score"]
+        if isinstance(s, dict) and s.get("kind") == "direction":
+            v = vector(fields(s, "score", "kind v")["v"], "score.v", len(p.values[0]))
+            scores = [dot(v, x) for x in p.values]
+        else:
+            one_of(fields(s, "score", "kind")["kind"], "score.kind", "value-norm")
+            scores = [norm2(x) for x in p.values]
+        if asserts["rank"] is not None:
+            better = [str(sum(x > scores[c] for x in scores[:m])) for c, m in zip(selected, seen, strict=True)]
+            same(asserts["rank"], better, "rank")
+        if asserts["best"] is not None:
+            best = tokens(asserts["best"], "best")
+            for i, (c, m) in enumerate(zip(best, seen, strict=True)):
+                below(max(x for t, x in enumerate(scores[:m]) if t != c), scores[c], f"best[{i}]")
+
+    def largest_margin(
+        f: dict[str, Any],
+        what: str,
+        W: Matrix,
+        mults: dict[tuple[int, int], Fraction],
+        chosen: list[int],
+        qs: Matrix,
+        many: list[int],
+    ) -> None:
+        """min <W, Z>/|W| <= Xi <= |sum mu Z| / sum mu, with Z = (key - key') q'."""
+        low, high = bounds({k: v for k, v in f.items() if k in ("at_least", "at_most") and v is not None}, what)
+        if low == 0:
+            raise Rejected(f"{what}.at_least: not positive")
+        if low is not None:
+            worst = []
+            for c, q, m in zip(chosen, qs, many, strict=True):
+                (row,), d = integers([times(W, q)])
+                raw = [dot(k, row) for k in p.keys[:m]]
+                worst.append(Fraction(min(raw[c] - x for t, x in enumerate(raw) if t != c), d * p.dk))
+            below(0, min(worst), f"{what}.at_least")
+            at_most(low**2 * frobenius(W), min(worst) ** 2, f"{what}.at_least")
+        if high is not None:
+            if not mults:
+                raise NotProved(f"{what}.at_most: no multipliers")
+            C = [[Fraction(0)] * len(qs[0]) for _ in p.keys[0]]
+            by: dict[int, Vector] = {}
+            for (i, t), mu in mults.items():
+                z = [Fraction(x - y, p.dk) * mu for x, y in zip(p.keys[chosen[i]], p.keys[t], strict=True)]
+                by[i] = [x + y for x, y in zip(by[i], z, strict=True)] if i in by else z
+            for i, z in by.items():
+                C = [[c + x * y for c, y in zip(row, qs[i], strict=True)] for row, x in zip(C, z, strict=True)]
+            at_most(frobenius(C), (high * sum(mults.values())) ** 2, f"{what}.at_most")
+
+    for kind, name in (("separability", "of"), ("exposure", "token")):
+        nodes: dict[str, Any] = {}
+        for node in hints[kind] or []:
+            may = "W multipliers" if name == "of" else "direction multipliers"
+            f = fields(node, f"witness.{kind}", name, may)
+            if f[name] in nodes:
+                raise Rejected(f"witness.{kind}: {f[name]} twice")
+            nodes[f[name]] = f
+        done = set()
+        for node in listed(asserts[kind], kind) if asserts[kind] is not None else []:
+            f = fields(node, kind, name, "at_least at_most")
+            h, what = nodes.get(f[name], {}), f"{kind}[{f[name]}]"
+            if f[name] in done:
+                raise Rejected(f"{kind}: {f[name]} twice")
+            done.add(f[name])
+            if name == "of":
+                one_of(f["of"], "separability.of", "selected", *(["best"] if asserts["best"] is not None else []))
+                chosen, qs, many = (selected if f["of"] == "selected" else best), queries, seen
+                W = (
+                    matrix(h["W"], what, len(p.keys[0]), p.dim)
+                    if h.get("W") is not None
+                    else [[sign * x for x in row] for row in p.act or identity(p.dim)]
+                )
+            else:
+                chosen, qs, many = [natural(f["token"], what, 0, total - 1)], [[Fraction(1)]], [total]
+                W = [
+                    [x]
+                    for x in (
+                        vector(h["direction"], what, len(p.keys[0]))
+                        if h.get("direction") is not None
+                        else [Fraction(0)] * len(p.keys[0])
+                    )
+                ]
+            mults: dict[tuple[int, int], Fraction] = {}
+            for item in h.get("multipliers") or []:
+                m = fields(item, what, "token multiplier" + (" query" if name == "of" else ""))
+                i = natural(m["query"], what, 0, n - 1) if name == "of" else 0
+                t, mu = natural(m["token"], what, 0, many[i] - 1), rational(m["multiplier"], what)
+                if mu <= 0 or t == chosen[i] or (i, t) in mults:
+                    raise Rejected(f"{what}: a multiplier that is not positive, of the chosen token, or twice")
+                mults[i, t] = mu
+            largest_margin(f, what, W, mults, chosen, qs, many)
+        if set(nodes) - done:
+            raise Rejected(f"witness.{kind}: of what is not asserted")
+
+
+# --------------------------------------------------------------------------------------- training, and random matrices
+
+
+def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/regression-risk.md, over the rationals; the endpoint in intervals."""
+    fields(w or {}, "witness")
+    given = fields(g, "given", "covariance parameters")
+    S, at = matrix(given["covariance"], "covariance"), fields(given["parameters"], "parameters", "A b")
+    d = len(S)
+    if S != transposed(S):
+        raise Rejected("given.covariance: not symmetric")
+    inverse = pivots(S, identity(d), "given.covariance")[1]
+    A, b = matrix(at["A"], "parameters.A", d, d), rational(at["b"], "parameters.b")
+    asserts = fields(a, "asserts", "", "risk gradient invariant second_derivative stationary predictions endpoint")
+    if not a:
+        raise Rejected("asserts: nothing")
+    SA = matmul(S, A)
+    E = [[b * x - (i == j) for j, x in enumerate(row)] for i, row in enumerate(SA)]
+    K = matmul(S, matmul(E, S))
+    if asserts["risk"] is not None:
+        same(rational(asserts["risk"], "risk") * 2, trace(matmul(E, matmul(S, transposed(E)))), "risk")
+    if asserts["gradient"] is not None:
+        f = fields(asserts["gradient"], "gradient", "A b")
+        same(matrix(f["A"], "gradient.A"), [[b * x for x in row] for row in K], "gradient.A")
+        same(rational(f["b"], "gradient.b"), frobenius(A, K), "gradient.b")
+    delta = frobenius(A) - b * b
+    if asserts["invariant"] is not None:
+        same(rational(asserts["invariant"], "invariant"), delta, "invariant")
+    if asserts["second_derivative"] is not None:
+        f = fields(asserts["second_derivative"], "second_derivative", "along value")
+        along = fields(f["along"], "along", "A b")
+        H, h = matrix(along["A"], "along.A", d, d), rational(along["b"], "along.b")
+        D = [[h * x + b * y for x, y in zip(r, s, strict=True)] for r, s in zip(SA, matmul(S, H), strict=True)]
+        same(rational(f["value"], "value"), frobenius(D, matmul(D, S)) + 2 * h * frobenius(H, K), "second_derivative")
+    if asserts["stationary"] is not None:
+        if one_of(asserts["stationary"], "stationary", "bayes", "saddle") == "bayes":
+            same(any(map(any, E)), False, "stationary")
+        else:
+            same((b, frobenius(matmul(S, S), transposed(A))), (0, 0), "stationary")
+    for node in listed(asserts["predictions"], "predictions") if asserts["predictions"] is not None else []:
+        f = fields(node, "predictions", "w query value")
+        value = b * dot(vector(f["w"], "w", d), times(SA, vector(f["query"], "query", d)))
+        same(rational(f["value"], "value"), value, "predictions")
+    if asserts["endpoint"] is not None:
+        f = fields(asserts["endpoint"], "endpoint", "A b radius", "trace")
+        radius, t = rational(f["radius"], "radius"), frobenius(inverse)
+        if b == 0:
+            raise Rejected("endpoint: b = 0 has no sign")
+        if f["trace"] is not None:
+            same(rational(f["trace"], "trace"), t, "endpoint.trace")
+        end = bayes(delta, t) * (1 if b > 0 else -1)
+        at_most(absolute(end - rational(f["b"], "endpoint.b")), radius, "endpoint.b")
+        for row, stated in zip(inverse, matrix(f["A"], "endpoint.A", d, d), strict=True):
+            for x, y in zip(row, stated, strict=True):
+                at_most(absolute(x / end - y), radius, "endpoint.A")
+
+
+def bayes(delta: Any, t: Any) -> I:
+    """b > 0 with b^4 + delta b^2 = t: by the root of whichever sign does not cancel."""
+    r = root(delta * delta + 4 * t)
+    return root((r - delta) / 2 if iv(delta).a <= 0 else 2 * t / (r + delta))
+
+
+@cache
+def determinant(q: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """The coefficients in b of det(I - b q), by sums of principal minors (all subsets of rows)."""
+    n, found = len(q), [1]
+    for k in range(1, n + 1):
+        minors = 0
+        for rows in combinations(range(n), k):
+            for order in permutations(range(k)):
+                sign = 1
+                for i in range(k):
+                    for j in range(i):
+                        sign = -sign if order[j] > order[i] else sign
+                minors += sign * math.prod(q[rows[i]][rows[order[i]]] for i in range(k))
+        found.append((-1) ** k * minors)
+    while found[-1] == 0:
+        found.pop()
+    return tuple(found)
+
+
+def partitions(n: int) -> Iterator[list[int]]:
+    """Set partitions of n places: each place has the number of its class, and classes are numbered as they appear."""
+    found: list[list[int]] = [[]]
+    for _ in range(n):
+        found = [p + [c] for p in found for c in range(max(p, default=-1) + 2)]
+    yield from found
+
+
+@cache
+def walks(k: int) -> dict[tuple[int, int], dict[tuple[int, ...], int]]:
+    """For r classes of queries and c of keys: how often each det(I - b Q) occurs, with sign, in the means of
+    prod_a (e(i_a, j_a) - 1)(e(i_a+1, j_a) - 1)."""
+    found: dict[tuple[int, int], dict[tuple[int, ...], int]] = {}
+    for rows in partitions(k):
+        for cols in partitions(k):
+            r, c = max(rows) + 1, max(cols) + 1
+            powers: dict[tuple[int, ...], int] = {(0,) * (r * c): 1}  # the product, as a polynomial in the e(i, j)
+            for a in range(k):
+                for i in (rows[a], rows[(a + 1) % k]):
+                    step: dict[tuple[int, ...], int] = {}
+                    spot = i * c + cols[a]
+                    for n, times_ in powers.items():
+                        up = n[:spot] + (n[spot] + 1,) + n[spot + 1 :]
+                        step[up] = step.get(up, 0) + times_
+                        step[n] = step.get(n, 0) - times_
+                    powers = step
+            table = found.setdefault((r, c), {})
+            for n, times_ in powers.items():
+                N = [n[i * c : (i + 1) * c] for i in range(r)]
+                Q = tuple(
+                    tuple(dot(x, y) - (sum(x) if i == j else 0) for j, y in enumerate(N)) for i, x in enumerate(N)
+                )
+                key = determinant(Q)
+                table[key] = table.get(key, 0) + times_
+    return found
+
+
+def expected_moment(k: int, x: Fraction, p: int, d: int) -> I:
+    """E m_2k(T) for p > 2k(2k-1)x, x = beta^2; det^(-p/2) once for each determinant."""
+    weights: dict[tuple[int, ...], int] = {}
+    for (r, c), table in walks(k).items():
+        factor = math.perm(d, r) * math.perm(d, c)
+        for key, n in table.items():
+            weights[key] = weights.get(key, 0) + factor * n
+    total = iv(0)
+    for key, n in weights.items():
+        if n:
+            value = sum((q * (x / p) ** i for i, q in enumerate(key)), start=Fraction(0))
+            total += (power(value, Fraction(-p, 2)) if value != 1 else iv(1)) * n
+    return total / d ** (k + 1)
+
+
+def limit_moment(k: int, x: Fraction, lam: Fraction, m: Any) -> Any:
+    """m_2k = [w^2k] (1 + C)^(2k+1)/(2k+1), C = m w^2 + x^2/lam w^4 + x^3/lam^2 w^6 + ..., m = alpha^2 + beta^2 = m_2."""
+    series: list[Any] = [Fraction(1), m] + [x**n / lam ** (n - 1) for n in range(2, k + 1)]
+    total: list[Any] = [Fraction(1)]
+    base, n = series, 2 * k + 1
+    while n:
+        if n & 1:
+            total = convolve(total, base, k)
+        base, n = convolve(base, base, k), n >> 1
+    return total[k] / (2 * k + 1)
+
+
+def convolve(u: Sequence[Any], v: Sequence[Any], top: int) -> list[Any]:
+    """The product of two power series, up to the power `top`."""
+    return [
+        sum((u[i] * v[n - i] for i in range(max(0, n - len(v) + 1), min(n, len(u) - 1) + 1)), start=Fraction(0))
+        for n in range(min(top, len(u) + len(v) - 2) + 1)
+    ]
+
+
+def random_size(given: dict[str, Any]) -> tuple[Fraction, Fraction, int, int]:
+    """beta^2, lambda, d and p = lambda d of random queries and keys."""
+    beta, lam, d = rational(given["beta"], "beta"), rational(given["lambda"], "lambda"), natural(given["d"], "d", 2)
+    if beta <= 0 or lam <= 0 or (lam * d).denominator != 1:
+        raise Rejected("given: beta and lambda are positive, and lambda d is a whole number")
+    return beta * beta, lam, d, int(lam * d)
+
+
+def orders(
+    node: Any, where: str, need: str = "order", may: str = "at_least at_most"
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Items of a list with an order 2k of 2, 4, 6, 8, as k."""
+    for item in listed(node, where) if node is not None else []:
+        f = fields(item, where, need, may)
+        yield int(one_of(f["order"], f"{where}.order", "2", "4", "6", "8")) // 2, f
+
+
+def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/finite-moments.md"""
+    fields(w or {}, "witness")
+    x, lam, d, p = random_size(fields(g, "given", "beta lambda d"))
+    asserts = fields(a, "asserts", "", "moments ratios entry_parts variance infinite smallest thresholds")
+    if not a:
+        raise Rejected("asserts: nothing")
+    m2 = exp(x) - 1
+
+    def finite(k: int, p: int) -> bool:
+        """Whether E m_2k(T) is finite."""
+        return p > 2 * k * (2 * k - 1) * x
+
+    def entry(n: int) -> I:
+        """E t^n for one entry, t = e - 1."""
+        return sum((math.comb(n, i) * (-1) ** (n - i) * phi(i * (i - 1), x, p) for i in range(n + 1)), start=iv(0))
+
+    for kind in ("moments", "ratios", "entry_parts"):
+        for k, f in orders(asserts[kind], kind):
+            below(2 * k * (2 * k - 1) * x, p, f"{kind}: E m_{2 * k} is finite")
+            value = entry(2 * k) * Fraction(1, d ** (k - 1)) if kind == "entry_parts" else expected_moment(k, x, p, d)
+            value = value if kind == "moments" else value / limit_moment(k, x, lam, m2)
+            within(
+                value, *bounds({y: z for y, z in f.items() if y != "order" and z is not None}, kind), f"{kind} {2 * k}"
+            )
+    if asserts["variance"] is not None:
+        below(12 * x, p, "variance.finite")
+        u = x / p  # entries of one row share the query, those of one column the key: r and c are E t^2 t'^2
+        r = phi(4, x, p) - 2 * phi(2, x, p) + 1
+        c = power((1 - 6 * u) * (1 + 2 * u), Fraction(-p, 2)) - 4 * power(1 - 2 * u - 4 * u * u, Fraction(-p, 2))
+        c += 4 * power(1 - u * u, Fraction(-p, 2)) + 2 * phi(2, x, p) - 3
+        mean = square(phi(2, x, p) - 1)
+        value = (entry(4) - mean) / d**2 + (r + c - 2 * mean) * Fraction(d - 1, d * d)
+        within(value, *bounds(asserts["variance"], "variance"), "variance")
+    for node in listed(asserts["infinite"], "infinite") if asserts["infinite"] is not None else []:
+        same(finite(int(one_of(node, "infinite", "2", "4", "6", "8")) // 2, p), False, "infinite")
+    for k, f in orders(asserts["smallest"], "smallest", "order within from", ""):
+        close, first = rational(f["within"], "within"), natural(f["from"], "from", 1, d - 1)
+        if close <= 0 or d - first > 20_000:
+            raise Rejected("smallest: within is positive, and at most 20,000 sizes are looked at")
+        for size in range(first, d + 1):
+            if size == d:
+                same(finite(k, p), True, "smallest.finite")
+            if (lam * size).denominator == 1 and finite(k, int(lam * size)):
+                far = absolute(expected_moment(k, x, int(lam * size), size) / limit_moment(k, x, lam, m2) - 1)
+                at_most(far, close, "smallest.at") if size == d else below(close, far, f"smallest.before, at {size}")
+    for k, f in orders(asserts["thresholds"], "thresholds", "order beta", ""):
+        pair = 2 * k * x, log(Fraction(d))
+        below(
+            *(pair if one_of(f["beta"], "thresholds.beta", "below", "above") == "below" else pair[::-1]), "thresholds"
+        )
+
+
+def phi(n: int, x: Fraction, p: int) -> I:
+    """(1 - n x/p)^(-p/2), the mean of e^(n x |q|^2/2p) over q of N(0, I_p)."""
+    return power(1 - n * x / p, Fraction(-p, 2)) if n else iv(1)
+
+
+def normaliser(x: Fraction, d: int, p: int, theta: Fraction, cut: Fraction) -> I:
+    """The bound of E W_2^2 of docs/claims/normalizer-bound.md."""
+    if not 0 < theta < 1 or cut <= 1:
+        raise Rejected("witness: 0 < theta < 1 and cut > 1")
+    below(12 * x, p, "finite")
+    fourth = phi(12, x, p) - 4 * phi(6, x, p) + 6 * phi(2, x, p) - 3
+    typical = ((phi(4, x, p) - 2 * phi(2, x, p) + 1) * (d - 1) + fourth) / ((1 - theta) * d) ** 2
+    low = exp(-exp(-cut * x) * (d * theta**2 / 2)) + exp((log(cut) + 1 - cut) * Fraction(p, 2))
+    return typical + low * (d - 1)
+
+
+def normalizer_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/normalizer-bound.md"""
+    x, _, d, p = random_size(fields(g, "given", "beta lambda d"))
+    asserts, hint = fields(a, "asserts", "", "mean_square distance"), fields(w, "witness", "theta cut")
+    if not a:
+        raise Rejected("asserts: nothing")
+    bound = normaliser(x, d, p, rational(hint["theta"], "theta"), rational(hint["cut"], "cut"))
+    for key, value in (("mean_square", bound), ("distance", root(bound))):
+        if asserts[key] is not None:
+            at_most(value, rational(fields(asserts[key], key, "at_most")["at_most"], key), key)
+
+
+def norm_of(m: Matrix) -> Fraction:
+    """A bound of the largest eigenvalue of a symmetric, positive semidefinite matrix: guessed in floats, then proved."""
+    v = [1.0 + i / len(m) for i in range(len(m))]
+    f = [[float(x) for x in row] for row in m]
+    size = 1.0
+    for _ in range(300):
+        v = times(f, v)
+        size = max(map(abs, v)) or 1.0
+        v = [x / size for x in v]
+    guess = Fraction(size * (1 + 1e-7) + 1e-12)
+    definite([[guess * (i == j) - x for j, x in enumerate(row)] for i, row in enumerate(m)], "a bound of a norm")
+    return guess
+
+
+def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/universality-bound.md"""
+    given = fields(g, "given", "beta eta", "queries lambda d")
+    asserts = fields(a, "asserts", "", "universality concentration linearisation equivalence")
+    eta = rational(given["eta"], "eta")
+    if eta <= 0 or not a:
+        raise Rejected("eta is positive, and something is asserted")
+    fixed = given["queries"] is not None
+    if fixed:
+        if given["lambda"] is not None or given["d"] is not None or asserts["linearisation"] or asserts["equivalence"]:
+            raise Rejected("given queries: no lambda, d, linearisation or equivalence")
+        X = matrix(given["queries"], "given.queries")
+        x, d, p = rational(given["beta"], "beta") ** 2, len(X), len(X[0])
+        if d < 2 or rational(given["beta"], "beta") <= 0:
+            raise Rejected("two queries at least, and a positive beta")
+    else:
+        x, _, d, p = random_size(given)
+    b = x / p
+    hinted_ = not fixed and (asserts["universality"] is not None or asserts["equivalence"] is not None)
+    hint = {k: rational(v, k) for k, v in fields(w or {}, "witness", "theta cut excess" if hinted_ else "").items()}
+    universal = iv(0)
+
+    def f(n: int) -> I:
+        """(1 - n b^2)^(-p/2)"""
+        return power(1 - n * b * b, Fraction(-p, 2))
+
+    if fixed and asserts["universality"] is not None:
+        ints, den = integers(X)
+        G = [[Fraction(dot(u, v), den * den * p) for v in ints] for u in ints]
+        once = [[exp(x * y) for y in row] for row in G]
+        u2 = [sum((square(square(y) - 1) for y in row), start=iv(0)) for row in once]
+        spread = sum((once[i][i] * u2[i] for i in range(d)), start=iv(0))
+        spread += exp(5 * x * max(G[i][i] for i in range(d))) * sum((once[i][i] - 1 for i in range(d)), start=iv(0))
+        gauss = sum((square(y - 1) for row in once for y in row), start=iv(0))
+        universal = (4 * x * norm_of(G) * spread + gauss * 2) / (d * d * eta**3)
+    elif hinted_:
+        theta, cut, z = hint["theta"], hint["cut"], hint["excess"]
+        if z <= 0 or cut <= 1:
+            raise Rejected("witness: excess > 0 and cut > 1")
+        below(8 * x, p, "universality.finite")
+        rare = exp((log(cut) + 1 - cut) * Fraction(p, 2)) * d + exp(-z * z / 2)
+        norm = square(root(Fraction(d)) + root(Fraction(p)) + z) / p
+
+        def squares(n: int) -> I:
+            """E sum_ij (e^(n beta^2 G_ij) - 1)^2"""
+            diagonal = phi(4 * n, x, p) - 2 * phi(2 * n, x, p) + 1
+            return diagonal * d + (f(4 * n * n) - 2 * f(n * n) + 1) * (d * (d - 1))
+
+        spread = exp(cut * x) * squares(2) + exp(5 * cut * x) * (phi(2, x, p) - 1) * d
+        universal = (4 * x * norm * spread + squares(1) * 2) / (d * d * eta**3) + rare / eta
+    if asserts["universality"] is not None:
+        at_most(
+            universal,
+            rational(fields(asserts["universality"], "universality", "at_most")["at_most"], "u"),
+            "universality",
+        )
+    if asserts["concentration"] is not None:
+        c = fields(asserts["concentration"], "concentration", "deviation at_most")
+        t = rational(c["deviation"], "deviation")
+        if t <= 0:
+            raise Rejected("concentration.deviation: not positive")
+        at_most(exp(-(2 if fixed else 1) * d * (eta * t) ** 2) * 2, rational(c["at_most"], "at_most"), "concentration")
+    if asserts["linearisation"] is None and asserts["equivalence"] is None:
+        return
+    below(4 * x, p, "linearisation.finite")
+    e = exp(x)
+    g2 = f(4) + 1 + p * b * b - 2 * f(1) - f(1) * (2 * p * b * b / (1 - b * b))
+    c2 = e - x
+    g1 = (
+        phi(4, x, p)
+        - phi(2, x, p) * (2 * x / (1 - 2 * b))
+        + x * x * (1 + Fraction(2, p))
+        - 2 * c2 * (phi(2, x, p) - x)
+        + square(c2)
+    )
+    linear = g2 * (d * (d - 1)) + g1 * d
+    if asserts["linearisation"] is not None:
+        within(linear, *bounds(asserts["linearisation"], "linearisation"), "linearisation")
+    if asserts["equivalence"] is not None:
+        lip = 3 * root(Fraction(3)) / (8 * eta * root(eta))
+        parts = root(normaliser(x, d, p, hint["theta"], hint["cut"])) + root(linear / d / (e - 1 - x))
+        total = lip * parts + Fraction(1) / (d * eta) + universal
+        at_most(
+            total, rational(fields(asserts["equivalence"], "equivalence", "at_most")["at_most"], "u"), "equivalence"
+        )
+
+
+# ------------------------------------------------------------------------------------------------------- the program
+
+Claim = Callable[[dict[str, Any], dict[str, Any], Any], None]
+CLAIMS: dict[str, Claim] = {
+    f.__name__.replace("_", "-"): f
+    for f in (
+        finite_moments,
+        infinite_prompt_operator,
+        max_margin,
+        normalizer_bound,
+        output_deviation,
+        regression_risk,
+        selection_on_a_head,
+        softmax_mean,
+        token_optimality,
+        universality_bound,
+    )
+}
+KINDS = (  # all claims that certificates can make, to tell what is not covered from what is no certificate
+    "binary64-exponential descent-trajectory equivalent-law finite-moments flow-trajectory gradient-mean-square "
+    "gradient-tail infinite-prompt-operator joint-max-margin linearization max-margin normalizer-bound "
+    "not-marchenko-pastur output-deviation output-mean-square output-tail proposition-3-1 proposition-3-4 "
+    "regression-risk regularization-path risk-gap risk-transfer selection-counterexample selection-direction "
+    "selection-on-a-head singular-values softmax-mean spectral-distance token-optimality training-convergence "
+    "typical-prompt universality-bound"
+).split()
+BROKEN = (
+    Rejected,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    OSError,
+    RecursionError,
+    OverflowError,
+    struct.error,
+    zipfile.BadZipFile,
+    MemoryError,
+    ZeroDivisionError,
+)
+BITS = (96, 192, 384, 768, 1536, 3072)
+
+
+class TooLong(Exception):
+    """The time for one certificate is over."""
+
+
+def expired(*_: object) -> None:
+    """What the alarm does."""
+    raise TooLong
+
+
+def check(path: Path, seconds: float = 300) -> tuple[str, str]:
+    """One certificate: (`verified` | `not proved` | `undecided` | `rejected` | `not covered`, why)."""
+    global P, folder
+    signal.signal(signal.SIGALRM, expired)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        folder = path.parent
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise Rejected("a file of more than 16 MiB")
+        top = fields(
+            Lines(data.decode("utf-8")).document(), "the file", "certattn claim given asserts", "witness provenance"
+        )
+        one_of(top["certattn"], "certattn", "1")
+        claim = one_of(top["claim"], "claim", *KINDS)
+        for key, text in (top["provenance"] or {}).items() if top["provenance"] is not None else ():
+            if not isinstance(text, str):
+                raise Rejected(f"provenance.{key}: expected a text")
+        if claim not in CLAIMS:
+            raise NotCovered(f"the claim {claim}")
+        why = ""
+        for bits in BITS:
+            P = bits
+            try:
+                CLAIMS[claim](top["given"], top["asserts"], top["witness"])
+                return "verified", f"{bits} bits"
+            except Undecided as undecided:
+                why = str(undecided)
+        return "undecided", f"{why} at {BITS[-1]} bits"
+    except NotProved as e:
+        return "not proved", str(e)
+    except NotCovered as e:
+        return "not covered", str(e)
+    except TooLong:
+        return "not covered", f"not decided in {seconds:g} s"
+    except BROKEN as e:
+        return "rejected", f"{e}" if isinstance(e, Rejected) else f"{type(e).__name__}: {e}"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def main(argv: list[str]) -> int:
+    """Check files, and all .yaml files of folders; print a line for each and a table, or JSON. The exit status."""
+    as_json, seconds, paths = "--json" in argv, 300.0, []
+    rest = [x for x in argv if x != "--json"]
+    while rest:
+        word = rest.pop(0)
+        if word == "--seconds" and rest and re.fullmatch(r"[1-9][0-9]{0,6}", rest[0]):
+            seconds = float(rest.pop(0))
+        elif not word.startswith("-") and Path(word).exists():
+            path = Path(word)
+            paths += sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+        else:
+            print(
+                f"recheck: {word!r} is no file or folder and no option\n\n{(__doc__ or '').split(chr(10) * 2)[1]}",
+                file=sys.stderr,
+            )
+            return 2
+    if not paths:
+        print("recheck: nothing to check; name certificates or folders of certificates", file=sys.stderr)
+        return 2
+    found = []
+    for path in paths:
+        begin = time.perf_counter()
+        verdict, why = check(path, seconds)
+        found.append(
+            {"path": str(path), "verdict": verdict, "why": why, "seconds": round(time.perf_counter() - begin, 2)}
+        )
+        if not as_json:
+            print(
+                f"{verdict:12} {path}  {found[-1]['seconds']} s"
+                + ("" if verdict == "verified" else f"\n    {why[:300]}"),
+                flush=True,
+            )
+    counts = {
+        v: sum(f["verdict"] == v for f in found)
+        for v in ("verified", "not proved", "undecided", "rejected", "not covered")
+    }
+    if as_json:
+        print(json.dumps({"certificates": found, "counts": counts}, indent=1))
+    else:
+        print("\n" + "\n".join(f"{n:6} {verdict}" for verdict, n in counts.items() if n))
+    if counts["not proved"] or counts["undecided"] or counts["rejected"]:
+        return 1
+    return 3 if counts["not covered"] else 0
+
+
+if __name__ == "__main__":
+    sys.set_int_max_str_digits(0)
+    raise SystemExit(main(sys.argv[1:]))
