@@ -1976,32 +1976,580 @@ def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         )
 
 
+# ------------------------------------------------------------------------------------- paths, propositions and descent
+
+
+def minus_slope(loss: str, x: Any) -> Any:
+    """-l'(x) > 0, which does not grow."""
+    if loss == "linear":
+        return Fraction(1)
+    return exp(-iv(x)) if loss == "exponential" else 1 / (1 + exp(x))
+
+
+def loss_at(loss: str, x: Any) -> Any:
+    """l(x)"""
+    if loss == "linear":
+        return -x
+    return exp(-iv(x)) if loss == "exponential" else log(1 + exp(-iv(x)))
+
+
+def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/regularization-path.md"""
+    given = fields(g, "given", "loss", "keys scores tokens W v labels lengths head")
+    asserts, hint = fields(a, "asserts", "indices path"), fields(w, "witness", "multipliers comparators")
+    keys, scores, labels = scored(given)
+    loss = one_of(given["loss"], "given.loss", "linear", "logistic", "exponential")
+    chosen = indices_of(asserts["indices"], "indices", keys)
+    head, beta, A = "linear", Fraction(1), None
+    if given["head"] is not None:
+        h = fields(given["head"], "head", "kind", "slope A")
+        head = one_of(h["kind"], "head.kind", "linear", "tanh", "softplus", "leaky-relu", "quadratic")
+        if (
+            (h["slope"] is not None) != (head == "leaky-relu")
+            or (h["A"] is not None) != (head == "quadratic")
+            or given["keys"] is not None
+        ):
+            raise Rejected("given.head: with tokens; slope for leaky-relu, A for quadratic")
+        beta = Fraction(1) if h["slope"] is None else rational(h["slope"], "head.slope")
+        if not 0 < beta <= 1:
+            raise Rejected("head.slope: not in (0, 1]")
+    if given["keys"] is None and given["v"] is None and head != "quadratic":
+        raise Rejected("given.v: missing")
+    z = pairs_of(keys, chosen)
+    mults = hinted(hint["multipliers"], "multipliers", z, "multiplier")
+    p, _ = shortest(z, dict.fromkeys(z, 1), mults, "p_mm")
+    active = [i for i, rows in enumerate(keys) if len(rows) > 1]
+    others = {i: [t for t in range(len(keys[i])) if t != chosen[i]] for i in active}
+    gaps = {i: [scores[i][chosen[i]] - scores[i][t] for t in others[i]] for i in active}
+    Q: dict[int, Matrix] = {}
+    if head == "quadratic":
+        tokens = inputs_of(given, "tokens")
+        A = matrix(given["head"]["A"], "head.A", len(tokens[0][0]), len(tokens[0][0]))
+        same(A, transposed(A), "head.A")
+        for i in active:
+            x, Y = tokens[i][chosen[i]], labels[i]
+            y = [[u - v for u, v in zip(x, tokens[i][t], strict=True)] for t in others[i]]
+            gaps[i] = [q + 2 * Y * dot(times(A, x), u) for q, u in zip(gaps[i], y, strict=True)]
+            Q[i] = [[Y * dot(u, times(A, v)) for v in y] for u in y]
+        base = {
+            i: scores[i][chosen[i]] + labels[i] * dot(tokens[i][chosen[i]], times(A, tokens[i][chosen[i]]))
+            for i in active
+        }
+    up = {i: [max(Fraction(0), *row) for row in Q.get(i, [])] for i in active}
+    down = {i: [max(Fraction(0), *(-x for x in row)) for row in Q.get(i, [])] for i in active}
+    for i in active:
+        below(0, min(x - y for x, y in zip(gaps[i], up[i] or [0] * len(gaps[i]), strict=True)), f"gaps[{i}]")
+
+    def output(i: int, score: Any) -> Any:
+        """Y psi as a function of the score, for heads of the score."""
+        r = iv(score) * int(labels[i])
+        if head in ("linear", "quadratic"):
+            return score
+        if head == "leaky-relu":
+            value = hull(largest([r, r * beta]))
+        else:
+            value = tanh(r) if head == "tanh" else log(1 + exp(r))
+        return value * int(labels[i])
+
+    def slope(i: int, low: Any) -> Any:
+        """The least slope of the head on the scores from `low` to that of the chosen token."""
+        r = [iv(low) * int(labels[i]), iv(scores[i][chosen[i]]) * int(labels[i])]
+        if head == "tanh":
+            return smallest([1 - square(tanh(x)) for x in r])
+        if head == "softplus":
+            return smallest([1 - 1 / (1 + exp(x)) for x in r])
+        return iv(1) if head == "linear" or min(x.a for x in r) >= 0 else iv(beta)
+
+    path, points = listed(asserts["path"], "path"), listed(hint["comparators"], "comparators")
+    same(len(path), len(points), "the number of comparators")
+    for k, (node, hat) in enumerate(zip(path, points, strict=True)):
+        f = fields(node, f"path[{k}]", "radius cosine")
+        R, cosine, point = (
+            rational(f["radius"], "radius"),
+            rational(f["cosine"], "cosine"),
+            vector(hat, "comparator", len(p)),
+        )
+        if R <= 0 or abs(cosine) > 1:
+            raise Rejected(f"path[{k}]: a radius above 0 and a cosine between -1 and 1")
+        at_most(norm2(point), R * R, f"path[{k}].inside")
+        F, top, sigma = iv(0), {}, {}
+        for i in active:
+            e = [exp(-dot(z[i, t], point)) for t in others[i]]
+            s = [x / (1 + sum(e, start=iv(0))) for x in e]
+            top[i] = base[i] if head == "quadratic" else output(i, scores[i][chosen[i]])
+            sigma[i] = minus_slope(loss, top[i])
+            drop = dot(s, gaps[i])
+            if head == "quadratic":
+                now = top[i] - (drop - dot(s, times(Q[i], s)))
+            else:
+                now = output(i, scores[i][chosen[i]] - drop)
+            F += loss_at(loss, now) - loss_at(loss, top[i])
+        below(0, F, f"path[{k}]: the excess loss")
+        m: dict[tuple[int, int], Any] = {}
+        for i in active:
+            g_ = gaps[i]
+            if head == "quadratic":
+                h = min(x - y for x, y in zip(g_, up[i], strict=True))
+                eps = smallest([iv(1), F / (sigma[i] * h)])
+                cost = [sigma[i] * (x - eps * y) for x, y in zip(g_, up[i], strict=True)]
+                lead = smallest([x - 2 * eps * y for x, y in zip(g_, up[i], strict=True)])
+                below(
+                    0,
+                    lead - eps * largest([x + 2 * eps * y for x, y in zip(g_, down[i], strict=True)]),
+                    f"path[{k}].inward",
+                )
+            else:
+                c0 = slope(i, scores[i][chosen[i]] - max(g_)) * sigma[i]
+                fall = smallest([iv(max(g_)), F / c0])
+                c = slope(i, scores[i][chosen[i]] - fall) * sigma[i]
+                cost = [c * x for x in g_]
+                below(0, min(g_) - F / c, f"path[{k}].inward")
+            m |= {(i, t): x for t, x in zip(others[i], cost, strict=True)}
+        least = smallest(list(m.values()))
+        below(F, least, f"path[{k}].excess")
+        total = sum(mults.values())
+        bound = sum((log(m[j] / (x / total)) * (x / total) for j, x in mults.items()), start=log(1 / F - 1 / least))
+        at_most(cosine * R, bound * root(norm2(p)), f"path[{k}].cosine")
+
+
+def second_moments(law: Law) -> tuple[Vector, Matrix]:
+    """Mean and covariance of a law, which are rational."""
+    if law.kind == "gaussian":
+        return law.mean, law.cov
+    if law.kind in ("rademacher", "box"):
+        part = 1 if law.kind == "rademacher" else Fraction(1, 3)
+        return [Fraction(0)] * law.d, [[c * c * part * (i == j) for j in range(law.d)] for i, c in enumerate(law.sizes)]
+    if law.kind == "atoms":
+        both = [(y, [[Fraction(0)] * law.d] * law.d) for y in law.points]
+    else:
+        both = [second_moments(part) for part in law.parts]
+    mean = [dot(law.weights, column) for column in transposed([m for m, _ in both])]
+    cov = [
+        [
+            sum(w * (c[i][j] + m[i] * m[j]) for w, (m, c) in zip(law.weights, both, strict=True)) - mean[i] * mean[j]
+            for j in range(law.d)
+        ]
+        for i in range(law.d)
+    ]
+    return mean, cov
+
+
+def sub_gaussian(law: Law, sigma2: Fraction) -> None:
+    """The sufficient conditions of docs/claims/proposition-3-1.md."""
+    if law.kind == "gaussian":
+        semidefinite(
+            [[sigma2 * (i == j) - x for j, x in enumerate(row)] for i, row in enumerate(law.cov)], "sigma^2 - Gamma"
+        )
+    elif law.kind == "mixture":
+        for part in law.parts:
+            same(any(second_moments(part)[0]), False, "a component that is centred")
+            sub_gaussian(part, sigma2)
+    else:
+        worst = max(map(norm2, law.points)) if law.kind == "atoms" else max(law.sizes) ** 2
+        at_most(worst, sigma2 * (3 if law.kind == "box" else 1), "sigma is enough for the law")
+
+
+def reweighted(S: Matrix, M: Matrix, what: str) -> tuple[Fraction, Matrix]:
+    """E e^(z'Mz) f(z) = d^(-1/2) E f(y), z of N(0, S) and y of N(0, S'): d and S'.
+
+    S = R D R' with D > 0 of the rank of S: z = R u, u of N(0, D), and u has then the density of N(0, A^-1), A = D^-1 -
+    2 R'MR, which has to be positive definite; d = det D det A, S' = R A^-1 R'.
+    """
+    rest, columns, ds = [list(row) for row in S], [], []
+    for i in range(len(S)):
+        if rest[i][i]:
+            column = [row[i] / rest[i][i] for row in rest]
+            columns.append(column)
+            ds.append(rest[i][i])
+            rest = [[x - column[r] * ds[-1] * column[c] for c, x in enumerate(row)] for r, row in enumerate(rest)]
+    if not ds:
+        return Fraction(1), S
+    inner = matmul(columns, matmul(M, transposed(columns)))
+    A = [[(1 / ds[i] if i == j else 0) - 2 * x for j, x in enumerate(row)] for i, row in enumerate(inner)]
+    steps, solved = pivots(A, columns, what)
+    return math.prod(ds) * math.prod(steps), matmul(transposed(columns), solved)
+
+
+def mean_of_forms(forms: Sequence[Matrix], S: Matrix) -> Fraction:
+    """E prod y'Ay over y of N(0, S), for up to three symmetric A: joint cumulants are tr AS, 2 tr ASBS, 8 tr ASBSCS."""
+    x = [matmul(f, S) for f in forms]
+    t = [trace(m) for m in x]
+    if len(x) == 1:
+        return t[0]
+    if len(x) == 2:
+        return t[0] * t[1] + 2 * trace(matmul(x[0], x[1]))
+    pairs = sum(t[k] * trace(matmul(x[i], x[j])) for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)))
+    return math.prod(t) + 2 * pairs + 8 * trace(matmul(matmul(x[0], x[1]), x[2]))
+
+
+def symmetric(m: Matrix) -> Matrix:
+    """(m + m')/2"""
+    return [[(x + y) / 2 for x, y in zip(r, s, strict=True)] for r, s in zip(m, transposed(m), strict=True)]
+
+
+def proposition_3_1(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/proposition-3-1.md"""
+    proposition(g, a, w, "T")
+
+
+def proposition_3_4(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/proposition-3-4.md; the gradient in V is proposition 3.1 with V = I."""
+    kind = one_of(fields(a, "asserts", "gradient", "published repaired")["gradient"], "gradient", "U", "V")
+    proposition(g, {k: v for k, v in a.items() if k != "gradient"}, w, kind)
+
+
+def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None:
+    """Both propositions; kind T is the output, V and U the gradients."""
+    given = fields(g, "given", "law queries", "K Q U V scale sigma length constants")
+    law, queries, (s2, _) = Law(given["law"], "law"), Law(given["queries"], "queries"), scale_of(given["scale"])
+    U, V = bilinear(given, law.d)
+    if len(U[0]) != queries.d:
+        raise Rejected("given: queries of another dimension")
+    V = identity(law.d) if kind == "V" else V
+    (mean, C), (mz, S) = second_moments(law), second_moments(queries)
+    if any(mean) or any(mz):
+        raise Rejected("given: a law that is not centred")
+    asserts = fields(a, "asserts", "", "published repaired")
+    sigma2 = None if given["sigma"] is None else rational(given["sigma"], "sigma") ** 2
+    if sigma2 is not None:
+        if rational(given["sigma"], "sigma") <= 0:
+            raise Rejected("given.sigma: not positive")
+        sub_gaussian(law, sigma2)
+        sub_gaussian(queries, sigma2)
+    if (asserts["published"] is None) == (asserts["repaired"] is None):
+        raise Rejected("asserts: published or repaired")
+    VC = matmul(V, C)
+    spread, size = trace(matmul(VC, transposed(V))), frobenius(VC)
+    if asserts["published"] is not None:
+        fields(w or {}, "witness")
+        claimed, L = one_of(asserts["published"], "published", "fails", "holds"), natural(given["length"], "length", 1)
+        flat = not any(map(any, U))
+        if kind == "U":
+            if not ((law.kind == "gaussian" and (L == 1 or flat)) or (L == 1 and flat)):
+                raise Rejected("an instance whose mean square is not known")
+            left = s2 * trace(S) * (size + (L - 1) * (size + spread * trace(C))) / L**2
+        elif flat:
+            left = spread / L
+        else:
+            if L != 1 or law.kind != "gaussian":
+                raise Rejected("an instance whose mean square is not known")
+            move = matmul(VC, U)
+            left = spread + s2 * trace(matmul(move, matmul(S, transposed(move))))
+        right: Any = Fraction(0)
+        if L > 1:
+            if sigma2 is None:
+                raise Rejected("given.sigma: needed above length 1")
+            c = fields(given["constants"], "constants", "c1 c2")
+            c1, c2 = rational(c["c1"], "c1"), rational(c["c2"], "c2")
+            if c1 <= 0 or c2 <= 0:
+                raise Rejected("constants: positive")
+            right = log(Fraction(L)) * (c1 * sigma2**3) * exp(log(Fraction(L)) * (-c2 / sigma2))
+        elif given["constants"] is not None:
+            raise Rejected("given.constants: at length 1 the statement is about all of them")
+        below(right, left, "published") if claimed == "fails" else at_most(left, right, "published")
+        return
+    if given["length"] is not None or given["constants"] is not None or sigma2 is None or sigma2 < 1:
+        raise Rejected("a repaired form has a sigma of at least 1, and no length or constants")
+    f = fields(asserts["repaired"], "repaired", "c1 c2")
+    c1, c2 = rational(f["c1"], "c1"), rational(f["c2"], "c2")
+    rho = c2 / sigma2
+    if c1 <= 0 or c2 <= 0:
+        raise Rejected("repaired: positive constants")
+
+    def holds(L: int, bound: Any, what: str) -> None:
+        """bound L^rho/(sigma^6 ln L) <= c1"""
+        x = log(Fraction(L))
+        at_most(bound * exp(x * rho) / (x * sigma2**3), c1, f"{what}, at {L}")
+
+    if law.kind == queries.kind == "gaussian":
+        steps = [fields(x, "steps", "from theta") for x in listed(fields(w, "witness", "steps")["steps"], "steps")]
+        starts = [natural(x["from"], "steps.from", 2, 100_000) for x in steps]
+        if starts[0] != 2 or starts != sorted(set(starts)):
+            raise Rejected("steps: they begin at 2, and rise")
+        W = matmul(transposed(U), matmul(C, U))
+        for i, x in enumerate(steps):
+            theta = rational(x["theta"], "theta")
+            if not 0 <= theta <= 1:
+                raise Rejected("steps.theta: not between 0 and 1")
+            det, T = reweighted(S, [[theta * s2 * y for y in row] for row in W], "1 - 2 theta s^2 S W")
+            CU = matmul(C, U)
+            VCU = matmul(V, CU)
+            out = [[s2 * y for y in row] for row in matmul(transposed(VCU), VCU)]  # |Vb|^2 as a form of z
+            if kind != "U":
+                mean_f = spread + mean_of_forms([out], T)
+            else:
+                ident = identity(queries.d)
+                own = [[s2 * y for y in row] for row in matmul(transposed(CU), CU)]  # |b|^2
+                VCCU = matmul(VC, CU)
+                mixed = symmetric([[s2 * y for y in row] for row in matmul(transposed(VCU), VCCU)])
+                try:
+                    semidefinite(mixed, "the mixed form")
+                except NotProved:
+                    far = [[s2 * y / trace(C) for y in row] for row in matmul(transposed(VCCU), VCCU)]
+                    mixed = [
+                        [(trace(C) * y + z) / 2 for y, z in zip(r, q, strict=True)]
+                        for r, q in zip(out, far, strict=True)
+                    ]
+                mean_f = (size + spread * trace(C)) * mean_of_forms([ident], T)
+                mean_f += trace(C) * mean_of_forms([ident, out], T) + spread * mean_of_forms([ident, own], T)
+                mean_f += Fraction(5, 2) * mean_of_forms([ident, mixed], T) + 13 * mean_of_forms([ident, out, own], T)
+                mean_f *= s2
+            peak = math.prod((exp(log(y) * y) for y in (theta, 1 - theta) if y), start=iv(1))
+            factor = peak * mean_f / root(det)
+            last = i == len(steps) - 1
+            if last:
+                at_most(rho, theta, "steps: the last theta is at least c2/sigma^2")
+            for L in range(starts[i], starts[i] + 1 if last or theta >= rho else starts[i + 1]):
+                holds(L, factor * (exp(log(Fraction(L - 1)) * -theta) if L > 2 else iv(1)), f"steps[{i}]")
+        return
+    if law.kind != "box" or queries.kind not in ("box", "rademacher"):
+        raise NotCovered("repaired forms of other laws than Gaussian and box")
+    hint = fields(w, "witness", "t from")
+    t, first = rational(hint["t"], "t"), natural(hint["from"], "from", 2, 100_000)
+    if not 0 < t < 1:
+        raise Rejected("witness.t: between 0 and 1")
+    size_s = root(s2)
+    y = [size_s * (c * dot(map(abs, row), queries.sizes)) for c, row in zip(law.sizes, U, strict=True)]
+    R2 = math.prod((cosh(x) / sinhc(x) for x in y), start=iv(1))
+    reach = [(1 + langevin(x)) * c for x, c in zip(y, law.sizes, strict=True)]
+    delta = [smallest([x / 3, iv(Fraction(1, 4))]) * c for x, c in zip(y, law.sizes, strict=True)]
+    m = sum((row[j] ** 2 * law.sizes[j] ** 2 / 3 for row in V for j in range(law.d)), start=iv(0))
+    m += sum(
+        (abs(row[j] * row[k]) * delta[j] * delta[k] for row in V for j, k in permutations(range(law.d), 2)), start=iv(0)
+    )
+    always: Any = sum((square(dot([abs(v) for v in row], reach)) for row in V), start=iv(0))
+    part, factor = R2 * m, iv(1)
+    if kind == "U":
+        Y2 = sum(map(square, reach), start=iv(0))
+        c2_ = sum((v * c * c / 3) ** 2 for row in V for v, c in zip(row, law.sizes, strict=True))
+        h2 = sum(dot([abs(v) for v in row], law.sizes) ** 2 for row in V) * norm2(law.sizes)
+        part, always = R2 * (6 * Y2 * m + 4 * c2_), iv(2 * (h2 + c2_))
+        factor = iv(s2 * norm2(queries.sizes))
+    kappa = t * t / (2 * R2)
+    at_most(rho, kappa * first, "monotone")
+    at_most(rho, 1, "monotone: c2/sigma^2 is at most 1")
+
+    def bound(L: int) -> I:
+        """(6) of the page"""
+        return (part / (L * (1 - t) ** 2) + always * exp(-kappa * L)) * factor
+
+    for L in range(2, first):
+        holds(L, smallest([bound(L), always * factor]), "before")
+    holds(first, bound(first), "onwards")
+
+
+Weights = tuple[list[list[Any]], list[list[Any]]]
+
+
+def frobenius_iv(x: Weights, y: Weights) -> I:
+    """The Frobenius norm of the difference of two pairs of matrices."""
+    return root(
+        sum(
+            (
+                square(iv(p) - q)
+                for m, n in zip(x, y, strict=True)
+                for r, s in zip(m, n, strict=True)
+                for p, q in zip(r, s, strict=True)
+            ),
+            start=iv(0),
+        )
+    )
+
+
+def descent_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/descent-trajectory.md, both recursions in intervals; not Gronwall's lemma."""
+    fields(w or {}, "witness", "", "bits")
+    given = fields(g, "given", "model start step steps tokens queries targets", "covariance tasks labels laws lengths")
+    asserts = fields(a, "asserts", "", "distance risk_gap gradient_gap checkpoints gronwall")
+    if not a:
+        raise Rejected("asserts: nothing")
+    if asserts["gronwall"] is not None:
+        raise NotCovered("gronwall")
+    model = one_of(given["model"], "model", "regression", "attention")
+    tokens, queries = matrix(given["tokens"], "tokens"), matrix(given["queries"], "queries")
+    n, d, dq = len(queries), len(tokens[0]), len(queries[0])
+    targets = matrix(given["targets"], "targets", n)
+    start = fields(given["start"], "start", "A b" if model == "regression" else "U V")
+    eta, steps = rational(given["step"], "step"), natural(given["steps"], "steps", 1, 100_000)
+    if given["lengths"] is None:
+        if len(tokens) % n:
+            raise Rejected("given.lengths: needed where prompts are not equally long")
+        lengths = [len(tokens) // n] * n
+    else:
+        lengths = [natural(x, "lengths", 1) for x in listed(given["lengths"], "lengths")]
+    if len(lengths) != n or sum(lengths) != len(tokens) or eta <= 0:
+        raise Rejected("given: lengths that do not fit, or a step that is not positive")
+    laws: list[Law] = []
+    S: Matrix = []
+    if model == "regression":
+        if given["laws"] is not None or any(given[k] is None for k in ("covariance", "labels")) or len(targets[0]) != 1:
+            raise Rejected("given: the fields of regression")
+        S = matrix(given["covariance"], "covariance", d, d)
+        same(S, transposed(S), "covariance")
+        pivots(S, None, "covariance")
+        values = matrix(given["labels"], "labels", len(tokens), 1)
+        tasks = None if given["tasks"] is None else matrix(given["tasks"], "tasks", n, d)
+        theta: Weights = matrix(start["A"], "start.A", d, dq), [[rational(start["b"], "start.b")]]
+        slopes = [times(S, x) for x in tasks] if tasks else []
+        if not tasks and dq != d:
+            raise Rejected("given.queries: another dimension than the covariance")
+    else:
+        if given["laws"] is None or any(given[k] is not None for k in ("covariance", "labels", "tasks")):
+            raise Rejected("given: the fields of attention")
+        laws = [Law(x, "laws") for x in listed(given["laws"], "laws")]
+        laws = laws * n if len(laws) == 1 else laws
+        if len(laws) != n or any(x.d != d for x in laws):
+            raise Rejected("given.laws: one, or one for each prompt, of the tokens' dimension")
+        values, tasks, slopes = tokens, None, []
+        theta = matrix(start["U"], "start.U", d, dq), matrix(start["V"], "start.V", len(targets[0]), d)
+    contexts, at = [], 0
+    for size in lengths:
+        (k, dk), (v, dv) = integers(tokens[at : at + size]), integers(values[at : at + size])
+        kc, vc = transposed(k), transposed(v)
+        cross = [list(map(mul, x, y)) for x in vc for y in kc]
+        contexts.append((k, dk, kc, vc, dv, cross, [sum(map(abs, row)) for row in k]))
+        at += size
+
+    def finite(i: int, tilt: list[I]) -> tuple[list[I], list[list[I]]]:
+        """Softmax mean of the values of prompt i, and Cov(values, keys)."""
+        k, dk, kc, vc, dv, cross, sizes = contexts[i]
+        low, spread = [x.a for x in tilt], max(x.b - x.a for x in tilt)
+        raw = [dot(row, low) for row in k]
+        top = max(raw)
+        e = [
+            exp(I((r - top - spread * m) // dk, -(-(r - top + spread * m) // dk)))
+            for r, m in zip(raw, sizes, strict=True)
+        ]
+        p = Prompt.__new__(Prompt)
+        mean, keys, both = p.moments(e, vc, dv), p.moments(e, kc, dk), p.moments(e, cross, dk * dv)
+        return mean, [[both[r * d + c] - m * keys[c] for c in range(d)] for r, m in enumerate(mean)]
+
+    def infinite(i: int, tilt: list[I]) -> tuple[list[Any], list[list[Any]]]:
+        """The same of the infinite prompt."""
+        if model == "regression":
+            return [dot(slopes[i], tilt)], [slopes[i]]
+        law = laws[i]
+        mean = law.tilted(tilt)[1]
+        if law.kind == "gaussian":
+            return mean, law.cov
+        if law.kind not in ("rademacher", "box"):
+            raise NotCovered("descent with laws of atoms or mixtures")
+        slope = []
+        for c, x in zip(
+            law.sizes, tilt, strict=True
+        ):  # tanh' = 1 - tanh^2, and L' = 1 - L^2 - 2 L/u for L = coth u - 1/u
+            u = x * c
+            slope.append(
+                (1 - square(tanh(u)) if law.kind == "rademacher" else 1 - square(langevin(u)) - 2 * langevin(u) / u)
+                * (c * c)
+            )
+        return mean, [[x if r == s else Fraction(0) for s in range(d)] for r, x in enumerate(slope)]
+
+    def loss(theta: Weights, context: Callable[[int, list[I]], Any]) -> tuple[I, Weights]:
+        """The risk, and its gradient in both weights."""
+        U, V = theta
+        if context is infinite and model == "regression" and tasks is None:
+            b = V[0][0]
+            E = [[b * x - (i == j) for j, x in enumerate(row)] for i, row in enumerate(matmul(S, U))]
+            K = matmul(S, matmul(E, S))
+            risk = iv(trace(matmul(E, matmul(S, transposed(E))))) / 2
+            return risk, ([[b * x for x in row] for row in K], [[frobenius(U, K)]])
+        risk, dU, dV = iv(0), [[iv(0)] * dq for _ in range(d)], [[iv(0)] * len(V[0]) for _ in V]
+        for i, q in enumerate(queries):
+            m, C = context(i, [iv(x) for x in times(U, q)])
+            r = [x - y for x, y in zip(times(V, m), targets[i], strict=True)]
+            risk += sum(map(square, r), start=iv(0)) / (2 * n)
+            back = times(transposed(C), times(transposed(V), r))
+            dU = [[x + y * z / n for x, z in zip(row, q, strict=True)] for row, y in zip(dU, back, strict=True)]
+            dV = [[x + y * z / n for x, z in zip(row, m, strict=True)] for row, y in zip(dV, r, strict=True)]
+        return risk, (dU, dV)
+
+    def bound_list(node: Any, where: str) -> list[Fraction]:
+        """One number for all steps, or one for each from 0."""
+        found = vector(node, where)
+        if len(found) not in (1, steps + 1):
+            raise Rejected(f"{where}: one number, or {steps + 1}")
+        return found * (steps + 1) if len(found) == 1 else found
+
+    distance = (
+        None
+        if asserts["distance"] is None
+        else bound_list(fields(asserts["distance"], "distance", "at_most")["at_most"], "distance")
+    )
+    gaps = {}
+    for key in ("risk_gap", "gradient_gap"):
+        if asserts[key] is not None:
+            f = fields(asserts[key], key, "at at_most")
+            gaps[key] = one_of(f["at"], key, "each", "finite", "infinite"), bound_list(f["at_most"], key)
+    stops: dict[int, list[dict[str, Any]]] = {}
+    for node in listed(asserts["checkpoints"], "checkpoints") if asserts["checkpoints"] is not None else []:
+        f = fields(node, "checkpoints", "step", "distance finite_risk infinite_risk finite infinite")
+        stops.setdefault(natural(f["step"], "checkpoints.step", 0, steps), []).append(f)
+    short = theta
+    for k in range(steps + 1):
+        apart = frobenius_iv(short, theta) if k else iv(0)
+        (risk, grad), (far, slope_) = loss(short, finite), loss(theta, infinite)
+        if distance:
+            at_most(apart, distance[k], f"distance[{k}]")
+        for key, (where, bound) in gaps.items():
+            one = (risk, grad) if where != "infinite" else loss(theta, finite)
+            two = (far, slope_) if where != "finite" else loss(short, infinite)
+            gap = absolute(one[0] - two[0]) if key == "risk_gap" else frobenius_iv(one[1], two[1])
+            at_most(gap, bound[k], f"{key}[{k}]")
+        for f in stops.get(k, []):
+            for key, value in (("distance", apart), ("finite_risk", risk), ("infinite_risk", far)):
+                if f[key] is not None:
+                    within(value, *bounds(f[key], key), f"checkpoints {k} {key}")
+            for key, point in (("finite", short), ("infinite", theta)):
+                if f[key] is not None:
+                    node = fields(f[key], key, "radius " + ("A b" if model == "regression" else "U V"))
+                    if model == "regression":
+                        stated: Weights = matrix(node["A"], "A", d, dq), [[rational(node["b"], "b")]]
+                    else:
+                        stated = matrix(node["U"], "U", d, dq), matrix(node["V"], "V", len(theta[1]), d)
+                    at_most(frobenius_iv(point, stated), rational(node["radius"], "radius"), f"checkpoints {k} {key}")
+        if k < steps:
+            short, theta = (
+                tuple(
+                    [[iv(x) - y * eta for x, y in zip(r, s, strict=True)] for r, s in zip(m, h, strict=True)]
+                    for m, h in zip(t, step, strict=True)
+                )
+                for t, step in ((short, grad), (theta, slope_))
+            )
+
+
 # ------------------------------------------------------------------------------------------------------- the program
 
 Claim = Callable[[dict[str, Any], dict[str, Any], Any], None]
 CLAIMS: dict[str, Claim] = {
     f.__name__.replace("_", "-"): f
     for f in (
+        descent_trajectory,
         finite_moments,
         infinite_prompt_operator,
         max_margin,
         normalizer_bound,
         output_deviation,
+        proposition_3_1,
+        proposition_3_4,
         regression_risk,
+        regularization_path,
         selection_on_a_head,
         softmax_mean,
         token_optimality,
         universality_bound,
     )
 }
-KINDS = (  # all claims that certificates can make, to tell what is not covered from what is no certificate
+# all claims that certificates can make, to tell what is not covered from what is no certificate
+NAMES = (
     "binary64-exponential descent-trajectory equivalent-law finite-moments flow-trajectory gradient-mean-square "
     "gradient-tail infinite-prompt-operator joint-max-margin linearization max-margin normalizer-bound "
     "not-marchenko-pastur output-deviation output-mean-square output-tail proposition-3-1 proposition-3-4 "
     "regression-risk regularization-path risk-gap risk-transfer selection-counterexample selection-direction "
     "selection-on-a-head singular-values softmax-mean spectral-distance token-optimality training-convergence "
     "typical-prompt universality-bound"
-).split()
+)
+KINDS = tuple(NAMES.split())
 BROKEN = (
     Rejected,
     ValueError,
