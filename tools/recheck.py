@@ -2518,6 +2518,664 @@ def descent_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             )
 
 
+# -------------------------------------------------------------------------------------------- prompts of random tokens
+
+
+def series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: int, q: int) -> list[list[Any]]:
+    """The coefficients of t^i r^j, i <= p and j <= q, of E e^<b + t u + r v, x>."""
+    if law.kind == "gaussian":
+        gu, gv, (value, mean) = times(law.cov, u), times(law.cov, v), law.tilted(b)
+        c10, c01, c20, c11, c02 = dot(u, mean), dot(v, mean), dot(u, gu) / 2, dot(u, gv), dot(v, gv) / 2
+        f: list[list[Any]] = [[exp(value)] for _ in range(p + 1)]
+        for i in range(p + 1):  # derivatives of the exponential of a quadratic form
+            for j in range(q + 1):
+                if i:
+                    x = (
+                        c10 * f[i - 1][j]
+                        + (2 * c20 * f[i - 2][j] if i > 1 else 0)
+                        + (c11 * f[i - 1][j - 1] if j else 0)
+                    )
+                    x = x / i
+                elif j:
+                    x = (c01 * f[0][j - 1] + (2 * c02 * f[0][j - 2] if j > 1 else 0)) / j
+                else:
+                    x = f[0][0]
+                f[i][j:] = [x]
+        return f
+    if law.kind in ("atoms", "mixture"):
+        total: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
+        for k, w in enumerate(law.weights):
+            if law.kind == "mixture":
+                part = series(law.parts[k], b, u, v, p, q)
+            else:
+                y = law.points[k]
+                part, s, t = [], dot(u, y), dot(v, y)
+                size = exp(dot(b, y))
+                part = [
+                    [size * (Fraction(1) * s**i * t**j / (math.factorial(i) * math.factorial(j))) for j in range(q + 1)]
+                    for i in range(p + 1)
+                ]
+            total = [[x + w * y for x, y in zip(r, s_, strict=True)] for r, s_ in zip(total, part, strict=True)]
+        return total
+    result: list[list[Any]] = [[iv(int(i == j == 0)) for j in range(q + 1)] for i in range(p + 1)]
+    for c, x, s, t in zip(law.sizes, b, u, v, strict=True):
+        h = raw_moments(law.kind, c * x, p + q)
+        part = [
+            [h[i + j] * ((c * s) ** i * (c * t) ** j / (math.factorial(i) * math.factorial(j))) for j in range(q + 1)]
+            for i in range(p + 1)
+        ]
+        new: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
+        for i in range(p + 1):
+            for k in range(p + 1 - i):
+                row = convolve(result[i], part[k], q)
+                new[i + k] = [x_ + y_ for x_, y_ in zip(new[i + k], row, strict=True)]
+        result = new
+    return result
+
+
+def raw_moments(kind: str, u: Any, top: int) -> list[I]:
+    """E s^n e^(u s), n <= top, for a sign s, or s uniform on [-1, 1]: then sum_m u^m/m! [n + m even]/(n + m + 1).
+
+    All terms have the sign of u^n. Beyond the last one, where u^2 <= (m+1)(m+2)/2, the rest is no more than twice it.
+    """
+    u = iv(u)
+    if kind == "rademacher":
+        even, odd = cosh(u), (exp(u) - exp(-u)) / 2
+        return [odd if n % 2 else even for n in range(top + 1)]
+    z, found = square(u), []
+    for n in range(top + 1):
+        m, term, total = n % 2, u if n % 2 else iv(1), iv(0)
+        while term.b > 1 or term.a < -1 or (m + 1) * (m + 2) << P < 2 * z.b:
+            total += term / (n + m + 1)
+            term = term * z / ((m + 1) * (m + 2))
+            m += 2
+        found.append(total + hull(0, 4 * term) + I(-4, 4))
+    return found
+
+
+def tilt_of(given: dict[str, Any], law: Law) -> tuple[list[Any], Vector | None, Matrix, tuple[Fraction, int]]:
+    """The tilt a, the query where there is one, V and the scale."""
+    keys = [k for k in ("K", "Q", "U", "scale") if given[k] is not None]
+    scale, V = scale_of(given["scale"]), identity(law.d) if given["V"] is None else matrix(given["V"], "V", None, law.d)
+    if given["tilt"] is not None:
+        if keys or given["query"] is not None:
+            raise Rejected("given: a tilt beside a query")
+        return list(vector(given["tilt"], "tilt", law.d)), None, V, scale
+    U, _ = bilinear(given, law.d)
+    z = vector(given["query"], "query", len(U[0]))
+    return [scale_iv(scale) * x for x in times(U, z)], z, V, scale
+
+
+RANDOM = "K Q U V scale tilt query"
+
+
+class Tails:
+    """Bounds of probabilities that means over L tokens of a law under softmax weights are off, by the witness's rules."""
+
+    def __init__(self, law: Law, a: list[Any], L: int) -> None:
+        """The tilt, its log-MGF and tilted mean."""
+        self.law, self.a, self.L = law, a, L
+        self.value, self.tau = law.tilted(a)
+
+    def moments(self, u: Sequence[Any], v: Sequence[Any] | None, shift: Any, top: int) -> list[Any]:
+        """E Y^k for k <= top, Y = w (<u, y> + shift), or w (<u, y><v, y> + shift), y = x - tau."""
+        found: list[Any] = [iv(1)]
+        for k in range(1, top + 1):
+            q = 0 if v is None else k
+            f = series(self.law, [k * x for x in self.a], u, u if v is None else v, k, q)
+            for axis, direction in ((0, u), (1, v)):
+                if direction is None:
+                    continue
+                move = -dot(direction, self.tau)
+                e: list[Any] = [iv(1)]
+                for i in range(1, k + 1):
+                    e.append(e[-1] * move / i)
+                f = (
+                    transposed([convolve(r, e, k) for r in transposed(f)])
+                    if axis == 0
+                    else [convolve(r, e, k) for r in f]
+                )
+            norm, total = exp(-self.value * k), iv(0)
+            for i in range(k + 1):
+                joint = f[i][0] * math.factorial(i) if v is None else f[i][i] * math.factorial(i) ** 2
+                total += joint * iv(shift) ** (k - i) * math.comb(k, i)
+            found.append(total * norm)
+        return found
+
+    def bound(self, rule: dict[str, Any], u: Vector, v: Vector | None, mean: Any, eps: Fraction) -> Any:
+        """A bound of P(sum Y > 0), Y = w (<u, y> - eps), or w (<u, y><v, y> - mean - eps): E Y = -eps."""
+        name = one_of(rule.get("rule"), "rule", "cantelli", "moment", "chernoff", "truncated", "exact")
+        f = fields(
+            rule,
+            "rule",
+            "rule",
+            {"moment": "order", "chernoff": "lambda order", "truncated": "lambda cap"}.get(name, ""),
+        )
+        if name == "exact":
+            return self.exact(u, v, eps)
+        if eps <= 0:
+            raise Rejected("a rule other than exact for a height of 0")
+        p = 2 if name == "cantelli" else 0
+        if name == "moment" or f.get("order") is not None:
+            p = natural(f["order"], "rule.order", 2, 24)
+            if p % 2:
+                raise Rejected("rule.order: even")
+        lam = Fraction(0)
+        if name in ("chernoff", "truncated"):
+            lam = rational(f["lambda"], "rule.lambda")
+            if lam <= 0:
+                raise Rejected("rule.lambda: positive")
+        if name == "truncated" or (not p and self.law.kind != "atoms"):
+            raise NotCovered("rules that need integrals over Gaussian tokens")
+        shift = -eps - mean
+        if not p:
+            total = iv(0)
+            for y, w in zip(self.law.points, self.law.weights, strict=True):
+                total += w * exp(lam * self.summand(y, u, v, shift))
+            return exp(log(total) * self.L)
+        ys = self.moments(u, v, shift, p)
+        ds = [sum((ys[i] * eps ** (j - i) * math.comb(j, i) for i in range(j + 1)), start=iv(0)) for j in range(p + 1)]
+        if name == "cantelli":
+            return ds[2] / (ds[2] + self.L * eps * eps)
+        coefficients = [x / math.factorial(j) for j, x in enumerate(ds)]
+        coefficients[1] = iv(0)  # E D = 0 exactly
+        if name == "moment":
+            total_, base, n = [iv(1)], coefficients, self.L
+            while n:
+                if n & 1:
+                    total_ = convolve(total_, base, p)
+                base, n = convolve(base, base, p) if n > 1 else base, n >> 1
+            return total_[p] * math.factorial(p) / (self.L * eps) ** p
+        top = largest([self.top(self.law, u, v, mean, eps), iv(0)])
+        y, term, rest, m = top * lam, iv(Fraction(1, math.factorial(p))), iv(0), 0
+        while term.b > 1 or (m + p + 1) << P < 2 * y.b:
+            rest += term
+            m += 1
+            term = term * y / (m + p)
+        rest += hull(0, 2 * term) + I(0, 4)
+        total = sum((x * lam**j for j, x in enumerate(coefficients[:p])), start=iv(0)) + coefficients[p] * lam**p * rest
+        return exp((log(total) - lam * eps) * self.L)
+
+    def summand(self, y: Vector, u: Vector, v: Vector | None, shift: Any) -> I:
+        """Y at an atom."""
+        rest = [p - q for p, q in zip(y, self.tau, strict=True)]
+        form = dot(u, rest) * (1 if v is None else dot(v, rest))
+        return exp(dot(self.a, y) - self.value) * (form + shift)
+
+    def top(self, law: Law, u: Vector, v: Vector | None, mean: Any, eps: Fraction) -> I:
+        """An upper bound of D = Y + eps: over atoms the largest; else from r <= e^(r - 1), for the best of some theta."""
+        if law.kind == "mixture":
+            return largest([self.top(part, u, v, mean, eps) for part in law.parts])
+        if law.kind == "atoms":
+            return largest([self.summand(y, u, v, -eps - mean) + eps for y in law.points])
+        if law.kind == "gaussian":
+            raise Rejected("a rule that does not apply to Gaussian tokens")
+
+        def reach(b: Sequence[Any]) -> I:
+            """max <b, x> over the support"""
+            return sum((absolute(x) * c for x, c in zip(b, law.sizes, strict=True)), start=iv(0))
+
+        best: I | None = None
+        for step in range(-12, 13):
+            theta = Fraction(2) ** (step // 2) * (Fraction(3, 2) if step % 2 else 1)
+            if v is None:
+                h = reach([x + theta * y for x, y in zip(self.a, u, strict=True)])
+                now = exp(h - theta * (dot(u, self.tau) + eps) - 1 - self.value) / theta + eps
+            else:
+                s = [x + y for x, y in zip(u, v, strict=True)]
+                ends = [
+                    exp(
+                        reach([x + sign * theta * y for x, y in zip(self.a, s, strict=True)])
+                        - sign * theta * dot(s, self.tau)
+                        - self.value
+                        - 2
+                    )
+                    for sign in (1, -1)
+                ]
+                rest = largest([iv(-mean - eps), iv(0)]) * exp(reach(self.a) - self.value)
+                now = largest(ends) / theta**2 + eps + rest
+            best = now if best is None or now.b < best.b else best
+        return best or iv(0)
+
+    def exact(self, u: Vector, v: Vector | None, eps: Fraction) -> Any:
+        """0 where an output is the same for all tokens."""
+        for direction in [u] if v is None else [u, v]:
+            if constant(self.law, direction):
+                return Fraction(0)
+        raise NotCovered("the rule exact where the output varies")
+
+
+def constant(law: Law, u: Vector) -> bool:
+    """Whether <u, x> is the same for all tokens, exactly."""
+    if law.kind == "mixture":
+        mean = {dot(u, second_moments(part)[0]) for part in law.parts}
+        return len(mean) == 1 and all(constant(part, u) for part in law.parts)
+    return dot(u, times(second_moments(law)[1], u)) == 0
+
+
+def frame_of(node: Any, where: str, size: int, extra: str = "levels bounds") -> tuple[Matrix, Vector, list[Any]]:
+    """A frame, sum f f' - I positive semidefinite, its levels, and rules for + and - of every vector."""
+    f = fields(node, where, "frame " + extra)
+    frame, levels, rules = matrix(f["frame"], where, None, size), vector(f["levels"], where), listed(f["bounds"], where)
+    gram = matmul(transposed(frame), frame)
+    semidefinite([[x - (i == j) for j, x in enumerate(row)] for i, row in enumerate(gram)], f"{where}: the frame")
+    if len(levels) != len(frame) or min(levels) < 0 or len(rules) != 2 * len(frame):
+        raise Rejected(f"{where}: a level for each vector, and two rules")
+    return frame, levels, rules
+
+
+def probability(node: Any, where: str) -> Fraction:
+    """A number between 0 and 1."""
+    value = rational(node, where)
+    if not 0 < value < 1:
+        raise Rejected(f"{where}: not between 0 and 1")
+    return value
+
+
+def signs(frame: Matrix, levels: Vector) -> Iterator[tuple[Vector, Fraction]]:
+    """+f, -f for every vector, with its level."""
+    for f, e in zip(frame, levels, strict=True):
+        yield f, e
+        yield [-x for x in f], e
+
+
+def output_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/output-tail.md, for the rules that need no integrals."""
+    given = fields(g, "given", "law length", RANDOM)
+    law = Law(given["law"])
+    tilt, _, V, _ = tilt_of(given, law)
+    tails_of(Tails(law, tilt, natural(given["length"], "length", 1)), V, a, w)
+
+
+def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
+    """Directions and norms of output-tail and typical-prompt."""
+    asserts, hint = fields(a, "asserts", "", "directions norm"), fields(w or {}, "witness", "", "directions norm")
+    if not a or any((asserts[k] is None) != (hint[k] is None) for k in asserts):
+        raise Rejected("asserts and witness: directions, norm or both, with rules for each")
+    back = transposed(V)
+    stated = listed(asserts["directions"], "directions") if asserts["directions"] is not None else []
+    same(len(stated), len(hint["directions"] or []), "the number of rules")
+    for node, rule in zip(stated, hint["directions"] or [], strict=True):
+        f = fields(node, "directions", "direction exceeds probability")
+        eps = rational(f["exceeds"], "exceeds")
+        if eps <= 0:
+            raise Rejected("directions.exceeds: positive")
+        u = times(back, vector(f["direction"], "direction", len(V)))
+        at_most(tails.bound(rule, u, None, 0, eps), probability(f["probability"], "probability"), "directions")
+    if asserts["norm"] is not None:
+        f = fields(asserts["norm"], "norm", "norm exceeds probability")
+        eps, total = rational(f["exceeds"], "exceeds"), iv(0)
+        if one_of(f["norm"], "norm", "l2", "linf") == "linf":
+            rules = listed(fields(hint["norm"], "witness.norm", "bounds")["bounds"], "bounds")
+            frame, levels = identity(len(V)), [eps] * len(V)
+            same(len(rules), 2 * len(V), "the number of rules")
+        else:
+            frame, levels, rules = frame_of(hint["norm"], "witness.norm", len(V))
+            at_most(norm2(levels), eps * eps, "witness.norm: the levels")
+        for (u, e), rule in zip(signs(frame, levels), rules, strict=True):
+            total += tails.bound(rule, times(back, u), None, 0, e)
+        at_most(total, probability(f["probability"], "probability"), "norm")
+
+
+def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/gradient-tail.md"""
+    given = fields(g, "given", "law length", RANDOM)
+    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    tilt, z, V, scale = tilt_of(given, law)
+    f = fields(a, "asserts", "gradient exceeds probability")
+    kind, eps = one_of(f["gradient"], "gradient", "U", "V"), rational(f["exceeds"], "exceeds")
+    share, tails = probability(f["probability"], "probability"), Tails(law, tilt, L)
+    plain = V == identity(law.d)
+    need = "tokens" if kind == "V" else "tokens entries" + ("" if plain else " outputs")
+    hint = fields(w, "witness", need)
+    G, b, rules = frame_of(hint["tokens"], "witness.tokens", law.d)
+    total = iv(0)
+    for (u, e), rule in zip(signs(G, b), rules, strict=True):
+        total += tails.bound(rule, u, None, 0, e)
+    if kind == "V":
+        at_most(norm2(b), eps * eps, "witness.tokens: the levels")
+        at_most(total, share, "probability")
+        return
+    if z is None:
+        raise Rejected("given.query: needed for the gradient in U")
+    F, c = G, b
+    if not plain:
+        F, c, rules = frame_of(hint["outputs"], "witness.outputs", len(V))
+        for (u, e), rule in zip(signs(F, c), rules, strict=True):
+            total += tails.bound(rule, times(transposed(V), u), None, 0, e)
+    entries = fields(hint["entries"], "witness.entries", "levels bounds")
+    E = matrix(entries["levels"], "witness.entries.levels", len(F), len(G))
+    if min(map(min, E)) < 0 or (plain and transposed(E) != E):
+        raise Rejected("witness.entries.levels: not negative, and symmetric where V = I")
+    square_ = sum((E[i][j] + c[i] * b[j]) ** 2 for i in range(len(F)) for j in range(len(G)))
+    at_most(scale[0] * norm2(z) * square_, eps * eps, "witness.entries: the levels")
+    places = [(i, j) for i in range(len(F)) for j in range(i if plain else 0, len(G))]
+    rules = listed(entries["bounds"], "witness.entries.bounds")
+    same(len(rules), 2 * len(places), "the number of rules of entries")
+    for n, rule in enumerate(rules):
+        i, j = places[n // 2]
+        u = [x if n % 2 == 0 else -x for x in times(transposed(V), F[i])]
+        one = Tails.moments(tails, u, G[j], Fraction(0), 1)[1]  # E w <u, y><v, y> = <u, C v>
+        total += tails.bound(rule, u, G[j], one, E[i][j])
+    at_most(total, share, "probability")
+
+
+def collisions(v: Any, L: int) -> Callable[..., Any]:
+    """E P_k1 P_k2 ..., P_k the sums of k-th powers of softmax weights of L scores of variance v.
+
+    By (3) of docs/claims/output-mean-square.md a sum, over partitions of the k, of falling factorials of L times
+    integrals of Psi_k1(t) ... phi(t)^(L-b)/(K-1)!, by the trapezoid rule with the errors of that page. What is left out on
+    the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m gives Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m, and
+    E w^-m = e^(m(m+1)v/2); the other factors are at most (k/e)^k and 1.
+    """
+    exact = isinstance(v, Fraction) and v == 0
+    if L == 1 or exact:
+        return lambda *ks: Fraction(1, L ** (sum(ks) - len(ks)))
+    x = iv(v)
+    if x.b > 25 << P or x.a * 1000 < 1 << P:
+        raise NotCovered("moments of softmax weights for scores of variance beyond 25, or below 0.001")
+    sd = math.sqrt(x.b / 2**P)
+    fine = 3 + max(0, math.ceil(-math.log2(sd / 2 * 8)))
+    h, d = Fraction(1, 8), Fraction(1, 2**fine)
+    ratio, wide = 2 ** (fine - 3), math.sqrt(1.4 * P + 60)
+    low = -math.ceil(math.log(L) + 0.36 * P + 12)
+    high = math.ceil(sd * math.sqrt(1.4 * P) + x.b / 2**P + 6 + P / 48)
+    ends = math.floor(-(x.b / 2**P) / 2 - wide * sd), math.ceil(wide * sd)
+    nodes = range(ends[0] * 2**fine, ends[1] * 2**fine + 1)
+    rho = [exp(-square(d * n + x / 2) / (2 * x)) * d / root(2 * pi() * x) for n in nodes]
+    grid = {n: exp(iv(d * n)) for n in range(low * 2**fine + nodes[0], high * 2**fine + nodes[-1] + 1)}
+    decay = {n: exp(-y) if y.a < (P * 2) << P else I(0, 1) for n, y in grid.items()}
+    z2 = min(square(ends[0] + x / 2).a, square(ends[1] + x / 2).a)  # the squared distance of the ends from the mean
+    left_out = 2 * (1 + d / root(x)) * exp(-I(z2, z2) / (2 * x))
+    beta = min(Fraction(3, 2), Fraction(int(2 * math.pi * sd * sd / float(d) * 1000), 1000))
+    cosine = 1 - iv(beta) ** 2 / 2 + iv(beta) ** 4 / 24 - iv(beta) ** 6 / 720  # a lower bound of cos(beta), above 0
+    strip = 2 * exp(iv(beta * beta) / (2 * x)) / (exp(2 * pi() * (beta / d)) - 1)
+    cos_out = iv(Fraction(707, 10000))  # below cos(3/2) = 0.070737...
+    table: dict[int, list[I]] = {}
+
+    def psi(k: int) -> list[I]:
+        """Psi_k at all outer nodes."""
+        if k not in table:
+            e = {n: (grid[n] ** k * y if k else y) for n, y in decay.items()}
+            most = iv(Fraction(k)) ** k * exp(iv(-k)) if k else iv(1)
+            error = strip * (most / cosine**k) + left_out * most
+            lows, highs = [y.a for y in rho], [y.b for y in rho]
+            found = []
+            for t in range(low * 8, high * 8 + 1):
+                part = [e[t * ratio + n] for n in nodes]
+                a, b = dot(lows, [y.a for y in part]) >> P, -(-dot(highs, [y.b for y in part]) >> P)
+                found.append(I(max(a - error.b, 0), b + error.b))
+            table[k] = found
+        return table[k]
+
+    @cache
+    def powers(n: int) -> list[I]:
+        """phi^n at all outer nodes; phi is at most 1."""
+        return [I(y.a, min(y.b, 1 << P)) ** n for y in psi(0)]
+
+    @cache
+    def mean(*ks: int) -> I:
+        """One mean."""
+        K, total = sum(ks), iv(0)
+        for partition in partitions(len(ks)):
+            b = max(partition) + 1
+            if b > L:
+                continue
+            sizes = [sum(k for k, c in zip(ks, partition, strict=True) if c == r) for r in range(b)]
+            factors = [psi(k) for k in sizes]
+            s = iv(0)
+            for i, y in enumerate(powers(L - b)):
+                for f in factors:
+                    y = y * f[i]
+                s += y
+            s = s * h
+            grown = math.prod((exp(x * Fraction(k * k - k, 2)) for k in sizes), start=iv(1))
+            s += hull(0, grown * exp(iv(K * (low - h))) * h / (1 - exp(iv(-K * h))))
+            others = math.prod((iv(Fraction(k)) ** k * exp(iv(-k)) for k in sizes[1:]), start=iv(1))
+            best = None
+            for m in range(1, 200):
+                k = sizes[0] + m
+                edge = (
+                    exp(log(iv(k)) * k - k - iv(m * (high + h)) + x * Fraction(m * (m + 1), 2))
+                    * others
+                    * h
+                    / (1 - exp(iv(-m * h)))
+                )
+                if best is not None and edge.b > best.b:
+                    break
+                best = edge
+            s += hull(0, best)
+            off = 2 / (cos_out**K * (exp(2 * pi() * (Fraction(3, 2) / h)) - 1))
+            below(off, 1, "the step of the trapezoid rule")
+            s = I((s / (1 + off)).a, (s / (1 - off)).b)
+            total += s * math.perm(L, b) / math.factorial(K - 1)
+        return I(max(total.a, iv(Fraction(1, L ** (K - len(ks)))).a), min(total.b, 1 << P))
+
+    return mean
+
+
+def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/output-mean-square.md; not its contour integral over random queries."""
+    given = fields(g, "given", "law length", RANDOM + " queries")
+    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    asserts = fields(a, "asserts", "", "mean_square mean collision")
+    if not a:
+        raise Rejected("asserts: nothing")
+    low, high = (None, None) if asserts["mean_square"] is None else bounds(asserts["mean_square"], "mean_square")
+    hint = fields(w or {}, "witness", "", "method t lambda theta")
+    if given["queries"] is not None:
+        method = one_of(hint["method"] or "integral", "method", "integral", "closed")
+        if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
+            raise Rejected("given.queries: for Gaussian tokens, without a query or tilt")
+        if method == "integral":
+            raise NotCovered("the method integral")
+        fields(w, "witness", "method theta")
+        z = fields(given["queries"], "queries", "mean covariance")
+        (U, V), (s2, _), theta = bilinear(given, law.d), scale_of(given["scale"]), rational(hint["theta"], "theta")
+        mz = vector(z["mean"], "queries.mean", len(U[0]))
+        S = matrix(z["covariance"], "queries.covariance", len(mz), len(mz))
+        semidefinite(S, "queries.covariance")
+        if any(mz) or L < 2:
+            raise NotCovered("queries that are not centred, or one token")
+        if not 0 < theta <= 1 or low is not None or asserts["mean"] is not None or asserts["collision"] is not None:
+            raise NotProved("closed: theta in (0, 1], and nothing but mean_square.at_most")
+        CU = matmul(law.cov, U)
+        N = [[s2 * theta * x for x in row] for row in matmul(transposed(U), CU)]
+        det, T = reweighted(S, N, "1 - 2 theta M")
+        VCU = matmul(V, CU)
+        spread = trace(matmul(V, matmul(law.cov, transposed(V)))) + s2 * mean_of_forms(
+            [matmul(transposed(VCU), VCU)], T
+        )
+        peak = math.prod((exp(log(y) * y) for y in (theta, 1 - theta) if y), start=iv(1))
+        at_most(peak * spread / root(det) * (exp(log(iv(L - 1)) * -theta) if L > 2 else 1), high, "mean_square.at_most")
+        return
+    tilt, _, V, scale = tilt_of(given, law)
+    method = one_of(hint["method"] or "exact", "method", "exact", "logistic", "general")
+    if method == "general":
+        fields(w, "witness", "method t lambda")
+        if low is not None or asserts["mean"] is not None or asserts["collision"] is not None:
+            raise NotProved("general proves mean_square.at_most only")
+        at_most(general(law, tilt, V, L, hint), high, "mean_square.at_most")
+        return
+    fields(w or {}, "witness", "", "method")
+    if law.kind != "gaussian":
+        raise Rejected("method: for Gaussian tokens")
+    b = times(law.cov, tilt)
+    v, Vb = squared(given, law, tilt, dot(tilt, b)), times(V, b)
+    S, B = trace(matmul(V, matmul(law.cov, transposed(V)))), norm2(Vb)
+    if method == "logistic":
+        if asserts["mean"] is not None:
+            raise NotProved("logistic proves nothing of the mean")
+        q = 1 / (1 + (L - 1) * exp(-iv(v)))
+        if asserts["mean_square"] is not None:
+            within_bounds((S - B / 2) / L, q * (S + B), low, high, "mean_square")
+        if asserts["collision"] is not None:
+            within_bounds(Fraction(1, L), q, *bounds(asserts["collision"], "collision"), "collision")
+        return
+    E = collisions(v, L)
+    q = E(2)
+    if asserts["collision"] is not None:
+        within(q, *bounds(asserts["collision"], "collision"), "collision")
+    if asserts["mean_square"] is not None:
+        within(q * (S + B) - 6 * (E(3) - E(2, 2)) * B, low, high, "mean_square")
+    if asserts["mean"] is not None:
+        f = fields(asserts["mean"], "mean", "value radius")
+        for x, y in zip(Vb, vector(f["value"], "mean.value", len(V)), strict=True):
+            at_most(absolute(iv(-q * x) - y), rational(f["radius"], "radius"), "mean")
+
+
+def within_bounds(least: Any, most: Any, low: Any, high: Any, what: str) -> None:
+    """What lies between two bounds is proved to lie between two stated numbers."""
+    if low is not None:
+        at_most(low, least, f"{what}.at_least")
+    if high is not None:
+        at_most(most, high, f"{what}.at_most")
+
+
+def squared(given: dict[str, Any], law: Law, tilt: list[Any], v: Any) -> Any:
+    """a' Gamma a, exactly also where the scale is a root."""
+    if isinstance(v, Fraction):
+        return v
+    U, _ = bilinear(given, law.d)
+    y = times(U, vector(given["query"], "query"))
+    return scale_of(given["scale"])[0] * dot(y, times(law.cov, y))
+
+
+def rare(hint: dict[str, Any], R2: Any, L: int, tokens: int) -> tuple[Fraction, I]:
+    """t, and the bound e^(lambda L (1-t)) (1 - lambda + lambda^2 R2/2)^tokens of P(sum of `tokens` weights < L (1-t))."""
+    t, lam = rational(hint["t"], "t"), rational(hint["lambda"], "lambda")
+    if not 0 < t < 1 or lam <= 0:
+        raise Rejected("witness: 0 < t < 1 and lambda > 0")
+    return t, exp(log(1 - lam + R2 * (lam * lam / 2)) * tokens + lam * L * (1 - t))
+
+
+def general(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any]) -> I:
+    """(5) of output-mean-square."""
+    tails, zero = Tails(law, tilt, L), [Fraction(0)] * law.d
+    R2 = exp(law.tilted([2 * x for x in tilt])[0] - 2 * tails.value)
+    t, p = rare(hint, R2, L, L)
+    second = sum((tails.moments(u, None, 0, 2)[2] for u in V), start=iv(0))
+    fourth = iv(0)
+    for u in V:
+        for v in V:
+            fourth += joint(law, zero, u, v, tails.tau, 2, 2) * 4
+    return second / (L * (1 - t) ** 2) + root(fourth * L * smallest([p, iv(1)]))
+
+
+def joint(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], tau: Sequence[Any], i: int, j: int) -> Any:
+    """E e^<b, x> <u, y>^i <v, y>^j / (i! j!), y = x - tau."""
+    f = series(law, b, u, v, i, j)
+    one, two = -dot(u, tau), -dot(v, tau)
+    return sum(
+        (
+            f[i - r][j - s]
+            * (one if isinstance(one, Fraction) else one) ** r
+            * two**s
+            / (math.factorial(r) * math.factorial(s))
+            for r in range(i + 1)
+            for s in range(j + 1)
+        ),
+        start=iv(0),
+    )
+
+
+def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/gradient-mean-square.md"""
+    given = fields(g, "given", "law length", RANDOM)
+    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    tilt, z, V, scale = tilt_of(given, law)
+    f, hint = fields(a, "asserts", "gradient mean_square"), fields(w, "witness", "method", "t lambda")
+    kind, (low, high) = one_of(f["gradient"], "gradient", "U", "V"), bounds(f["mean_square"], "mean_square")
+    method = one_of(hint["method"], "method", "exact", "logistic", "general")
+    if (kind == "U" and z is None) or (method != "general" and (law.kind != "gaussian" or len(w) > 1)):
+        raise Rejected(
+            "the gradient in U needs a query; exact and logistic are for Gaussian tokens and have no parameters"
+        )
+    factor = scale[0] * norm2(z or []) if kind == "U" else Fraction(1)
+    if method == "general":
+        if low is not None:
+            raise Rejected("general has no lower bound")
+        at_most(general_gradient(law, tilt, V, L, hint, kind) * factor, high, "mean_square.at_most")
+        return
+    C, b = law.cov, times(law.cov, tilt)
+    v = squared(given, law, tilt, dot(tilt, b))
+    if kind == "V":
+        S, B = trace(C), norm2(b)
+        if method == "logistic":
+            within_bounds((S - B / 2) / L, (S + B) / (1 + (L - 1) * exp(-iv(v))), low, high, "mean_square")
+        else:
+            E = collisions(v, L)
+            within(E(2) * (S + B) - 6 * (E(3) - E(2, 2)) * B, low, high, "mean_square")
+        return
+    VC, Vb = matmul(V, C), times(V, b)
+    size, spread, vb2, b2 = frobenius(VC), trace(matmul(VC, transposed(V))), norm2(Vb), norm2(b)
+    mixed = dot(Vb, times(VC, b))
+    if method == "logistic":
+        if low is not None:
+            raise Rejected("logistic has no lower bound for U")
+        whole = (
+            size + spread * trace(C) + vb2 * trace(C) + b2 * spread + Fraction(5, 2) * absolute(mixed) + 13 * vb2 * b2
+        )
+        at_most(whole * factor / (1 + (L - 1) * exp(-iv(v))), high, "mean_square.at_most")
+        return
+    E = collisions(v, L)
+    kappa = [
+        E(2) - 2 * E(3) + 2 * E(2, 2),
+        E(2) - 2 * E(3) + E(2, 2),
+        E(2) + 7 * E(2, 2) - 14 * E(3) + 20 * E(2, 2, 2) - 52 * E(2, 3) + 38 * E(4),
+        2 * E(2) + 22 * E(2, 2) - 36 * E(3) + 80 * E(2, 2, 2) - 184 * E(2, 3) + 116 * E(4),
+        E(2)
+        + 27 * E(2, 2)
+        - 62 * E(3)
+        + 240 * E(2, 2, 2)
+        - 680 * E(2, 3)
+        + 594 * E(4)
+        + 840 * E(2, 2, 2, 2)
+        - 2880 * E(2, 2, 3)
+        + 2480 * E(2, 4)
+        + 1020 * E(3, 3)
+        - 1580 * E(5),
+    ]
+    parts = [size, spread * trace(C), vb2 * trace(C) + b2 * spread, mixed, vb2 * b2]
+    within(sum((iv(x) * y for x, y in zip(kappa, parts, strict=True)), start=iv(0)) * factor, low, high, "mean_square")
+
+
+def general_gradient(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any], kind: str) -> I:
+    """(4) of gradient-mean-square, with all means read off the series in two variables."""
+    tails, zero = Tails(law, tilt, L), [Fraction(0)] * law.d
+    R2 = exp(law.tilted([2 * x for x in tilt])[0] - 2 * tails.value)
+    t, p = rare(hint, R2, L, L - 1)
+    ident, tau = identity(law.d), tails.tau
+
+    def mean(k: int, u: Vector, v: Vector, i: int, j: int) -> Any:
+        """E w^k <u, y>^i <v, y>^j"""
+        value = joint(law, [k * x for x in tilt] if k else zero, u, v, tau, i, j) * (
+            math.factorial(i) * math.factorial(j)
+        )
+        return value * exp(-tails.value * k)
+
+    pairs = [(u, v) for u in V for v in ident]
+    S2 = [[mean(2, u, v, 1, 1) for v in ident] for u in ident]  # Sigma
+    if kind == "V":
+        second = sum((mean(0, u, u, 1, 1) for u in ident), start=iv(0))
+        return trace(S2) / (L * (1 - t) ** 2) + second * p * L
+    C = [[mean(1, u, v, 1, 1) for v in ident] for u in ident]
+    VC, VS = matmul(V, C), matmul(V, S2)
+    four = sum((mean(4, u, v, 2, 2) for u, v in pairs), start=iv(0))
+    vs = (
+        sum((mean(2, u, v, 2, 2) for u, v in pairs), start=iv(0))
+        - 2 * frobenius(VC, VS)
+        + R2 * norm2([x for row in VC for x in row])
+    )
+    cross = (
+        four + (L - 1) * (trace(matmul(VS, transposed(V))) * trace(S2) + 2 * norm2([x for row in VS for x in row]))
+    ) / L**3
+    vy4 = sum((mean(0, u, v, 2, 2) for u in V for v in V), start=iv(0))
+    y4 = sum((mean(0, u, v, 2, 2) for u in ident for v in ident), start=iv(0))
+    typical = square(root(vs / L) / (1 - t) + root(cross) / (1 - t) ** 2)
+    return typical + p * square(root(norm2([x for row in VC for x in row])) + root(iv(L)) * root(root(vy4 * y4)))
+
+
 # ------------------------------------------------------------------------------------------------------- the program
 
 Claim = Callable[[dict[str, Any], dict[str, Any], Any], None]
@@ -2526,10 +3184,14 @@ CLAIMS: dict[str, Claim] = {
     for f in (
         descent_trajectory,
         finite_moments,
+        gradient_mean_square,
+        gradient_tail,
         infinite_prompt_operator,
         max_margin,
         normalizer_bound,
         output_deviation,
+        output_mean_square,
+        output_tail,
         proposition_3_1,
         proposition_3_4,
         regression_risk,
