@@ -3176,6 +3176,562 @@ def general_gradient(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[st
     return typical + p * square(root(norm2([x for row in VC for x in row])) + root(iv(L)) * root(root(vy4 * y4)))
 
 
+# ------------------------------------------------------------------------------------ joint training, and limit laws
+
+
+def entropy(weights: Sequence[Fraction]) -> I:
+    """-sum w log w"""
+    return sum((-log(w) * w for w in weights if w), start=iv(0))
+
+
+def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/joint-max-margin.md, whose numbers (1) to (7) are computed in its order."""
+    given = fields(g, "given", "tokens indices", "lengths W labels")
+    _, _, labels = scored({**given, "keys": None, "scores": None})
+    tokens = inputs_of(given, "tokens")
+    W = None if given["W"] is None else matrix(given["W"], "W", None, len(tokens[0][0]))
+    keys = [[times(W, x) for x in rows] for rows in tokens] if W else tokens
+    chosen, n = indices_of(given["indices"], "indices", tokens), len(tokens)
+    asserts = fields(a, "asserts", "v support p", "label_margin drop path")
+    hint = fields(w, "witness", "head_multipliers multipliers", "comparators")
+    ys = [[[y * c for c in x] for x in rows] for y, rows in zip(labels, tokens, strict=True)]
+    top = {i: ys[i][chosen[i]] for i in range(n)}
+    mu: dict[int, Fraction] = {}
+    for node in listed(hint["head_multipliers"], "head_multipliers"):
+        f = fields(node, "head_multipliers", "input multiplier")
+        i, x = natural(f["input"], "head_multipliers", 0, n - 1), rational(f["multiplier"], "head_multipliers")
+        if i in mu or x <= 0:
+            raise Rejected("head_multipliers: an input twice, or a multiplier that is not positive")
+        mu[i] = x
+    v, slack = shortest(top, dict.fromkeys(top, 1), mu, "v")
+    same(vector(asserts["v"], "asserts.v"), v, "v.solution")
+    S = [i for i in range(n) if slack[i] == 0]
+    same([natural(x, "support") for x in listed(asserts["support"], "support")], S, "support")
+    v2 = norm2(v)
+    if asserts["label_margin"] is not None:
+        low, high = bounds(asserts["label_margin"], "label_margin")
+        at_most((low or 0) ** 2 * v2, 1, "label_margin.at_least")
+        if high is not None:
+            at_most(1, high**2 * v2, "label_margin.at_most")
+    z = pairs_of(keys, chosen)
+    if not z:
+        raise Rejected("no other token to select from")
+    lam = hinted(hint["multipliers"], "multipliers", z, "multiplier")
+    p, _ = shortest(z, {j: int(j[0] in S) for j in z}, lam, "p")
+    same(vector(asserts["p"], "asserts.p"), p, "p.solution")
+    if asserts["drop"] is None and asserts["path"] is None:
+        return
+    same(set(mu), set(S), "drop.multipliers")
+    share = {i: x / sum(mu.values()) for i, x in mu.items()}
+    gamma, p2 = 1 / root(v2), norm2(p)
+    lead = {j: [x - y for x, y in zip(top[j[0]], ys[j[0]][j[1]], strict=True)] for j in z}
+    inner = {i: [t for t in range(len(ys[i])) if t != chosen[i]] for i in range(n)}
+    if math.prod(len(ys[i]) for i in S) <= 10_000:
+        worst = Fraction(-1)
+        for choice in product(*(range(len(ys[i])) for i in S)):
+            if any(t != chosen[i] for i, t in zip(S, choice, strict=True)):
+                worst = max(
+                    worst,
+                    norm2(
+                        [
+                            dot([share[i] for i in S], c)
+                            for c in transposed([ys[i][t] for i, t in zip(S, choice, strict=True)])
+                        ]
+                    ),
+                )
+        if worst < 0:
+            raise NotCovered("support inputs of one token each")
+        nu = gamma - root(worst)
+    else:
+        cost = {i: min(2 * dot(v, lead[i, t]) / v2 - norm2(lead[i, t]) for t in inner[i]) for i in S if inner[i]}
+        below(0, min(cost.values()), "drop")
+        nu = min(share[i] * x for i, x in cost.items()) / (2 * gamma)
+    if asserts["drop"] is not None:
+        if rational(asserts["drop"], "drop") <= 0:
+            raise Rejected("asserts.drop: positive")
+        at_most(rational(asserts["drop"], "drop"), nu, "drop")
+    below(0, nu, "drop")
+    if asserts["path"] is None:
+        return
+    path = fields(asserts["path"], "path", "loss at")
+    loss, entries = one_of(path["loss"], "path.loss", "logistic", "exponential"), listed(path["at"], "path.at")
+    comparators: dict[int, dict[str, Any]] = {}
+    for node in hint["comparators"] or []:
+        f = fields(node, "comparators", "entry", "head attention")
+        k = natural(f["entry"], "comparators.entry", 0, len(entries) - 1)
+        if k in comparators:
+            raise Rejected("comparators: an entry twice")
+        comparators[k] = f
+    for k, node in enumerate(entries):
+        f = fields(node, f"path[{k}]", "head_norm attention_norm", "head_cosine attention_cosine mass")
+        r, R = rational(f["head_norm"], "head_norm"), rational(f["attention_norm"], "attention_norm")
+        stated = {
+            key: rational(f[key], key) for key in ("head_cosine", "attention_cosine", "mass") if f[key] is not None
+        }
+        if r <= 0 or R <= 0 or not stated or min(stated.values()) <= 0:
+            raise Rejected(f"path[{k}]: positive norms and bounds, one bound at least")
+        hat = comparators.get(k, {"head": None, "attention": None})
+        hv: list[Any] = [x * r * gamma for x in v]
+        if hat["head"] is not None:
+            hv = list(vector(hat["head"], "comparators.head", len(v)))
+            at_most(norm2(hv), r * r, "comparator_head")
+        hp: list[Any] = [x * R / root(p2) for x in p]
+        if hat["attention"] is not None:
+            hp = list(vector(hat["attention"], "comparators.attention", len(p)))
+            at_most(norm2(hp), R * R, "comparator_attention")
+        soft: dict[int, list[I]] = {}
+        for i in range(n):
+            scores = [-dot(z[i, t], hp) if t != chosen[i] else iv(0) for t in range(len(ys[i]))]
+            e_ = [exp(x) for x in scores]
+            soft[i] = [x / sum(e_, start=iv(0)) for x in e_]
+        mixed = {i: [dot(soft[i], c) for c in transposed(ys[i])] for i in range(n)}
+        losses = [exp(-iv(dot(hv, mixed[i]))) for i in range(n)]
+        E = sum(losses, start=iv(0)) if loss == "exponential" else math.prod((1 + x for x in losses), start=iv(1)) - 1
+        log_e0 = log(E) + r * gamma
+        K = log_e0 - entropy(list(share.values()))
+        e = largest([K / (r * nu), iv(0)])
+        below(e, 1, f"path[{k}].unattended")
+        Z = sum((share[i] * root(max(norm2(lead[i, t]) for t in inner[i])) for i in S if inner[i]), start=iv(0))
+        c = 1 - (K / r + e * Z) / gamma
+        below(0, c, f"path[{k}].alignment")
+
+        def least(b: Sequence[Any], c: I, r: Fraction = r) -> I:
+            """(4): a lower bound of <v, b>, as the lower end."""
+            along = dot(b, v) * gamma
+            exact = all(isinstance(x, Fraction) for x in b)
+            rest = (
+                root(norm2(b) - dot(b, v) ** 2 / v2)
+                if exact
+                else root(sum(map(square, b), start=iv(0)) - square(along))
+            )
+            return r * (smallest([along, c * along]) - root(1 - square(smallest([c, iv(1)]))) * rest)
+
+        def most(b: Sequence[Any], c: I, least: Callable[..., I] = least) -> I:
+            """An upper bound of <v, b>."""
+            return -least([-x for x in b], c)
+
+        selected = all(least(lead[i, t], c).a > 0 for i in S for t in inner[i])
+        if selected:
+            c = 1 - largest([K, iv(0)]) / (r * gamma)
+        if "head_cosine" in stated:
+            at_most(stated["head_cosine"], c, f"path[{k}].head_cosine")
+        hat_l = {j: x / p2 for j, x in lam.items() if j[0] in S}
+        chi = iv(0) if loss == "exponential" else E
+        lower = {j: least(x, c) for j, x in lead.items()}
+
+        def above(weights: dict[int, Fraction], log_e0: I = log_e0) -> I:
+            """(7): an upper bound of sum Lambda_i (gamma_i - r Gamma)."""
+            theta = max(weights.get(i, Fraction(0)) / x for i, x in share.items())
+            if theta <= 1:
+                return iv(0)
+            return (theta - 1) * (
+                log_e0 - entropy([(theta * x - weights.get(i, Fraction(0))) / (theta - 1) for i, x in share.items()])
+            )
+
+        log_a = iv(0)
+        if selected:
+            grown = {}
+            for i in range(n):
+                b = (
+                    [dot([soft[i][t] for t in inner[i]], col) for col in transposed([lead[i, t] for t in inner[i]])]
+                    if inner[i]
+                    else []
+                )
+                grown[i] = exp(largest([most(b, c), iv(0)])) - 1 if b else iv(0)
+            loss_sum = E * largest([grown[i] for i in S])
+            for i in (i for i in range(n) if i not in S):
+                if all(lower[i, t].a > 0 for t in inner[i]):
+                    loss_sum += exp(-least(top[i], c)) * grown[i]
+                else:
+                    loss_sum += exp(-least(mixed[i], c))
+            log_a = log(loss_sum) + r * gamma
+        if "attention_cosine" in stated:
+            B = iv(0)
+            tight = log_e0 / r
+            for i in {j[0] for j in lam if j[0] not in S}:
+                sigma, tau = most(top[i], c) / r, largest([most(ys[i][t], c) / r for t in inner[i]])
+                below(tau, gamma - tight, f"path[{k}].outside")
+                part = (gamma - tight - tau) / (sigma - tau)
+                B -= sum((x for j, x in lam.items() if j[0] == i), start=Fraction(0)) * log(part / (1 - part))
+            beta = log(1 / e - 1) if e.a > 0 else None
+            if selected:
+                total = (
+                    log(1 - e)
+                    - chi
+                    - log_a
+                    - above({i: sum((x for j, x in hat_l.items() if j[0] == i), start=Fraction(0)) for i in S})
+                )
+                total += sum((x * log(lower[j] / x) for j, x in hat_l.items()), start=iv(0))
+                beta = total if beta is None or total.a > beta.a else beta
+            if beta is None:
+                raise Undecided("the attention off the chosen tokens")
+            at_most(stated["attention_cosine"] * R, beta * root(p2) - B / root(p2), f"path[{k}].attention_cosine")
+        if "mass" in stated:
+            lack = e
+            if selected:
+                each = [
+                    exp(log_a + chi + above({i: Fraction(1)}) - log(smallest([lower[i, t] for t in inner[i]])))
+                    for i in S
+                    if inner[i]
+                ]
+                lack = smallest([e, largest(each)])
+            at_most(stated["mass"], 1 - lack, f"path[{k}].mass")
+
+
+def zero(sign: Callable[[Fraction], Any], low: Fraction, high: Fraction) -> I:
+    """Where a function changes its sign, once, from - at `low` to + at `high`: by bisection with proved signs, from both
+    sides, so that a sign that cannot be decided ends neither early."""
+    ends = [low, high]
+    for side in (0, 1):
+        near, far = (low, ends[1]) if side == 0 else (high, ends[0])
+        for _ in range(P + 40):
+            middle = (near + far) / 2
+            middle = Fraction(math.floor(middle * (1 << P)), 1 << P)
+            value = iv(sign(middle))
+            if (value.b < 0) if side == 0 else (value.a > 0):
+                near = middle
+            else:
+                far = middle
+        ends[side] = near
+    return hull(*ends)
+
+
+def arctan(x: Any) -> I:
+    """arctan x, growing: three times arctan x = 2 arctan(x/(1 + sqrt(1 + x^2))), then the alternating series."""
+    x = iv(x)
+    for _ in range(3):
+        x = I(
+            (iv(I(x.a, x.a)) / (1 + root(1 + square(I(x.a, x.a))))).a,
+            (I(x.b, x.b) / (1 + root(1 + square(I(x.b, x.b))))).b,
+        )
+    z, term, total, m = square(x), x, iv(0), 1
+    while max(abs(term.a), abs(term.b)) > 1:
+        total += term / m if m % 4 == 1 else -(term / m)
+        term = term * z
+        m += 2
+    return (total + I(-2, 2)) * 8
+
+
+Complex = tuple[I, I]
+
+
+def cmul(x: Complex, y: Complex) -> Complex:
+    """x y"""
+    return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
+
+
+def cdiv(x: Complex, y: Complex) -> Complex:
+    """x / y"""
+    n = square(y[0]) + square(y[1])
+    top = cmul(x, (y[0], -y[1]))
+    return top[0] / n, top[1] / n
+
+
+def argument(x: Complex) -> I:
+    """arg x in (-pi, pi) of a number off the real line: -+pi/2 - arctan(re/im)."""
+    if x[1].a <= 0 <= x[1].b:
+        raise Undecided("the argument of a number next to the real line")
+    half = pi() / 2
+    return (half if x[1].a > 0 else -half) - arctan(x[0] / x[1])
+
+
+class LimitLaw:
+    """The law of docs/claims/equivalent-law.md: edges by signs of h, values by discs that hold the root below the line."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        """beta and lambda, or alpha2, beta2 and lambda."""
+        self.lam = rational(given["lambda"], "lambda")
+        self.exact = given["beta"] is None
+        if self.exact:
+            self.a2: Any = rational(given["alpha2"], "alpha2")
+            self.b2 = rational(given["beta2"], "beta2")
+        else:
+            if (
+                given["alpha2"] is not None
+                or given["beta2"] is not None
+                or not 0 < rational(given["beta"], "beta") <= 1000
+            ):
+                raise Rejected("given: beta in (0, 1000], or alpha2 and beta2")
+            self.b2 = rational(given["beta"], "beta") ** 2
+            self.a2 = exp(self.b2) - 1 - self.b2
+        if min(self.lam, self.b2) <= 0 or (self.exact and self.a2 <= 0):
+            raise Rejected("given: positive numbers")
+        self.b, self.rho = self.b2 / self.lam, self.a2 / self.b2
+        self.right = self.k(zero(self.h, Fraction(0), Fraction(1)))
+        self.gap: tuple[I, I] | None = None
+        if self.lam < 1:
+            s, lam = float(iv(self.rho).a / 2**P) * float(self.lam), float(self.lam)
+            below_ = 4 * (2 * s + 1 - lam) ** 2 - 12 * s * (
+                s + 2 + lam
+            )  # of h' = 3 s v^2 - 2 (2 s + 1 - lam) v + s + 2 + lam
+            if below_ > 0 and (middle := (2 * (2 * s + 1 - lam) + math.sqrt(below_)) / (6 * s)) > 1:
+                v = Fraction(middle)
+                if iv(self.h(v)).b < 0:
+                    far = 2 * v
+                    while iv(self.h(far)).a <= 0:
+                        far *= 2
+                    upper = zero(lambda x: -self.h(x), Fraction(1), v)
+                    self.gap = self.k(zero(self.h, v, far)), self.k(upper)
+
+    def h(self, v: Fraction) -> Any:
+        """w^2 (1 - v)^2 K'(w) at v = b w^2"""
+        return -((1 - v) ** 2) + self.lam * self.rho * v * (1 - v) ** 2 + self.lam * v * (1 + v)
+
+    def k(self, v: I) -> I:
+        """K(w) at w = sqrt(v/b)"""
+        w = root(v / self.b)
+        return 1 / w + self.a2 * w + self.b2 * w / (1 - v)
+
+    def no_gap(self) -> None:
+        """Prove that the support is an interval: lambda >= 1, or the discriminant of h is not positive."""
+        if self.lam < 1:
+            s, x = self.lam * self.rho, self.lam
+            at_most(
+                8 * (1 - s) ** 3 - 3 * x * (5 * s * s + 26 * s + 5) + 6 * x * x * (1 - s) + x**3,
+                Fraction(0),
+                "gap.none",
+            )
+
+    def top(self) -> I:
+        """The density at 0, the largest: (2/pi) sqrt(u0), alpha^2 b u^2 + (alpha^2 + beta^2 - b) u - 1 = 0."""
+        q, m = self.a2 * self.b, iv(self.a2 + self.b2 - self.b)
+        return 2 * root((root(square(m) + 4 * q) - m) / (2 * q)) / pi()
+
+    def place(self, x: Fraction) -> str:
+        """Whether x > 0 is beyond the support, in its gap, or inside."""
+        if iv(x).a > self.right.b:
+            return "beyond"
+        if self.gap and self.gap[0].b < iv(x).a and iv(x).b < self.gap[1].a:
+            return "gap"
+        ends = [self.right, *(self.gap or ())]
+        if any(end.a <= iv(x).b and iv(x).a <= end.b for end in ends):
+            raise Undecided("a point next to an edge")
+        return "inside"
+
+    def stieltjes(self, re: Fraction, im: Fraction) -> Complex:
+        """G(z): a disc around some w with the radius 4 |p/p'| holds a root of p = w (1 - b w^2) (z - K(w)); in the lower
+        half plane there is only one, G(z)."""
+        z: Complex = iv(re), iv(im)
+        lead = self.a2 * self.b
+        coefficients: list[Complex] = [
+            (iv(lead), iv(0)), cmul((iv(-self.b), iv(0)), z), (iv(self.b - self.a2 - self.b2), iv(0)), z, (iv(-1), iv(0))
+        ]  # fmt: skip
+        f = [complex(x.a / 2**P, y.a / 2**P) for x, y in coefficients]
+        roots = [complex(0.4, 0.9) ** i * (1 + abs(f[1] / f[0])) for i in range(4)]
+        for _ in range(200):
+            moved = 0.0
+            for i in range(4):
+                value, below_ = f[0], f[0]
+                for c in f[1:]:
+                    value = value * roots[i] + c
+                for j in range(4):
+                    below_ *= roots[i] - roots[j] if j != i else 1
+                step_ = value / below_ if below_ else complex(0)
+                roots[i] -= step_
+                moved = max(moved, abs(step_))
+            if moved < 1e-14:
+                break
+        guess = min(roots, key=lambda w: w.imag)
+        w: Complex = iv(Fraction(guess.real)), iv(Fraction(guess.imag))
+        for _ in range(P.bit_length()):
+            value_, slope = coefficients[0], (iv(0), iv(0))
+            for c in coefficients[1:]:
+                slope = tuple(x + y for x, y in zip(cmul(slope, w), value_, strict=True))
+                value_ = tuple(x + y for x, y in zip(cmul(value_, w), c, strict=True))
+            step = cdiv(value_, slope)
+            radius = 4 * root(square(step[0]) + square(step[1]))
+            box = w[0] + I(-radius.b, radius.b), w[1] + I(-radius.b, radius.b)
+            if radius.b < 1 << 24:
+                break
+            w = tuple(
+                I((x.a + x.b - y.a - y.b) // 2, (x.a + x.b - y.a - y.b) // 2) for x, y in zip(w, step, strict=True)
+            )
+        if box[1].b >= 0:
+            raise Undecided("a root next to the real line")
+        return box
+
+    def density(self, x: Fraction) -> Any:
+        """Of |x| under nu."""
+        if x == 0:
+            return self.top()
+        return -2 * self.stieltjes(x, Fraction(0))[1] / pi() if self.place(x) == "inside" else Fraction(0)
+
+    def tail(self, x: Fraction) -> Any:
+        """mu((x, oo)) = (2/pi) Im Phi(G(x)), inside the support."""
+        where = "inside" if x == 0 else self.place(x)
+        if x == 0 or where != "inside":
+            return Fraction(1) if x == 0 else Fraction(0) if where == "beyond" else self.lam
+        w = self.stieltjes(x, Fraction(0))
+        square_ = cmul(w, w)
+        v = square_[0] * self.b, square_[1] * self.b
+        one_less = 1 - v[0], -v[1]
+        q = root(iv(self.b))
+        total = square_[1] * self.a2 / 2 + self.lam * cdiv(v, one_less)[1] - argument(w)
+        total += self.lam / 2 * (argument((1 - q * w[0], -q * w[1])) + argument((1 + q * w[0], q * w[1])))
+        return total * 2 / pi()
+
+
+def equivalent_law(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/equivalent-law.md"""
+    fields(w or {}, "witness")
+    law = LimitLaw(fields(g, "given", "lambda", "beta alpha2 beta2"))
+    near_names = "right_edge threshold density_bound nonlinear_share"
+    asserts = fields(a, "asserts", "", near_names + " moments gap stieltjes density cdf share_reached")
+    if not a:
+        raise Rejected("asserts: nothing")
+
+    def close(value: Any, f: dict[str, Any], what: str) -> None:
+        """|value - stated| <= radius"""
+        gap = value - rational(f["value"], what)
+        at_most(absolute(gap) if isinstance(gap, I) else abs(gap), rational(f["radius"], what), what)
+
+    def single(key: str, value: Callable[[], Any]) -> None:
+        """A number up to a radius, if it is asserted."""
+        if asserts[key] is not None:
+            close(value(), fields(asserts[key], key, "value radius"), key)
+
+    def several(key: str, need: str) -> list[dict[str, Any]]:
+        """The items of a list."""
+        return [fields(x, key, need) for x in listed(asserts[key], key)] if asserts[key] is not None else []
+
+    def threshold() -> I:
+        """beta_c"""
+        below(law.lam, 1, "threshold.lambda")
+        far = Fraction(2)
+        while (far - 1) ** 3 <= law.lam * far**2 * (far + 3):
+            far *= 2
+        v = zero(lambda v: (v - 1) ** 3 - law.lam * v**2 * (v + 3), Fraction(1), far)
+        rho = (3 * v + 1) / (v - 1) ** 3
+        far = Fraction(1)
+        while (exp(far) - 1 - far - far * rho).a <= 0:
+            far *= 2
+        return root(zero(lambda x: exp(x) - 1 - x - x * rho, Fraction(0), far))
+
+    def reached(share: Fraction) -> I:
+        """beta with 1 - x/(e^x - 1) = share, x = beta^2: where (1 - share)(e^x - 1) - x becomes positive."""
+        if not 0 < share < 1:
+            raise Rejected("share_reached.share: between 0 and 1")
+        low, far = min(share, Fraction(1, 2)), Fraction(1)  # 1 - x/(e^x - 1) < x, so it is below the share at x = share
+        while ((exp(far) - 1) * (1 - share) - far).a <= 0:
+            far *= 2
+        return root(zero(lambda x: (exp(x) - 1) * (1 - share) - x, low, far))
+
+    for f in several("moments", "order value radius"):
+        order = natural(f["order"], "moments.order", 2, 100)
+        if order % 2:
+            raise Rejected("moments.order: even")
+        close(limit_moment(order // 2, law.b2, law.lam, law.a2 + law.b2), f, f"moment {order}")
+    single("right_edge", lambda: law.right)
+    single("threshold", threshold)
+    single("density_bound", law.top)
+    single("nonlinear_share", lambda: law.a2 / (law.a2 + law.b2))
+    for f in several("share_reached", "share value radius"):
+        close(reached(rational(f["share"], "share")), f, "share_reached")
+    for key in ("density", "cdf"):
+        for f in several(key, "at value radius"):
+            x = rational(f["at"], f"{key}.at")
+            if x < 0:
+                raise Rejected(f"{key}.at: negative")
+            close(law.density(x) if key == "density" else 1 - law.tail(x), f, f"{key} at {show(x)}")
+    for f in several("stieltjes", "z value radius"):
+        z, value = (fields(f[k], k, "re im") for k in ("z", "value"))
+        if rational(z["im"], "z.im") <= 0:
+            raise Rejected("stieltjes.z: not in the upper half plane")
+        found = law.stieltjes(rational(z["re"], "z.re"), rational(z["im"], "z.im"))
+        off = [x - rational(value[k], k) for x, k in zip(found, ("re", "im"), strict=True)]
+        at_most(root(sum(map(square, off), start=iv(0))), rational(f["radius"], "radius"), "stieltjes")
+    if asserts["gap"] is not None:
+        gap = asserts["gap"]
+        if one_of(gap.get("kind") if isinstance(gap, dict) else None, "gap.kind", "open", "none") == "none":
+            fields(gap, "gap", "kind")
+            law.no_gap()
+            return
+        f = fields(gap, "gap", "kind lower upper radius", "outer_mass")
+        below(law.lam, 1, "gap.lambda")
+        if law.gap is None:
+            law.no_gap()
+            raise NotProved("gap: there is none")
+        for end, key in zip(law.gap, ("lower", "upper"), strict=True):
+            at_most(absolute(end - rational(f[key], key)), rational(f["radius"], "radius"), f"gap.{key}")
+        if f["outer_mass"] is not None:
+            same(rational(f["outer_mass"], "outer_mass"), law.lam, "gap.outer_mass")
+
+
+def not_marchenko_pastur(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/not-marchenko-pastur.md, without finite matrices."""
+    given = fields(g, "given", "lambda", "beta alpha2 beta2 finite")
+    asserts = fields(a, "asserts", "", "fourth_moment excess distance scaled_distance separation scaled_separation")
+    hint = fields(w or {}, "witness", "", "scale law_scale quarter_circle_scale")
+    if given["finite"] is not None or asserts["separation"] is not None or asserts["scaled_separation"] is not None:
+        raise NotCovered("singular values of a matrix")
+    if (
+        not a
+        or (asserts["scaled_distance"] is None) != (hint["scale"] is None)
+        or len(w or {}) > (hint["scale"] is not None)
+    ):
+        raise Rejected("nothing asserted, or a scale that does not belong to a bound")
+    law = LimitLaw({k: v for k, v in given.items() if k != "finite"})
+    m = law.a2 + law.b2
+    if asserts["fourth_moment"] is not None:
+        same(
+            rational(fields(asserts["fourth_moment"], "fourth_moment", "value")["value"], "value"),
+            law.b2**2 / law.lam,
+            "fourth_moment",
+        )
+    if asserts["excess"] is not None:
+        within(law.b2**2 / law.lam / (m * m), *bounds(asserts["excess"], "excess", None), "excess")
+
+    @cache
+    def tail(x: Fraction) -> I:
+        """mu((x, oo)); next to an edge between the values at certified neighbours, as tails fall."""
+        step = Fraction(1, 1 << 30)
+        try:
+            return iv(law.tail(x))
+        except Undecided:
+            return I(iv(law.tail(x + step)).a, iv(law.tail(max(x - step, Fraction(0)))).b)
+
+    def quarter(x: Fraction, c: Any) -> I:
+        """The tail of the quarter circle law of variance c^2: (2/pi)(arccos r - r sqrt(1 - r^2)), r = x/(2c)."""
+        r = iv(x) / (2 * c)
+        if r.a >= 1 << P:
+            return iv(0)
+        r = I(r.a, min(r.b, (1 << P) - 1))
+        s = root(1 - square(r))
+        return 2 / pi() * (pi() / 2 - arctan(r / s) - r * s) if s.a > 0 else I(0, 1 << P)
+
+    def furthest(c: Any, sign: int, bits: int = 17) -> I:
+        """sup sign (T - S): differences at ends of cells from below, sign (T(a) - S(b)) on cells from above."""
+        end = Fraction(max(law.right.b, iv(2 * c).b) + 2, 1 << P)
+        low, cells, left = iv(0).a, [(Fraction(0), end)], 0
+        for _ in range(bits):
+            kept = []
+            for x, y in cells:
+                first, last = (tail(x), quarter(y, c)) if sign > 0 else (quarter(x, c), tail(y))
+                if (first - last).b > low:
+                    middle = (x + y) / 2
+                    low = max(low, ((tail(middle) - quarter(middle, c)) * sign).a)
+                    kept += [(x, middle), (middle, y)]
+            cells = kept
+            if len(cells) > 4000:
+                break
+        left = max(
+            (((tail(x) - quarter(y, c)) if sign > 0 else (quarter(x, c) - tail(y))).b for x, y in cells), default=low
+        )
+        return I(low, max(low, left))
+
+    if asserts["distance"] is not None:
+        both = [furthest(root(iv(m)), s) for s in (1, -1)]
+        within(largest(both), *bounds(asserts["distance"], "distance"), "distance")
+    if asserts["scaled_distance"] is not None:
+        scale = rational(hint["scale"], "witness.scale")
+        if scale <= 0:
+            raise Rejected("witness.scale: positive")
+        both = [furthest(scale, s) for s in (1, -1)]
+        within_bounds(
+            smallest(both), largest(both), *bounds(asserts["scaled_distance"], "scaled_distance"), "scaled_distance"
+        )
+
+
 # ------------------------------------------------------------------------------------------------------- the program
 
 Claim = Callable[[dict[str, Any], dict[str, Any], Any], None]
@@ -3183,12 +3739,15 @@ CLAIMS: dict[str, Claim] = {
     f.__name__.replace("_", "-"): f
     for f in (
         descent_trajectory,
+        equivalent_law,
         finite_moments,
         gradient_mean_square,
         gradient_tail,
         infinite_prompt_operator,
+        joint_max_margin,
         max_margin,
         normalizer_bound,
+        not_marchenko_pastur,
         output_deviation,
         output_mean_square,
         output_tail,
