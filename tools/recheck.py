@@ -25,7 +25,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, pairwise, permutations, product
+from itertools import combinations, permutations, product
 from operator import mul
 from pathlib import Path
 from typing import Any
@@ -392,7 +392,7 @@ def matrix(node: Any, where: str, rows: int | None = None, columns: int | None =
 P = 96  # every interval is a pair of integers times 2^-P; the driver doubles P while something is undecided
 
 
-class I:
+class I:  # noqa: E742 - it stands in every line of arithmetic
     """A closed interval [a, b] * 2^-P. Every operation returns an interval that holds all results for its operands."""
 
     __slots__ = ("a", "b")
@@ -547,7 +547,7 @@ def exp_at(n: int) -> tuple[int, int]:
     """Bounds of e^(n 2^-P) times 2^P.
 
     With W = P + 64 bits: n 2^-P = k ln 2 + r, 0 <= r < 1 up to an error of 2 |k| + 2 units, at most 2^23.
-    T = sum (r 2^-8)^m / m! loses less than 3 units in each of fewer than 400 terms (for P <= 8192: terms fall by 2^-8 at
+    T = sum (r 2^-8)^m / m! loses less than 3 units in each of fewer than 400 terms (P <= 8192: terms fall by 2^-8 at
     least and, by m!, faster), the rest is below 2 units. Eight squarings multiply a relative error by 2^8 and add less
     than 2^9 units: the result, below 3, is off by less than 3 (2^24 + 2^8 * 2^11 + 2^9) < 2^46 units.
     """
@@ -784,7 +784,7 @@ def pivots(m: Matrix, b: Matrix | None = None, what: str = "a matrix") -> tuple[
 
 
 def semidefinite(m: Matrix, what: str) -> None:
-    """Prove exactly that a symmetric m is positive semidefinite: a pivot of 0 needs a row of 0, or x'm x < 0 for some x."""
+    """Prove exactly that m is positive semidefinite: beside a pivot of 0 only zeros, or x'm x < 0 for some x."""
     if m != transposed(m):
         raise Rejected(f"{what} is not symmetric")
     rows = [list(row) for row in m]
@@ -1632,7 +1632,7 @@ def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "covariance parameters")
     S, at = matrix(given["covariance"], "covariance"), fields(given["parameters"], "parameters", "A b")
     d = len(S)
-    if S != transposed(S):
+    if transposed(S) != S:
         raise Rejected("given.covariance: not symmetric")
     inverse = pivots(S, identity(d), "given.covariance")[1]
     A, b = matrix(at["A"], "parameters.A", d, d), rational(at["b"], "parameters.b")
@@ -1709,7 +1709,7 @@ def partitions(n: int) -> Iterator[list[int]]:
     """Set partitions of n places: each place has the number of its class, and classes are numbered as they appear."""
     found: list[list[int]] = [[]]
     for _ in range(n):
-        found = [p + [c] for p in found for c in range(max(p, default=-1) + 2)]
+        found = [[*p, c] for p in found for c in range(max(p, default=-1) + 2)]
     yield from found
 
 
@@ -1727,7 +1727,7 @@ def walks(k: int) -> dict[tuple[int, int], dict[tuple[int, ...], int]]:
                     step: dict[tuple[int, ...], int] = {}
                     spot = i * c + cols[a]
                     for n, times_ in powers.items():
-                        up = n[:spot] + (n[spot] + 1,) + n[spot + 1 :]
+                        up = (*n[:spot], n[spot] + 1, *n[spot + 1 :])
                         step[up] = step.get(up, 0) + times_
                         step[n] = step.get(n, 0) - times_
                     powers = step
@@ -1758,7 +1758,7 @@ def expected_moment(k: int, x: Fraction, p: int, d: int) -> I:
 
 
 def limit_moment(k: int, x: Fraction, lam: Fraction, m: Any) -> Any:
-    """m_2k = [w^2k] (1 + C)^(2k+1)/(2k+1), C = m w^2 + x^2/lam w^4 + x^3/lam^2 w^6 + ..., m = alpha^2 + beta^2 = m_2."""
+    """m_2k = [w^2k] (1 + C)^(2k+1)/(2k+1), C = m w^2 + x^2/lam w^4 + x^3/lam^2 w^6 + ..., m = alpha^2 + beta^2 ."""
     series: list[Any] = [Fraction(1), m] + [x**n / lam ** (n - 1) for n in range(2, k + 1)]
     total: list[Any] = [Fraction(1)]
     base, n = series, 2 * k + 1
@@ -1876,7 +1876,7 @@ def normalizer_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 
 def norm_of(m: Matrix) -> Fraction:
-    """A bound of the largest eigenvalue of a symmetric, positive semidefinite matrix: guessed in floats, then proved."""
+    """A bound of the largest eigenvalue of a positive semidefinite matrix: guessed in floats, then proved."""
     v = [1.0 + i / len(m) for i in range(len(m))]
     f = [[float(x) for x in row] for row in m]
     size = 1.0
@@ -1925,7 +1925,7 @@ def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         gauss = sum((square(y - 1) for row in once for y in row), start=iv(0))
         universal = (4 * x * norm_of(G) * spread + gauss * 2) / (d * d * eta**3)
     elif hinted_:
-        theta, cut, z = hint["theta"], hint["cut"], hint["excess"]
+        cut, z = hint["cut"], hint["excess"]
         if z <= 0 or cut <= 1:
             raise Rejected("witness: excess > 0 and cut > 1")
         below(8 * x, p, "universality.finite")
@@ -2045,10 +2045,7 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         r = iv(score) * int(labels[i])
         if head in ("linear", "quadratic"):
             return score
-        if head == "leaky-relu":
-            value = hull(largest([r, r * beta]))
-        else:
-            value = tanh(r) if head == "tanh" else log(1 + exp(r))
+        value = hull(largest([r, r * beta])) if head == "leaky-relu" else tanh(r) if head == "tanh" else log(1 + exp(r))
         return value * int(labels[i])
 
     def slope(i: int, low: Any) -> Any:
@@ -2610,7 +2607,7 @@ RANDOM = "K Q U V scale tilt query"
 
 
 class Tails:
-    """Bounds of probabilities that means over L tokens of a law under softmax weights are off, by the witness's rules."""
+    """Bounds of probabilities that softmax means over L tokens of a law are off, by the witness's rules."""
 
     def __init__(self, law: Law, a: list[Any], L: int) -> None:
         """The tilt, its log-MGF and tilted mean."""
@@ -2703,7 +2700,7 @@ class Tails:
         return exp(dot(self.a, y) - self.value) * (form + shift)
 
     def top(self, law: Law, u: Vector, v: Vector | None, mean: Any, eps: Fraction) -> I:
-        """An upper bound of D = Y + eps: over atoms the largest; else from r <= e^(r - 1), for the best of some theta."""
+        """An upper bound of D = Y + eps: over atoms the largest; else by r <= e^(r - 1), for the best of some theta."""
         if law.kind == "mixture":
             return largest([self.top(part, u, v, mean, eps) for part in law.parts])
         if law.kind == "atoms":
@@ -2825,7 +2822,7 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     f = fields(a, "asserts", "gradient exceeds probability")
     kind, eps = one_of(f["gradient"], "gradient", "U", "V"), rational(f["exceeds"], "exceeds")
     share, tails = probability(f["probability"], "probability"), Tails(law, tilt, L)
-    plain = V == identity(law.d)
+    plain = identity(law.d) == V
     need = "tokens" if kind == "V" else "tokens entries" + ("" if plain else " outputs")
     hint = fields(w, "witness", need)
     G, b, rules = frame_of(hint["tokens"], "witness.tokens", law.d)
@@ -2864,8 +2861,8 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
     """E P_k1 P_k2 ..., P_k the sums of k-th powers of softmax weights of L scores of variance v.
 
     By (3) of docs/claims/output-mean-square.md a sum, over partitions of the k, of falling factorials of L times
-    integrals of Psi_k1(t) ... phi(t)^(L-b)/(K-1)!, by the trapezoid rule with the errors of that page. What is left out on
-    the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m gives Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m, and
+    integrals of Psi_k1(t) ... phi(t)^(L-b)/(K-1)!, by the trapezoid rule with the errors of that page. What is left
+    out on the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m, so Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m;
     E w^-m = e^(m(m+1)v/2); the other factors are at most (k/e)^k and 1.
     """
     exact = isinstance(v, Fraction) and v == 0
@@ -2989,7 +2986,7 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         peak = math.prod((exp(log(y) * y) for y in (theta, 1 - theta) if y), start=iv(1))
         at_most(peak * spread / root(det) * (exp(log(iv(L - 1)) * -theta) if L > 2 else 1), high, "mean_square.at_most")
         return
-    tilt, _, V, scale = tilt_of(given, law)
+    tilt, _, V, _scale = tilt_of(given, law)
     method = one_of(hint["method"] or "exact", "method", "exact", "logistic", "general")
     if method == "general":
         fields(w, "witness", "method t lambda")
@@ -3042,7 +3039,7 @@ def squared(given: dict[str, Any], law: Law, tilt: list[Any], v: Any) -> Any:
 
 
 def rare(hint: dict[str, Any], R2: Any, L: int, tokens: int) -> tuple[Fraction, I]:
-    """t, and the bound e^(lambda L (1-t)) (1 - lambda + lambda^2 R2/2)^tokens of P(sum of `tokens` weights < L (1-t))."""
+    """t, and e^(lambda L (1-t)) (1 - lambda + lambda^2 R2/2)^n, a bound of P(sum of n weights < L (1-t))."""
     t, lam = rational(hint["t"], "t"), rational(hint["lambda"], "lambda")
     if not 0 < t < 1 or lam <= 0:
         raise Rejected("witness: 0 < t < 1 and lambda > 0")
@@ -3068,10 +3065,7 @@ def joint(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], tau: S
     one, two = -dot(u, tau), -dot(v, tau)
     return sum(
         (
-            f[i - r][j - s]
-            * (one if isinstance(one, Fraction) else one) ** r
-            * two**s
-            / (math.factorial(r) * math.factorial(s))
+            f[i - r][j - s] * one**r * two**s / (math.factorial(r) * math.factorial(s))
             for r in range(i + 1)
             for s in range(j + 1)
         ),
@@ -3379,7 +3373,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 
 def zero(sign: Callable[[Fraction], Any], low: Fraction, high: Fraction) -> I:
-    """Where a function changes its sign, once, from - at `low` to + at `high`: by bisection with proved signs, from both
+    """Where a function changes its sign, once, from - at `low` to + at `high`: by proved signs, bisected from both
     sides, so that a sign that cannot be decided ends neither early."""
     ends = [low, high]
     for side in (0, 1):
@@ -3436,7 +3430,7 @@ def argument(x: Complex) -> I:
 
 
 class LimitLaw:
-    """The law of docs/claims/equivalent-law.md: edges by signs of h, values by discs that hold the root below the line."""
+    """The law of docs/claims/equivalent-law.md: edges by signs of h, values by discs around the root below the line."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         """beta and lambda, or alpha2, beta2 and lambda."""
@@ -3509,13 +3503,17 @@ class LimitLaw:
         return "inside"
 
     def stieltjes(self, re: Fraction, im: Fraction) -> Complex:
-        """G(z): a disc around some w with the radius 4 |p/p'| holds a root of p = w (1 - b w^2) (z - K(w)); in the lower
-        half plane there is only one, G(z)."""
+        """G(z): a disc around some w with the radius 4 |p/p'| holds a root of p = w (1 - b w^2) (z - K(w)); in the
+        lower half plane there is only one, G(z)."""
         z: Complex = iv(re), iv(im)
         lead = self.a2 * self.b
         coefficients: list[Complex] = [
-            (iv(lead), iv(0)), cmul((iv(-self.b), iv(0)), z), (iv(self.b - self.a2 - self.b2), iv(0)), z, (iv(-1), iv(0))
-        ]  # fmt: skip
+            (iv(lead), iv(0)),
+            cmul((iv(-self.b), iv(0)), z),
+            (iv(self.b - self.a2 - self.b2), iv(0)),
+            z,
+            (iv(-1), iv(0)),
+        ]
         f = [complex(x.a / 2**P, y.a / 2**P) for x, y in coefficients]
         roots = [complex(0.4, 0.9) ** i * (1 + abs(f[1] / f[0])) for i in range(4)]
         for _ in range(200):
