@@ -2862,8 +2862,8 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
 
     By (3) of docs/claims/output-mean-square.md a sum, over partitions of the k, of falling factorials of L times
     integrals of Psi_k1(t) ... phi(t)^(L-b)/(K-1)!, by the trapezoid rule with the errors of that page. What is left
-    out on the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m, so Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m;
-    E w^-m = e^(m(m+1)v/2); the other factors are at most (k/e)^k and 1.
+    out on the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m, so that
+    Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m; E w^-m = e^(m(m+1)v/2); the other factors are at most (k/e)^k and 1.
     """
     exact = isinstance(v, Fraction) and v == 0
     if L == 1 or exact:
