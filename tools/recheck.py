@@ -2865,7 +2865,7 @@ class Tails:
     def part(
         self, mean: Vector, cov: Matrix, u: Vector, eps: Fraction, lam: Fraction, cap: Fraction | None
     ) -> tuple[I, I]:
-        """Upper ends of P(A) and E[e^(lam Y); not A] for one Gaussian part, Y = w (mu + c g + sigma h), w = e^(al + s g)."""
+        """Upper ends of P(A) and E[e^(lam Y); not A] for a Gaussian part: Y = w (mu + c g + sigma h), w = e^(al + s g)."""
         gb = times(cov, self.base)
         bb, ub, uu = dot(self.base, gb), dot(u, gb), dot(u, times(cov, u))
         al = iv(dot(self.a, mean)) - self.value
