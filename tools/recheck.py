@@ -2651,6 +2651,13 @@ def mills_at(n: int, bits: int) -> I:
     return hull(*ends)
 
 
+def grid() -> tuple[Fraction, int]:
+    """The width of cells and the end of the range of integrals over N(0, 1)."""
+    if P > 384:
+        raise NotCovered("integrals over Gaussian tokens more sharply than with cells of 1/1024")
+    return {96: (Fraction(1, 64), 10), 192: (Fraction(1, 256), 13), 384: (Fraction(1, 1024), 9)}[P]
+
+
 def upper(x: Any) -> I:
     """Q(x), which falls: its values at the ends."""
     x = iv(x)
@@ -2860,12 +2867,12 @@ class Tails:
             bad, good = bad + one * weight, good + two * weight
         bad = I(max(bad.a, 0), min(bad.b, (1 << P) - 1))
         total = 1 - exp(log(1 - I(bad.b, bad.b)) * self.L) + exp(log(I(good.b, good.b)) * self.L)
-        return I(0 if P < 192 else total.a, total.b)
+        return I(0, total.b)  # an upper bound only: it verifies, and never shows that a statement is false
 
     def part(
         self, mean: Vector, cov: Matrix, u: Vector, eps: Fraction, lam: Fraction, cap: Fraction | None
     ) -> tuple[I, I]:
-        """Upper ends of P(A) and E[e^(lam Y); not A] for a Gaussian part: Y = w (mu + c g + sigma h), w = e^(al + s g)."""
+        """Upper ends of P(A) and E[e^(lam Y); not A] for one part: Y = w (mu + c g + sigma h), w = e^(al + s g)."""
         gb = times(cov, self.base)
         bb, ub, uu = dot(self.base, gb), dot(u, gb), dot(u, times(cov, u))
         al = iv(dot(self.a, mean)) - self.value
@@ -2877,7 +2884,7 @@ class Tails:
             return self.flat(al, mu, s if bb else None, c, ub * self.scale[1], sigma2, lam, cap)
         if cap is None:
             raise Rejected("chernoff: the output is not known to be bounded above")
-        sigma, h, G = root(sigma2), Fraction(1, 64 if P < 192 else 256), 10 if P < 192 else 13
+        sigma, (h, G) = root(sigma2), grid()
 
         def jets(g: I) -> tuple[Jet, Jet]:
             """phi(g) Q(e) and phi(g) e^(x + t^2/2) Q(k), as functions of g."""
@@ -2918,7 +2925,7 @@ class Tails:
             return upper(e), exp(lam * w * mu + t * t / 2) * upper(t - e)
         if cap is None and c_sign >= 0:
             raise Rejected("chernoff: the output is not known to be bounded above")
-        G, h = 10 if P < 192 else 13, Fraction(1, 64 if P < 192 else 256)
+        h, G = grid()
         fs, fc, fm, fa = (float(x.a / 2**P) for x in (s, c, mu, al))
 
         def value(g: Any) -> I:
