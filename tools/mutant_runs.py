@@ -1,0 +1,261 @@
+"""Runs of the tests over a changed kernel: in processes of their own, and quickly where that is possible.
+
+Most changes are inside a function. For these, `Collected` imports all tests once and keeps a process that has them;
+a mutant's run is a fork of it in which the code of the live functions is exchanged. What a module computed while it
+was imported stays as it was in such a run, so that a mutant can pass that would not pass afresh, never the other way
+round: what passes there is run once more by `afresh`, which imports everything from the changed file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import inspect
+import math
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import CodeType, FunctionType
+
+import pytest
+from kernel_test_map import ordinary_options
+
+_FORK = multiprocessing.get_context("fork")
+_MEMORY = 6 << 30
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What tests said: "passed", "killed" or "timeout"; the test that failed; how many were run."""
+
+    outcome: str
+    by: str
+    ran: int
+
+
+@contextlib.contextmanager
+def applied(tree: Path, module: str, code: str) -> Iterator[None]:
+    """A block during which a module of a tree has other code."""
+    path = tree / module
+    before = path.read_text()
+    _write(path, code)
+    try:
+        yield
+    finally:
+        _write(path, before)
+
+
+def _write(path: Path, code: str) -> None:
+    path.write_text(code)
+    # A compiled module of the same size and second would be taken for this one.
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
+        compiled.unlink()
+
+
+# -- a process with limits
+
+
+def limited(work: Callable[[], tuple[str, int]], seconds: float) -> Answer:
+    """The answer of `work` (what failed, or ""; how many tests were run) in a fork that may take so many seconds."""
+    receiver, sender = _FORK.Pipe(duplex=False)
+    process = _FORK.Process(target=_work, args=(work, sender, seconds))
+    process.start()
+    sender.close()
+    try:
+        # On a busy machine seconds of a processor take longer.
+        if not receiver.poll(4 * seconds):
+            return Answer("timeout", "", 0)
+        failed, ran = receiver.recv()
+        return Answer("killed" if failed else "passed", failed, ran)
+    except EOFError:
+        process.join()
+        if process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL):
+            return Answer("timeout", "", 0)
+        return Answer("killed", f"the process ended with {process.exitcode}", 0)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid or 0, signal.SIGKILL)
+        process.kill()
+        process.join()
+        receiver.close()
+
+
+def _work(work: Callable[[], tuple[str, int]], sender: Connection, seconds: float) -> None:
+    os.setsid()
+    limit = math.ceil(seconds + sum(os.times()[:2]))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    sender.send(work())
+    sender.close()
+    # Neither the clean-up of the process that was forked, nor its standard output, belong to this one.
+    os._exit(0)
+
+
+def _enter(tree: Path) -> None:
+    """Make this process, and those it starts, use the kernel of a tree, silently."""
+    os.chdir(tree)
+    sys.path.insert(0, str(tree))
+    os.environ["PYTHONPATH"] = str(tree)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+
+
+class _Watch:
+    """A plugin of pytest: what failed first, and what was run."""
+
+    def __init__(self) -> None:
+        self.failed = ""
+        self.ran: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.ran.add(report.nodeid)
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and not self.failed:
+            self.failed = f"{report.nodeid} (while it is imported)"
+
+
+# -- afresh
+
+
+class _Chosen(_Watch):
+    """Only these tests, in this order."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
+        self.place = {name: i for i, name in enumerate(names)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted((i for i in items if i.nodeid in self.place), key=lambda item: self.place[item.nodeid])
+
+
+def afresh(tree: Path, names: Sequence[str], seconds: float) -> Answer:
+    """Run tests of a tree in a process that imports its kernel; the caller has not imported any."""
+    assert "certattn" not in sys.modules
+
+    def work() -> tuple[str, int]:
+        _enter(tree)
+        chosen = _Chosen(names)
+        files = list(dict.fromkeys(name.split("::")[0] for name in names))
+        code = pytest.main([*ordinary_options(), "-x", *files], plugins=[chosen])
+        return chosen.failed or ("" if code in (0, 5) else f"pytest ended with {code}"), len(chosen.ran)
+
+    return limited(work, seconds)
+
+
+# -- with all tests imported before
+
+
+class Collected(_Watch):
+    """A process that has imported tests, and runs some of them with changed functions, again and again."""
+
+    def __init__(self, tree: Path, files: Sequence[str]) -> None:
+        super().__init__()
+        self.tree = tree
+        self.files = list(files)
+        self.requests, self._received = _FORK.Pipe()
+        self.process = _FORK.Process(target=self._serve)
+        self.process.start()
+        self._received.close()
+
+    def run(self, module: str, exchanged: Mapping[CodeType, CodeType], names: Sequence[str], seconds: float) -> Answer:
+        """Run tests where functions of a module have other code."""
+        import marshal
+
+        self.requests.send((module, [tuple(map(marshal.dumps, pair)) for pair in exchanged.items()], names, seconds))
+        answer = self.requests.recv()
+        assert isinstance(answer, Answer)
+        return answer
+
+    def stop(self) -> None:
+        """End the process."""
+        self.requests.close()
+        self.process.join()
+
+    def _serve(self) -> None:
+        self.requests.close()
+        _enter(self.tree)
+        pytest.main([*ordinary_options(), *self.files], plugins=[self])
+        os._exit(0)
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        import marshal
+
+        items = {item.nodeid: item for item in session.items}
+        # What is collected once is not looked at by every collection of garbage in every fork.
+        gc.freeze()
+        with contextlib.suppress(EOFError):
+            while True:
+                module, exchanged, names, seconds = self._received.recv()
+                codes = {marshal.loads(old): marshal.loads(new) for old, new in exchanged}
+                chosen = [items[name] for name in names if name in items]
+                self._received.send(limited(lambda: self._run(module, codes, chosen), seconds))  # noqa: B023
+        return True
+
+    def _run(self, module: str, codes: Mapping[CodeType, CodeType], chosen: Sequence[pytest.Item]) -> tuple[str, int]:
+        if exchange(str(self.tree / module), codes) == 0:
+            # Nothing that was imported has this function; the caller sees that no test was run.
+            return "", 0
+        for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.failed:
+                break
+        return self.failed, len(self.ran)
+
+
+def exchange(file: str, codes: Mapping[CodeType, CodeType]) -> int:
+    """Give every live function of a file that has one of these codes the other one; how many there were."""
+    gc.unfreeze()
+    # Not by equality: codes that have run before differ from those that have not.
+    others = {_identity(old): new for old, new in codes.items()}
+    functions = [
+        thing
+        for thing in gc.get_objects()
+        if type(thing) is FunctionType and thing.__code__.co_filename == file and _identity(thing.__code__) in others
+    ]
+    for function in functions:
+        function.__code__ = others[_identity(function.__code__)]
+    return len(functions)
+
+
+def _identity(code: CodeType) -> tuple[object, ...]:
+    return code.co_qualname, code.co_firstlineno, code.co_code
+
+
+def changed_functions(old: str, new: str, file: str) -> dict[CodeType, CodeType] | None:
+    """The codes of functions that differ between two texts of a module; None where anything else differs."""
+    pairs: dict[CodeType, CodeType] = {}
+    first, second = (compile(text, file, "exec", dont_inherit=True) for text in (old, new))
+    return pairs if _compared(first, second, pairs) and pairs else None
+
+
+def _compared(old: CodeType, new: CodeType, pairs: dict[CodeType, CodeType]) -> bool:
+    """Whether two codes differ inside functions only; the outermost ones are added to the pairs."""
+    if old == new:
+        return True
+    if old.co_flags & inspect.CO_OPTIMIZED:
+        pairs[old] = new
+        return old.co_freevars == new.co_freevars
+    mine, other = ([c for c in code.co_consts if isinstance(c, CodeType)] for code in (old, new))
+    if _own(old) != _own(new) or len(mine) != len(other):
+        return False
+    return all(_compared(first, second, pairs) for first, second in zip(mine, other, strict=True))
+
+
+def _own(code: CodeType) -> tuple[object, ...]:
+    """What a module or class does itself, without the code of its functions."""
+    consts = tuple(c.co_name if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.co_code, consts, code.co_names, code.co_varnames
+
+
+__all__ = ["Answer", "Collected", "afresh", "applied", "changed_functions", "exchange", "limited"]
