@@ -180,7 +180,7 @@ OPERATORS = _operators()
 class Mutant:
     """One change: the `occurrence`-th of an operator in a module, which stands at a line (from 1) and column.
 
-    `lines` are those of the statement, any of which a test may be seen to run.
+    `lines` are those of which a test runs at least one if it can notice the change.
     """
 
     module: str
@@ -248,7 +248,7 @@ def sites(module: str, source: str) -> tuple[list[Site], int]:
                 if excluded(node, name, (line, column)):
                     left_out += 1
                     continue
-                mutant = Mutant(module, known, name, occurrence, line, column, _lines(node))
+                mutant = Mutant(module, known, name, occurrence, line, column, _lines(node, tree))
                 found.setdefault((line, column, name.split("_")[0]), []).append(mutant)
     return [
         Site(module, line, column, tuple(found[line, column, kind])) for line, column, kind in sorted(found)
@@ -270,14 +270,55 @@ def _joined(lines: Sequence[str]) -> str:
     return " ".join(line.strip() for line in lines)
 
 
-def _lines(node: Any) -> tuple[int, ...]:
-    """The lines of the simple statement around a node, or of the head of a compound one: they run with the node."""
+def _lines(node: Any, tree: Any) -> tuple[int, ...]:
+    """The lines that a test runs if it can notice a change of a node.
+
+    In a function, those of the simple statement around the node, or of the head of a compound one. What is run while
+    the module is imported is run by no test: instead of a head of a function its body, instead of what a class says
+    the whole class, instead of a constant the statements that name it, or a constant that is made of it.
+    """
+    statement = _statement(node)
+    above = statement.parent.parent if statement.parent.type == "suite" else None
+    while above is not None and above.type not in ("funcdef", "classdef"):
+        above = above.parent
+    if above is not None and above.type == "funcdef":
+        return _head(statement)
+    if above is not None:
+        return tuple(range(above.start_pos[0], above.end_pos[0] + 1))
+    if statement.type in ("funcdef", "classdef", "decorated", "async_stmt"):
+        return tuple(range(statement.start_pos[0], statement.end_pos[0] + 1))
+    return tuple(sorted(_uses(statement, tree)))
+
+
+def _statement(node: Any) -> Any:
     while node.parent is not None and node.parent.type not in ("file_input", "suite"):
         node = node.parent
-    body = next((child for child in getattr(node, "children", ()) if child.type == "suite"), None)
+    return node
+
+
+def _head(statement: Any) -> tuple[int, ...]:
+    body = next((child for child in getattr(statement, "children", ()) if child.type == "suite"), None)
     # A suite starts with the end of the line before it, a simple statement ends at the start of the next line.
-    last = body.start_pos[0] if body is not None else node.end_pos[0] - (node.end_pos[1] == 0)
-    return tuple(range(node.start_pos[0], last + 1))
+    last = body.start_pos[0] if body is not None else statement.end_pos[0] - (statement.end_pos[1] == 0)
+    return tuple(range(statement.start_pos[0], last + 1))
+
+
+def _uses(statement: Any, tree: Any) -> set[int]:
+    """The lines of statements that name what a statement at the level of the module defines."""
+    names = {leaf.value for leaf in ast_nodes(statement) if isinstance(leaf, Name) and leaf.is_definition()}
+    lines: set[int] = set()
+    todo = set(names)
+    while todo:
+        wanted, todo = todo, set()
+        for leaf in ast_nodes(tree):
+            if isinstance(leaf, Name) and leaf.value in wanted and not leaf.is_definition():
+                user = _statement(leaf)
+                lines.update(_head(user))
+                if user.parent.type == "file_input":
+                    made = {n.value for n in ast_nodes(user) if isinstance(n, Name) and n.is_definition()}
+                    todo |= made - names
+                    names |= made
+    return lines - set(_head(statement))
 
 
 class _Excluded:

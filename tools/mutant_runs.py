@@ -15,6 +15,7 @@ import math
 import multiprocessing
 import os
 import resource
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from types import CodeType, FunctionType
 import pytest
 from kernel_test_map import ordinary_options
 
+ROOT = Path(__file__).resolve().parent.parent
 _FORK = multiprocessing.get_context("fork")
 _MEMORY = 6 << 30
 
@@ -37,6 +39,16 @@ class Answer:
     outcome: str
     by: str
     ran: int
+
+
+def copy_tree(to: Path) -> None:
+    """What tests need, copied as it is now: no change is ever made in the tree itself."""
+    shutil.rmtree(to, ignore_errors=True)
+    ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "_build", ".hypothesis")
+    for folder in ("certattn", "tests", "tools", "certificates", "docs"):
+        shutil.copytree(ROOT / folder, to / folder, ignore=ignored)
+    for file in ("pyproject.toml", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"):
+        shutil.copy2(ROOT / file, to / file)
 
 
 @contextlib.contextmanager
@@ -256,6 +268,3 @@ def _own(code: CodeType) -> tuple[object, ...]:
     """What a module or class does itself, without the code of its functions."""
     consts = tuple(c.co_name if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.co_code, consts, code.co_names, code.co_varnames
-
-
-__all__ = ["Answer", "Collected", "afresh", "applied", "changed_functions", "exchange", "limited"]

@@ -22,8 +22,6 @@ import argparse
 import itertools
 import json
 import math
-import shutil
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -33,13 +31,11 @@ from pathlib import Path
 from typing import Any
 
 import kernel_mutants
-import yaml
 from kernel_mutants import Change, Mutant
+from kernel_survivors import Explained, explained, unexplained
 from kernel_test_map import MAP, Test, covering, read
-from mutant_runs import Answer, Collected, afresh, applied, changed_functions
+from mutant_runs import ROOT, Answer, Collected, afresh, applied, changed_functions, copy_tree
 
-ROOT = Path(__file__).resolve().parent.parent
-SURVIVORS = Path(__file__).resolve().parent / "kernel_survivors.yaml"
 RESULTS = "results.jsonl"
 TREE = "tree"
 # What decides, what compares, and what turns text into numbers: every site of these is mutated.
@@ -72,18 +68,7 @@ class Outcome:
     covering: int
 
 
-# -- a copy of the tree
-
-
-def copy_tree(to: Path) -> None:
-    """The tree as it is now, without what git ignores."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True)
-    listed.check_returncode()
-    shutil.rmtree(to, ignore_errors=True)
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, to / name)
+# -- judging
 
 
 def _preload() -> None:
@@ -251,32 +236,12 @@ def wilson(part: int, whole: int, z: float = 1.96) -> tuple[float, float]:
     return (middle - half) / (1 + square), (middle + half) / (1 + square)
 
 
-@dataclass(frozen=True)
-class Explained:
-    """A survivor that does no harm: the changed lines of a module, what they became, and why it is none."""
-
-    module: str
-    before: str
-    after: str
-    why: str
-
-
-def explained(path: Path = SURVIVORS) -> list[Explained]:
-    """The survivors that are explained, from a list of mappings with the four fields of `Explained`."""
-    return [Explained(**entry) for entry in yaml.safe_load(path.read_text())]
-
-
-def _unexplained(entries: Iterable[Mapping[str, Any]], known: Iterable[Explained]) -> list[Mapping[str, Any]]:
-    reasons = {(entry.module, entry.before, entry.after) for entry in known}
-    return [entry for entry in entries if (entry["module"], entry["before"], entry["after"]) not in reasons]
-
-
 def _line(name: str, entries: Sequence[Mapping[str, Any]], known: Iterable[Explained]) -> str:
     counts = Counter(entry["outcome"] for entry in entries)
     noticed = sum(counts[outcome] for outcome in NOTICED)
     low, high = wilson(noticed, len(entries))
     left = [entry for entry in entries if entry["outcome"] not in NOTICED]
-    without = len(_unexplained(left, known))
+    without = len(unexplained(left, known))
     cells = (name, len(entries), *(counts[o] for o in ("killed", "timeout", "survived", "open")), len(left) - without)
     share = f"{noticed / max(1, len(entries)):.1%}"
     return "| " + " | ".join(str(cell) for cell in (*cells, share, f"{low:.1%} to {high:.1%}")) + " |"
@@ -285,7 +250,7 @@ def _line(name: str, entries: Sequence[Mapping[str, Any]], known: Iterable[Expla
 def report(folder: Path, say: Callable[[str], None], *, by_module: bool) -> int:
     """Say the counts; the number of survivors without an explanation is returned."""
     entries = [entry for entry in results(folder).values() if entry["source"] == _digest(entry["module"])]
-    known = explained() if SURVIVORS.exists() else []
+    known = explained()
     say("| modules | mutants | killed | timeout | survived | open | of these explained | noticed | at 95 % |")
     say("|---|---|---|---|---|---|---|---|---|")
     critical = [entry for entry in entries if entry["module"] in CRITICAL]
@@ -296,7 +261,7 @@ def report(folder: Path, say: Callable[[str], None], *, by_module: bool) -> int:
         for module in sorted({entry["module"] for entry in entries}):
             of_module = [entry for entry in entries if entry["module"] == module]
             say(_line(f"`{module.removeprefix('certattn/kernel/')}`", of_module, known))
-    left = _unexplained([entry for entry in entries if entry["outcome"] not in NOTICED], known)
+    left = unexplained([entry for entry in entries if entry["outcome"] not in NOTICED], known)
     for entry in left:
         say(f"{entry['outcome']}, not explained: {entry['module']}:{entry['line']}")
         say(f"    {entry['before']}\n    {entry['after']}")
