@@ -28,7 +28,71 @@ class Known:
     test: str
 
 
-KNOWN: tuple[Known, ...] = ()
+_VERDICT = "tests/kernel/test_verdict.py::test_"
+_NUMBERS = "tests/kernel/document/test_numbers.py::test_"
+_MATRIX = "tests/kernel/arithmetic/test_exact_matrix.py::test_"
+KNOWN = (
+    Known(
+        "certattn/kernel/verdict.py",
+        "side.is_finite() is not True",
+        "side.is_finite() is not False",
+        f"{_VERDICT}a_ball_decides_only_if_all_its_points_agree",
+    ),
+    Known(
+        "certattn/kernel/verdict.py",
+        "if (value <= bound) is True:",
+        "if not (value > bound):",
+        f"{_VERDICT}a_ball_decides_only_if_all_its_points_agree",
+    ),
+    Known(
+        "certattn/kernel/verdict.py",
+        "complete = len(names) > 0 and",
+        "complete = len(names) >= 0 and",
+        f"{_VERDICT}what_is_not_exactly_the_expected_obligations_is_inconclusive",
+    ),
+    Known(
+        "certattn/kernel/verdict.py",
+        "all(o.outcome is Outcome.PROVED for o in obligations)",
+        "any(o.outcome is Outcome.PROVED for o in obligations)",
+        f"{_VERDICT}what_is_not_exactly_the_expected_obligations_is_inconclusive",
+    ),
+    Known(
+        "certattn/kernel/checker.py",
+        "verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))",
+        "reason = _NAMED.format(len(names))",
+        "tests/kernel/test_checker.py::test_the_only_obligation_asked_for_by_name_does_not_verify_either",
+    ),
+    Known(
+        "certattn/kernel/document/numbers.py",
+        "_exponent(match[4], limits) - 4 * len(fraction)",
+        "_exponent(match[4], limits) + 4 * len(fraction)",
+        f"{_NUMBERS}accepted",
+    ),
+    Known(
+        "certattn/kernel/document/numbers.py",
+        "        radicand = 1 / radicand",
+        "        radicand = 1 * radicand",
+        f"{_NUMBERS}irrational_roots_stay_roots",
+    ),
+    Known(
+        "certattn/kernel/arithmetic/exact_matrix.py",
+        "return all((-1) ** (degree - k) * c >= 0",
+        "return any((-1) ** (degree - k) * c >= 0",
+        f"{_MATRIX}definiteness_by_hand",
+    ),
+    Known(
+        "certattn/kernel/arithmetic/balls.py",
+        "largest = largest.max(abs(entry))",
+        "largest = largest.min(abs(entry))",
+        "tests/kernel/arithmetic/test_balls.py::test_norms_by_hand",
+    ),
+    Known(
+        "certattn/kernel/arithmetic/softmax.py",
+        "moment / (normaliser * values.denominator)",
+        "moment / normaliser",
+        "tests/kernel/arithmetic/test_softmax.py::test_scales",
+    ),
+)
 
 
 def changed(known: Known, source: str) -> str:
@@ -49,9 +113,9 @@ def main() -> int:
         first = KNOWN[0]
         source = (tree / first.module).read_text()
         functions = changed_functions(source, changed(first, source), str(tree / first.module)) or {}
-        unchanged = runs.run(first.module, dict(zip(functions, functions, strict=True)), tests, SECONDS)
+        unchanged = runs.run(first.module, {code: code for code in functions}, tests, SECONDS)
         print(f"unchanged: {unchanged.outcome} {unchanged.by} ({unchanged.ran} tests)")
-        wrong = unchanged.outcome != "passed" or unchanged.ran != len(tests)
+        wrong = unchanged.outcome != "passed" or unchanged.ran < len(tests)
         for known in KNOWN:
             source = (tree / known.module).read_text()
             code = changed(known, source)
@@ -59,7 +123,7 @@ def main() -> int:
             with applied(tree, known.module, code):
                 answer = runs.run(known.module, functions, [known.test], SECONDS)
             print(f"{answer.outcome}: {known.module}  {known.before}  =>  {known.after}  [{known.test}]")
-            wrong |= answer.outcome != "killed" or answer.by != known.test
+            wrong |= answer.outcome != "killed" or not answer.by.startswith(known.test)
         runs.stop()
     return int(wrong)
 

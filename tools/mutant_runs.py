@@ -181,7 +181,7 @@ class Collected(_Watch):
         self._received.close()
 
     def run(self, module: str, exchanged: Mapping[CodeType, CodeType], names: Sequence[str], seconds: float) -> Answer:
-        """Run tests where functions of a module have other code."""
+        """Run tests, by their names with or without parameters, where functions of a module have other code."""
         import marshal
 
         self.requests.send((module, [tuple(map(marshal.dumps, pair)) for pair in exchanged.items()], names, seconds))
@@ -203,14 +203,18 @@ class Collected(_Watch):
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         import marshal
 
-        items = {item.nodeid: item for item in session.items}
+        items: dict[str, list[pytest.Item]] = {}
+        for item in session.items:
+            # By its name, and without its parameters.
+            for name in {item.nodeid, item.nodeid.split("[")[0]}:
+                items.setdefault(name, []).append(item)
         # What is collected once is not looked at by every collection of garbage in every fork.
         gc.freeze()
         with contextlib.suppress(EOFError):
             while True:
                 module, exchanged, names, seconds = self._received.recv()
                 codes = {marshal.loads(old): marshal.loads(new) for old, new in exchanged}
-                chosen = [items[name] for name in names if name in items]
+                chosen = [item for name in names for item in items.get(name, [])]
                 self._received.send(limited(lambda: self._run(module, codes, chosen), seconds))  # noqa: B023
         return True
 
