@@ -53,6 +53,8 @@ _SLOWER = 10
 # Seconds for starting, whatever the tests take; with importing and collecting where that is done each time.
 _QUICK_START = 5
 _START = 30
+# Seconds for all parameters of the tests; ordinary runs of them take a part of it.
+_WHOLE_SECONDS = 1200
 # Files of tests that are imported at once where all is imported afresh, and about what that takes for each.
 _FILES = 4
 _SECONDS_PER_FILE = 1.0
@@ -68,6 +70,19 @@ class Outcome:
     covering: int
 
 
+@dataclass(frozen=True)
+class How:
+    """`budget`: seconds of tests per mutant. `whole`: of those that pass, all parameters of the tests as well.
+
+    `afresh`: never exchange functions. `until`: the time to stop at.
+    """
+
+    budget: float
+    whole: bool
+    afresh: bool
+    until: float
+
+
 # -- judging
 
 
@@ -80,29 +95,29 @@ def _preload() -> None:
 
 
 def judge(
-    tree: Path,
-    mutant: Mutant,
-    change: Change,
-    source: str,
-    tests: Sequence[Test],
-    budget: float,
-    quick: Collected | None,
+    tree: Path, mutant: Mutant, change: Change, tests: Sequence[Test], how: How, quick: Collected | None
 ) -> Outcome:
     """What the tests say of a mutant, batch after batch: quickly where that is wanted and possible, or afresh."""
+    source = (tree / mutant.module).read_text()
     functions = changed_functions(source, change.code, str(tree / mutant.module)) if quick else None
     with applied(tree, mutant.module, change.code):
+        answer = Answer("passed", "", 0)
         if quick and functions:
             answer = _answers(
-                _batches(tests, budget), lambda names, seconds: quick.run(mutant.module, functions, names, seconds)
+                _batches(tests, how.budget), lambda names, seconds: quick.run(mutant.module, functions, names, seconds)
             )
-        if not (quick and functions) or answer == Answer("passed", "", 0):
+            if answer.outcome == "passed" and answer.ran > 0 and how.whole:
+                names = list(dict.fromkeys(test.name.split("[")[0] for test in tests))
+                answer = quick.run(mutant.module, functions, names, _WHOLE_SECONDS)
+        if answer == Answer("passed", "", 0):
             answer = _answers(
-                _by_files(tests, mutant.module, budget), lambda names, seconds: afresh(tree, names, _START + seconds)
+                _by_files(tests, mutant.module, how.budget),
+                lambda names, seconds: afresh(tree, names, _START + seconds),
             )
     if answer.outcome != "passed":
         return Outcome(answer.outcome, answer.by, answer.ran, len(tests))
     # A test that was not found does not count as one that passed.
-    return Outcome("survived" if answer.ran == len(tests) else "open", "", answer.ran, len(tests))
+    return Outcome("survived" if answer.ran >= len(tests) else "open", "", answer.ran, len(tests))
 
 
 def _answers(batches: Iterable[list[Test]], ask: Callable[[list[str], float], Answer]) -> Answer:
@@ -170,9 +185,7 @@ def results(folder: Path) -> dict[str, dict[str, Any]]:
     return {entry["key"]: entry for entry in map(json.loads, path.read_text().splitlines())}
 
 
-def run(
-    folder: Path, mutants: Iterable[Mutant], budget: float, say: Callable[[str], None], until: float, *, slowly: bool
-) -> None:
+def run(folder: Path, mutants: Iterable[Mutant], how: How, say: Callable[[str], None]) -> None:
     """Judge mutants that have no result for the module as it is, and add what becomes of them to the results."""
     tree = folder / TREE
     tests = read(folder / MAP)
@@ -180,9 +193,9 @@ def run(
     for entry in results(folder).values():
         killers.setdefault(entry["module"], Counter())[entry["by"]] += 1
     _preload()
-    quick = None if slowly else Collected(tree, sorted({test.name.split("::")[0] for test in tests}))
+    quick = None if how.afresh else Collected(tree, sorted({test.name.split("::")[0] for test in tests}))
     for mutant in mutants:
-        if time.time() > until:
+        if time.time() > how.until:
             break
         source = (ROOT / mutant.module).read_text()
         change = kernel_mutants.change(mutant, source)
@@ -191,7 +204,7 @@ def run(
         of_module = killers.setdefault(mutant.module, Counter())
         chosen = in_order(covering(tests, mutant.module, frozenset(mutant.lines)), mutant.module, of_module)
         start = time.perf_counter()
-        outcome = judge(tree, mutant, change, source, chosen, budget, quick)
+        outcome = judge(tree, mutant, change, chosen, how, quick)
         of_module[outcome.by] += 1
         entry = {
             "key": mutant.key,
@@ -302,7 +315,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(line, flush=True)
 
     def judged(mutants: Iterable[Mutant]) -> None:
-        run(options.folder, mutants, options.budget, say, until, slowly=options.afresh)
+        how = How(options.budget, options.what == "again", options.afresh, until)
+        run(options.folder, mutants, how, say)
 
     if options.what == "again":
         left = [entry for entry in done.values() if entry["outcome"] not in NOTICED]
