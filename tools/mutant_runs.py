@@ -18,7 +18,7 @@ import resource
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -208,18 +208,22 @@ class Collected(_Watch):
             # By its name, and without its parameters.
             for name in {item.nodeid, item.nodeid.split("[")[0]}:
                 items.setdefault(name, []).append(item)
-        # What is collected once is not looked at by every collection of garbage in every fork.
+        # What is imported once is looked through once, not by each fork, nor by each collection of garbage there.
+        live = live_functions()
         gc.freeze()
         with contextlib.suppress(EOFError):
             while True:
                 module, exchanged, names, seconds = self._received.recv()
+                file = str(self.tree / module)
                 codes = {marshal.loads(old): marshal.loads(new) for old, new in exchanged}
                 chosen = [item for name in names for item in items.get(name, [])]
-                self._received.send(limited(lambda: self._run(module, codes, chosen), seconds))  # noqa: B023
+                self._received.send(limited(lambda: self._run(live.get(file, []), codes, chosen), seconds))  # noqa: B023
         return True
 
-    def _run(self, module: str, codes: Mapping[CodeType, CodeType], chosen: Sequence[pytest.Item]) -> tuple[str, int]:
-        if exchange(str(self.tree / module), codes) == 0:
+    def _run(
+        self, functions: Sequence[FunctionType], codes: Mapping[CodeType, CodeType], chosen: Sequence[pytest.Item]
+    ) -> tuple[str, int]:
+        if exchange(functions, codes) == 0:
             # Nothing that was imported has this function; the caller sees that no test was run.
             return "", 0
         for item, following in zip(chosen, [*chosen[1:], None], strict=True):
@@ -229,19 +233,23 @@ class Collected(_Watch):
         return self.failed, len(self.ran)
 
 
-def exchange(file: str, codes: Mapping[CodeType, CodeType]) -> int:
-    """Give every live function of a file that has one of these codes the other one; how many there were."""
-    gc.unfreeze()
+def live_functions() -> dict[str, list[FunctionType]]:
+    """All functions that there are, by the file that they stand in."""
+    functions: dict[str, list[FunctionType]] = {}
+    for thing in gc.get_objects():
+        if type(thing) is FunctionType:
+            functions.setdefault(thing.__code__.co_filename, []).append(thing)
+    return functions
+
+
+def exchange(functions: Iterable[FunctionType], codes: Mapping[CodeType, CodeType]) -> int:
+    """Give every function that has one of these codes the other one; how many there were."""
     # Not by equality: codes that have run before differ from those that have not.
     others = {_identity(old): new for old, new in codes.items()}
-    functions = [
-        thing
-        for thing in gc.get_objects()
-        if type(thing) is FunctionType and thing.__code__.co_filename == file and _identity(thing.__code__) in others
-    ]
-    for function in functions:
+    found = [function for function in functions if _identity(function.__code__) in others]
+    for function in found:
         function.__code__ = others[_identity(function.__code__)]
-    return len(functions)
+    return len(found)
 
 
 def _identity(code: CodeType) -> tuple[object, ...]:
