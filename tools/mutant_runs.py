@@ -73,8 +73,11 @@ def _write(path: Path, code: str) -> None:
 # -- a process with limits
 
 
-def limited(work: Callable[[], tuple[str, int]], seconds: float) -> Answer:
-    """The answer of `work` (what failed, or ""; how many tests were run) in a fork that may take so many seconds."""
+def limited(work: Callable[[], tuple[str, int]], seconds: float, temporary: Path | None = None) -> Answer:
+    """The answer of `work` (what failed, or ""; how many tests were run) in a fork that may take so many seconds.
+
+    What it leaves in the folder `temporary` is deleted.
+    """
     receiver, sender = _FORK.Pipe(duplex=False)
     process = _FORK.Process(target=_work, args=(work, sender, seconds))
     process.start()
@@ -96,6 +99,9 @@ def limited(work: Callable[[], tuple[str, int]], seconds: float) -> Answer:
         process.kill()
         process.join()
         receiver.close()
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
 
 
 def _work(work: Callable[[], tuple[str, int]], sender: Connection, seconds: float) -> None:
@@ -114,9 +120,16 @@ def _enter(tree: Path) -> None:
     os.chdir(tree)
     sys.path.insert(0, str(tree))
     os.environ["PYTHONPATH"] = str(tree)
+    # Not where other runs of pytest tidy up.
+    _temporary(tree).mkdir(exist_ok=True)
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = os.environ["TMPDIR"] = str(_temporary(tree))
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
+
+
+def _temporary(tree: Path) -> Path:
+    return tree.parent / "temporary"
 
 
 class _Watch:
@@ -162,7 +175,7 @@ def afresh(tree: Path, names: Sequence[str], seconds: float) -> Answer:
         code = pytest.main([*ordinary_options(), "-x", *files], plugins=[chosen])
         return chosen.failed or ("" if code in (0, 5) else f"pytest ended with {code}"), len(chosen.ran)
 
-    return limited(work, seconds)
+    return limited(work, seconds, _temporary(tree))
 
 
 # -- with all tests imported before
@@ -217,7 +230,9 @@ class Collected(_Watch):
                 file = str(self.tree / module)
                 codes = {marshal.loads(old): marshal.loads(new) for old, new in exchanged}
                 chosen = [item for name in names for item in items.get(name, [])]
-                self._received.send(limited(lambda: self._run(live.get(file, []), codes, chosen), seconds))  # noqa: B023
+                self._received.send(
+                    limited(lambda: self._run(live.get(file, []), codes, chosen), seconds, _temporary(self.tree))
+                )  # noqa: B023
         return True
 
     def _run(
