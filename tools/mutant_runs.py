@@ -9,6 +9,7 @@ round: what passes there is run once more by `afresh`, which imports everything 
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import inspect
 import math
@@ -230,9 +231,8 @@ class Collected(_Watch):
                 file = str(self.tree / module)
                 codes = {marshal.loads(old): marshal.loads(new) for old, new in exchanged}
                 chosen = [item for name in names for item in items.get(name, [])]
-                self._received.send(
-                    limited(lambda: self._run(live.get(file, []), codes, chosen), seconds, _temporary(self.tree))
-                )  # noqa: B023
+                work = functools.partial(self._run, live.get(file, []), codes, chosen)
+                self._received.send(limited(work, seconds, _temporary(self.tree)))
         return True
 
     def _run(
