@@ -283,10 +283,13 @@ def _lines(node: Any, tree: Any) -> tuple[int, ...]:
         above = above.parent
     if above is not None and above.type == "funcdef":
         return _head(statement)
-    if above is not None:
-        return tuple(range(above.start_pos[0], above.end_pos[0] + 1))
-    if statement.type in ("funcdef", "classdef", "decorated", "async_stmt"):
-        return tuple(range(statement.start_pos[0], statement.end_pos[0] + 1))
+    function = statement.children[-1] if statement.type == "decorated" else statement
+    if function.type == "funcdef":
+        body = function.children[-1]
+        return tuple(range(body.start_pos[0] + 1, body.end_pos[0]))
+    if above is not None or function.type == "classdef":
+        whole = above or function
+        return tuple(range(whole.start_pos[0], whole.end_pos[0]))
     return tuple(sorted(_uses(statement, tree)))
 
 

@@ -291,10 +291,12 @@ def _digest(module: str) -> str:
     return kernel_mutants.digest(path.read_text()) if path.exists() else ""
 
 
-def _mutant(entry: Mapping[str, Any]) -> Mutant:
-    """The mutant of a result."""
-    places = (entry["operator"], entry["occurrence"], entry["line"], entry["column"], tuple(entry["lines"]))
-    return Mutant(entry["module"], entry["source"], *places)
+def _left(folder: Path) -> Iterator[Mutant]:
+    """The mutants of the modules as they are that were not noticed."""
+    left = {key for key, entry in results(folder).items() if entry["outcome"] not in NOTICED}
+    found = all_sites(lambda module: any(key.startswith(f"{module}:") for key in left))
+    for of_module in found:
+        yield from (mutant for mutant in kernel_mutants.in_full(of_module) if mutant.key in left)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -324,8 +326,7 @@ def main(arguments: list[str] | None = None) -> int:
         run(options.folder, mutants, how, say)
 
     if options.what == "again":
-        left = [entry for entry in done.values() if entry["outcome"] not in NOTICED]
-        judged(_mutant(entry) for entry in left if entry["source"] == _digest(entry["module"]))
+        judged(_left(options.folder))
         return 0
     if options.critical:
         found = all_sites(lambda module: module in CRITICAL)
