@@ -174,7 +174,7 @@ def _batches(tests: Sequence[Test], budget: float) -> Iterator[list[Test]]:
 
 
 def in_order(tests: Sequence[Test], module: str, killers: Counter[str]) -> list[Test]:
-    """What killed before in front, most often first; then the fastest of all files, those of the own file before others.
+    """What killed before in front, most often first; then the fastest of all files, of the own file before others.
 
     Tests of a file are alike: the n-th of a file counts as n times as slow.
     """
@@ -314,6 +314,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="N mutants of all the other modules")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default 0)")
     parser.add_argument("--budget", type=float, default=60, help="seconds of tests per mutant (default 60)")
+    parser.add_argument("--whole", action="store_true", help="run also the parameters of tests that are not in the map")
     parser.add_argument("--afresh", action="store_true", help="import everything anew for each mutant")
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after this time; the run can go on later")
     parser.add_argument("--modules", action="store_true", help="report: a line for each module")
@@ -328,7 +329,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(line, flush=True)
 
     def judged(mutants: Iterable[Mutant]) -> None:
-        how = How(options.budget, options.what == "again", options.afresh, until)
+        how = How(options.budget, options.whole, options.afresh, until)
         run(options.folder, mutants, how, say)
 
     if options.what == "again":
