@@ -298,8 +298,9 @@ def _digest(module: str) -> str:
 
 
 def _left(folder: Path) -> Iterator[Mutant]:
-    """The mutants of the modules as they are that were not noticed."""
-    left = {key for key, entry in results(folder).items() if entry["outcome"] not in NOTICED}
+    """The mutants of the modules as they are that were not noticed, and are not explained."""
+    survivors = [entry for entry in results(folder).values() if entry["outcome"] not in NOTICED]
+    left = {entry["key"] for entry in unexplained(survivors, explained())}
     found = all_sites(lambda module: any(key.startswith(f"{module}:") for key in left))
     for of_module in found:
         yield from (mutant for mutant in kernel_mutants.in_full(of_module) if mutant.key in left)
