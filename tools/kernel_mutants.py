@@ -275,7 +275,7 @@ def _lines(node: Any, tree: Any) -> tuple[int, ...]:
 
     In a function, those of the simple statement around the node, or of the head of a compound one. What is run while
     the module is imported is run by no test: instead of a head of a function its body, instead of what a class says
-    the whole class, instead of a constant the statements that name it, or a constant that is made of it.
+    its methods and what names it, instead of a constant the statements that name it, or a constant that is made of it.
     """
     statement = _statement(node)
     above = statement.parent.parent if statement.parent.type == "suite" else None
@@ -283,14 +283,20 @@ def _lines(node: Any, tree: Any) -> tuple[int, ...]:
         above = above.parent
     if above is not None and above.type == "funcdef":
         return _head(statement)
-    function = statement.children[-1] if statement.type == "decorated" else statement
-    if function.type == "funcdef":
-        body = function.children[-1]
-        return tuple(range(body.start_pos[0] + 1, body.end_pos[0]))
-    if above is not None or function.type == "classdef":
-        whole = above or function
-        return tuple(range(whole.start_pos[0], whole.end_pos[0]))
-    return tuple(sorted(_uses(statement, tree)))
+    inner = statement.children[-1] if statement.type == "decorated" else statement
+    if inner.type == "funcdef":
+        return _body(inner)
+    if above is not None or inner.type == "classdef":
+        whole = above or inner
+        methods = [line for node in ast_nodes(whole) if node.type == "funcdef" for line in _body(node)]
+        return tuple(sorted({*methods, *_uses({whole.name.value}, tree)}))
+    names = {leaf.value for leaf in ast_nodes(statement) if isinstance(leaf, Name) and leaf.is_definition()}
+    return tuple(sorted(_uses(names, tree) - set(_head(statement))))
+
+
+def _body(function: Any) -> tuple[int, ...]:
+    body = function.children[-1]
+    return tuple(range(body.start_pos[0] + 1, body.end_pos[0]))
 
 
 def _statement(node: Any) -> Any:
@@ -306,22 +312,22 @@ def _head(statement: Any) -> tuple[int, ...]:
     return tuple(range(statement.start_pos[0], last + 1))
 
 
-def _uses(statement: Any, tree: Any) -> set[int]:
-    """The lines of statements that name what a statement at the level of the module defines."""
-    names = {leaf.value for leaf in ast_nodes(statement) if isinstance(leaf, Name) and leaf.is_definition()}
+def _uses(names: set[str], tree: Any) -> set[int]:
+    """The lines of statements that name something of a module, or something that is made of it at the same level."""
     lines: set[int] = set()
-    todo = set(names)
+    names, todo = set(names), set(names)
     while todo:
         wanted, todo = todo, set()
         for leaf in ast_nodes(tree):
             if isinstance(leaf, Name) and leaf.value in wanted and not leaf.is_definition():
                 user = _statement(leaf)
-                lines.update(_head(user))
                 if user.parent.type == "file_input":
                     made = {n.value for n in ast_nodes(user) if isinstance(n, Name) and n.is_definition()}
                     todo |= made - names
                     names |= made
-    return lines - set(_head(statement))
+                if user.type not in ("classdef", "funcdef", "decorated"):
+                    lines.update(_head(user))
+    return lines
 
 
 class _Excluded:
