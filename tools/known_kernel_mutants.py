@@ -109,11 +109,8 @@ def main() -> int:
         copy_tree(tree)
         tests = list(dict.fromkeys(known.test for known in KNOWN))
         runs = Collected(tree, sorted({test.split("::")[0] for test in tests}))
-        # Unchanged code in the place of changed code: the tests must pass where there is nothing to notice.
-        first = KNOWN[0]
-        source = (tree / first.module).read_text()
-        functions = changed_functions(source, changed(first, source), str(tree / first.module)) or {}
-        unchanged = runs.run(first.module, {code: code for code in functions}, tests, SECONDS)
+        # Where there is nothing to notice the tests must pass.
+        unchanged = runs.run("", {}, tests, SECONDS)
         print(f"unchanged: {unchanged.outcome} {unchanged.by} ({unchanged.ran} tests)")
         wrong = unchanged.outcome != "passed" or unchanged.ran < len(tests)
         for known in KNOWN:

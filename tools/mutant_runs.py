@@ -193,6 +193,8 @@ class Collected(_Watch):
         self.process = _FORK.Process(target=self._serve)
         self.process.start()
         self._received.close()
+        # A change that is made before everything is imported would be imported.
+        self.requests.recv()
 
     def run(self, module: str, exchanged: Mapping[CodeType, CodeType], names: Sequence[str], seconds: float) -> Answer:
         """Run tests, by their names with or without parameters, where functions of a module have other code."""
@@ -225,6 +227,7 @@ class Collected(_Watch):
         # What is imported once is looked through once, not by each fork, nor by each collection of garbage there.
         live = live_functions()
         gc.freeze()
+        self._received.send(len(items))
         with contextlib.suppress(EOFError):
             while True:
                 module, exchanged, names, seconds = self._received.recv()
@@ -238,10 +241,10 @@ class Collected(_Watch):
     def _run(
         self, functions: Sequence[FunctionType], codes: Mapping[CodeType, CodeType], chosen: Sequence[pytest.Item]
     ) -> tuple[str, int]:
-        if exchange(functions, codes) == 0:
+        if codes and exchange(functions, codes) == 0:
             # Nothing that was imported has this function; the caller sees that no test was run.
             return "", 0
-        for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+        for item, following in zip(chosen, [*chosen[1:], None], strict=False):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.failed:
                 break

@@ -4,6 +4,7 @@
     python tools/mutate_kernel.py run FOLDER --critical            every site of the modules that decide and read
     python tools/mutate_kernel.py run FOLDER --sample 600          a stratified sample of all the others
     python tools/mutate_kernel.py again FOLDER                     the survivors, after tests were added
+    python tools/mutate_kernel.py confirm FOLDER                   all that were noticed, once more
     python tools/mutate_kernel.py report FOLDER
 
 Needs the extra `mutation`. FOLDER lies outside the tree: it has a copy of the tree, in which the changes are made,
@@ -197,34 +198,42 @@ def results(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def run(folder: Path, mutants: Iterable[Mutant], how: How, say: Callable[[str], None]) -> None:
-    """Judge mutants that have no result for the module as it is, and add what becomes of them to the results."""
+    """Judge mutants, and add what becomes of them to the results."""
     tree = folder / TREE
     tests = read(folder / MAP)
+    before = results(folder)
     killers: dict[str, Counter[str]] = {}
-    for entry in results(folder).values():
+    for entry in before.values():
         killers.setdefault(entry["module"], Counter())[entry["by"]] += 1
     _preload()
     quick = None if how.afresh else Collected(tree, sorted({test.name.split("::")[0] for test in tests}))
+    sound: dict[str, bool] = {}
     for mutant in mutants:
         if time.time() > how.until:
             break
-        source = (ROOT / mutant.module).read_text()
-        change = kernel_mutants.change(mutant, source)
+        change = kernel_mutants.change(mutant, (ROOT / mutant.module).read_text())
         if change is None:
             continue
         of_module = killers.setdefault(mutant.module, Counter())
-        chosen = in_order(covering(tests, mutant.module, frozenset(mutant.lines)), mutant.module, of_module)
+        last = before[mutant.key]["by"] if mutant.key in before else ""
         start = time.perf_counter()
-        outcome = judge(tree, mutant, change, chosen, how, quick)
+        outcome = Outcome("killed", "", 0, 0)
+        while not sound.get(outcome.by, False):
+            usable = [test for test in tests if sound.get(test.name, True)]
+            chosen = covering(usable, mutant.module, frozenset(mutant.lines))
+            chosen = sorted(in_order(chosen, mutant.module, of_module), key=lambda test: test.name != last)
+            outcome = judge(tree, mutant, change, chosen, how, quick)
+            if outcome.outcome != "killed" or "::" not in outcome.by:
+                break
+            # A test that fails without a change too says nothing.
+            if outcome.by not in sound:
+                sound[outcome.by] = _passes_unchanged(tree, outcome.by, quick)
         of_module[outcome.by] += 1
         entry = {
             "key": mutant.key,
             "module": mutant.module,
             "operator": mutant.operator,
-            "occurrence": mutant.occurrence,
             "line": mutant.line,
-            "column": mutant.column,
-            "lines": mutant.lines,
             "source": mutant.source,
             "before": change.before,
             "after": change.after,
@@ -236,6 +245,13 @@ def run(folder: Path, mutants: Iterable[Mutant], how: How, say: Callable[[str], 
         say(f"{outcome.outcome:8} {mutant.module}:{mutant.line}  {change.before}  =>  {change.after}  [{outcome.by}]")
     if quick is not None:
         quick.stop()
+
+
+def _passes_unchanged(tree: Path, test: str, quick: Collected | None) -> bool:
+    answer = quick.run("", {}, [test], _WHOLE_SECONDS) if quick else Answer("passed", "", 0)
+    if answer == Answer("passed", "", 0):
+        answer = afresh(tree, [test], _WHOLE_SECONDS)
+    return answer.outcome == "passed"
 
 
 def all_sites(only: Callable[[str], bool]) -> list[list[kernel_mutants.Site]]:
@@ -297,18 +313,18 @@ def _digest(module: str) -> str:
     return kernel_mutants.digest(path.read_text()) if path.exists() else ""
 
 
-def _left(folder: Path) -> Iterator[Mutant]:
-    """The mutants of the modules as they are that were not noticed, and are not explained."""
-    survivors = [entry for entry in results(folder).values() if entry["outcome"] not in NOTICED]
-    left = {entry["key"] for entry in unexplained(survivors, explained())}
-    found = all_sites(lambda module: any(key.startswith(f"{module}:") for key in left))
+def _known(folder: Path, *, noticed: bool) -> Iterator[Mutant]:
+    """The mutants of results, of modules as they are: those noticed, or those that were not and are not explained."""
+    entries = [entry for entry in results(folder).values() if (entry["outcome"] in NOTICED) is noticed]
+    keys = {entry["key"] for entry in (entries if noticed else unexplained(entries, explained()))}
+    found = all_sites(lambda module: any(key.startswith(f"{module}:") for key in keys))
     for of_module in found:
-        yield from (mutant for mutant in kernel_mutants.in_full(of_module) if mutant.key in left)
+        yield from (mutant for mutant in kernel_mutants.in_full(of_module) if mutant.key in keys)
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("run", "again", "report"))
+    parser.add_argument("what", choices=("run", "again", "confirm", "report"))
     parser.add_argument("folder", type=Path, help="where the map of the tests is, outside the tree")
     parser.add_argument("--critical", action="store_true", help="every site of the critical modules")
     parser.add_argument("--full", action="store_true", help="with --critical: every mutant of every site")
@@ -333,8 +349,8 @@ def main(arguments: list[str] | None = None) -> int:
         how = How(options.budget, options.whole, options.afresh, until)
         run(options.folder, mutants, how, say)
 
-    if options.what == "again":
-        judged(_left(options.folder))
+    if options.what in ("again", "confirm"):
+        judged(_known(options.folder, noticed=options.what == "confirm"))
         return 0
     if options.critical:
         found = all_sites(lambda module: module in CRITICAL)
