@@ -12,7 +12,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.gradient_weights import NearbyWeights, decaying_sum, progress
+from certattn.kernel.arithmetic.gradient_weights import NearbyWeights, decaying_sum, largest_weight, progress
 from certattn.kernel.arithmetic.local_constants import LocalConstants
 from certattn.kernel.arithmetic.losses import LOSSES
 from certattn.kernel.arithmetic.max_margin import hard_margin
@@ -138,6 +138,13 @@ def test_decaying_sums_bound_sums_of_any_moves(rate: float, move: float) -> None
 
 def test_the_sum_without_moves_is_that_of_the_flow() -> None:
     assert decaying_sum(arb(4), arb(0), BALLS).overlaps(arb(1) / 4)
+
+
+@pytest.mark.parametrize(("bad_gap", "weight"), [(5, fmpq(17, 2)), (1, fmpq(4))])
+def test_the_largest_weight_is_that_of_the_worse_bound(bad_gap: int, weight: fmpq) -> None:
+    # 1 + 3 max((1/4) / (1/2)^2, bad_gap / 2)
+    slope, curvature, gap, level = arb(1) / 2, arb(1) / 4, arb(2), arb(3)
+    assert largest_weight(slope, curvature, gap, level, arb(bad_gap), BALLS) == arb(weight)
 
 
 def test_a_product_of_two_negative_factors_is_no_proof() -> None:
