@@ -121,6 +121,11 @@ def test_the_bits_of_a_double_are_those_of_this_machine() -> None:
     assert sys.float_info.mant_dig == DOUBLE
 
 
+def test_nothing_is_added_to_the_words_of_what_is_not_decided_by_balls() -> None:
+    assert unproved("a", "the words", "a reason").to_dict()["sentence"] == "the words"
+    assert at_most("a", "the words", arb("nan"), fmpq(1), 64).to_dict()["sentence"] == "the words"
+
+
 def test_an_obligation_cannot_be_changed_afterwards() -> None:
     with pytest.raises(AttributeError):
         at_most("a", "s", arb(2), fmpq(1), 64).outcome = Outcome.PROVED  # type: ignore[misc]

@@ -62,6 +62,10 @@ def test_a_root_is_no_rational() -> None:
 # -- texts
 
 
+def test_the_first_digits_of_a_power_of_ten_are_a_one() -> None:
+    assert "1.00000000000e-30000" in describe(fmpq(1, 10**30000))
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [

@@ -297,6 +297,12 @@ def test_counts(text: str) -> None:
     assert parse_count(text, DEFAULT_LIMITS) == int(text)
 
 
+def test_an_exponent_has_at_most_twelve_characters() -> None:
+    assert rational("1e" + "0" * 11 + "2") == 100
+    with pytest.raises(NumberError, match="the exponent"):
+        rational("1e" + "0" * 12 + "2")
+
+
 def test_the_largest_count_is_the_one_that_is_said() -> None:
     assert parse_count(str(MOST_COUNT), DEFAULT_LIMITS) == MOST_COUNT
     with pytest.raises(NumberError):
