@@ -270,6 +270,28 @@ def test_a_name_that_no_obligation_has_decides_nothing(run: Run) -> None:
     report = run(Scripted(["a"], every(proved)), only="x")
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "--only); they are a" in report.reason
+    assert report.bits == 0
+
+
+def test_the_first_five_names_are_said_where_none_was_asked_for(run: Run) -> None:
+    five = run(Scripted(list("abcde"), every(proved)), only="x").reason
+    assert five.endswith("they are a, b, c, d, e")
+    six = run(Scripted(list("abcdef"), every(proved)), only="x").reason
+    assert six.endswith("they are a, b, c, d, e, ...")
+
+
+def test_a_reason_counts_what_else_is_false(run: Run) -> None:
+    def reason(names: str) -> str:
+        return run(Scripted(list(names), lambda names, bits: [refuted(name) for name in names])).reason
+
+    assert reason("a").endswith("is false")
+    assert reason("ab").endswith("is false (and 1 more)")
+    assert reason("abc").endswith("is false (and 2 more)")
+
+
+def test_an_arithmetic_that_there_is_none_of_is_refused() -> None:
+    with pytest.raises(UsageError, match="arithmetic is 'exact', expected one of auto, binary64, arb"):
+        CheckOptions(arithmetic="exact")
 
 
 # -- binary64 before Arb

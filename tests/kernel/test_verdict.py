@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.reports import Report, exit_status
 from certattn.kernel.verdict import (
+    DOUBLE,
     Obligation,
     Outcome,
     Part,
@@ -113,6 +115,15 @@ def test_what_is_unproved_rejects_the_witness_and_never_refutes() -> None:
     obligation = unproved("a", "s", "no proof")
     assert (obligation.outcome, obligation.part) == (Outcome.REFUTED, Part.WITNESS)
     assert verdict_of(["a"], [obligation]) is Verdict.REJECTED
+
+
+def test_the_bits_of_a_double_are_those_of_this_machine() -> None:
+    assert sys.float_info.mant_dig == DOUBLE
+
+
+def test_nothing_is_added_to_the_words_of_what_is_not_decided_by_balls() -> None:
+    assert unproved("a", "the words", "a reason").to_dict()["sentence"] == "the words"
+    assert at_most("a", "the words", arb("nan"), fmpq(1), 64).to_dict()["sentence"] == "the words"
 
 
 def test_an_obligation_cannot_be_changed_afterwards() -> None:

@@ -135,7 +135,8 @@ def test_equality_looks_at_numbers_not_at_how_they_are_held() -> None:
 
 
 @pytest.mark.parametrize(
-    "operation", [lambda a, b: a @ b, lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a.centred(b)]
+    "operation",
+    [lambda a, b: a @ b, lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a.centred(b), lambda a, b: a.inner(b)],
 )
 def test_shapes_that_do_not_fit_are_errors(operation: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(ValueError):

@@ -46,8 +46,11 @@ def test_simulated_prompts_keep_to_the_bounds(rows: list[list[str]], A: Any, b: 
     Sigma = np.array([[eval_fraction(entry) for entry in row] for row in rows])
     gap, matrix, factor, error = simulated(Sigma, np.array(A), b, length)
     with working_precision(BITS):
-        bounds = FinitePrompts(exact(rows), fmpq(length)).gap(at(np.array(A), b))
+        prompts, point = FinitePrompts(exact(rows), fmpq(length)), at(np.array(A), b)
+        bounds = prompts.gap(point)
         assert gap <= float(bounds.risk()) + error
+        # R_L itself, which is R and the gap.
+        assert float(prompts.root_of_risk(point)) ** 2 / 2 + gap <= float(bound_of_risk(prompts, point)) + error
         assert np.linalg.norm(matrix) <= float(bounds.gradient_of_matrix()) + error
         assert abs(factor) <= float(bounds.gradient_of_factor()) + error
 

@@ -10,10 +10,12 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.descent_rules import FlowRule
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.gradient_weights import NearbyWeights, decaying_sum, progress
+from certattn.kernel.arithmetic.gradient_weights import NearbyWeights, decaying_sum, largest_weight, progress
 from certattn.kernel.arithmetic.local_constants import LocalConstants
+from certattn.kernel.arithmetic.local_convergence import LocalConvergence, LocalTrial
 from certattn.kernel.arithmetic.losses import LOSSES
 from certattn.kernel.arithmetic.max_margin import hard_margin
 from certattn.kernel.arithmetic.token_selection import Selection, Tokens
@@ -140,6 +142,13 @@ def test_the_sum_without_moves_is_that_of_the_flow() -> None:
     assert decaying_sum(arb(4), arb(0), BALLS).overlaps(arb(1) / 4)
 
 
+@pytest.mark.parametrize(("bad_gap", "weight"), [(5, fmpq(17, 2)), (1, fmpq(4))])
+def test_the_largest_weight_is_that_of_the_worse_bound(bad_gap: int, weight: fmpq) -> None:
+    # 1 + 3 max((1/4) / (1/2)^2, bad_gap / 2)
+    slope, curvature, gap, level = arb(1) / 2, arb(1) / 4, arb(2), arb(3)
+    assert largest_weight(slope, curvature, gap, level, arb(bad_gap), BALLS) == arb(weight)
+
+
 def test_a_product_of_two_negative_factors_is_no_proof() -> None:
     """A hundred good tokens (1, 0) and a bad one (3/2, 3): both factors of theta_- are negative near 0."""
     rows = [[fmpq(1), fmpq(1)], *([[fmpq(0), fmpq(1)]] * 100), [fmpq(-1, 2), fmpq(-2)]]
@@ -153,3 +162,24 @@ def test_a_product_of_two_negative_factors_is_no_proof() -> None:
     near = NearbyWeights(constants, level, {100: (arb(-1) / 4).exp()})
     assert near.low > 0
     assert near.smallest_factor < 0
+
+
+def test_what_neighbours_add_to_the_weights_is_in_the_excess() -> None:
+    """kappa of Theorem D for the flow: sum over good j of c_j g_j / w e^(-delta_j x - <z_j^, q>), less 1."""
+    seen = 0
+    for k, rng in instances(11, 30):
+        dimension = k.selection.differences.columns
+        reference = rng.integers(-9, 10, size=dimension) / 4
+        row = ExactMatrix.row_vector([fmpq(int(4 * x), 4) for x in reference])
+        start = [3 * x for x in map(arb, k.solution.solution.row(0))]
+        trial = LocalTrial(row, {t: fmpq(1, 2) for t in k.bad}, fmpq(2), fmpq(0), fmpq(1, 2), fmpq(0), fmpq(10**6))
+        proof = LocalConvergence(k, FlowRule(fmpq(1)), start, trial)
+        point = Point(k, reference)
+        x = 3 / float(k.margin)
+        shares = np.array([float(k.gains[j]) / float(k.concentration) for j in k.good])
+        slacks = np.array([float(k.slacks[j]) for j in k.good])
+        across = (point.z @ (reference - point.x * point.u))[list(k.good)]
+        neighbours = float(np.sum(shares * np.exp(-slacks * x - across))) - 1
+        assert float(proof.excess) == pytest.approx(max(0, neighbours), rel=1e-9, abs=1e-9)
+        seen += neighbours > 0.01
+    assert seen > 10

@@ -62,6 +62,10 @@ def test_a_root_is_no_rational() -> None:
 # -- texts
 
 
+def test_the_first_digits_of_a_power_of_ten_are_a_one() -> None:
+    assert "1.00000000000e-30000" in describe(fmpq(1, 10**30000))
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -74,6 +78,8 @@ def test_a_root_is_no_rational() -> None:
         (fmpq(1, 10**5), "0.00001"),
         (fmpq(1, 10**6), "1e-6"),
         (fmpq(-123, 10**10), "-1.23e-8"),
+        (fmpq(12, 10**12), "1.2e-11"),
+        (12 * fmpq(10) ** 100, "1.2e101"),
         (fmpq(10) ** 29, "1" + "0" * 29),
         (fmpq(10) ** 30, "1e30"),
         (-1234 * fmpq(10) ** 100, "-1.234e103"),

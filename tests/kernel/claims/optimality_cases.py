@@ -103,6 +103,7 @@ witness:
             "listed twice",
         ),
         "an optimal token out of range": ("optimal: [[0], [0]]", "optimal: [[0], [2]]", MALFORMED, "below 2"),
+        "a negative optimal token": ("optimal: [[0], [0]]", "optimal: [[0], [-1]]", MALFORMED, "an integer >= 0"),
         "an optimal token twice": ("optimal: [[0], [0]]", "optimal: [[0], [0, 0]]", MALFORMED, "at most once"),
         "an input without optimal tokens": ("optimal: [[0], [0]]", "optimal: [[0], []]", MALFORMED, "at least one"),
         "optimal tokens of one input only": ("optimal: [[0], [0]]", "optimal: [[0]]", MALFORMED, "one per input"),

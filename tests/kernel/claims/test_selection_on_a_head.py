@@ -24,7 +24,7 @@ from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.claims import head_assertions, head_problem, selection_on_a_head
 from certattn.kernel.claims.head_problem import Head, Problem
 from certattn.kernel.claims.selection_on_a_head import CLAIM
-from certattn.kernel.document.certificate import loads
+from certattn.kernel.document.certificate import load, loads
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Obligation, Outcome, Verdict
 
@@ -268,3 +268,14 @@ def test_weights_of_the_selected_token_and_of_the_others_sum_to_1() -> None:
         balls = [arb(gap) for gap in gaps]
         both = chosen_tokens.selected_weight(balls, BALLS) + chosen_tokens.unselected_weight(balls, BALLS)
         assert abs(both - 1) < arb(2) ** -120
+
+
+def test_the_formula_has_the_bounds_that_are_stated_and_no_others() -> None:
+    certificate = load(Path(__file__).parents[3] / "certificates" / "selection-on-a-head" / "layer1-head9.yaml")
+    formula = CLAIM.statement(CLAIM.read(certificate)).latex
+    gap = r"\ell_{i \alpha_i} - \ell_{it}"
+    assert formula.split(r",\qquad ") == [
+        rf"\min_{{t \ne \alpha_i}} {gap} > 0 \;\forall i",
+        rf"a_i \le \min_{{t \ne \alpha_i}} ({gap})",
+        r"a_i \le p_{i \alpha_i} \le b_i",
+    ]

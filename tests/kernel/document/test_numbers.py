@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certattn.kernel.arithmetic.reals import Surd, square
-from certattn.kernel.document.numbers import NumberError, parse_count, parse_rational, parse_real
+from certattn.kernel.document.numbers import MOST_COUNT, NumberError, parse_count, parse_rational, parse_real
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 
 
@@ -43,6 +43,7 @@ ACCEPTED = {
     "1e2": Fraction(100),
     "1e-0": Fraction(1),
     "1e0000000002": Fraction(100),
+    "1e000000000002": Fraction(100),
     "0x1p0": Fraction(1),
     "0x1.8p-3": Fraction(3, 16),
     "-0x0p+0": Fraction(0),
@@ -294,6 +295,18 @@ def test_the_root_of_a_number_that_is_not_positive_is_called_so() -> None:
 @pytest.mark.parametrize("text", ["0", "-1", "12", "999999999999999999"])
 def test_counts(text: str) -> None:
     assert parse_count(text, DEFAULT_LIMITS) == int(text)
+
+
+def test_an_exponent_has_at_most_twelve_characters() -> None:
+    assert rational("1e" + "0" * 11 + "2") == 100
+    with pytest.raises(NumberError, match="the exponent"):
+        rational("1e" + "0" * 12 + "2")
+
+
+def test_the_largest_count_is_the_one_that_is_said() -> None:
+    assert parse_count(str(MOST_COUNT), DEFAULT_LIMITS) == MOST_COUNT
+    with pytest.raises(NumberError):
+        parse_count(str(MOST_COUNT + 1), DEFAULT_LIMITS)
 
 
 COUNTS_REFUSED = {

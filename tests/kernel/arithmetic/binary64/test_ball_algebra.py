@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.balls import l2_norm, scale_ball, table_of_balls, working_precision
 from certattn.kernel.arithmetic.binary64 import ball_algebra
+from certattn.kernel.arithmetic.binary64.attention import _as_ball
 from certattn.kernel.arithmetic.binary64.ball_algebra import NORMS, difference, product, row_l2_norms
-from certattn.kernel.arithmetic.binary64.conversions import arb_balls, enclose, rounded, rounded_scale
+from certattn.kernel.arithmetic.binary64.conversions import arb_balls, enclose, in_two_doubles, rounded, rounded_scale
 from certattn.kernel.arithmetic.binary64.enclosures import Ball
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import Surd
@@ -137,6 +138,30 @@ def test_a_scale_is_within_two_units(scale: Any) -> None:
     with working_precision(300):
         exact = arb(scale.radicand).sqrt() if isinstance(scale, Surd) else arb(scale)
         assert abs(near - exact) <= arb(2) ** -52 * abs(exact)
+
+
+@pytest.mark.parametrize("scale", [fmpq(1), Surd(fmpq(1, 32))])
+@pytest.mark.parametrize("exponent", [0, -40, 300])
+def test_two_doubles_hold_a_matrix_but_for_what_they_say_is_left(scale: Any, exponent: int) -> None:
+    matrix = ExactMatrix.rational(
+        [[fmpq(n) * fmpq(2) ** exponent / 3 for n in row] for row in ((1, -5, 7), (10, 0, 2))]
+    )
+    found = in_two_doubles(matrix, scale)
+    with working_precision(600):
+        for row, (head, tail, radius) in zip(table_of_balls(matrix, scale_ball(scale)), found, strict=True):
+            left = l2_norm([x - arb(h) - arb(t) for x, h, t in zip(row, head.tolist(), tail.tolist(), strict=True)])
+            assert left <= arb(radius)
+            # No more is left than the rounding of the second double.
+            assert arb(radius) <= arb(2) ** -104 * l2_norm(row)
+
+
+def test_an_exact_matrix_is_in_its_ball_however_small() -> None:
+    numbers = [fmpq(0), fmpq(1, 3), fmpq(-1, 3 * 2**1060), fmpq(1, 2**1080), fmpq(10) ** 300 / 7]
+    ball = _as_ball(ExactMatrix.rational([numbers]))
+    assert (ball.radius > 0).all()
+    with working_precision(2000):
+        for number, held in zip(numbers, arb_balls(Ball(ball.middle[0], ball.radius[0])), strict=True):
+            assert held.contains(arb(number))
 
 
 def test_arb_balls_there_and_back() -> None:

@@ -118,3 +118,12 @@ def test_normalisers_that_are_too_large_are_refused(excess: arb) -> None:
 def test_scores_that_are_too_large_are_refused() -> None:
     with pytest.raises(RefusedError):
         linearization.linear_part(np.full((2, 1), 2.0**300), np.array([[1.0], [2.0**200]]), fmpq(1))
+
+
+@pytest.mark.parametrize("size", [3, 6, 7, 100])
+def test_equal_scores_are_centred_up_to_the_rounding_of_their_mean(size: int) -> None:
+    scores = np.full((1, size), 0.1)
+    values, errors = linearization._centred(scores, np.zeros(1))
+    # The mean of equal numbers is the number, so that all of what is left is error.
+    assert np.linalg.norm(values) <= errors[0]
+    assert errors[0] >= size * 2.0**-53 * 0.1

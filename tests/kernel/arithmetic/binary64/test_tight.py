@@ -347,3 +347,18 @@ def test_what_is_rounded_away_is_scaled_with_the_sums() -> None:
         total.merge(first)
         total.merge(second)
         assert worst(TightEnclosures(total).mean(), truth.mean()) <= 1
+
+
+def test_what_bounds_are_made_of_is_rounded_away_from_what_is_bounded() -> None:
+    keys, values, query = np.random.default_rng(8).standard_normal((3, 40, 3))
+    found = swept_tightly(keys, values, query[0])
+    lost, stray, omega, upper, lower, rest = (
+        Fraction(part) for part in (found._lost, found._stray, found._omega, found._upper, found._lower, found._rest)
+    )
+    normaliser, sums = Fraction(float(found._sums[0])), found.sums
+    factor = 1 + Fraction(2 * sums.depth + 24) * Fraction(2) ** -53
+    assert stray >= Fraction(sums.bounds.stray) * factor + omega
+    assert lost >= Fraction(sums.bounds.lost) * factor + Fraction(2) ** -53 * normaliser
+    assert upper >= normaliser + lost
+    assert lower <= normaliser - lost
+    assert rest <= lower - stray
