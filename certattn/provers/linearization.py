@@ -95,7 +95,7 @@ def generate(
     if MATRIX.name in sources:
         raise UsageError("a matrix alone has no linear part; expected arrays queries and keys")
     if GIVEN_BETA.name not in numbers and GIVEN_SCALE.name not in numbers:
-        raise UsageError("beta or scale is needed, the factor of the scores")
+        raise UsageError("no factor of the scores; expected beta (--beta), or a scale (--scale)")
     with not_yet_written(out), placed(out, sources, data) as references:
         return finish({**references, **numbers})
 

@@ -56,7 +56,7 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["head.npz"], 2, "beta or scale is needed"),
+        (["head.npz"], 2, "expected beta (--beta), or a scale (--scale)"),
         (["head.npz", "--beta", "0"], 2, "> 0"),
         (["head.npz", "--beta", "half"], 2, "beta"),
         (["head.npz", "--scale", "0"], 2, "other than 0"),
