@@ -273,3 +273,23 @@ def test_the_singular_values_are_drawn(certattn_run: Run, files: Path) -> None:
     assert first.startswith(b"<?xml")
     certattn_run("generate", "spectral-distance", *options)
     assert (files / "out.svg").read_bytes() == first
+
+
+def test_every_curve_ends_on_the_axis(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from certattn.provers.distance_plot import draw_certificate
+
+    seen: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
+    made = certattn.generate(
+        "spectral-distance", files / "x.yaml", source=files / "matrix.npy", beta="3/2", lambda_=1, truncate_at=5,
+        states=["law"],
+    )  # fmt: skip
+    draw_certificate(made, files / "x.svg")
+    (axes,) = seen[0].axes
+    ends = [float(np.max(np.asarray(line.get_xdata(), float))) for line in axes.get_lines()]
+    assert len(ends) == 3
+    assert max(ends) < axes.get_xlim()[1]
+    assert axes.get_title() == r"5 singular values; $\beta = 1.5$, $\lambda = 1$, $\tau = 5$"
