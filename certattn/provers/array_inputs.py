@@ -21,6 +21,7 @@ from certattn.provers.array_files import ONLY, ArrayFile, Header
 from certattn.provers.output import write_file
 
 DATA_MODES = ("auto", "copy", "reference")
+_CHANGE = "change the array, or name another one"
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ def placed(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[dict[
 
     Arrays in files stay where they are if they lie in the certificate's folder and a certificate can
     refer to them as they are (or `data` says `reference`); all others are copied into one .npz beside
-    the certificate. If the block raises, that file is removed again. Raises UsageError.
+    the certificate. If the block raises, that file is removed again. Raises UsageError, and MalformedError for an
+    array without numbers.
     """
     if data not in DATA_MODES:
         raise UsageError(f"data is {data!r}, expected one of {', '.join(DATA_MODES)}")
@@ -69,7 +71,7 @@ def _blaming(arrays: Mapping[str, Source], references: Mapping[str, Mapping[str,
         source, reference = arrays[field], references[field]
         place = _place(source, field, error.place.path)
         named = f" in {reference['file']}[{reference['array']}]" if "array" in reference else f" in {reference['file']}"
-        hint = error.hint or "change the array, or name another one"
+        hint = error.hint or _CHANGE
         raise MalformedError(place, error.found.replace(named, ""), error.expected, hint) from None
 
 
@@ -119,7 +121,9 @@ def _require_matrix(field: str, source: Source) -> None:
     if len(shape) != 2:
         raise UsageError(f"{what} has the shape {shape}, expected two dimensions: one row for each of the {field}")
     if 0 in shape:
-        raise UsageError(f"{what} has the shape {shape}, expected at least one row and one column")
+        place = _place(source, field, f"given.{field}")
+        found = f"the shape {shape}, which has no numbers"
+        raise MalformedError(place, found, "at least one row and one column", _CHANGE)
     if dtype not in DTYPES:
         raise UsageError(f"{what} has the number type {dtype}, expected floats or integers of at most 64 bits")
     size, most = math.prod(shape) * int(dtype.lstrip("abfilnotu")) // 8, DEFAULT_LIMITS.max_tensor_bytes

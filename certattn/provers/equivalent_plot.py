@@ -13,14 +13,23 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
-from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.equivalent_assertions import Problem
 from certattn.kernel.claims.equivalent_law import CLAIM, law_of
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers.best_scales import pieces
 from certattn.provers.figures import canvas
 from certattn.provers.rounding import as_float
-from certattn.provers.spectrum_figures import BITS, CIRCLE, FILL, LAW, POINT, circle_curve
+from certattn.provers.spectrum_figures import (
+    BITS,
+    CIRCLE,
+    FILL,
+    LAW,
+    POINT,
+    axis_end,
+    circle_curve,
+    in_maths,
+    say_what_is_beyond,
+)
 
 _POINTS = 400
 # Enclosures of the density that are wider, relative to its largest value, are no points of a curve.
@@ -34,14 +43,17 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
         law = law_of(problem)
         curve = density_curve(law)
         circle = circle_curve(law.numbers.variance)
+        right = axis_end(law, max([float(circle[-1, 0]), *(as_float(point.at) for point in problem.density or ())]))
     with canvas(path, (6.4, 3.6)) as (_, axes):
         axes.fill_between(*curve.T, color=FILL, lw=0)
         axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$")
         axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
-        _mark(axes, problem, [end for piece in pieces(law) for end in piece if end > 0])
+        _mark(axes, problem, [end for piece in pieces(law) for end in piece if 0 < end <= right])
+        with working_precision(BITS):
+            say_what_is_beyond(axes, law, right)
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")
-        axes.set_xlim(0, None)
+        axes.set_xlim(0, right)
         axes.set_ylim(0, None)
         axes.set_title(_title(problem), fontsize=10)
         axes.legend(frameon=False, fontsize=9)
@@ -77,11 +89,12 @@ def _title(problem: Problem) -> str:
     return law_title(problem.beta, problem.alpha2, problem.beta2, problem.lambda_)
 
 
-def law_title(beta: fmpq | None, alpha2: fmpq | None, beta2: fmpq, lambda_: fmpq) -> str:
-    """Which law it is: by beta, or where that is not known by alpha^2 or beta^2 or both."""
+def law_title(beta: fmpq | None, alpha2: fmpq | None, beta2: fmpq, lambda_: fmpq, tau: fmpq | None = None) -> str:
+    """Which law it is: by beta, or where that is not known by alpha^2 or beta^2 or both; and where it is cut off."""
     if beta is not None:
-        law = rf"$\beta = {describe(beta)}$"
+        law = rf"$\beta = {in_maths(beta)}$"
     else:
-        given = "" if alpha2 is None else rf"$\alpha^2 = {describe(alpha2)}$, "
-        law = rf"{given}$\beta^2 = {describe(beta2)}$"
-    return rf"{law}, $\lambda = {describe(lambda_)}$"
+        given = "" if alpha2 is None else rf"$\alpha^2 = {in_maths(alpha2)}$, "
+        law = rf"{given}$\beta^2 = {in_maths(beta2)}$"
+    cut = "" if tau is None else rf", $\tau = {in_maths(tau)}$"
+    return rf"{law}, $\lambda = {in_maths(lambda_)}${cut}"

@@ -20,7 +20,7 @@ from certattn.provers.best_scales import tail_table
 from certattn.provers.equivalent_plot import density_curve, law_title
 from certattn.provers.figures import canvas
 from certattn.provers.not_marchenko_pastur import bits_of_support
-from certattn.provers.spectrum_figures import CIRCLE, FILL, LAW, POINT, Floats, circle_curve
+from certattn.provers.spectrum_figures import CIRCLE, FILL, LAW, POINT, Floats, circle_curve, say_what_is_beyond
 
 _SHARE = 0.02
 # A law with nearly an atom at 0 has a density there that would leave nothing else to be seen.
@@ -46,6 +46,8 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
         nearest = [circle_curve(m) for m in circles.values()]
     right = 1.05 * max(circle[-1, 0], float(places[tails > _SHARE].max(initial=0.0)))
     with canvas(path, (6.4, 5.2), 2, sharex=True) as (_, (above, below)):
+        with working_precision(bits_of_support(stated)):
+            say_what_is_beyond(above, law, right)
         above.fill_between(*curve.T, color=FILL, lw=0)
         for axes, line in ((above, curve.T), (below, (places, 1 - tails))):
             axes.plot(*line, color=LAW, lw=1.4, label=r"$\mu$")

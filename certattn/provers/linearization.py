@@ -20,11 +20,12 @@ from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, lo
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
-from certattn.provers.array_inputs import placed
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.array_inputs import InFile, Source, placed
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.matrix_sources import matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.rounding import decimal_exponent, lower_rational, upper_rational
+from certattn.provers.rounding import TooLongError, decimal_exponent, lower_rational, upper_rational
 from certattn.provers.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
 
 if TYPE_CHECKING:
@@ -95,9 +96,38 @@ def generate(
     if MATRIX.name in sources:
         raise UsageError("a matrix alone has no linear part; expected arrays queries and keys")
     if GIVEN_BETA.name not in numbers and GIVEN_SCALE.name not in numbers:
-        raise UsageError("beta or scale is needed, the factor of the scores")
+        raise UsageError("no factor of the scores; expected beta (--beta), or a scale (--scale)")
     with not_yet_written(out), placed(out, sources, data) as references:
-        return finish({**references, **numbers})
+        try:
+            return finish({**references, **numbers})
+        except TooLongError as error:
+            raise NotProvedError(f"{error}. {_largest_entries(sources)}") from None
+
+
+def words_of_zeros(certificate: Certificate) -> str:
+    """What is to be said of keys that no query tells apart, for which relative sizes are left out; else nothing."""
+    if not CLAIM.read(certificate).attention.is_uniform:
+        return ""
+    return (
+        "note: no query tells the keys apart, so that M and L are 0; sizes relative to M are left out, and bounds of "
+        "norms say only that"
+    )
+
+
+def _largest_entries(sources: Mapping[str, Source]) -> str:
+    """Those of the arrays, of which exponentials of products are made: no single one need be the cause."""
+    found: list[str] = []
+    for field, source in sources.items():
+        if isinstance(source, InFile):
+            found.append(f"{_size(source.file.read(source.name)):.2g} in {source}")
+        else:
+            found.append(f"{_size(source):.2g} in the array {field!r}")
+    return f"The largest entries, of which it is an exponential: {', '.join(found)}"
+
+
+def _size(array: Any) -> float:
+    # Of floats: the smallest integer of a type has no absolute value in it.
+    return float(abs(array.astype("float64")).max())
 
 
 def _write(out: Path, given: Plain, *, states: Sequence[str], digits: int, hint: str, note: str) -> Certificate:
@@ -167,9 +197,20 @@ def _from_sizes(sizes: Sizes, wanted: Sequence[str], digits: int) -> dict[str, P
             inner = place.setdefault(group, {})
             assert isinstance(inner, dict)
             place = inner
+        _require_writable(sentence(QUANTITIES[name]), ball)
         _require_digits(sentence(QUANTITIES[name]), ball, digits)
         place[last] = bounds_around(ball, digits)
     return asserts
+
+
+def _require_writable(what: str, ball: arb) -> None:
+    """Raises TooLongError for a number whose exponent no certificate may have."""
+    most = DEFAULT_LIMITS.max_exponent
+    if (ball.abs_upper() < arb(10) ** most) is not True:
+        raise TooLongError(
+            f"{what} is beyond 1e{most}, the largest number that a certificate holds by default; expected smaller "
+            "queries or keys, a smaller beta, or states without it (--state)"
+        )
 
 
 def _require_digits(what: str, ball: arb, digits: int) -> None:

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.linearization import CLAIM, alpha_square
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers.figures import canvas
 from certattn.provers.linearization import singular_values
-from certattn.provers.spectrum_figures import BITS, CIRCLE, POINT, circle_curve
+from certattn.provers.spectrum_figures import BITS, CIRCLE, POINT, circle_curve, in_maths
 
 _FILL = "#9db8d2"
 
@@ -41,7 +40,7 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
                 circle = circle_curve(alpha_square(attention))
             label = r"quarter circle of variance $\alpha^2$"
             axes.plot(*circle.T, color=CIRCLE, lw=1.4, label=label)
-            title += rf", $\beta = {describe(attention.temperature.beta)}$"
+            title += rf", $\beta = {in_maths(attention.temperature.beta)}$"
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")
         axes.set_xlim(0, None)

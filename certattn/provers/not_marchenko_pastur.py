@@ -126,12 +126,8 @@ def _write(out: Path, given: dict[str, Plain], wanted: Sequence[str], places: in
         of_matrix = [name for name in wanted if name in _OF_MATRIX]
         if not of_matrix:
             raise UsageError("a matrix is given of which nothing is stated; expected a separation, or no matrix")
-        if matrix.is_zero:
-            raise UsageError(
-                "the matrix is 0: at every scale of a law all of it lies above the singular values, and no scale is "
-                "nearest; expected a matrix that is not 0, or no matrix"
-            )
-        bounds, scales = bounds_of_matrix(matrix, law, of_matrix, places)
+        instead = "a matrix that is not 0, or no matrix"
+        bounds, scales = bounds_of_matrix(matrix, law, of_matrix, places, named="the matrix", instead=instead)
         require_sharp(bounds, places)
         asserts, witness = asserts | bounds, witness | scales
     certificate["asserts"] = asserts

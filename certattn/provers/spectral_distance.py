@@ -10,7 +10,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
-from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.arithmetic.reals import describe, format_rational
 from certattn.kernel.claims.matrix_inputs import MATRIX, StatedMatrix
 from certattn.kernel.claims.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.claims.spectral_distance import CLAIM
@@ -18,6 +18,7 @@ from certattn.kernel.claims.spectral_distances import (
     CIRCLE_SCALE,
     LAW_SCALE,
     QUANTITIES,
+    SCALED_CIRCLE,
     SCALED_SEPARATION,
     SCALES,
     SEPARATION,
@@ -46,6 +47,7 @@ STATES = {FIXED: FIXED_POINT.name, **{name.replace("_", "-"): name for name in Q
 SIGNED_STATES = (SEPARATION, SCALED_SEPARATION)
 PLACES = 5
 _MOST_PLACES = 9
+_NO_SCALES = "what takes no scale alone: --state law --state quarter-circle"
 _BITS = 64
 
 
@@ -108,7 +110,10 @@ def generate(
     section = law_section(law)
     if truncate_at is not None:
         if alpha2 is not None:
-            raise UsageError("alpha2 is no law of softmax, whose weights could be cut off; expected beta, or unit")
+            raise UsageError(
+                "weights of softmax are cut off (--truncate-at) in its own law, which alpha^2 is not (--alpha2); "
+                "expected beta (--beta and --lambda) or a unit (--unit) in the place of alpha^2 and beta^2, or no cut"
+            )
         section[TRUNCATED_AT.name] = exact_text(truncate_at, "truncate_at")
     sources = matrix_sources(source, names or {}, arrays)
     with not_yet_written(out), placed(out, sources, data) as references:
@@ -118,7 +123,8 @@ def generate(
             raise UsageError(f"unit is the standard deviation of queries and keys, which a matrix has not; {expected}")
         if truncate_at == FIXED:
             section[TRUNCATED_AT.name] = _cut(out, {**stated, "law": {**section, TRUNCATED_AT.name: "1"}}, places)
-        return _write(out, {**stated, "law": section}, wanted, places, note)
+        matrix = "the matrix" if source is None else f"{source}: the matrix"
+        return _write(out, {**stated, "law": section}, wanted, places, note, matrix)
 
 
 def law_section(law: Mapping[str, Number | None]) -> dict[str, Plain]:
@@ -159,15 +165,18 @@ def _cut(out: Path, given: Plain, places: int) -> str:
     return format_rational((largest_cut(law.beta2, matrix.count) / unit + fmpq(1, 2)).floor() * unit)
 
 
-def _write(out: Path, given: Plain, wanted: Sequence[str], places: int, note: str) -> Certificate:
+def _write(
+    out: Path, given: Plain, wanted: Sequence[str], places: int, note: str, named: str = "the matrix"
+) -> Certificate:
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
     matrix, law = _read(out, given)
     asserts: dict[str, Plain] = {}
     if FIXED_POINT.name in wanted:
         if law.tau is None:
-            raise UsageError(f"{FIXED} is about the tau of a truncated law; expected truncate_at, or another state")
+            raise UsageError(f"{FIXED} is about tau of a truncated law; expected one (--truncate-at), or another state")
         asserts[FIXED_POINT.name] = stated_cut(law.tau, law.beta2, matrix.count, places)
-    bounds, scales = bounds_of_matrix(matrix, law, [name for name in wanted if name in QUANTITIES], places)
+    of_matrix = [name for name in wanted if name in QUANTITIES]
+    bounds, scales = bounds_of_matrix(matrix, law, of_matrix, places, named=named, instead=_NO_SCALES)
     certificate["asserts"] = asserts | bounds
     if scales:
         certificate["witness"] = scales
@@ -176,25 +185,74 @@ def _write(out: Path, given: Plain, wanted: Sequence[str], places: int, note: st
 
 
 def bounds_of_matrix(
-    matrix: StatedMatrix, law: SpectralLaw, wanted: Sequence[str], places: int
+    matrix: StatedMatrix, law: SpectralLaw, wanted: Sequence[str], places: int, *, named: str, instead: str
 ) -> tuple[dict[str, Plain], dict[str, Plain]]:
-    """Bounds of quantities with so many decimal places, and the scales that they need. Raises NotProvedError."""
+    """Bounds of quantities with so many decimal places, and the scales that they need.
+
+    named, instead: the matrix, and what is to be expected where no scale is nearest to it, for messages.
+
+    Raises UsageError for a matrix that is 0 where scales are needed, and NotProvedError where of a quantity nothing is
+    known: it is not stated by a bound that holds of every number of its kind.
+    """
     if not wanted:
         return {}, {}
+    if wanted_scales(wanted) and matrix.is_zero:
+        raise UsageError(
+            f"{named} is 0: at every scale of a law all of it lies above the singular values, and no scale is nearest; "
+            f"expected {instead}"
+        )
+    reason = NotProvedError("the distances could not be enclosed: the inputs are too extreme")
     for bits, spectrum in spectra(matrix, None):
         values = spectrum.singular.values()
         if not all(value.is_finite() for value in values):
             continue
         with working_precision(bits):
             known = law.at_precision()
-            scales = _scales(values, known, wanted)
+            if _is_open(known, wanted):
+                reason = _nothing_known(law, bits)
+                continue
+            try:
+                scales = _scales(values, known, wanted)
+            except NotProvedError as error:
+                reason = NotProvedError(f"{named}: {error}; expected {instead}")
+                continue
             distances = Distances(values, known, scales)
             found = {name: distances.between(name) for name in wanted}
             if all(arb(end).is_finite() for between in found.values() for end in (between.low, between.high)):
-                return {name: _stated(name, found[name], places) for name in wanted}, {
-                    name: format_rational(scale) for name, scale in scales.items()
-                }
-    raise NotProvedError("the distances could not be enclosed: the inputs are too extreme")
+                empty = [name for name in wanted if _says_nothing(name, found[name])]
+                if not empty:
+                    return {name: _stated(name, found[name], places) for name in wanted}, {
+                        name: format_rational(scale) for name, scale in scales.items()
+                    }
+                reason = NotProvedError(
+                    f"nothing is known of the {QUANTITIES[empty[0]].sentence} at {bits} bits; expected a law or a "
+                    f"matrix that is less extreme, or not --state {empty[0].replace('_', '-')}"
+                )
+    raise reason
+
+
+def _is_open(law: EquivalentLaw, wanted: Sequence[str]) -> bool:
+    """Whether nothing is known at this precision of a law that some quantity is about."""
+    if all(name == SCALED_CIRCLE for name in wanted):
+        return False
+    # Its nearest scale is looked for from where it ends.
+    known = law.right_edge() if LAW_SCALE in wanted_scales(wanted) else law.numbers.variance
+    return known.is_finite() is not True
+
+
+def _nothing_known(law: SpectralLaw, bits: int) -> NotProvedError:
+    if law.tau is None:
+        return NotProvedError(f"nothing is known of the law at {bits} bits; expected numbers that are less extreme")
+    return NotProvedError(
+        f"nothing is known at {bits} bits of the law whose weights are cut off at tau = {describe(law.tau)}, where "
+        "nearly all of them are equal; expected a larger tau (--truncate-at)"
+    )
+
+
+def _says_nothing(name: str, between: Between) -> bool:
+    """Whether the bounds hold of every distance, or difference of two."""
+    least = -1 if name in SIGNED_STATES else 0
+    return (arb(between.low).lower() > least) is not True and (arb(between.high).upper() < 1) is not True
 
 
 def _scales(values: Sequence[arb], law: EquivalentLaw, wanted: Collection[str]) -> dict[str, fmpq]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 from flint import arb
 
+from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
 from certattn.kernel.arithmetic.quarter_circle import quarter_circle_density
+from certattn.kernel.arithmetic.reals import Real, describe
 from certattn.kernel.claims.matrix_inputs import StatedMatrix
 from certattn.kernel.claims.singular_values import Hint
 from certattn.kernel.errors import NotProvedError
@@ -18,6 +21,8 @@ FILL, LAW, CIRCLE, POINT = "#c9d9e8", "#1f4e79", "#b5502b", "#111111"
 # Curves at this precision have no error that could be seen.
 BITS = 64
 _POINTS, _FEWEST, _MOST = 400, 8, 60
+# A law that ends so many times farther than all but a little of it would leave the rest no room.
+_FAR, _LITTLE, _STEPS = 4.0, 0.02, 60
 
 
 def drawn_values(matrix: StatedMatrix, hint: Hint | None) -> Floats:
@@ -36,6 +41,32 @@ def draw_bars(axes: Any, values: Floats, right: float) -> float:
     heights = counts / (len(values) * np.diff(bins))
     axes.bar(bins[:-1], heights, np.diff(bins), align="edge", color=FILL, lw=0, label="singular values")
     return float(heights.max())
+
+
+def axis_end(law: EquivalentLaw, others: float) -> float:
+    """Where an axis ends that reaches `others` and the end of a law, or only most of it where that is far off."""
+    edge = float(law.right_edge())
+    low, high = 0.0, edge
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(law.tail(arb(middle))) > _LITTLE else (low, middle)
+    seen = max(others, high)
+    return 1.05 * (max(edge, others) if edge <= _FAR * seen else seen)
+
+
+def say_what_is_beyond(axes: Any, law: EquivalentLaw, right: float, name: str = r"$\mu$") -> None:
+    """Write into a figure how much of a law lies beyond its right end, and how far; at the working precision."""
+    edge = float(law.right_edge())
+    if edge > right:
+        share = float(law.tail(arb(right)))
+        text = f"a share of {share:.2g} of {name} lies beyond,\nup to {edge:.4g} $\\rightarrow$"
+        axes.annotate(text, (0.99, 0.55), xycoords="axes fraction", ha="right", fontsize=9, color=LAW)
+
+
+def in_maths(value: Real) -> str:
+    """A number for a formula, whose exponent is a power of ten and no difference."""
+    power = re.sub(r"(\d)e(-?\d+)", r"\1 \\cdot 10^{\2}", describe(value))
+    return re.sub(r"(?<![\d.])1 \\cdot ", "", power)
 
 
 def circle_curve(variance: arb) -> Floats:

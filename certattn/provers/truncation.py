@@ -36,7 +36,7 @@ def largest_cut(beta2: fmpq, tokens: int) -> fmpq:
             found = after
     raise NotProvedError(
         f"no tau with tau^2 = {tokens} m(tau) was found at beta^2 = {format_rational(beta2)}: the tokens are too few; "
-        "expected truncate_at to be a number"
+        "expected tau as a number (--truncate-at)"
     )
 
 

@@ -15,6 +15,8 @@ import certattn
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.equivalent_plot import density_curve
+from certattn.provers.exact_inputs import exact_rational
+from certattn.provers.spectrum_figures import in_maths
 
 Run = Callable[..., Any]
 LAW = ("--beta", "1/2", "--lambda", "1/4")
@@ -112,6 +114,34 @@ def test_a_curve_has_nothing_in_the_gap(beta: fmpq, lambda_: fmpq) -> None:
     assert (x[1:] >= x[:-1]).all()
     # The area under the curve is the mass.
     assert np.trapezoid(density, x) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_piece_of_the_law_far_off_the_axis_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from certattn.provers.equivalent_plot import draw_certificate
+
+    seen: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
+    for lambda_ in ("1e-6", "1"):
+        made = certattn.generate("equivalent-law", folder / f"{lambda_}.yaml", beta=1, lambda_=lambda_, moments=0)
+        draw_certificate(made, folder / "x.svg")
+    far, near = (figure.axes[0] for figure in seen)
+    assert 2 < far.get_xlim()[1] < 3
+    (said,) = (text.get_text() for text in far.texts)
+    assert "a share of 1e-06 of $\\mu$ lies beyond,\nup to 1001" in said
+    assert far.get_title() == r"$\beta = 1$, $\lambda = 10^{-6}$"
+    assert len(near.texts) == 0
+    assert near.get_xlim()[1] > 2.5
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [("1e-6", "10^{-6}"), ("1/2", "0.5"), ("2.1e-9", r"2.1 \cdot 10^{-9}"), ("1e60", "10^{60}"), ("1/3", "1/3")],
+)
+def test_exponents_are_typeset_as_powers(number: str, written: str) -> None:
+    assert in_maths(exact_rational(number, "number")) == written
 
 
 def test_moments_that_no_certificate_holds_are_refused_with_the_reason(tmp_path: Path) -> None:

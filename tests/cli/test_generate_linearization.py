@@ -56,7 +56,7 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["head.npz"], 2, "beta or scale is needed"),
+        (["head.npz"], 2, "expected beta (--beta), or a scale (--scale)"),
         (["head.npz", "--beta", "0"], 2, "> 0"),
         (["head.npz", "--beta", "half"], 2, "beta"),
         (["head.npz", "--scale", "0"], 2, "other than 0"),
@@ -83,6 +83,33 @@ def test_what_cannot_be_stated_is_said(
     assert done.status == status, done.err
     assert said in done.err
     assert sorted(path.name for path in files.glob("made*")) == []
+
+
+@pytest.mark.parametrize(("arguments", "noted"), [(["alike.npz"], True), (["head.npz", "--state", "norm"], False)])
+def test_that_keys_are_alike_is_said(certattn_run: Run, files: Path, arguments: list[str], noted: bool) -> None:
+    done = certattn_run("generate", "linearization", *arguments, "--beta", "1", "-o", "made.yaml")
+    assert done.status == 0, done.err
+    assert ("so that M and L are 0; sizes relative to M are left out" in done.out) is noted
+
+
+def test_numbers_that_no_certificate_holds_have_a_cause(certattn_run: Run, files: Path) -> None:
+    np.savez(files / "huge.npz", queries=np.ones((4, 2)), keys=2.0**20 * np.arange(8).reshape(4, 2))
+    done = certattn_run("generate", "linearization", "huge.npz", "--beta", "1", "-o", "made.yaml")
+    assert done.status == 1
+    assert "is beyond 1e20000, the largest number that a certificate holds" in done.err, done.err
+    assert "1 in huge.npz: the array 'queries', 7.3e+06 in huge.npz: the array 'keys'" in done.err
+    assert "max-exponent" not in done.err
+    assert not (files / "made.yaml").exists()
+
+
+def test_an_array_without_numbers_is_said(certattn_run: Run, files: Path) -> None:
+    np.save(files / "empty.npy", np.zeros((0, 0)))
+    done = certattn_run("generate", "spectral-distance", "empty.npy", "--beta=1", "--lambda=1", "-o", "made.yaml")
+    assert done.status == 2
+    assert "empty.npy: the array (given.matrix)" in done.err
+    assert "found:    the shape (0, 0), which has no numbers" in done.err
+    assert "expected: at least one row and one column" in done.err
+    assert "hint:     change the array" in done.err
 
 
 def test_the_remainder_is_drawn(certattn_run: Run, files: Path) -> None:

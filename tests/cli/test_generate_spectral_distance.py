@@ -94,10 +94,13 @@ def test_laws_verify(certattn_run: Run, files: Path, options: list[str], said: s
         (["matrix.npy", "--beta", "1"], "the law is given by beta; expected beta and lambda"),
         (["matrix.npy", *LAW, "--unit", "1"], "the law is given by beta, lambda, unit"),
         (["matrix.npy", "--unit", "1"], "unit is the standard deviation of queries and keys, which a matrix has not;"),
-        (["matrix.npy", *LAW, "--state", "fixed-point"], "about the tau of a truncated law; expected truncate_at"),
+        (["matrix.npy", *LAW, "--state", "fixed-point"], "about tau of a truncated law; expected one (--truncate-at)"),
         (["matrix.npy", *LAW, "--truncate-at", "0"], "a number > 0"),
         (["matrix.npy", *LAW, "--truncate-at", "top"], "truncated_at found: 'top' expected: an exact number"),
-        (["matrix.npy", "--alpha2", "1", "--beta2", "1", "--lambda", "1", "--truncate-at", "2"], "alpha2 is no law of"),
+        (["matrix.npy", "--alpha2=1", "--beta2=1", "--lambda=1", "--truncate-at=2"], "which alpha^2 is not (--alpha2)"),
+        (["zeros.npy", *LAW], "zeros.npy: the matrix is 0: at every scale of a law all of it"),
+        (["zeros.npy", *LAW], "expected what takes no scale alone: --state law --state quarter-circle"),
+        (["alike.npz", *LAW, "--state", "scaled-law"], "alike.npz: the matrix is 0"),
         (["given.yaml", "--truncate-at", "2"], "a section that is given whole takes nothing else"),
         (["matrix.npy", *LAW, "--scale", "2"], "a matrix has no scale of scores"),
         (["matrix.npy", "--beta", "0", "--lambda", "1"], "a number > 0"),
@@ -140,8 +143,39 @@ def test_what_cannot_be_stated_of_a_law_is_said(certattn_run: Run, files: Path, 
 
 
 def test_no_scale_is_near_to_zeros(tmp_path: Path) -> None:
-    with pytest.raises(NotProvedError, match="most of them are 0, or extreme"):
+    with pytest.raises(UsageError, match="the matrix is 0: at every scale of a law"):
         certattn.generate("spectral-distance", tmp_path / "x.yaml", matrix=np.zeros((3, 3)), beta=1, lambda_=1)
+    huge = np.diag([1e200, 1e200, 1e200])
+    with pytest.raises(NotProvedError, match=r"the matrix: no scale of a law .* or extreme; expected what takes no"):
+        certattn.generate("spectral-distance", tmp_path / "x.yaml", matrix=huge, beta=1, lambda_=1)
+
+
+@pytest.mark.parametrize("states", [["law"], ["quarter-circle"], ["separation"], []])
+def test_of_a_law_that_is_not_known_nothing_is_stated(certattn_run: Run, files: Path, states: list[str]) -> None:
+    options = ["--beta", "1", "--lambda", "1", "--truncate-at", "1e-60", *(f"--state={state}" for state in states)]
+    done = certattn_run("generate", "spectral-distance", "matrix.npy", *options, "-o", "out.yaml")
+    assert done.status == 1
+    assert "bits of the law whose weights are cut off at tau = 1e-60" in done.err, done.err
+    assert "expected a larger tau (--truncate-at)" in done.err
+    assert not (files / "out.yaml").exists()
+
+
+def test_a_law_next_to_zero_has_no_scale_that_is_found(certattn_run: Run, files: Path) -> None:
+    options = ["matrix.npy", "--beta", "1", "--lambda", "1", "--truncate-at", "1e-30"]
+    done = certattn_run("generate", "spectral-distance", *options, "-o", "out.yaml")
+    assert done.status == 1
+    assert "matrix.npy: the matrix: the law lies so near to 0 that no scale" in done.err, done.err
+    assert "--state law --state quarter-circle" in done.err
+
+
+def test_a_distance_is_never_stated_by_what_holds_of_all(tmp_path: Path) -> None:
+    """More bits than the first show the law of a tau that is this small, and then the distance has a bound."""
+    made = certattn.generate(
+        "spectral-distance", tmp_path / "x.yaml", matrix=np.diag([1, 2, 3]), beta=1, lambda_=1, truncate_at="1e-30",
+        states=["law"],
+    )  # fmt: skip
+    assert made.plain["asserts"]["law"] != {"at_least": "0"}  # type: ignore[index,call-overload]
+    assert certattn.check(made.path).verdict is certattn.Verdict.VERIFIED
 
 
 @pytest.mark.parametrize(
@@ -149,7 +183,7 @@ def test_no_scale_is_near_to_zeros(tmp_path: Path) -> None:
     [
         (
             ["--beta", "1/2", "--truncate-at", "fixed-point"],
-            "the tokens are too few; expected truncate_at to be a number",
+            "the tokens are too few; expected tau as a number (--truncate-at)",
         ),
         (
             ["--beta", "3", "--truncate-at", "1/100", "--state", "fixed-point"],
@@ -239,3 +273,23 @@ def test_the_singular_values_are_drawn(certattn_run: Run, files: Path) -> None:
     assert first.startswith(b"<?xml")
     certattn_run("generate", "spectral-distance", *options)
     assert (files / "out.svg").read_bytes() == first
+
+
+def test_every_curve_ends_on_the_axis(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from certattn.provers.distance_plot import draw_certificate
+
+    seen: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
+    made = certattn.generate(
+        "spectral-distance", files / "x.yaml", source=files / "matrix.npy", beta="3/2", lambda_=1, truncate_at=5,
+        states=["law"],
+    )  # fmt: skip
+    draw_certificate(made, files / "x.svg")
+    (axes,) = seen[0].axes
+    ends = [float(np.max(np.asarray(line.get_xdata(), float))) for line in axes.get_lines()]
+    assert len(ends) == 3
+    assert max(ends) < axes.get_xlim()[1]
+    assert axes.get_title() == r"5 singular values; $\beta = 1.5$, $\lambda = 1$, $\tau = 5$"

@@ -73,12 +73,19 @@ def linearization(source: Path, out: Path, names: tuple[str, ...], plot: Path | 
 
         require_figure(plot)
     options["names"] = array_names(names)
+    options["finding"] = _finding
     options["drawing"] = None if plot is None else partial(_draw, path=plot)
     if source.suffix in (".yaml", ".yml"):
         with blaming(source, "given"):
             make_certificate("linearization", out, given=read_mapping(source, out), **options)
     else:
         make_certificate("linearization", out, source=source, **options)
+
+
+def _finding(certificate: Certificate) -> str:
+    from certattn.provers.linearization import words_of_zeros
+
+    return words_of_zeros(certificate)
 
 
 def _draw(certificate: Certificate, path: Path) -> str:
