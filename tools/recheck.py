@@ -635,6 +635,8 @@ def log_at(n: int) -> I:
 def log(x: Any) -> I:
     """log x, where x is proved to be positive."""
     x = iv(x)
+    if x.a == x.b == 1 << P:
+        return iv(0)
     if x.a <= 0:
         raise Undecided("the logarithm of an interval that holds 0")
     low = log_at(x.a)
@@ -999,12 +1001,19 @@ class Prompt:
             scores = [iv(exact * self.scale[1] * Fraction(n - top, d * self.dk)) for n in raw]
         return [exp(x) for x in scores], (factor if exact is None else exact * self.scale[1] / (d * self.dk)) * top
 
-    def moments(self, w: list[I], columns: list[list[int]], d: int) -> list[I]:
-        """The means of columns of integers over d under weights w that are not normalised."""
+    def moments(self, w: list[I], columns: list[list[int]], d: int) -> list[Any]:
+        """The means of columns of integers over d under weights w > 0 that are not normalised.
+
+        They are exact where all weights are the same, and where a column is constant.
+        """
+        equal = all(x.a == x.b == w[0].a for x in w)
         low, spread = [x.a for x in w], max(x.b - x.a for x in w)
         total = I(sum(low), sum(x.b for x in w))
-        found = []
+        found: list[Any] = []
         for column in columns:
+            if equal or min(column[: len(w)]) == max(column[: len(w)]):
+                found.append(Fraction(sum(column[: len(w)]), len(w) * d))
+                continue
             s, up = dot(low, column), sum(x for x in column if x > 0)
             down = sum(column) - up
             found.append(I((s + spread * down) // d, -(-(s + spread * up) // d)) / total)
@@ -1079,12 +1088,13 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         low, high = (None if m[k] is None else rows_of(m[k], f"eigenvalues.{k}", n) for k in ("at_least", "at_most"))
         for i in range(n):
             c = covariance(i, of, of)
+            proved = semidefinite if all(isinstance(x, Fraction) for row in c for x in row) else definite
             if low and low[i] > 0:
-                definite(
+                proved(
                     [[x - low[i] * (r == s) for s, x in enumerate(row)] for r, row in enumerate(c)], f"at_least[{i}]"
                 )
             if high:
-                definite(
+                proved(
                     [[high[i] * (r == s) - x for s, x in enumerate(row)] for r, row in enumerate(c)], f"at_most[{i}]"
                 )
 
@@ -1103,9 +1113,10 @@ def output_deviation(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     each = fields({} if d["per_query"] is None else d["per_query"], "per_query", "", "at_most at_least")
     if all(x is None for x in (d["at_most"], d["at_least"], *each.values())):
         raise Rejected("asserts: no bound")
-    for node in (d["at_most"], d["at_least"], *each.values()):
-        if node is not None and min(rows_of(node, "a bound", 1) if isinstance(node, str) else vector(node, "")) < 0:
-            raise Rejected("asserts: a negative bound")
+    if any(d[k] is not None and rational(d[k], k) < 0 for k in ("at_most", "at_least")):
+        raise Rejected("asserts: a negative bound")
+    if d["per_query"] is not None and each["at_most"] is None and each["at_least"] is None:
+        raise Rejected("per_query: no bound")
     limit = limit_of(given["limit"], p)
     found = []
     for q in queries:
@@ -2263,17 +2274,16 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
                 raise Rejected("an instance whose mean square is not known")
             move = matmul(VC, U)
             left = spread + s2 * trace(matmul(move, matmul(S, transposed(move))))
-        right: Any = Fraction(0)
-        if L > 1:
-            if sigma2 is None:
+        right: Any = Fraction(0)  # at length 1, where log L = 0, whatever the constants
+        if L > 1 or given["constants"] is not None:
+            if sigma2 is None and L > 1:
                 raise Rejected("given.sigma: needed above length 1")
             c = fields(given["constants"], "constants", "c1 c2")
             c1, c2 = rational(c["c1"], "c1"), rational(c["c2"], "c2")
             if c1 <= 0 or c2 <= 0:
                 raise Rejected("constants: positive")
+        if L > 1 and sigma2 is not None:
             right = log(Fraction(L)) * (c1 * sigma2**3) * exp(log(Fraction(L)) * (-c2 / sigma2))
-        elif given["constants"] is not None:
-            raise Rejected("given.constants: at length 1 the statement is about all of them")
         below(right, left, "published") if claimed == "fails" else at_most(left, right, "published")
         return
     if given["length"] is not None or given["constants"] is not None or sigma2 is None or sigma2 < 1:
