@@ -2276,13 +2276,13 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
             left = spread + s2 * trace(matmul(move, matmul(S, transposed(move))))
         right: Any = Fraction(0)  # at length 1, where log L = 0, whatever the constants
         if L > 1 or given["constants"] is not None:
-            if sigma2 is None and L > 1:
-                raise Rejected("given.sigma: needed above length 1")
+            if sigma2 is None:
+                raise Rejected("given.sigma: needed above length 1, and beside constants")
             c = fields(given["constants"], "constants", "c1 c2")
             c1, c2 = rational(c["c1"], "c1"), rational(c["c2"], "c2")
             if c1 <= 0 or c2 <= 0:
                 raise Rejected("constants: positive")
-        if L > 1 and sigma2 is not None:
+        if L > 1:
             right = log(Fraction(L)) * (c1 * sigma2**3) * exp(log(Fraction(L)) * (-c2 / sigma2))
         below(right, left, "published") if claimed == "fails" else at_most(left, right, "published")
         return
@@ -2849,13 +2849,14 @@ class Tails:
                 base, n = convolve(base, base, p) if n > 1 else base, n >> 1
             return total_[p] * math.factorial(p) / (self.L * eps) ** p
         top = largest([self.top(self.law, u, v, mean, eps), iv(0)])
+        # e^(lam D) <= sum of j < p + (lam D)^p rest, p even, rest = sum_m (lam top)^m / (m + p)!, which begins at 1/p!
         y, term, rest, m = top * lam, iv(Fraction(1, math.factorial(p))), iv(0), 0
         while term.b > 1 or (m + p + 1) << P < 2 * y.b:
             rest += term
             m += 1
             term = term * y / (m + p)
         rest += hull(0, 2 * term) + I(0, 4)
-        total = sum((x * lam**j for j, x in enumerate(coefficients[:p])), start=iv(0)) + coefficients[p] * lam**p * rest
+        total = sum((x * lam**j for j, x in enumerate(coefficients[:p])), start=iv(0)) + ds[p] * lam**p * rest
         return exp((log(total) - lam * eps) * self.L)
 
     def summand(self, y: Vector, u: Vector, v: Vector | None, shift: Any) -> I:
@@ -3272,7 +3273,7 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     if not a:
         raise Rejected("asserts: nothing")
     low, high = (None, None) if asserts["mean_square"] is None else bounds(asserts["mean_square"], "mean_square", None)
-    hint = fields({} if w is None else w, "witness", "", "method t lambda theta")
+    hint = fields({} if w is None else w, "witness", "" if w is None else "method", "method t lambda theta")
     if given["queries"] is not None:
         method = one_of(hint["method"] or "integral", "method", "integral", "closed")
         if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
