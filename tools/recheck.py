@@ -4088,21 +4088,8 @@ NAMES = (
     "typical-prompt universality-bound"
 )
 KINDS = tuple(NAMES.split())
-BROKEN = (
-    Rejected,
-    ValueError,
-    KeyError,
-    TypeError,
-    IndexError,
-    AttributeError,
-    OSError,
-    RecursionError,
-    OverflowError,
-    struct.error,
-    zipfile.BadZipFile,
-    MemoryError,
-    ZeroDivisionError,
-)
+MISREAD = (ValueError, KeyError, TypeError, IndexError, AttributeError, OSError, RecursionError, OverflowError)
+BROKEN = (Rejected, *MISREAD, struct.error, zipfile.BadZipFile, MemoryError, ZeroDivisionError)
 BITS = (96, 192, 384, 768, 1536, 3072)
 
 
