@@ -102,6 +102,20 @@ def _compiled(script: Path) -> str:
     return str(py_compile.compile(str(script), cfile=f"{folder}/{script.stem}.pyc", doraise=True))
 
 
+# What these state is true. Recheck verifies where the kernel cannot decide, or cannot where the kernel verifies.
+EXACT = "an exact number is decided without rounding, where the kernel's enclosure stays around it"
+SMALL = "a number below 2^-3072, the last of the second checker's precisions"
+RECHECK_EXCUSED = {
+    "equivalent-law: extreme numbers: cdf that is not rational": EXACT,
+    "regression-risk: the inverse of an anisotropic covariance: a radius of nothing": EXACT,
+    "softmax-mean: a zero query, for which every token weighs the same: a largest eigenvalue met exactly, "
+    "which no ball shows": EXACT,
+    "softmax-mean: a zero query, for which every token weighs the same: a smallest eigenvalue met exactly": EXACT,
+    "output-deviation: a weight of e^(-10^30)": SMALL,
+    "output-deviation: a weight of e^(-10^30): the other token": SMALL,
+}
+
+
 def recheck_missing() -> str:
     return "" if RECHECK.exists() else f"{RECHECK.relative_to(ROOT)} is not here"
 
@@ -177,7 +191,7 @@ CHECKERS = {
     checker.name: checker
     for checker in (
         Checker("kernel", kernel),
-        Checker("recheck", recheck, recheck_missing),
+        Checker("recheck", recheck, recheck_missing, excused=RECHECK_EXCUSED),
         Checker("coq", coq, coq_missing),
         Checker("accept-all", accept_all, control=True),
         Checker("reject-all", reject_all, control=True),

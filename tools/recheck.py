@@ -122,6 +122,8 @@ class Lines:
         if depth > MAX_DEPTH or self.at >= len(self.lines) or self.lines[self.at][0] <= parent:
             raise Rejected("nothing where a value is expected, or lists nested too deeply")
         indent, text = self.lines[self.at]
+        if text[0] in "[{":
+            return self.inline(parent, depth)
         if text == "-" or text.startswith("- "):
             items = []
             while self.at < len(self.lines) and self.lines[self.at][0] == indent:
@@ -224,6 +226,8 @@ class Lines:
             items: list[Any] = []
             found: dict[str, Any] = {}
             close = "]" if c == "[" else "}"
+            if m := re.compile(r" *" + re.escape(close)).match(text, i + 1):
+                return (items if c == "[" else found), m.end()
             while True:
                 if c == "{":
                     if not (m := re.compile(r" *([A-Za-z][A-Za-z0-9_-]*):(?= |\[|\{|$)").match(text, i + 1)):
@@ -257,6 +261,13 @@ def fields(node: Any, where: str, need: str = "", may: str = "") -> dict[str, An
         if key not in node:
             raise Rejected(f"{where}: the key {key!r} is missing")
     return {key: node.get(key) for key in known}
+
+
+def starting_bits(w: Any) -> None:
+    """A witness that says at most with how many bits to begin, which is looked at and not used."""
+    hint = fields({} if w is None else w, "witness", "", "bits")
+    if hint["bits"] is not None:
+        natural(hint["bits"], "witness.bits", 2)
 
 
 def listed(node: Any, where: str) -> list[Any]:
@@ -387,6 +398,16 @@ def matrix(node: Any, where: str, rows: int | None = None, columns: int | None =
     return found
 
 
+def flat_point(node: Any, rows: int, columns: int) -> Vector:
+    """A matrix of a shape, row after row; one of one row may stand as a vector."""
+    shape = node["shape"] if isinstance(node, dict) and "shape" in node else node
+    if len(listed(shape, "a point")) > 1 if isinstance(node, dict) else isinstance(listed(node, "a point")[0], list):
+        return [x for row in matrix(node, "a point", rows, columns) for x in row]
+    if rows != 1:
+        raise Rejected("a point: expected a matrix")
+    return vector(node, "a point", columns)
+
+
 # ---------------------------------------------------------------------------------------------------------- intervals
 
 P = 96  # every interval is a pair of integers times 2^-P; the driver doubles P while something is undecided
@@ -505,7 +526,8 @@ def root(x: Any) -> I:
     x = iv(x)
     if x.b < 0:
         raise NotProved("the square root of a negative number")
-    return I(math.isqrt(max(x.a, 0) << P), math.isqrt(x.b << P) + 1)
+    high = math.isqrt(x.b << P)
+    return I(math.isqrt(max(x.a, 0) << P), high + (high * high != x.b << P))
 
 
 @cache
@@ -576,6 +598,8 @@ def exp_at(n: int) -> tuple[int, int]:
 def exp(x: Any) -> I:
     """e^x. It grows, so the ends are enough; for narrow x one of them: e^b <= e^a (1 + 2 (b - a)) for b - a <= 1."""
     x = iv(x)
+    if x.a == x.b == 0:
+        return iv(1)
     if x.b < -(P << P):
         return I(0, 1)  # e^-P < 2^-P
     low, high = exp_at(x.a) if x.a >= -(P << P) else (0, 1)
@@ -611,6 +635,8 @@ def log_at(n: int) -> I:
 def log(x: Any) -> I:
     """log x, where x is proved to be positive."""
     x = iv(x)
+    if x.a == x.b == 1 << P:
+        return iv(0)
     if x.a <= 0:
         raise Undecided("the logarithm of an interval that holds 0")
     low = log_at(x.a)
@@ -975,12 +1001,19 @@ class Prompt:
             scores = [iv(exact * self.scale[1] * Fraction(n - top, d * self.dk)) for n in raw]
         return [exp(x) for x in scores], (factor if exact is None else exact * self.scale[1] / (d * self.dk)) * top
 
-    def moments(self, w: list[I], columns: list[list[int]], d: int) -> list[I]:
-        """The means of columns of integers over d under weights w that are not normalised."""
+    def moments(self, w: list[I], columns: list[list[int]], d: int) -> list[Any]:
+        """The means of columns of integers over d under weights w > 0 that are not normalised.
+
+        They are exact where all weights are the same, and where a column is constant.
+        """
+        equal = all(x.a == x.b == w[0].a for x in w)
         low, spread = [x.a for x in w], max(x.b - x.a for x in w)
         total = I(sum(low), sum(x.b for x in w))
-        found = []
+        found: list[Any] = []
         for column in columns:
+            if equal or min(column[: len(w)]) == max(column[: len(w)]):
+                found.append(Fraction(sum(column[: len(w)]), len(w) * d))
+                continue
             s, up = dot(low, column), sum(x for x in column if x > 0)
             down = sum(column) - up
             found.append(I((s + spread * down) // d, -(-(s + spread * up) // d)) / total)
@@ -992,12 +1025,14 @@ PROMPT = "tokens keys values K Q U V scale"
 
 def rows_of(node: Any, where: str, n: int) -> list[Fraction]:
     """One number for all, or a vector with one for each."""
+    if isinstance(node, dict) and len(listed(node.get("shape"), where)) != 1:
+        raise Rejected(f"{where}: expected a vector of one extent")
     return [rational(node, where)] * n if isinstance(node, str) else vector(node, where, n)
 
 
 def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/softmax-mean.md. Eigenvalues: Cov - b and b - Cov are positive definite, by their pivots."""
-    fields(w or {}, "witness", "", "bits")
+    starting_bits(w)
     given = fields(g, "given", "queries", PROMPT)
     p = Prompt(given)
     queries = matrix(given["queries"], "given.queries", None, p.dim)
@@ -1037,7 +1072,7 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         left, right = ("values", "keys") if m["of"] == "values-keys" else (m["of"] or "values",) * 2
         one_of(left, "asserts.covariance.of", "values", "keys")
         shape, node = (len(columns[left][0]), len(columns[right][0])), m["value"]
-        if isinstance(node, list) and node and isinstance(node[0], list) and node[0] and isinstance(node[0][0], list):
+        if isinstance(node, list) and node and (isinstance(node[0], dict) or isinstance(listed(node[0], "")[0], list)):
             node = [row for block in node for row in matrix(block, "covariance.value", *shape)]
             node = [[str(x) for x in row] for row in node]
         stated, radius = matrix(node, "covariance.value", n * shape[0], shape[1]), rows_of(m["radius"], "radius", n)
@@ -1053,30 +1088,35 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         low, high = (None if m[k] is None else rows_of(m[k], f"eigenvalues.{k}", n) for k in ("at_least", "at_most"))
         for i in range(n):
             c = covariance(i, of, of)
+            proved = semidefinite if all(isinstance(x, Fraction) for row in c for x in row) else definite
             if low and low[i] > 0:
-                definite(
+                proved(
                     [[x - low[i] * (r == s) for s, x in enumerate(row)] for r, row in enumerate(c)], f"at_least[{i}]"
                 )
             if high:
-                definite(
+                proved(
                     [[high[i] * (r == s) - x for s, x in enumerate(row)] for r, row in enumerate(c)], f"at_most[{i}]"
                 )
 
 
 def output_deviation(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/output-deviation.md, for listed queries: T(q) and its limit, each by itself."""
-    fields(w or {}, "witness", "", "bits cells query weights")
+    fields({} if w is None else w, "witness", "", "bits cells query weights")
     given = fields(g, "given", "limit", "queries region " + PROMPT)
     d = fields(fields(a, "asserts", "deviation")["deviation"], "deviation", "norm", "at_most at_least per_query")
     norm = one_of(d["norm"], "deviation.norm", "l2", "linf")
     if given["region"] is not None:
         raise NotCovered("deviations over regions")
-    fields(w or {}, "witness", "", "bits")
+    starting_bits(w)
     p = Prompt(given)
     queries = matrix(given["queries"], "given.queries", None, p.dim)
-    each = fields(d["per_query"] or {}, "per_query", "", "at_most at_least")
+    each = fields({} if d["per_query"] is None else d["per_query"], "per_query", "", "at_most at_least")
     if all(x is None for x in (d["at_most"], d["at_least"], *each.values())):
         raise Rejected("asserts: no bound")
+    if any(d[k] is not None and rational(d[k], k) < 0 for k in ("at_most", "at_least")):
+        raise Rejected("asserts: a negative bound")
+    if d["per_query"] is not None and each["at_most"] is None and each["at_least"] is None:
+        raise Rejected("per_query: no bound")
     limit = limit_of(given["limit"], p)
     found = []
     for q in queries:
@@ -1122,13 +1162,20 @@ def limit_of(node: Any, p: Prompt) -> Callable[[Vector], list[Any]]:
 
 def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/infinite-prompt-operator.md; affine maps for Gaussian laws."""
-    fields(w or {}, "witness", "", "queries")
+    tests = fields({} if w is None else w, "witness", "", "queries")["queries"]
     given = fields(g, "given", "law", "K Q U V scale queries")
     law, scale = Law(given["law"], "given.law"), scale_of(given["scale"])
     U, V = bilinear(given, law.d)
     asserts = fields(a, "asserts", "", "operator pushforward values")
-    if not a or (asserts["pushforward"] is None) != (given["queries"] is None):
-        raise Rejected("nothing asserted, or given.queries without a pushforward or the other way round")
+    if not a or (asserts["pushforward"] is not None and given["queries"] is None):
+        raise Rejected("nothing asserted, or a pushforward without given.queries")
+    if tests is not None:
+        matrix(tests, "witness.queries", None, len(U[0]))
+    if given["queries"] is not None:
+        z = fields(given["queries"], "queries", "mean covariance")
+        m = vector(z["mean"], "queries.mean", len(U[0]))
+        S = matrix(z["covariance"], "queries.covariance", len(m), len(m))
+        semidefinite(S, "given.queries.covariance")
     if asserts["operator"] is not None or asserts["pushforward"] is not None:
         if law.kind != "gaussian":
             raise NotCovered("affine maps of laws that are not Gaussian")
@@ -1138,12 +1185,7 @@ def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> No
             same(matrix(o["matrix"], "operator.matrix", len(A), len(A[0])), A, "operator.matrix")
             same(vector(o["offset"], "operator.offset", len(A)), b, "operator.offset")
         if asserts["pushforward"] is not None:
-            o, z = (fields(x, "pushforward", "mean covariance") for x in (asserts["pushforward"], given["queries"]))
-            m, S = (
-                vector(z["mean"], "queries.mean", len(A[0])),
-                matrix(z["covariance"], "queries.covariance", len(A[0]), len(A[0])),
-            )
-            semidefinite(S, "given.queries.covariance")
+            o = fields(asserts["pushforward"], "pushforward", "mean covariance")
             move, exact = times(A, m), rational_root(scale[0])
             if exact is None and any(move):
                 raise NotProved("pushforward.mean: irrational")
@@ -1232,16 +1274,19 @@ def pairs_of(keys: Sequence[Matrix], chosen: Sequence[int]) -> dict[tuple[int, i
     }
 
 
-def hinted(node: Any, where: str, rows: dict[Any, Vector], number: str) -> dict[Any, Fraction]:
-    """A list of constraints with positive numbers, each once: {input, token} or {point}."""
+def hinted(node: Any, where: str, rows: dict[Any, Any] | None, number: str = "") -> dict[Any, Fraction]:
+    """A list of constraints, {input, token} or {point}, each once and with a positive number, if that is asked for.
+
+    Without rows the list is not used in a proof, and is looked at for its form only.
+    """
     found: dict[Any, Fraction] = {}
     for item in listed(node, where):
-        f = fields(item, where, number, "input token point")
-        key: Any = natural(f["point"], where) if f["point"] is not None else None
-        if key is None:
-            key = (natural(f["input"], where), natural(f["token"], where))
-        value = rational(f[number], where)
-        if key not in rows or key in found or value <= 0:
+        f = fields(item, where, f"{'point' if 'point' in item else 'input token'} {number}")
+        key: Any = (
+            natural(f["point"], where) if "point" in f else tuple(natural(f[k], where) for k in ("input", "token"))
+        )
+        value = rational(f[number], where) if number else Fraction(1)
+        if value <= 0 or (rows is not None and (key not in rows or key in found)):
             raise Rejected(f"{where}: {key} is no constraint, or comes twice, or its {number} is not positive")
         found[key] = value
     return found
@@ -1274,20 +1319,6 @@ def shortest(
     return p, slack
 
 
-def labelled(node: Any, where: str, rows: dict[Any, Any]) -> set[Any]:
-    """A set of constraints, each listed once; it may be empty for support."""
-    found = set()
-    for item in listed(node, where):
-        f = fields(item, where, "", "input token point")
-        key: Any = natural(f["point"], where) if f["point"] is not None else None
-        if key is None:
-            key = (natural(f["input"], where), natural(f["token"], where))
-        if key not in rows or key in found:
-            raise Rejected(f"{where}: {key} is no constraint, or comes twice")
-        found.add(key)
-    return found
-
-
 def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/max-margin.md: its three problems as rows z_j and levels r_j, all over the rationals."""
     given = fields(g, "given", "", "keys tokens W lengths indices relaxed queries points labels")
@@ -1312,13 +1343,18 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             keys = [[times(W, x) for x in part] for part in keys]
         rows = dict(pairs_of(keys, indices_of(given["indices"], "given.indices", keys)))
         if given["queries"] is not None:
+            if given["keys"] is None:
+                raise Rejected("given.queries: beside tokens")
             queries = matrix(given["queries"], "given.queries")
             if len(queries) not in (1, len(keys)):
                 raise Rejected("given.queries: one row, or one for each input")
             shape = (len(keys[0][0]), len(queries[0]))
             queries = queries * (len(keys) if len(queries) == 1 else 1)
             rows = {j: [x * y for x in z for y in queries[j[0]]] for j, z in rows.items()}
-        relaxed = {natural(i, "given.relaxed", 0, len(keys) - 1) for i in given["relaxed"] or []}
+        off = [] if given["relaxed"] is None else listed(given["relaxed"], "given.relaxed")
+        relaxed = {natural(i, "given.relaxed", 0, len(keys) - 1) for i in off}
+        if len(relaxed) < len(off):
+            raise Rejected("given.relaxed: an input twice")
     levels = {j: 0 if isinstance(j, tuple) and j[0] in relaxed else 1 for j in rows}
     if not any(levels.values()):
         raise Rejected("given: no constraint of level 1")
@@ -1333,24 +1369,27 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     )
     if not given_now or not any(given_now <= f for f in form):
         raise Rejected("asserts: nothing, or fields of two forms")
+    hint = fields(w, "witness", "", "multipliers weights")
     if "constraints" in given_now:
         one_of(asserts["constraints"], "asserts.constraints", "contradictory")
-        mu = hinted(fields(w, "witness", "weights")["weights"], "witness.weights", rows, "weight")
+        if hint["multipliers"] is not None:
+            hinted(hint["multipliers"], "witness.multipliers", None, "multiplier")
+        mu = hinted(hint["weights"], "witness.weights", rows, "weight")
         same(combination(rows, mu), [0] * len(rows[next(iter(mu))]), "combination")
         below(0, sum(mu[j] * levels[j] for j in mu), "total")
         return
-    lam = hinted(fields(w, "witness", "multipliers")["multipliers"], "witness.multipliers", rows, "multiplier")
+    if hint["weights"] is not None:
+        hinted(hint["weights"], "witness.weights", None, "weight")
+    lam = hinted(hint["multipliers"], "witness.multipliers", rows, "multiplier")
     size = len(next(iter(rows.values())))
     stated = asserts["direction"] if "direction" in given_now else asserts["solution"]
     if stated is not None:
-        stated = (
-            [x for row in matrix(stated, "a stated matrix", *shape) for x in row]
-            if shape[1]
-            else vector(stated, "a stated vector", size)
-        )
+        stated = flat_point(stated, *(shape if shape[1] else (1, size)))
     gap = None if asserts["gap"] is None else rational(asserts["gap"], "asserts.gap")
-    if gap is not None and (gap <= 0 or not given_now & {"neighbours", "neighbours_among"}):
-        raise Rejected("asserts.gap: positive, beside a list of constraints")
+    among = asserts["neighbours_among" if "direction" in given_now else "neighbours"]
+    near = set(rows) if among is None else set(hinted(among, "asserts, a list of neighbours", rows))
+    if gap is not None and (gap <= 0 or len(near) == len(rows)):
+        raise Rejected("asserts.gap: positive, beside a list of some constraints and not all")
     low, high = (None, None) if asserts["margin"] is None else bounds(asserts["margin"], "asserts.margin")
     if "direction" in given_now or "within" in given_now or "neighbours_among" in given_now:
         if not {"direction", "within"} <= given_now:
@@ -1361,14 +1400,12 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         at_most(0, min(products.values()), "direction.relaxed")
         q2 = norm2(stated) / m**2
         dual = 2 * sum(x * levels[j] for j, x in lam.items()) - norm2(combination(rows, lam))
-        at_most(q2 - dual, rational(asserts["within"], "asserts.within") ** 2, "within")
-        listed_ = (
-            labelled(asserts["neighbours_among"], "neighbours_among", rows)
-            if asserts["neighbours_among"] is not None
-            else set(rows)
-        )
-        for j in set(rows) - listed_:  # <z, p> >= <z, q> - |z| r, and r^2 = |q|^2 - D
-            s, r2 = products[j] / m - levels[j] - (gap or 0), norm2(rows[j]) * max(q2 - dual, Fraction(0))
+        radius = rational(asserts["within"], "asserts.within")
+        if radius < 0:
+            raise Rejected("asserts.within: negative")
+        at_most(q2 - dual, radius**2, "within")
+        for j in set(rows) - near:  # <z, p> >= <z, q> - |z| r
+            s, r2 = products[j] / m - levels[j] - (gap or 0), norm2(rows[j]) * radius**2
             (at_most if gap else below)(r2, s * abs(s), f"neighbours.others {j}")
         if low is not None:
             at_most(low**2 * q2, 1, "margin.at_least")
@@ -1379,14 +1416,13 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     if stated is not None:
         same(stated, p, "solution")
     if asserts["neighbours"] is not None:
-        near = labelled(asserts["neighbours"], "neighbours", rows)
         for j, x in slack.items():
             if j in near:
                 same(x, 0, f"neighbours {j}")
             else:
                 (at_most if gap else below)(gap or 0, x, f"neighbours.others {j}")
     if asserts["support"] is not None:
-        same(labelled(asserts["support"], "support", rows), set(lam), "support")
+        same(set(hinted(asserts["support"], "support", rows)), set(lam), "support")
     if low is not None:
         at_most(low**2 * norm2(p), 1, "margin.at_least")
     if high is not None:
@@ -1397,7 +1433,7 @@ def token_optimality(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/token-optimality.md. Every selection is met; each needs a cut or a support."""
     keys, scores, _ = scored(fields(g, "given", "", "keys scores tokens W v labels lengths"))
     asserts = fields(a, "asserts", "", "optimal locally_optimal not_locally_optimal all_locally_optimal")
-    hints = fields(w or {}, "witness", "", "locally_optimal not_locally_optimal cuts supports")
+    hints = fields({} if w is None else w, "witness", "", "locally_optimal not_locally_optimal cuts supports")
     if not a or all(len(x) == 1 for x in keys):
         raise Rejected("nothing asserted, or inputs of one token")
 
@@ -1498,7 +1534,8 @@ def selection_on_a_head(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     seen = [total if causal is None else causal + i for i in range(n)]
     if total < 2 or max(seen) > total:
         raise Rejected("given: one token, or a query that sees more tokens than there are")
-    hints = fields(w or {}, "witness", "", "separability exposure bits")
+    hints = fields({} if w is None else w, "witness", "", "separability exposure bits")
+    starting_bits({k: v for k, v in hints.items() if k == "bits" and v is not None})
     asserts = fields(a, "asserts", "selected", "margin weight rank best separability exposure")
 
     def tokens(node: Any, where: str) -> list[int]:
@@ -1630,7 +1667,7 @@ def selection_on_a_head(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/regression-risk.md, over the rationals; the endpoint in intervals."""
-    fields(w or {}, "witness")
+    fields({} if w is None else w, "witness")
     given = fields(g, "given", "covariance parameters")
     S, at = matrix(given["covariance"], "covariance"), fields(given["parameters"], "parameters", "A b")
     d = len(S)
@@ -1798,7 +1835,7 @@ def orders(
 
 def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/finite-moments.md"""
-    fields(w or {}, "witness")
+    fields({} if w is None else w, "witness")
     x, lam, d, p = random_size(fields(g, "given", "beta lambda d"))
     asserts = fields(a, "asserts", "", "moments ratios entry_parts variance infinite smallest thresholds")
     if not a:
@@ -1910,7 +1947,10 @@ def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         x, _, d, p = random_size(given)
     b = x / p
     hinted_ = not fixed and (asserts["universality"] is not None or asserts["equivalence"] is not None)
-    hint = {k: rational(v, k) for k, v in fields(w or {}, "witness", "theta cut excess" if hinted_ else "").items()}
+    hint = {
+        k: rational(v, k)
+        for k, v in fields({} if w is None else w, "witness", "theta cut excess" if hinted_ else "").items()
+    }
     universal = iv(0)
 
     def f(n: int) -> I:
@@ -2220,7 +2260,7 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     VC = matmul(V, C)
     spread, size = trace(matmul(VC, transposed(V))), frobenius(VC)
     if asserts["published"] is not None:
-        fields(w or {}, "witness")
+        fields({} if w is None else w, "witness")
         claimed, L = one_of(asserts["published"], "published", "fails", "holds"), natural(given["length"], "length", 1)
         flat = not any(map(any, U))
         if kind == "U":
@@ -2234,17 +2274,16 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
                 raise Rejected("an instance whose mean square is not known")
             move = matmul(VC, U)
             left = spread + s2 * trace(matmul(move, matmul(S, transposed(move))))
-        right: Any = Fraction(0)
-        if L > 1:
+        right: Any = Fraction(0)  # at length 1, where log L = 0, whatever the constants
+        if L > 1 or given["constants"] is not None:
             if sigma2 is None:
-                raise Rejected("given.sigma: needed above length 1")
+                raise Rejected("given.sigma: needed above length 1, and beside constants")
             c = fields(given["constants"], "constants", "c1 c2")
             c1, c2 = rational(c["c1"], "c1"), rational(c["c2"], "c2")
             if c1 <= 0 or c2 <= 0:
                 raise Rejected("constants: positive")
+        if L > 1:
             right = log(Fraction(L)) * (c1 * sigma2**3) * exp(log(Fraction(L)) * (-c2 / sigma2))
-        elif given["constants"] is not None:
-            raise Rejected("given.constants: at length 1 the statement is about all of them")
         below(right, left, "published") if claimed == "fails" else at_most(left, right, "published")
         return
     if given["length"] is not None or given["constants"] is not None or sigma2 is None or sigma2 < 1:
@@ -2357,7 +2396,7 @@ def frobenius_iv(x: Weights, y: Weights) -> I:
 
 def descent_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/descent-trajectory.md, both recursions in intervals; not Gronwall's lemma."""
-    fields(w or {}, "witness", "", "bits")
+    starting_bits(w)
     given = fields(g, "given", "model start step steps tokens queries targets", "covariance tasks labels laws lengths")
     asserts = fields(a, "asserts", "", "distance risk_gap gradient_gap checkpoints gronwall")
     if not a:
@@ -2483,6 +2522,8 @@ def descent_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     stops: dict[int, list[dict[str, Any]]] = {}
     for node in listed(asserts["checkpoints"], "checkpoints") if asserts["checkpoints"] is not None else []:
         f = fields(node, "checkpoints", "step", "distance finite_risk infinite_risk finite infinite")
+        if all(f[k] is None for k in f if k != "step"):
+            raise Rejected("checkpoints: a step of which nothing is asserted")
         stops.setdefault(natural(f["step"], "checkpoints.step", 0, steps), []).append(f)
     short = theta
     for k in range(steps + 1):
@@ -2769,6 +2810,8 @@ class Tails:
             return self.exact(u, v, eps)
         if eps <= 0:
             raise Rejected("a rule other than exact for a height of 0")
+        if name == "chernoff" and self.law.kind == "atoms" and f["order"] is not None:
+            raise Rejected("rule.order: atoms need none")
         p = 2 if name == "cantelli" else 0
         if name == "moment" or f.get("order") is not None:
             p = natural(f["order"], "rule.order", 2, 24)
@@ -2806,13 +2849,14 @@ class Tails:
                 base, n = convolve(base, base, p) if n > 1 else base, n >> 1
             return total_[p] * math.factorial(p) / (self.L * eps) ** p
         top = largest([self.top(self.law, u, v, mean, eps), iv(0)])
+        # e^(lam D) <= sum of j < p + (lam D)^p rest, p even, rest = sum_m (lam top)^m / (m + p)!, which begins at 1/p!
         y, term, rest, m = top * lam, iv(Fraction(1, math.factorial(p))), iv(0), 0
         while term.b > 1 or (m + p + 1) << P < 2 * y.b:
             rest += term
             m += 1
             term = term * y / (m + p)
         rest += hull(0, 2 * term) + I(0, 4)
-        total = sum((x * lam**j for j, x in enumerate(coefficients[:p])), start=iv(0)) + coefficients[p] * lam**p * rest
+        total = sum((x * lam**j for j, x in enumerate(coefficients[:p])), start=iv(0)) + ds[p] * lam**p * rest
         return exp((log(total) - lam * eps) * self.L)
 
     def summand(self, y: Vector, u: Vector, v: Vector | None, shift: Any) -> I:
@@ -3026,7 +3070,10 @@ def output_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
     """Directions and norms of output-tail and typical-prompt."""
-    asserts, hint = fields(a, "asserts", "", "directions norm"), fields(w or {}, "witness", "", "directions norm")
+    asserts, hint = (
+        fields(a, "asserts", "", "directions norm"),
+        fields({} if w is None else w, "witness", "", "directions norm"),
+    )
     if not a or any((asserts[k] is None) != (hint[k] is None) for k in asserts):
         raise Rejected("asserts and witness: directions, norm or both, with rules for each")
     back = transposed(V)
@@ -3086,6 +3133,8 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     tilt, z, V, scale, base = tilt_of(given, law)
     f = fields(a, "asserts", "gradient exceeds probability")
     kind, eps = one_of(f["gradient"], "gradient", "U", "V"), rational(f["exceeds"], "exceeds")
+    if eps <= 0:
+        raise Rejected("asserts.exceeds: positive")
     share, tails = probability(f["probability"], "probability"), Tails(law, tilt, L, scale, base)
     plain = identity(law.d) == V
     need = "tokens" if kind == "V" else "tokens entries" + ("" if plain else " outputs")
@@ -3223,8 +3272,8 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     asserts = fields(a, "asserts", "", "mean_square mean collision")
     if not a:
         raise Rejected("asserts: nothing")
-    low, high = (None, None) if asserts["mean_square"] is None else bounds(asserts["mean_square"], "mean_square")
-    hint = fields(w or {}, "witness", "", "method t lambda theta")
+    low, high = (None, None) if asserts["mean_square"] is None else bounds(asserts["mean_square"], "mean_square", None)
+    hint = fields({} if w is None else w, "witness", "" if w is None else "method", "method t lambda theta")
     if given["queries"] is not None:
         method = one_of(hint["method"] or "integral", "method", "integral", "closed")
         if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
@@ -3259,7 +3308,7 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             raise NotProved("general proves mean_square.at_most only")
         at_most(general(law, tilt, V, L, hint), high, "mean_square.at_most")
         return
-    fields(w or {}, "witness", "", "method")
+    fields({} if w is None else w, "witness", "", "method")
     if law.kind != "gaussian":
         raise Rejected("method: for Gaussian tokens")
     b = times(law.cov, tilt)
@@ -3455,6 +3504,8 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     chosen, n = indices_of(given["indices"], "indices", tokens), len(tokens)
     asserts = fields(a, "asserts", "v support p", "label_margin drop path")
     hint = fields(w, "witness", "head_multipliers multipliers", "comparators")
+    if asserts["path"] is None and hint["comparators"] is not None:
+        raise Rejected("witness.comparators: without a path")
     ys = [[[y * c for c in x] for x in rows] for y, rows in zip(labels, tokens, strict=True)]
     top = {i: ys[i][chosen[i]] for i in range(n)}
     mu: dict[int, Fraction] = {}
@@ -3838,7 +3889,7 @@ class LimitLaw:
 
 def equivalent_law(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/equivalent-law.md"""
-    fields(w or {}, "witness")
+    fields({} if w is None else w, "witness")
     law = LimitLaw(fields(g, "given", "lambda", "beta alpha2 beta2"))
     near_names = "right_edge threshold density_bound nonlinear_share"
     asserts = fields(a, "asserts", "", near_names + " moments gap stieltjes density cdf share_reached")
@@ -3926,7 +3977,7 @@ def not_marchenko_pastur(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/not-marchenko-pastur.md, without finite matrices."""
     given = fields(g, "given", "lambda", "beta alpha2 beta2 finite")
     asserts = fields(a, "asserts", "", "fourth_moment excess distance scaled_distance separation scaled_separation")
-    hint = fields(w or {}, "witness", "", "scale law_scale quarter_circle_scale")
+    hint = fields({} if w is None else w, "witness", "", "scale law_scale quarter_circle_scale")
     if given["finite"] is not None or asserts["separation"] is not None or asserts["scaled_separation"] is not None:
         raise NotCovered("singular values of a matrix")
     if (
@@ -4037,21 +4088,8 @@ NAMES = (
     "typical-prompt universality-bound"
 )
 KINDS = tuple(NAMES.split())
-BROKEN = (
-    Rejected,
-    ValueError,
-    KeyError,
-    TypeError,
-    IndexError,
-    AttributeError,
-    OSError,
-    RecursionError,
-    OverflowError,
-    struct.error,
-    zipfile.BadZipFile,
-    MemoryError,
-    ZeroDivisionError,
-)
+MISREAD = (ValueError, KeyError, TypeError, IndexError, AttributeError, OSError, RecursionError, OverflowError)
+BROKEN = (Rejected, *MISREAD, struct.error, zipfile.BadZipFile, MemoryError, ZeroDivisionError)
 BITS = (96, 192, 384, 768, 1536, 3072)
 
 
