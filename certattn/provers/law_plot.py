@@ -26,6 +26,7 @@ _SHARE = 0.02
 # A law with nearly an atom at 0 has a density there that would leave nothing else to be seen.
 _HIGHEST = 4
 _NEAREST = "#6b8e23"
+_BETWEEN = 100
 
 
 def draw_certificate(certificate: Certificate, path: Path) -> None:
@@ -36,7 +37,10 @@ def draw_certificate(certificate: Certificate, path: Path) -> None:
         law = stated.at_precision()
         variance = law.numbers.variance
         curve, circle, (places, tails) = density_curve(law), circle_curve(variance), tail_table(law)
-        places, tails = np.append(places, circle[-1, 0]), np.append(tails, float(law.tail(arb(circle[-1, 0]))))
+        # The table has no points in a gap, where the other functions still rise.
+        between = circle[:: len(circle) // _BETWEEN, 0]
+        tails = np.concatenate([tails, [float(law.tail(arb(x))) for x in (*between, circle[-1, 0])]])
+        places = np.concatenate([places, between, circle[-1:, 0]])
         order = np.argsort(places)
         places, tails = places[order], tails[order]
         circles = {"quarter circle of the same variance": variance}

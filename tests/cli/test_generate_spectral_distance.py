@@ -255,6 +255,27 @@ def test_the_law_is_drawn_with_its_distance(folder: Path, monkeypatch: pytest.Mo
     assert abs(float(np.asarray(marked.get_xdata(), float)[0]) - 0.29) < 0.02
 
 
+def test_a_drawn_circle_rises_in_the_gap_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The law has no points between its pieces; the other distribution function is no straight line there."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from certattn.provers.law_plot import draw_certificate
+
+    seen: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
+    made = certattn.generate(
+        "not-marchenko-pastur", folder / "x.yaml", beta="1/2", lambda_="1/1000", states=["distance"], places=2
+    )
+    draw_certificate(made, folder / "x.svg")
+    _, circle, *_ = seen[0].axes[1].get_lines()
+    end = 2 * np.sqrt(np.exp(1 / 4) - 1)
+    u = 0.7 / end
+    truth = 2 / np.pi * (np.arcsin(u) + u * np.sqrt(1 - u * u))
+    x, y = (np.asarray(found, float) for found in circle.get_data())
+    assert abs(np.interp(0.7, x, y) - truth) < 1e-3
+
+
 def test_the_law_is_drawn_by_the_program(certattn_run: Run, files: Path) -> None:
     pytest.importorskip("matplotlib")
     options = ("--beta", "1/2", "--lambda", "1", "--places", "2", "-o", "out.yaml", "--plot", "out.svg")
