@@ -90,10 +90,10 @@ def test_text_and_latex(name: str) -> None:
 
 
 def test_check_proves_a_real_derivation() -> None:
-    status, output = _run("output-deviation", "--check")
+    status, output = _run("token-optimality", "--check")
     assert status == 0
     lines = output.splitlines()
-    count = len(theory.DERIVATIONS["output-deviation"].steps)
+    count = len(theory.DERIVATIONS["token-optimality"].steps)
     assert len(lines) == count + 2
     assert all(line.startswith("proved ") for line in lines[1:-1])
     assert lines[-1].startswith(f"{count} of {count} steps proved, ")

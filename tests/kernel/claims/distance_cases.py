@@ -508,7 +508,7 @@ asserts:
             "truncated_at: 1.76321}\nasserts:\n  fixed_point: {radius: 0.00001, which: some}\n",
             "truncated_at: 1e-5000}\nasserts:\n",
             INCONCLUSIVE,
-            "distance to mu >= bound",
+            "undecided at the limit of 4096 bits",
         ),
         "nothing asserted": (
             "  fixed_point: {radius: 0.00001, which: some}\n  law: {at_least: 0.51203, at_most: 0.51204}\n",
