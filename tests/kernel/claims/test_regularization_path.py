@@ -20,12 +20,14 @@ from certattn.kernel.arithmetic import mixing
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.losses import LOSSES as EXACT
 from certattn.kernel.arithmetic.token_selection import Selection
+from certattn.kernel.checker import CheckOptions, check_file
 from certattn.kernel.claims import regularization_path
 from certattn.kernel.claims.regularization_path import CLAIM
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.verdict import Verdict
 
+ROOT = Path(__file__).resolve().parents[3]
 Tool = Callable[[str], ModuleType]
 CASES = [case for family in path_cases.FAMILIES for case in family.cases()]
 
@@ -220,3 +222,8 @@ def _moved(costly: mixing.Mixing, weights: list[arb], slopes: list[float]) -> ar
     chosen = 1 - sum(weights, arb(0))
     total = chosen + sum(powers, arb(0))
     return costly.excess([power / total for power in powers])
+
+
+def test_what_is_found_is_said_for_every_radius() -> None:
+    found = check_file(ROOT / "certificates" / "regularization-path" / "single-input.yaml", CheckOptions()).findings
+    assert [line.split(" [")[0] for line in found] == [f"R = {r}: 1 - cosine is at most" for r in (10, 40, 160)]
