@@ -325,3 +325,18 @@ def test_moments_are_those_of_numpy() -> None:
         assert isinstance(matrix, arb_mat)
         expected = (row[:, None] * tilts).T @ tilts
         assert np.allclose([[value(entry) for entry in line] for line in matrix.tolist()], expected)
+
+
+@pytest.mark.parametrize("slope", ["3/2", "3", "-1", "1/10"])
+def test_the_bound_is_that_of_the_page(slope: str) -> None:
+    """Two tokens at 1 and -1 on |z| <= 1: eta = e - 2, E[y a a'] = 0, and the larger end for theta."""
+    p, q = map(int, (slope + "/1").split("/")[:2])
+    tokens = ExactMatrix.rational([[fmpq(1)], [fmpq(-1)]])
+    zero, one = ExactMatrix.rational([[fmpq(0)]]), ExactMatrix.rational([[fmpq(1)]])
+    limit = AffineMap(ExactMatrix.rational([[fmpq(p, q)]]), zero, fmpq(1))
+    found = over(Deviation(Prompt(tokens, tokens, fmpq(1)), limit), Cell(zero, one, BALL, inside=True)).upper
+    with mp.workdps(30):
+        eta, bend = mp.e - 2, 1 - mpf(p) / q
+        theta, rho = eta / (1 + eta), (2 * eta - 1) / 2
+        truth = max(abs(bend) + rho, abs(bend - theta) + (1 - theta) * rho)
+    assert abs(value(found) - truth) < 1e-12
