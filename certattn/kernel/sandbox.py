@@ -78,22 +78,23 @@ def _keep_bytecode() -> None:
 def active_layers() -> tuple[str, ...]:
     """The layers that are active in a check on this machine, found out in a process that ends at once.
 
-    Raises OSError where the system has no process left.
+    Raises OSError where the system has no process left, or that process could not be confined.
     """
     ear, mouth = os.pipe()
-    try:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                os.write(mouth, ", ".join(confine(sys.maxsize)).encode("ascii"))
-            finally:
-                os._exit(0)
-        os.waitpid(pid, 0)
-        os.set_blocking(ear, False)
-        return tuple(os.read(ear, 1000).decode("ascii").split(", "))
-    finally:
-        os.close(ear)
-        os.close(mouth)
+    with open(ear, "rb") as answer:
+        with open(mouth, "wb", buffering=0) as reply:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    reply.write(", ".join(confine(sys.maxsize)).encode("ascii"))
+                finally:
+                    os._exit(0)
+        # The only end that writes is the other process's now: what it ended without saying is empty.
+        layers = answer.read().decode("ascii")
+    os.waitpid(pid, 0)
+    if not layers:
+        raise OSError("the process of a check could not be confined")
+    return tuple(layers.split(", "))
 
 
 def refusals() -> str:

@@ -24,7 +24,16 @@ from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.figures import canvas
 from certattn.provers.not_marchenko_pastur import bits_of_support
 from certattn.provers.rounding import as_float
-from certattn.provers.spectrum_figures import CIRCLE, LAW, POINT, circle_curve, draw_bars, drawn_values
+from certattn.provers.spectrum_figures import (
+    CIRCLE,
+    LAW,
+    POINT,
+    axis_end,
+    circle_curve,
+    draw_bars,
+    drawn_values,
+    say_what_is_beyond,
+)
 
 _MOST_MARKS = 80
 
@@ -37,20 +46,20 @@ def draw_certificate(certificate: Certificate, path: Path, unit: Number | None =
     problem = CLAIM.read(certificate)
     law = None if unit is None else _law(problem.matrix, unit)
     values = drawn_values(problem.matrix, problem.hint)
-    right, curve, circle = float(values[0]), None, None
-    if law is not None:
-        with working_precision(bits_of_support(law)):
-            known = law.at_precision()
-            curve, circle = density_curve(known), circle_curve(known.numbers.variance)
-        right = max(right, float(curve[-1, 0]), float(circle[-1, 0]))
+    # A matrix of zeros has bars all the same.
+    right = 1.05 * float(values[0]) or 1.0
     with canvas(path, (6.4, 3.6)) as (_, axes):
-        # A matrix of zeros has bars all the same.
-        right = 1.05 * right if right > 0 else 1.0
-        highest = draw_bars(axes, values, right)
-        if curve is not None and circle is not None:
+        highest = 0.0
+        if law is not None:
+            with working_precision(bits_of_support(law)):
+                known = law.at_precision()
+                curve, circle = density_curve(known), circle_curve(known.numbers.variance)
+                right = axis_end(known, max(float(values[0]), float(circle[-1, 0])))
+                say_what_is_beyond(axes, known, right)
             axes.plot(*curve.T, color=LAW, lw=1.4, label=r"limit law $\mu$")
             axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
-            highest = max(highest, float(circle[:, 1].max()))
+            highest = float(circle[:, 1].max())
+        highest = max(highest, draw_bars(axes, values, right))
         _mark(axes, problem)
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")

@@ -204,31 +204,37 @@ def bounds_of_matrix(
     reason = NotProvedError("the distances could not be enclosed: the inputs are too extreme")
     for bits, spectrum in spectra(matrix, None):
         values = spectrum.singular.values()
-        if not all(value.is_finite() for value in values):
-            continue
-        with working_precision(bits):
-            known = law.at_precision()
-            if _is_open(known, wanted):
-                reason = _nothing_known(law, bits)
-                continue
+        if all(value.is_finite() for value in values):
             try:
-                scales = _scales(values, known, wanted)
+                with working_precision(bits):
+                    between, scales = _known(values, law, wanted, bits, f"{named}: ", instead)
+                    bounds: dict[str, Plain] = {name: _stated(name, between[name], places) for name in wanted}
+                return bounds, {name: format_rational(scale) for name, scale in scales.items()}
             except NotProvedError as error:
-                reason = NotProvedError(f"{named}: {error}; expected {instead}")
-                continue
-            distances = Distances(values, known, scales)
-            found = {name: distances.between(name) for name in wanted}
-            if all(arb(end).is_finite() for between in found.values() for end in (between.low, between.high)):
-                empty = [name for name in wanted if _says_nothing(name, found[name])]
-                if not empty:
-                    return {name: _stated(name, found[name], places) for name in wanted}, {
-                        name: format_rational(scale) for name, scale in scales.items()
-                    }
-                reason = NotProvedError(
-                    f"nothing is known of the {QUANTITIES[empty[0]].sentence} at {bits} bits; expected a law or a "
-                    f"matrix that is less extreme, or not --state {empty[0].replace('_', '-')}"
-                )
+                reason = error
     raise reason
+
+
+def _known(
+    values: Sequence[arb], law: SpectralLaw, wanted: Sequence[str], bits: int, named: str, instead: str
+) -> tuple[dict[str, Between], dict[str, fmpq]]:
+    """Enclosures of the quantities at the working precision, `bits`, and the scales. Raises NotProvedError."""
+    known = law.at_precision()
+    if _is_open(known, wanted):
+        raise _nothing_known(law, bits)
+    try:
+        scales = _scales(values, known, wanted)
+    except NotProvedError as error:
+        raise NotProvedError(f"{named}{error}; expected {instead}") from None
+    distances = Distances(values, known, scales)
+    found = {name: distances.between(name) for name in wanted}
+    for name, between in found.items():
+        if _says_nothing(name, between):
+            raise NotProvedError(
+                f"nothing is known of the {QUANTITIES[name].sentence} at {bits} bits; expected a law or a "
+                f"matrix that is less extreme, or not --state {name.replace('_', '-')}"
+            )
+    return found, scales
 
 
 def _is_open(law: EquivalentLaw, wanted: Sequence[str]) -> bool:
@@ -250,7 +256,9 @@ def _nothing_known(law: SpectralLaw, bits: int) -> NotProvedError:
 
 
 def _says_nothing(name: str, between: Between) -> bool:
-    """Whether the bounds hold of every distance, or difference of two."""
+    """Whether the bounds hold of every distance, or difference of two, or one of them is no number."""
+    if not all(arb(end).is_finite() for end in (between.low, between.high)):
+        return True
     least = -1 if name in SIGNED_STATES else 0
     return (arb(between.low).lower() > least) is not True and (arb(between.high).upper() < 1) is not True
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import fmpq
+from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
@@ -116,18 +117,13 @@ def test_a_curve_has_nothing_in_the_gap(beta: fmpq, lambda_: fmpq) -> None:
     assert np.trapezoid(density, x) == pytest.approx(1, abs=1e-3)
 
 
-def test_a_piece_of_the_law_far_off_the_axis_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure
-
+def test_a_piece_of_the_law_far_off_the_axis_is_said(folder: Path, drawn: list[Figure]) -> None:
     from certattn.provers.equivalent_plot import draw_certificate
 
-    seen: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
     for lambda_ in ("1e-6", "1"):
         made = certattn.generate("equivalent-law", folder / f"{lambda_}.yaml", beta=1, lambda_=lambda_, moments=0)
         draw_certificate(made, folder / "x.svg")
-    far, near = (figure.axes[0] for figure in seen)
+    far, near = (figure.axes[0] for figure in drawn)
     assert 2 < far.get_xlim()[1] < 3
     (said,) = (text.get_text() for text in far.texts)
     assert "a share of 1e-06 of $\\mu$ lies beyond,\nup to 1001" in said

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.errors import UsageError
@@ -123,19 +124,14 @@ def test_the_remainder_is_drawn(certattn_run: Run, files: Path) -> None:
         assert (files / "made.svg").stat().st_size > 1000
 
 
-def test_the_figure_of_equal_keys_shows_its_zeros(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure
-
+def test_the_figure_of_equal_keys_shows_its_zeros(folder: Path, drawn: list[Figure]) -> None:
     from certattn.provers.linearization_plot import draw_certificate
 
-    seen: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
     made = certattn.generate(
         "linearization", folder / "made.yaml", queries=np.eye(3), keys=np.ones((3, 3)), beta="1/2", states=["norm"]
     )
     draw_certificate(made, folder / "made.svg")
-    (axes,) = seen[0].axes
+    (axes,) = drawn[0].axes
     assert "$M = L = 0$: all 3 singular values" in axes.get_legend().get_texts()[0].get_text()
     assert len(axes.patches) == 0
     # The quarter circle is there as a whole.

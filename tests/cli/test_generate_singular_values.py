@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.errors import UsageError
@@ -115,15 +116,10 @@ def test_another_hint_of_that_name_is_not_overwritten(certattn_run: Run, files: 
     assert (files / "made-hint.npz").read_bytes() == b"something else"
 
 
-def test_the_singular_values_are_drawn_with_what_is_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_singular_values_are_drawn_with_what_is_known(folder: Path, drawn: list[Figure]) -> None:
     """Bars of all values, marks of what is stated, and with a unit the law that weights have."""
-    pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure
-
     from certattn.provers.singular_plot import draw_certificate
 
-    seen: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
     rng = np.random.default_rng(3)
     tokens = {"queries": rng.normal(size=(30, 30)), "keys": rng.normal(size=(30, 30))}
     made = certattn.generate(
@@ -131,7 +127,7 @@ def test_the_singular_values_are_drawn_with_what_is_known(folder: Path, monkeypa
     )
     draw_certificate(made, folder / "made.svg")
     draw_certificate(made, folder / "made.svg", "1")
-    labels = [[text.get_text() for text in figure.axes[0].get_legend().get_texts()] for figure in seen]
+    labels = [[text.get_text() for text in figure.axes[0].get_legend().get_texts()] for figure in drawn]
     assert labels[0] == ["2 certified values", "singular values"]
     assert labels[1] == [
         "limit law $\\mu$",
@@ -139,10 +135,22 @@ def test_the_singular_values_are_drawn_with_what_is_known(folder: Path, monkeypa
         "2 certified values",
         "singular values",
     ]
-    shown = [text.get_text() for text in seen[0].axes[0].texts]
+    shown = [text.get_text() for text in drawn[0].axes[0].texts]
     assert shown == [f" {made.plain['asserts']['counts'][0]['count']} above 0.5"]  # type: ignore[index,call-overload]
-    area = sum(bar.get_width() * bar.get_height() for bar in seen[0].axes[0].patches)
+    area = sum(bar.get_width() * bar.get_height() for bar in drawn[0].axes[0].patches)
     assert abs(area - 1) < 1e-9
+
+
+def test_singular_values_stay_visible_beside_a_law_that_goes_far_beyond(folder: Path, drawn: list[Figure]) -> None:
+    from certattn.provers.singular_plot import draw_certificate
+
+    rng = np.random.default_rng(3)
+    tokens = {"queries": rng.normal(size=(150, 1)) / 100, "keys": rng.normal(size=(150, 1)) / 100}
+    made = certattn.generate("singular-values", folder / "made.yaml", **tokens, scale="1", largest=2)
+    draw_certificate(made, folder / "made.svg", "1")
+    (axes,) = drawn[0].axes
+    assert 2 < axes.get_xlim()[1] < 4
+    assert "a share of 0.0067 of $\\mu$ lies beyond" in axes.texts[0].get_text()
 
 
 @pytest.mark.parametrize(

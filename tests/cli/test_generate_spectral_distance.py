@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -234,20 +235,15 @@ def test_a_lambda_that_no_precision_tells_from_zero_is_refused(tmp_path: Path) -
         )
 
 
-def test_the_law_is_drawn_with_its_distance(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_law_is_drawn_with_its_distance(folder: Path, drawn: list[Figure]) -> None:
     """Both kinds of curves, and the largest difference where it is attained: at about 0.29 for a gap."""
-    pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure
-
     from certattn.provers.law_plot import draw_certificate
 
-    seen: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
     made = certattn.generate(
         "not-marchenko-pastur", folder / "x.yaml", beta="1/2", lambda_="1/4", states=["distance"], places=2
     )
     draw_certificate(made, folder / "x.svg")
-    above, below = seen[0].axes
+    above, below = drawn[0].axes
     assert [text.get_text() for text in above.get_legend().get_texts()][1] == "quarter circle of the same variance"
     marked = next(line for line in below.get_lines() if "largest difference" in str(line.get_label()))
     assert "at least 0.38 and at most 0.39" in str(marked.get_label())
@@ -255,20 +251,15 @@ def test_the_law_is_drawn_with_its_distance(folder: Path, monkeypatch: pytest.Mo
     assert abs(float(np.asarray(marked.get_xdata(), float)[0]) - 0.29) < 0.02
 
 
-def test_a_drawn_circle_rises_in_the_gap_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drawn_circle_rises_in_the_gap_too(folder: Path, drawn: list[Figure]) -> None:
     """The law has no points between its pieces; the other distribution function is no straight line there."""
-    pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure
-
     from certattn.provers.law_plot import draw_certificate
 
-    seen: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
     made = certattn.generate(
         "not-marchenko-pastur", folder / "x.yaml", beta="1/2", lambda_="1/1000", states=["distance"], places=2
     )
     draw_certificate(made, folder / "x.svg")
-    _, circle, *_ = seen[0].axes[1].get_lines()
+    _, circle, *_ = drawn[0].axes[1].get_lines()
     end = 2 * np.sqrt(np.exp(1 / 4) - 1)
     u = 0.7 / end
     truth = 2 / np.pi * (np.arcsin(u) + u * np.sqrt(1 - u * u))
@@ -296,20 +287,15 @@ def test_the_singular_values_are_drawn(certattn_run: Run, files: Path) -> None:
     assert (files / "out.svg").read_bytes() == first
 
 
-def test_every_curve_ends_on_the_axis(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure
-
+def test_every_curve_ends_on_the_axis(files: Path, drawn: list[Figure]) -> None:
     from certattn.provers.distance_plot import draw_certificate
 
-    seen: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: seen.append(figure))
     made = certattn.generate(
         "spectral-distance", files / "x.yaml", source=files / "matrix.npy", beta="3/2", lambda_=1, truncate_at=5,
         states=["law"],
     )  # fmt: skip
     draw_certificate(made, files / "x.svg")
-    (axes,) = seen[0].axes
+    (axes,) = drawn[0].axes
     ends = [float(np.max(np.asarray(line.get_xdata(), float))) for line in axes.get_lines()]
     assert len(ends) == 3
     assert max(ends) < axes.get_xlim()[1]

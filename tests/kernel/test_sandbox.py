@@ -248,6 +248,15 @@ def test_a_sandbox_that_fails_never_verifies(monkeypatch: pytest.MonkeyPatch) ->
     assert "bad mood" in report.reason
 
 
+def test_layers_of_a_process_that_could_not_be_confined_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(most_memory: int) -> tuple[str, ...]:
+        raise OSError("the system is in a bad mood")
+
+    monkeypatch.setattr(sandbox, "confine", fails)
+    with pytest.raises(OSError, match="the process of a check could not be confined"):
+        active_layers()
+
+
 @pytest.mark.parametrize("machine", ["riscv64", "i686", ""])
 def test_an_unknown_machine_has_no_filter(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system_calls.os, "uname", lambda: SimpleNamespace(machine=machine))
