@@ -1,7 +1,7 @@
 """What the pages say is what the program does.
 
 Every page (README.md, docs/, certificates/) is followed from top to bottom in a folder of its own that
-holds a copy of the gallery, as a fresh clone would:
+holds a copy of the gallery, as a fresh clone would; of the longest pages, each section:
 
     ```console      each `$ command` is run in bash; what it prints must be what the page shows
     ```python       run; a block with `>>>` is a doctest
@@ -29,6 +29,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -50,6 +51,10 @@ PAGES = [
     "README.md",
 ]
 
+# Long pages whose sections need no more of earlier ones than the files written down there: several processes follow
+# them at the same time.
+SECTIONED = ("docs/cli.md", "docs/gallery.md")
+
 _FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>\w+)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.DOTALL | re.MULTILINE)
 _SAVED = re.compile(r"# (?P<name>[\w./-]+\.\w+)(?: \((?P<verdict>\w+)\))?\n")
 _PROMPT, _CONTINUED = "$ ", "> "
@@ -63,6 +68,19 @@ class Command:
     shown: str
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """What is followed in one folder: a page, or a section of one of `SECTIONED`."""
+
+    page: str
+    earlier: str  # the page up to here
+    text: str
+
+    def __str__(self) -> str:
+        heading = self.text.partition("\n")[0]
+        return f"{self.page}: {heading.strip('# ').replace('`', '')}" if self.page in SECTIONED else self.page
+
+
 # -- reading pages
 
 
@@ -73,6 +91,16 @@ def read(page: str) -> str:
 def blocks(text: str) -> Iterator[re.Match[str]]:
     """The fenced blocks that name a language, in order."""
     return _FENCE.finditer(text)
+
+
+def stretches(page: str) -> Iterator[Stretch]:
+    """All of a page, in pieces that are followed each in a folder of its own."""
+    text = read(page)
+    fences = [block.span() for block in blocks(text)]
+    headings = [heading.start() for heading in re.finditer("^## ", text, re.MULTILINE)] if page in SECTIONED else []
+    cuts = [at for at in headings if not any(start < at < end for start, end in fences)]
+    for start, end in pairwise([0, *cuts, len(text)]):
+        yield Stretch(page, text[:start], text[start:end])
 
 
 def commands(body: str) -> list[Command]:
@@ -161,14 +189,22 @@ def run_python(source: str, page: str, line: int, namespace: dict[str, object]) 
     assert runner.summarize(verbose=False).failed == 0, told.getvalue()
 
 
-def save(body: str, page: str, folder: Path) -> bool:
+def keep(block: re.Match[str], folder: Path) -> re.Match[str] | None:
+    """Save a block that names a file: its first line, or None where it names none."""
+    named = _SAVED.match(block["body"]) if block["language"] in ("yaml", "python") else None
+    if named is not None:
+        path = folder / named["name"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block["body"], encoding="utf-8")
+    return named
+
+
+def save(block: re.Match[str], page: str, folder: Path) -> bool:
     """Save a block that names a file; check it where it is a certificate."""
-    named = _SAVED.match(body)
+    named, body = keep(block, folder), block["body"]
     if named is None:
         return False
     path = folder / named["name"]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(body, encoding="utf-8")
     if re.search(r"^certattn:", body, re.MULTILINE):
         report = certattn.check(path)
         assert report.verdict.value == (named["verdict"] or "verified"), f"{page}: {named['name']}: {report.reason}"
@@ -188,19 +224,21 @@ def converse(body: str, place: str, folder: Path) -> tuple[str, list[str]]:
     return "\n".join(lines).rstrip("\n") + "\n", differences
 
 
-def follow(page: str, folder: Path) -> tuple[str, list[str]]:
-    """Do all that a page says, in order: its text as it should be, and where it is not so."""
-    text, differences, pieces, position = read(page), [], [], 0
+def follow(stretch: Stretch, folder: Path) -> tuple[str, list[str]]:
+    """Do all that it says, in order: its text as it should be, and where it is not so."""
+    page, text, differences, pieces, position = stretch.page, stretch.text, [], [], 0
     namespace: dict[str, object] = {"__name__": "page"}
+    for block in blocks(stretch.earlier):
+        keep(block, folder)
     for block in blocks(text):
         language, body = block["language"], block["body"]
-        line = text.count("\n", 0, block.start("body"))
+        line = (stretch.earlier + text[: block.start("body")]).count("\n")
         if language == "console":
             written, found = converse(body, f"{page}:{line}", folder)
             differences += found
             pieces += [text[position : block.start("body")], written]
             position = block.end("body")
-        elif language in ("yaml", "python") and save(body, page, folder):
+        elif save(block, page, folder):
             continue
         elif language == "yaml":
             parse_tree(body, f"{page}:{line}", certattn.Limits())
@@ -212,11 +250,13 @@ def follow(page: str, folder: Path) -> tuple[str, list[str]]:
 # -- the pages
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_shows_what_happens(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "stretch", [each for page in PAGES for each in stretches(page) if any(blocks(each.text))], ids=str
+)
+def test_a_page_shows_what_happens(stretch: Stretch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = fresh_folder(tmp_path)
     monkeypatch.chdir(folder)
-    _, differences = follow(page, folder)
+    _, differences = follow(stretch, folder)
     assert not differences, "\n".join(differences) + "\n`python tests/test_docs.py` writes today's output"
 
 
@@ -364,12 +404,15 @@ def test_the_changelog_has_this_version() -> None:
 def main() -> None:
     """Write today's output into the pages named, or into all."""
     for page in sys.argv[1:] or PAGES:
-        with tempfile.TemporaryDirectory() as parent:
-            folder = fresh_folder(Path(parent))
-            with contextlib.chdir(folder):
-                text, differences = follow(page, folder)
+        text, differences = "", 0
+        for stretch in stretches(page):
+            with tempfile.TemporaryDirectory() as parent:
+                folder = fresh_folder(Path(parent))
+                with contextlib.chdir(folder):
+                    written, found = follow(stretch, folder)
+            text, differences = text + written, differences + len(found)
         (ROOT / page).write_text(text, encoding="utf-8")
-        print(f"{page}: {f'{len(differences)} outputs written' if differences else 'as it was'}")
+        print(f"{page}: {f'{differences} outputs written' if differences else 'as it was'}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +12,7 @@ import pytest
 from flint import fmpq
 
 import certattn
+from certattn.cli.main import run
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.limits import DEFAULT_LIMITS
 
@@ -33,12 +35,21 @@ def test_the_gallery_has_the_papers_examples() -> None:
     assert wanted <= names
 
 
-@pytest.mark.parametrize("path", CERTIFICATES, ids=lambda p: p.stem)
-def test_every_certificate_verifies(path: Path) -> None:
-    report = certattn.check(path)
-    assert report.verdict is certattn.Verdict.VERIFIED, report.reason
-    assert report.counts["proved"] > 0
-    assert sum(report.counts.values()) == report.counts["proved"]
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_certificate_verifies_from_the_command_line(family: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(GALLERY / family), "--format", "json"]) == 0, capsys.readouterr().out
+    reports = json.loads(capsys.readouterr().out)["reports"]
+    assert [Path(report["path"]) for report in reports] == [p for p in CERTIFICATES if p.parent == GALLERY / family]
+    for report in reports:
+        assert report["verdict"] == "verified", report
+        assert report["counts"]["proved"] > 0
+        assert sum(report["counts"].values()) == report["counts"]["proved"]
+
+
+def test_families_are_all_of_the_gallery_and_its_page_says_how_many_certificates_that_are() -> None:
+    assert {path.parent for path in CERTIFICATES} == {GALLERY / family for family in FAMILIES}
+    said = f"prints a report of each and, at the end, `{len(CERTIFICATES)} certificates: {len(CERTIFICATES)} verified`"
+    assert said in " ".join((ROOT / "docs" / "gallery.md").read_text().split())
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -18,7 +18,7 @@ import mean_cases
 import operator_cases
 import pytest
 import tail_cases
-from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, check, complaints
+from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, complaints, notices
 from flint import arb, arb_mat, fmpq
 
 from certattn.kernel import checker, verdict
@@ -409,17 +409,8 @@ def sabotage(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 @pytest.mark.parametrize("name", [*SABOTAGE, *MEAN_SABOTAGE, *TAIL_SABOTAGE])
 def test_a_sabotaged_kernel_fails(name: str, sabotage: Callable[[str], None], arrays: Path) -> None:
     sabotage(name)
-
-    def answers(text: str, folder: Path) -> Report:
-        try:
-            return check(text, folder)
-        except Exception as error:
-            return Report("case.yaml", Verdict.ERROR, reason=repr(error))
-
     cases = mean_cases.CASES if name in MEAN_SABOTAGE else tail_cases.CASES if name in TAIL_SABOTAGE else CASES
-    wrong = complaints(cases, arrays, answers)
-    # A sabotage that only crashes would show nothing.
-    assert [complaint for complaint in wrong if ": error, " not in complaint]
+    assert notices(cases, arrays)
 
 
 # -- digests

@@ -10,7 +10,7 @@ from typing import Any
 import mean_square_cases as cases
 import numpy as np
 import pytest
-from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, complaints
+from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, notices
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic import query_averages
@@ -120,12 +120,8 @@ def test_a_sabotaged_kernel_fails(name: str, monkeypatch: pytest.MonkeyPatch, tm
             return check_certificate(loads(text, folder / "case.yaml"), CheckOptions(limits=Limits(max_bits=64)))
         except MalformedError as error:
             return malformed_report("case.yaml", error)
-        except Exception as error:
-            return Report("case.yaml", Verdict.ERROR, reason=repr(error))
 
-    wrong = complaints(list(family.cases()), tmp_path, answers)
-    # A sabotage that only crashes would show nothing.
-    assert [complaint for complaint in wrong if ": error, " not in complaint]
+    assert notices(family.cases(), tmp_path, answers)
 
 
 # -- a second opinion

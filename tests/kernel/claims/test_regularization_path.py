@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import path_cases
 import pytest
-from corpus import Family, check, complaints
+from corpus import Family, check, notices
 from flint import arb, fmpq
 from mpmath import mp, mpf
 
@@ -71,7 +71,7 @@ def test_no_mutant_is_falsely_accepted(family: Family, tmp_path: Path, mutate: M
 )
 def test_a_broken_part_is_noticed(module, name, broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, name, broken)
-    assert complaints(CASES, tmp_path) != []
+    assert notices(CASES, tmp_path)
 
 
 # -- against computed minimisers, in the plane

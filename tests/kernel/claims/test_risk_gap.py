@@ -10,7 +10,7 @@ from typing import Any
 import gap_cases as cases
 import numpy as np
 import pytest
-from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, complaints
+from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, notices
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic import risk_gap as formulas
@@ -23,7 +23,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
 from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.verdict import Obligation, Outcome
 
 CLAIM = CLAIMS["risk-gap"]
 
@@ -118,12 +118,8 @@ def test_a_sabotaged_kernel_fails(name: str, monkeypatch: pytest.MonkeyPatch, tm
             return check_certificate(loads(text, folder / "case.yaml"), CheckOptions(limits=Limits(max_bits=64)))
         except MalformedError as error:
             return malformed_report("case.yaml", error)
-        except Exception as error:
-            return Report("case.yaml", Verdict.ERROR, reason=repr(error))
 
-    wrong = complaints(list(family.cases()), tmp_path, answers)
-    # A sabotage that only crashes would show nothing.
-    assert [complaint for complaint in wrong if ": error, " not in complaint]
+    assert notices(family.cases(), tmp_path, answers)
 
 
 # -- fits that are too coarse

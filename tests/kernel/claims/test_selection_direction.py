@@ -9,7 +9,7 @@ from types import ModuleType
 
 import direction_cases
 import pytest
-from corpus import Family, check, complaints
+from corpus import Family, check, notices
 from flint import arb, fmpq
 
 from certattn.kernel import verdict as kernel_verdict
@@ -85,7 +85,7 @@ def believed(prefix, solution, what="p"):
 )
 def test_a_broken_part_is_noticed(module, name, broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, name, broken)
-    assert complaints(CASES, tmp_path) != []
+    assert notices(CASES, tmp_path)
 
 
 def test_a_wrong_witness_never_refutes(tmp_path: Path) -> None:

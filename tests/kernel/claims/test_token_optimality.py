@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import optimality_cases
 import pytest
-from corpus import Family, check, complaints
+from corpus import Family, check, notices
 from flint import fmpq
 
 from certattn import generate
@@ -85,9 +85,8 @@ def believed(prefix, solution, what="p"):
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_a_broken_part_is_noticed(module, name, broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert complaints(CASES, tmp_path) == []
     monkeypatch.setattr(module, name, broken)
-    assert complaints(CASES, tmp_path) != []
+    assert notices(CASES, tmp_path)
 
 
 def test_a_wrong_witness_never_refutes(tmp_path: Path) -> None:

@@ -374,9 +374,9 @@ HOSTILE = {
 def test_the_largest_hostile_text_takes_seconds(name: str) -> None:
     text = HOSTILE[name]()
     assert len(text) <= SIZE
-    before = time.perf_counter()
+    before = time.process_time()
     assert len(outcome(text)) < 2000
-    assert time.perf_counter() - before < 15
+    assert time.process_time() - before < 15
 
 
 def test_long_keys_do_not_cost_memory_once_per_node() -> None:
