@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,7 +42,9 @@ def canvas(path: Path, size: tuple[float, float], rows: int = 1, **options: Any)
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context(_SETTINGS):
+    with pyplot.rc_context(_SETTINGS), warnings.catch_warnings():
+        # The place of a legend may take a second to find, which matplotlib warns of: on a busy machine, that is all.
+        warnings.filterwarnings("ignore", 'Creating legend with loc="best"')
         figure, axes = pyplot.subplots(rows, figsize=size, layout="constrained", **options)
         try:
             yield figure, axes
