@@ -47,7 +47,7 @@ class Cost:
 
 # Measured on one core of a server: see docs/coq.md. A literal has 24 bits.
 _SECONDS_LOADING, _MEGABYTES_LOADING = 4.0, 480.0
-_SECONDS_LITERAL, _MEGABYTES_LITERAL = 0.15e-3, 0.007
+_SECONDS_LITERAL, _MEGABYTES_LITERAL = 0.15e-3, 0.004
 
 
 def cost_of(constants: Sequence[Constant], seconds: float) -> Cost:

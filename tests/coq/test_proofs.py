@@ -156,8 +156,8 @@ def test_closed_formulas_are_those_of_the_kernel_and_a_false_bound_is_not_proved
         }
         near = {term: value.mid().fmpq() for term, value in values.items()}
     lemmas = [
-        f"Goal (Rabs ({term} - {value.p} / {value.q}) <= 1 / 10 ^ 25)%R.\n"
-        "Proof. unfold_formulas; interval with (i_prec 200). Qed.\n"
+        f"Goal (Rabs ({term} - {value.p} / {value.q}) <= 1 / 10 ^ 15)%R.\n"
+        "Proof. unfold_formulas; interval with (i_prec 90). Qed.\n"
         for term, value in near.items()
     ]
     instance = instance_of(certattn.load(CLOSED))
