@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from certattn.coq.compiled import CompiledLibrary
+from certattn.coq.coqc import Coq, find_coq
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -52,3 +57,30 @@ def not_root() -> AbstractContextManager[None]:
             os.seteuid(before)
 
     return ordinary()
+
+
+@pytest.fixture(scope="session")
+def coq() -> Coq:
+    """Coq, where it is installed; where the tests must not pass without it, its absence is a failure."""
+    if shutil.which("coqc") is None:
+        assert not os.environ.get("CERTATTN_REQUIRE_COQ"), "CERTATTN_REQUIRE_COQ is set, and coqc was not found"
+        pytest.skip("coqc is not installed; tests/coq/test_check.py checks what is said then")
+    return find_coq(300, 2**33)
+
+
+class SharedLibrary(CompiledLibrary):
+    """One that all processes of a run of the tests share."""
+
+    def provide(self, modules: Iterable[str], coq: Coq) -> None:
+        with self.folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._compiled |= {path.stem for path in self.folder.glob("*.vo")}
+            super().provide(modules, coq)
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> CompiledLibrary:
+    """The library, each module compiled once."""
+    folder = tmp_path_factory.getbasetemp()
+    # With several processes, each has a folder of its own below that of the run.
+    return SharedLibrary((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "library")

@@ -6,9 +6,10 @@ an arena in which they do well measures nothing.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import enum
 import functools
-import importlib.util
 import os
 import py_compile
 import shutil
@@ -21,10 +22,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from certattn.coq.check import check_folder
+from certattn.coq.compiled import CompiledLibrary, compiled_library
+from certattn.coq.coqc import RejectedError, find_coq
+from certattn.coq.export import export
 from certattn.kernel import worker
 from certattn.kernel.checker import CheckOptions, check_file, claim_of
 from certattn.kernel.document.certificate import load
-from certattn.kernel.errors import MalformedError
+from certattn.kernel.errors import CertattnError, LimitExceededError, MalformedError
 from certattn.kernel.limits import Limits
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
@@ -121,24 +126,35 @@ def recheck_missing() -> str:
 
 
 def coq(path: Path) -> Answer:
-    """A proof of the exported theorem by coqc.
+    """A proof of the exported theorem by coqc, with one compiled library for all certificates.
 
-    What is not exported is not covered: what the kernel refuses, what has no form in Coq, what is too large.
+    What is not exported is not covered: what is malformed, has no form in Coq or is too large, and a bound that leaves
+    intervals no slack. Whether the certificate verifies is not asked before: that is for Coq to say.
     """
-    certattn = [sys.executable, "-m", "certattn"]
     with tempfile.TemporaryDirectory(prefix="arena-coq-") as folder:
-        out = f"{folder}/proof"
-        exported = {0: Outcome.VERIFIED, **dict.fromkeys(range(1, 5), Outcome.NOT_COVERED)}
-        answer = _by_status([*certattn, "export", "--format", "coq", str(path), "-o", out], exported)
-        if answer.outcome is not Outcome.VERIFIED:
-            return answer
-        proved = {0: Outcome.VERIFIED, 1: Outcome.REFUSED, 4: Outcome.NOT_COVERED}
-        return _by_status([*certattn, "coq-check", out], proved)
+        out = Path(folder) / "proof"
+        try:
+            export(load(path), out, most_seconds=SECONDS)
+        except CertattnError as error:
+            return Answer(Outcome.NOT_COVERED, str(error))
+        try:
+            proof = check_folder(out, find_coq(SECONDS, 2**33), coq_library())
+        except RejectedError as error:
+            return Answer(Outcome.REFUSED, str(error))
+        except LimitExceededError as error:
+            return Answer(Outcome.NOT_COVERED, str(error))
+        return Answer(Outcome.VERIFIED, proof.theorem)
+
+
+@functools.cache
+def coq_library() -> CompiledLibrary:
+    """Of this process, gone with it."""
+    library = contextlib.ExitStack()
+    atexit.register(library.close)
+    return library.enter_context(compiled_library())
 
 
 def coq_missing() -> str:
-    if importlib.util.find_spec("certattn.cli.coq_check") is None:
-        return "this certattn has no command coq-check"
     return "" if shutil.which("coqc") else "coqc is not installed"
 
 

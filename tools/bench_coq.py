@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import certattn
-from certattn.coq.check import compile_library
+from certattn.coq.compiled import CompiledLibrary
 from certattn.coq.coqc import Coq, find_coq
 from certattn.coq.export import instance_of, modules_for
 from certattn.coq.instance import Instance
@@ -66,12 +66,12 @@ def measure(words: list[str]) -> None:
         folder = Path(name)
         instance = instance_for(words, folder)
         coq = find_coq(3600, 2**34)
-        library, place = folder / "library", folder / "instance"
+        library, place = CompiledLibrary(folder / "library"), folder / "instance"
         place.mkdir()
-        times = [timed(lambda: compile_library(modules_for(instance), coq, library))]
+        times = [timed(lambda: library.provide(modules_for(instance), coq))]
         for file, text in (("Instance.v", instance.text()), ("Question.v", instance.question(3**30))):
             (place / file).write_text(text)
-            times.append(timed(lambda file=file: compiled(coq, place / file, library)))
+            times.append(timed(lambda file=file: compiled(coq, place / file, library.folder)))
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     shown = "  ".join(f"{taken:8.1f}" for taken in times)
     cost = instance.cost

@@ -16,7 +16,8 @@ from typing import Any, TextIO
 import click
 
 from certattn._version import __version__
-from certattn.kernel.errors import CertattnError, LimitExceededError, NotProvedError
+from certattn.cli.statuses import status_of
+from certattn.kernel.errors import CertattnError
 
 # name -> (module, object, line of help). The line stands here so that --help loads no command.
 COMMANDS = {
@@ -25,7 +26,7 @@ COMMANDS = {
     "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
     "derive": ("certattn.cli.derive", "derive", "Print a derivation, or re-prove it with --check."),
     "export": ("certattn.cli.export", "export", "Write a certificate as a theorem for Coq."),
-    "coq-check": ("certattn.cli.coq_check", "coq_check", "Have Coq prove an exported theorem."),
+    "coq-check": ("certattn.cli.coq_check", "coq_check", "Have Coq prove exported theorems."),
     "schema": ("certattn.cli.schema", "schema", "Print the JSON Schema of the certificate format."),
 }
 
@@ -110,12 +111,8 @@ def run(arguments: list[str] | None = None) -> int:
         return 2
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", 130)
-    except NotProvedError as error:
-        return _fail(str(error), 1)
-    except LimitExceededError as error:
-        return _fail(str(error), 4)
     except CertattnError as error:
-        return _fail(str(error), 2)
+        return _fail(str(error), status_of(error))
     except (_OutputGoneError, BrokenPipeError):
         return _output_gone()
     except OSError as error:

@@ -2,7 +2,7 @@
 
 1. Every file has the hash of the manifest, no other files are there, and the library is that of this certattn.
 2. The certificate is read anew, and `Instance.v` has to be, letter for letter, what it gives: no other Coq text runs.
-3. Coq compiles library and instance in a fresh folder, without settings of the user.
+3. Coq compiles library and instance in fresh folders, without settings of the user; the library once in a run.
 4. Coq is asked about what it has compiled: that the theorem has the statement of the certificate, which axioms it
    rests on, and for a fingerprint of its integers at a point drawn now, which has to be that of the certificate's.
 """
@@ -15,11 +15,12 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from certattn.coq.compiled import CompiledLibrary, compiled_library
 from certattn.coq.coqc import Coq, RejectedError
 from certattn.coq.export import (
     CERTIFICATE,
@@ -35,23 +36,11 @@ from certattn.coq.export import (
     sha256,
     theorem_words,
 )
-from certattn.coq.instance import Instance, NotExportableError
+from certattn.coq.instance import PRIMITIVE, STANDARD_AXIOMS, Instance, NotExportableError
 from certattn.kernel.checker import claim_of
 from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
-
-# The axioms of the real numbers of Coq's standard library, and excluded middle.
-STANDARD_AXIOMS = frozenset(
-    {
-        "ClassicalDedekindReals.sig_forall_dec",
-        "ClassicalDedekindReals.sig_not_dec",
-        "FunctionalExtensionality.functional_extensionality_dep",
-        "Classical_Prop.classic",
-    }
-)
-# Machine integers of Coq's kernel, and what is taken to be true of them.
-_PRIMITIVE = re.compile(r"(PrimInt63|Uint63|Uint63Axioms)\.\w+|CarryType\.\w+")
 
 _MANIFEST_BYTES = 2**24
 _POINT_BITS = 61
@@ -73,8 +62,15 @@ class Proof:
     rechecked: bool
 
 
-def check_folder(folder: Path, coq: Coq, *, recheck: bool = False, limits: Limits = DEFAULT_LIMITS) -> Proof:
-    """Have Coq prove what a folder states.
+def check_folder(
+    folder: Path,
+    coq: Coq,
+    library: CompiledLibrary | None = None,
+    *,
+    recheck: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Proof:
+    """Have Coq prove what a folder states, with a library that several checks of one run share, or one of its own.
 
     `recheck` has `coqchk` go through the compiled proof once more, which takes long.
     Raises RejectedError where it does not, UsageError for what is no exported folder, LimitExceededError.
@@ -84,8 +80,11 @@ def check_folder(folder: Path, coq: Coq, *, recheck: bool = False, limits: Limit
     certificate, instance = _instance(folder, manifest, limits)
     _require_same_text(folder, manifest, instance)
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="certattn-coq-") as fresh:
-        axioms = prove(instance, coq, Path(fresh), recheck=recheck)
+    with ExitStack() as temporary:
+        if library is None:
+            library = temporary.enter_context(compiled_library())
+        fresh = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="certattn-coq-")))
+        axioms = prove(instance, coq, library, fresh, recheck=recheck)
     claim = claim_of(certificate)
     words = claim.statement(claim.read(certificate)).words
     standard = tuple(sorted(name for name in axioms if name in STANDARD_AXIOMS))
@@ -102,29 +101,13 @@ def check_folder(folder: Path, coq: Coq, *, recheck: bool = False, limits: Limit
     )
 
 
-def prove(instance: Instance, coq: Coq, folder: Path, *, recheck: bool = False) -> list[str]:
-    """Compile library and instance in `folder`, which is empty, and ask Coq about the theorem; its axioms.
+def prove(instance: Instance, coq: Coq, library: CompiledLibrary, place: Path, *, recheck: bool = False) -> list[str]:
+    """Compile an instance in `place`, which is empty, and ask Coq about the theorem; its axioms.
 
     Raises RejectedError where Coq does not prove it, or proves another theorem.
     """
-    library, place = folder / "library", folder / "instance"
-    compile_library(modules_for(instance), coq, library)
-    return prove_with(library, instance, coq, place, recheck=recheck)
-
-
-def compile_library(modules: Sequence[str], coq: Coq, library: Path) -> None:
-    """Compile modules of certattn's library, each after those it needs, in a folder that is made for it."""
-    library.mkdir()
-    for module in modules:
-        file = library / f"{module}.v"
-        file.write_text(library_text(module), encoding="ascii")
-        coq.compile(file, library, [(library, "CertAttn")])
-
-
-def prove_with(library: Path, instance: Instance, coq: Coq, place: Path, *, recheck: bool = False) -> list[str]:
-    """The same as `prove` with a compiled library, in a folder that is made for it."""
-    place.mkdir()
-    maps = [(library, "CertAttn"), (place, "CertInstance")]
+    library.provide(modules_for(instance), coq)
+    maps = [(library.folder, "CertAttn"), (place, "CertInstance")]
     (place / INSTANCE).write_text(instance.text(), encoding="ascii")
     coq.compile(place / INSTANCE, place, maps)
     point = secrets.randbits(_POINT_BITS)
@@ -151,7 +134,9 @@ def _answers(printed: str, instance: Instance, point: int) -> list[str]:
         raise RejectedError(f"Coq did not list axioms as expected: {rest[:200]!r}")
     axioms = [match["name"] for match in _AXIOM.finditer(listed)]
     strange = [
-        name for name in axioms if name not in STANDARD_AXIOMS and not (instance.fast and _PRIMITIVE.fullmatch(name))
+        name
+        for name in axioms
+        if name not in STANDARD_AXIOMS and not (instance.fast and name.rpartition(".")[0] in PRIMITIVE)
     ]
     if strange or not axioms:
         raise RejectedError(f"the proof rests on more than the axioms of the real numbers: {', '.join(strange)}")

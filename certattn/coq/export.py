@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from certattn._version import __version__
 from certattn.coq.closed_forms import normalizer_bound_instance, universality_bound_instance
-from certattn.coq.instance import Instance, NotExportableError
+from certattn.coq.instance import PRIMITIVE, STANDARD_AXIOMS, Instance, NotExportableError
 from certattn.coq.least_points import max_margin_instance
 from certattn.coq.softmax_distances import (
     infinite_prompt_operator_instance,
@@ -52,6 +52,7 @@ WHOLE = "the whole statement"
 # The modules of the library, each after those that it needs.
 _NEEDS: Mapping[str, tuple[str, ...]] = {
     "Statements": (),
+    "Digits": (),
     "Fingerprint": (),
     "Formulas": (),
     "Integers": ("Statements",),
@@ -66,20 +67,42 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
 
 _CHECK_SH = """\
 #!/bin/sh
-# Proves the theorem of Instance.v with Coq alone, and prints it with the axioms it rests on. It does not compare the
-# theorem's numbers with the certificate: `certattn coq-check` does that too.
-set -e
+# Proves the theorem of Instance.v with Coq alone, and prints it with the axioms that it rests on. Fails where a file is
+# not the one that was exported, where Coq does not prove the theorem, and where the proof rests on other axioms.
+# It does not compare the theorem's numbers with the certificate: `certattn coq-check` does that too. Whoever could
+# change the files could change this script as well: read it, it is short.
+set -eu
 cd "$(dirname "$0")"
+fail() { echo "check.sh: $1" >&2; exit 1; }
+sha256() { if command -v sha256sum > /dev/null; then sha256sum; else shasum -a 256; fi | cut -d ' ' -f 1; }
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-cp library/*.v Instance.v "$build"
+while read -r hash file; do
+  cp "$file" "$build"
+  [ "$(sha256 < "$build/${file##*/}")" = "$hash" ] || fail "$file is not the file that was exported"
+done << END
+{hashes}
+END
 cd "$build"
-unset COQPATH
-for file in {modules} Instance; do
-  coqc -q -Q . CertAttn "$file.v"
+unset COQPATH COQLIB
+for module in {modules} Instance; do
+  coqc -q -Q . CertAttn "$module.v" || fail "$module.v is not proved by Coq"
 done
-printf 'From CertAttn Require Import Instance.\\nAbout certificate.\\nPrint Assumptions certificate.\\n' > Ask.v
-coqc -q -Q . CertAttn Ask.v
+cat > Ask.v << END
+{header}From CertAttn Require Import Instance.
+About certificate.
+Print Assumptions certificate.
+END
+coqc -q -Q . CertAttn Ask.v > answer
+cat answer
+grep -q -e '^Axioms:$' -e '^Closed under the global context$' answer || fail "Coq did not list axioms"
+awk '/^Axioms:$/ { listed = 1; next } listed && /^[^ ]/ { print $1 }' answer | while read -r axiom; do
+  case $axiom in
+    {axioms}) ;;
+    *) fail "the proof rests on $axiom" ;;
+  esac
+done
+echo "proved in Coq, with no axioms but those of the real numbers{machine}"
 """
 
 
@@ -145,7 +168,19 @@ def modules_for(instance: Instance) -> list[str]:
 
 def script_text(instance: Instance) -> str:
     """The script that proves the theorem without certattn."""
-    return _CHECK_SH.replace("{modules}", " ".join(modules_for(instance)))
+    modules = modules_for(instance)
+    texts = {f"{LIBRARY}/{module}.v": library_text(module) for module in modules} | {INSTANCE: instance.text()}
+    replaced = {
+        "hashes": "\n".join(f"{sha256(text.encode('ascii'))} {name}" for name, text in texts.items()),
+        "modules": " ".join(modules),
+        "header": instance.header,
+        "axioms": " | ".join([*sorted(STANDARD_AXIOMS), *(f"{name}.*" for name in PRIMITIVE if instance.fast)]),
+        "machine": " and of machine integers" if instance.fast else "",
+    }
+    script = _CHECK_SH
+    for name, text in replaced.items():
+        script = script.replace(f"{{{name}}}", text)
+    return script
 
 
 def theorem_words(instance: Instance) -> str:

@@ -16,6 +16,19 @@ class NotExportableError(CertattnError):
     """What a certificate states has no form in Coq here. The message says what has not, and what has."""
 
 
+# The axioms of the real numbers of Coq's standard library, and excluded middle.
+STANDARD_AXIOMS = frozenset(
+    {
+        "ClassicalDedekindReals.sig_forall_dec",
+        "ClassicalDedekindReals.sig_not_dec",
+        "FunctionalExtensionality.functional_extensionality_dep",
+        "Classical_Prop.classic",
+    }
+)
+# Modules of Coq with machine integers of its kernel, and what is taken to be true of them.
+PRIMITIVE = ("PrimInt63", "Uint63", "Uint63Axioms", "CarryType")
+
+
 @dataclass(frozen=True)
 class Conjunct:
     """A part of the theorem, over named constants, and its proof."""
@@ -34,7 +47,7 @@ class Cost:
 
 # Measured on one core of a server: see docs/coq.md. A literal has 24 bits.
 _SECONDS_LOADING, _MEGABYTES_LOADING = 4.0, 480.0
-_SECONDS_LITERAL, _MEGABYTES_LITERAL = 0.3e-3, 0.007
+_SECONDS_LITERAL, _MEGABYTES_LITERAL = 0.15e-3, 0.004
 
 
 def cost_of(constants: Sequence[Constant], seconds: float) -> Cost:

@@ -179,5 +179,10 @@ def _instance(
     products = problem.rows.rows * problem.rows.columns * (1 + bits // 24) * 2
     cost = cost_of(constants, products * _SECONDS_PRODUCT)
     return Instance(
-        ["Statements", "Integers", "Rows", "Margin"], constants, conjuncts, cost, fast=fast, preparation=preparation
+        ["Digits", "Statements", "Integers", "Rows", "Margin"],
+        constants,
+        conjuncts,
+        cost,
+        fast=fast,
+        preparation=preparation,
     )

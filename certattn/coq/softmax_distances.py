@@ -486,7 +486,7 @@ def _instance(
     *,
     fast: bool,
 ) -> Instance:
-    library = ["Statements", "Integers", "SoftmaxFast" if fast else "SoftmaxExact"]
+    library = ["Digits", "Statements", "Integers", "SoftmaxFast" if fast else "SoftmaxExact"]
     conjuncts = [*builder.shapes, *(comparison.conjunct(precision) for comparison in comparisons)]
     return Instance(
         library, builder.constants, conjuncts, _cost(builder, comparisons, size, bits.exponentials, fast), says, fast

@@ -1,6 +1,7 @@
 """Numbers of a certificate as constants of a Coq file, and their fingerprints.
 
-Integers are written in hexadecimal digits: Coq reads these in time proportional to their length, decimal ones not.
+Integers are written in hexadecimal digits: Coq reads these in time proportional to their length, decimal ones not. In
+tables, where there are many, large ones are written with the digits of library/Digits.v, which takes half the time.
 Nothing that a certificate calls by name reaches a Coq file: constants have names of the exporter's own.
 """
 
@@ -28,6 +29,18 @@ def integer(value: int | fmpz) -> str:
     return hex(int(value))
 
 
+def entry(value: int | fmpz) -> str:
+    """An integer of a table: a literal, or from two bytes on the digits of library/Digits.v."""
+    size = abs(int(value))
+    if size < 256:
+        return integer(value)
+    first, *rest = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    written = f"c{first:02x}"
+    for byte in rest:
+        written = f"(b{byte:02x} {written})"
+    return f"{'Zpos' if value > 0 else 'Zneg'} {written}"
+
+
 def natural(value: int) -> str:
     """A natural number; large ones are no literals of `nat`."""
     return f"(Z.to_nat {integer(value)})"
@@ -44,7 +57,7 @@ def listed(items: Iterable[str]) -> str:
 
 def integers(values: Iterable[int | fmpz]) -> str:
     """A list of integers."""
-    return listed(map(integer, values))
+    return listed(map(entry, values))
 
 
 class Constant(ABC):
@@ -179,7 +192,7 @@ class Row(Constant):
 
     def definitions(self) -> Iterator[str]:
         yield f"Definition {self.name}_den : positive := {positive(self.matrix.denominator)}."
-        yield from _long_list(self.name, "list Z", list(map(integer, self.entries)))
+        yield from _long_list(self.name, "list Z", list(map(entry, self.entries)))
 
     def fingerprint(self, point: int, accumulated: int) -> int:
         return _of_integers(point, _of_integers(point, accumulated, [self.matrix.denominator]), self.entries)
@@ -206,7 +219,7 @@ class Integers(Constant):
         return f"(vec 1 {self.name})"
 
     def definitions(self) -> Iterator[str]:
-        return _long_list(self.name, "list Z", list(map(integer, self.entries)))
+        return _long_list(self.name, "list Z", list(map(entry, self.entries)))
 
     def fingerprint(self, point: int, accumulated: int) -> int:
         return _of_integers(point, accumulated, self.entries)

@@ -1,17 +1,13 @@
-"""Fixtures of the tests about Coq: certificates small enough to be proved in a moment, and a compiled library."""
+"""Certificates small enough to be proved by Coq in a moment."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import certattn
-from certattn.coq.check import compile_library
-from certattn.coq.coqc import Coq, find_coq
 from certattn.kernel.document.certificate import Certificate
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -70,21 +66,3 @@ def read(tmp_path: Path) -> Read:
         return certattn.load(path)
 
     return reading
-
-
-@pytest.fixture(scope="session")
-def coq() -> Coq:
-    """Coq, where it is installed; where the tests must not pass without it, its absence is a failure."""
-    if shutil.which("coqc") is None:
-        assert not os.environ.get("CERTATTN_REQUIRE_COQ"), "CERTATTN_REQUIRE_COQ is set, and coqc was not found"
-        pytest.skip("coqc is not installed; tests/coq/test_without_coq.py checks what is said then")
-    return find_coq(300, 2**33)
-
-
-@pytest.fixture(scope="session")
-def library(coq: Coq, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole library, compiled once."""
-    folder = tmp_path_factory.mktemp("coq") / "library"
-    modules = ["Statements", "Fingerprint", "Formulas", "Integers", "Enclosures", "Softmax", "SoftmaxExact"]
-    compile_library([*modules, "SoftmaxFast", "Rows", "Margin", "ClosedForms"], coq, folder)
-    return folder

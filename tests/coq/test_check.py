@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +17,9 @@ import pytest
 import certattn
 from certattn.cli import main
 from certattn.coq.check import check_folder
+from certattn.coq.compiled import CompiledLibrary
 from certattn.coq.coqc import Coq, RejectedError
-from certattn.coq.export import export, sha256
+from certattn.coq.export import export, instance_of, modules_for, sha256
 from certattn.kernel.errors import LimitExceededError, UsageError
 
 from .conftest import FALSE_MEAN, GALLERY, SMALL, Read
@@ -128,34 +132,56 @@ def test_a_false_certificate_in_the_folder_is_rejected(read: Read, tmp_path: Pat
 # -- the commands
 
 
-def test_the_way_of_a_certificate(coq: Coq, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    certificate = GALLERY / "max-margin" / "two-inputs.yaml"
-    out = tmp_path / "out"
-    assert main.run(["export", str(certificate), "--format", "coq", "-o", str(out)]) == 0
-    assert "the whole statement" in capsys.readouterr().out
-    assert main.run(["coq-check", str(out)]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("proved in Coq  ")
-    assert "ClassicalDedekindReals.sig_forall_dec" in printed
-    assert certattn.load(certificate).digest in printed
-
-
-def test_the_page_shows_what_coq_check_prints(
+def test_the_way_of_certificates_and_what_the_page_shows_of_it(
     coq: Coq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """tests/test_docs.py runs what needs no Coq; the output of `coq-check` stands in a block of text."""
+    """Three folders in one run, of which one was changed: it does not stop the others.
+
+    tests/test_docs.py runs what needs no Coq; the output of `coq-check` stands in a block of text.
+    """
     monkeypatch.chdir(tmp_path)
+    certificates = {"changed": "max-margin/two-inputs", "atoms-coq": "infinite-prompt-operator/atoms"}
+    certificates["margin-coq"] = certificates["changed"]
+    for out, name in certificates.items():
+        assert main.run(["export", str(GALLERY / f"{name}.yaml"), "--format", "coq", "-o", out]) == 0
+    assert "the whole statement" in capsys.readouterr().out
+    edit("Instance.v", "Qed.", "Admitted.")(tmp_path / "changed")
+    compiled, compiling = [], Coq.compile
+    monkeypatch.setattr(
+        Coq, "compile", lambda self, file, *rest: compiled.append(file.stem) or compiling(self, file, *rest)
+    )
+    assert main.run(["coq-check", *certificates]) == 1
+    first, second, third = re.split(r"(?m)^(?=\S)", capsys.readouterr().out)[1:]
+    assert first == "not proved     changed\n  changed/Instance.v: has not the SHA-256 of the manifest\n"
     page = (GALLERY.parent / "docs" / "coq.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```text\n\$ certattn coq-check atoms-coq\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    export(certattn.load(GALLERY / "infinite-prompt-operator" / "atoms.yaml"), tmp_path / "atoms-coq")
-    assert main.run(["coq-check", "atoms-coq"]) == 0
     seconds = re.compile(r"^  [\d.]+ s$", re.MULTILINE)
-    assert seconds.sub("TIME", capsys.readouterr().out) == seconds.sub("TIME", shown)
+    assert seconds.sub("TIME", second) == seconds.sub("TIME", shown)
+    assert third.startswith("proved in Coq  margin-coq\n")
+    assert "ClassicalDedekindReals.sig_forall_dec" in third
+    assert certattn.load(GALLERY / f"{certificates['margin-coq']}.yaml").digest in third
+    # Each module of the library once.
+    assert Counter(compiled).most_common(3)[2][1] == 1
+    assert Counter(compiled)["Instance"] == Counter(compiled)["Question"] == 2
 
 
-def test_coqchk_goes_through_a_proof_again(coq: Coq, tmp_path: Path) -> None:
+def test_of_several_reasons_the_loudest_is_the_exit_status(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "coqc"
+    program.write_text("#!/bin/sh\nsleep 1000\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("certattn.coq.coqc.find_coq", lambda *arguments: Coq(str(program), 0, 2**33))
+    assert main.run(["coq-check", str(folder)]) == 4
+    assert main.run(["coq-check", str(folder), str(tmp_path / "nothing")]) == 2
+    edit("Instance.v", "Qed.", "Admitted.")(folder)
+    assert main.run(["coq-check", str(tmp_path / "nothing"), str(folder)]) == 1
+    assert capsys.readouterr().out.count("not proved") == 5
+
+
+def test_coqchk_goes_through_a_proof_again(coq: Coq, library: CompiledLibrary, tmp_path: Path) -> None:
     export(certattn.load(GALLERY / "max-margin" / "two-inputs.yaml"), tmp_path / "out")
-    assert check_folder(tmp_path / "out", coq, recheck=True).rechecked
+    assert check_folder(tmp_path / "out", coq, library, recheck=True).rechecked
 
 
 def test_time_is_limited(coq: Coq, folder: Path) -> None:
@@ -227,3 +253,97 @@ def test_an_interrupted_check_leaves_no_coq_behind(folder: Path, tmp_path: Path)
             return
         time.sleep(0.05)
     raise AssertionError("the program that Coq had started goes on")
+
+
+# -- the script, for who has Coq and no certattn
+
+
+def run_script(folder: Path, coqc: str) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(coqc).parent}:{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", "check.sh"], cwd=folder, env={"PATH": path}, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+SMALLEST = GALLERY / "max-margin" / "two-inputs.yaml"
+
+
+@pytest.fixture
+def margin(tmp_path: Path) -> Path:
+    """The smallest theorem, of the quickest library."""
+    export(certattn.load(SMALLEST), tmp_path / "margin")
+    return tmp_path / "margin"
+
+
+def test_the_script_proves_and_prints_the_theorem_and_its_axioms(coq: Coq, margin: Path) -> None:
+    before = {path: path.read_bytes() for path in margin.rglob("*") if path.is_file()}
+    done = run_script(margin, coq.coqc)
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "least_point",
+        "Axioms:",
+        "ClassicalDedekindReals.sig_forall_dec",
+        "proved in Coq, with no axioms but",
+    ):
+        assert words in done.stdout
+    assert before == {path: path.read_bytes() for path in margin.rglob("*") if path.is_file()}
+
+
+SCRIPT_CHANGES = {
+    "another theorem": edit("Instance.v", "margin_at_most_num : Z := 0x1", "margin_at_most_num : Z := 0x2"),
+    "a proof that is left out": edit("Instance.v", "Qed.", "Admitted."),
+    "an axiom": edit("Instance.v", "Theorem", "Axiom wrong : False. Theorem"),
+    "a definition of the library": edit("library/Statements.v", "r <= dot z q", "0 <= dot z q"),
+    "a module gone": remove,
+}
+
+
+@pytest.mark.parametrize("change", SCRIPT_CHANGES)
+def test_the_script_refuses_files_that_were_changed(change: str, margin: Path) -> None:
+    """By their hashes, before it runs Coq, which need not be installed."""
+    SCRIPT_CHANGES[change](margin)
+    done = subprocess.run(
+        ["/bin/sh", "check.sh"], cwd=margin, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "proved" not in done.stdout
+    assert ("Statements.v" if change == "a module gone" else "is not the file that was exported") in done.stderr
+
+
+@pytest.fixture
+def quick_coqc(coq: Coq, library: CompiledLibrary, margin: Path, tmp_path: Path) -> str:
+    """Coq's compiler, which takes modules of the library from those that are compiled, where the text is the same."""
+    library.provide(modules_for(instance_of(certattn.load(SMALLEST))), coq)
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "coqc"
+    program.write_text(f"""#!/bin/sh
+for file; do :; done
+if cmp -s "$file" "{library.folder}/$file"; then exec cp "{library.folder}/${{file}}o" .; fi
+exec "{coq.coqc}" "$@"
+""")
+    program.chmod(0o755)
+    return str(program)
+
+
+WRONG_AXIOM = "Axiom wrong : 0 = 1. Theorem certificate : 0 = 1. Proof. exact wrong. Qed. Theorem proved :"
+NOT_PROVED = {
+    "a false theorem": (
+        edit("Instance.v", "margin_at_most_num : Z := 0x1", "margin_at_most_num : Z := 0x0"),
+        "Instance.v is not proved by Coq",
+    ),
+    "a proof that is left out": (edit("Instance.v", "Qed.", "Admitted."), "the proof rests on certificate"),
+    "an axiom": (edit("Instance.v", "Theorem certificate :", WRONG_AXIOM), "the proof rests on wrong"),
+}
+
+
+@pytest.mark.parametrize("change", NOT_PROVED)
+def test_the_script_refuses_what_is_not_proved_whatever_the_hashes(change: str, quick_coqc: str, margin: Path) -> None:
+    """Somebody has changed a file and its hash in the script, and not what the script does."""
+    alter, words = NOT_PROVED[change]
+    old = sha256((margin / "Instance.v").read_bytes())
+    alter(margin)
+    edit("check.sh", old, sha256((margin / "Instance.v").read_bytes()))(margin)
+    done = run_script(margin, quick_coqc)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "proved in Coq" not in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 from flint import fmpq, fmpz
 
 import certattn
-from certattn.coq.check import STANDARD_AXIOMS, prove_with
+from certattn.coq.check import prove
+from certattn.coq.compiled import CompiledLibrary
 from certattn.coq.coqc import Coq, RejectedError
-from certattn.coq.export import instance_of
-from certattn.coq.instance import Instance
-from certattn.coq.terms import Constant, Marks, Number, Row, Table
+from certattn.coq.export import instance_of, modules_for
+from certattn.coq.instance import STANDARD_AXIOMS, Cost, Instance
+from certattn.coq.terms import Constant, Indices, Marks, Number, Row, Table, Tables
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
@@ -30,6 +32,7 @@ from certattn.kernel.arithmetic.gaussian_equivalence import (
 )
 
 from .conftest import FALSE_MEAN, GALLERY, SMALL, Read
+from .together import POINT, prove_together
 
 
 def test_coq_is_here_where_it_has_to_be() -> None:
@@ -51,44 +54,50 @@ def changed(instance: Instance, name: str, **fields: Any) -> Instance:
     return replace(instance, constants=constants)
 
 
-@pytest.mark.parametrize("name", SMALL)
 def test_every_form_of_softmax_distances_is_proved(
-    name: str, read: Read, coq: Coq, library: Path, tmp_path: Path
+    read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path
 ) -> None:
-    certificate = read(SMALL[name])
-    assert certattn.check(certificate).verdict.value == "verified"
-    axioms = prove_with(library, instance_of(certificate), coq, tmp_path / "place")
-    assert set(axioms) == STANDARD_AXIOMS
+    instances = {}
+    for name, text in SMALL.items():
+        certificate = read(text)
+        assert certattn.check(certificate).verdict.value == "verified"
+        instances[name] = instance_of(certificate)
+    assert prove_together(instances, coq, library, tmp_path) == STANDARD_AXIOMS
 
 
-def test_machine_integers_are_used_only_where_that_is_said(read: Read, coq: Coq, library: Path, tmp_path: Path) -> None:
+def test_machine_integers_are_used_only_where_that_is_said(
+    read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     instance = instance_of(read(SMALL["keys-affine"]), fast=True)
-    axioms = prove_with(library, instance, coq, tmp_path / "place")
+    printed, compiling = [], Coq.compile
+
+    def compile_and_note(*arguments: Any) -> str:
+        printed.append(compiling(*arguments))
+        return printed[-1]
+
+    monkeypatch.setattr("certattn.coq.check.secrets.randbits", lambda bits: 2**59 + 1)
+    monkeypatch.setattr(Coq, "compile", compile_and_note)
+    axioms = prove(instance, coq, library, tmp_path)
     assert set(axioms) > STANDARD_AXIOMS
+    monkeypatch.setattr(Coq, "compile", lambda *arguments: printed[-1])
     with pytest.raises(RejectedError, match="rests on more than the axioms of the real numbers"):
-        prove_with(library, replace(instance, fast=False), coq, tmp_path / "other")
+        prove(replace(instance, fast=False), coq, library, tmp_path)
 
 
-def test_a_radius_just_below_the_truth_is_not_proved(read: Read, coq: Coq, library: Path, tmp_path: Path) -> None:
+def test_a_radius_just_below_the_truth_is_not_proved(
+    read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path
+) -> None:
     low, high = fmpq(0), fmpq(5)
     while high - low > fmpq(1, 10**9):
         middle = (low + high) / 2
         report = certattn.check(read(FALSE_MEAN.replace("RADIUS", str(middle))))
         low, high = (low, middle) if report.verdict.value == "verified" else (middle, high)
     instance = instance_of(read(FALSE_MEAN.replace("RADIUS", str(high))))
-    prove_with(library, instance, coq, tmp_path / "above")
-    with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
-        prove_with(library, changed(instance, "mean_radius", matrix=row([low, low])), coq, tmp_path / "below")
+    below = changed(instance, "mean_radius", matrix=row([low, low]))
+    prove_together({"above": instance}, coq, library, tmp_path, [below])
 
 
 MAX_MARGIN = ("three-inputs", "three-inputs-relaxed", "three-inputs-labels", "not-separable", "three-inputs-queries")
-
-
-@pytest.mark.parametrize("name", MAX_MARGIN)
-def test_max_margin_solutions_are_proved(name: str, coq: Coq, library: Path, tmp_path: Path) -> None:
-    certificate = certattn.load(GALLERY / "max-margin" / f"{name}.yaml")
-    axioms = prove_with(library, instance_of(certificate), coq, tmp_path / "place")
-    assert set(axioms) < STANDARD_AXIOMS
 
 
 def false_margins() -> dict[str, tuple[str, dict[str, Any]]]:
@@ -106,14 +115,6 @@ def false_margins() -> dict[str, tuple[str, dict[str, Any]]]:
     }
 
 
-@pytest.mark.parametrize("change", false_margins())
-def test_false_neighbours_of_a_solution_are_not_proved(change: str, coq: Coq, library: Path, tmp_path: Path) -> None:
-    instance = instance_of(certattn.load(GALLERY / "max-margin" / "three-inputs.yaml"))
-    name, fields = false_margins()[change]
-    with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
-        prove_with(library, changed(instance, name, **fields), coq, tmp_path / "place")
-
-
 FALSE_CONTRADICTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "weights that leave something": ("weights", {"matrix": row([fmpq(1), fmpq(2), fmpq(1)])}),
     "a negative weight": ("weights", {"matrix": row([fmpq(-1)] * 3)}),
@@ -121,23 +122,25 @@ FALSE_CONTRADICTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("change", FALSE_CONTRADICTIONS)
-def test_constraints_that_do_not_contradict_each_other(change: str, coq: Coq, library: Path, tmp_path: Path) -> None:
-    instance = instance_of(certattn.load(GALLERY / "max-margin" / "not-separable.yaml"))
-    name, fields = FALSE_CONTRADICTIONS[change]
-    with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
-        prove_with(library, changed(instance, name, **fields), coq, tmp_path / "place")
+def test_max_margin_solutions_are_proved_and_false_neighbours_are_not(
+    coq: Coq, library: CompiledLibrary, tmp_path: Path
+) -> None:
+    true = {name: instance_of(certattn.load(GALLERY / "max-margin" / f"{name}.yaml")) for name in MAX_MARGIN}
+    false = [changed(true["three-inputs"], name, **fields) for name, fields in false_margins().values()]
+    false += [changed(true["not-separable"], name, **fields) for name, fields in FALSE_CONTRADICTIONS.values()]
+    assert prove_together(true, coq, library, tmp_path, false) < STANDARD_AXIOMS
 
 
-def test_closed_forms_and_a_false_neighbour(coq: Coq, library: Path, tmp_path: Path) -> None:
-    instance = instance_of(certattn.load(GALLERY / "normalizer-bound" / "cool-1000.yaml"))
-    assert set(prove_with(library, instance, coq, tmp_path / "true")) == STANDARD_AXIOMS
-    stated = next(c for c in instance.constants if isinstance(c, Number) and c.name in ("mean_square", "distance"))
-    with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
-        prove_with(library, changed(instance, stated.name, value=stated.value / 2), coq, tmp_path / "false")
+CLOSED = GALLERY / "normalizer-bound" / "cool-1000.yaml"
 
 
-def test_closed_formulas_are_those_of_the_kernel(coq: Coq, library: Path, tmp_path: Path) -> None:
+def test_closed_forms_are_proved(coq: Coq, library: CompiledLibrary, tmp_path: Path) -> None:
+    assert set(prove(instance_of(certattn.load(CLOSED)), coq, library, tmp_path)) == STANDARD_AXIOMS
+
+
+def test_closed_formulas_are_those_of_the_kernel_and_a_false_bound_is_not_proved(
+    coq: Coq, library: CompiledLibrary, tmp_path: Path
+) -> None:
     """The formulas are written twice: Coq encloses each of its own around the value that Arb gives to the kernel's."""
     scores, eta, theta, cut, excess, x = ScoreMatrix(30, 45, fmpq(3, 2)), *(fmpq(k, 7) for k in (3, 2, 11, 5, 1))
     with working_precision(200):
@@ -153,68 +156,76 @@ def test_closed_formulas_are_those_of_the_kernel(coq: Coq, library: Path, tmp_pa
         }
         near = {term: value.mid().fmpq() for term, value in values.items()}
     lemmas = [
-        f"Goal (Rabs ({term} - {value.p} / {value.q}) <= 1 / 10 ^ 25)%R.\n"
-        "Proof. unfold_formulas; interval with (i_prec 200). Qed.\n"
+        f"Goal (Rabs ({term} - {value.p} / {value.q}) <= 1 / 10 ^ 15)%R.\n"
+        "Proof. unfold_formulas; interval with (i_prec 90). Qed.\n"
         for term, value in near.items()
     ]
+    instance = instance_of(certattn.load(CLOSED))
+    stated = next(c for c in instance.constants if isinstance(c, Number) and c.name in ("mean_square", "distance"))
+    false = changed(instance, stated.name, value=stated.value / 2)
+    definitions = "\n".join(line for constant in false.constants for line in constant.definitions())
+    (wrong,) = [each for each in false.conjuncts if stated.name in each.statement]
     file = tmp_path / "Near.v"
-    header = "From Coq Require Import Reals.\nFrom CertAttn Require Import Statements Formulas ClosedForms.\n"
-    file.write_text(f"{header}Open Scope R_scope.\n{''.join(lemmas)}")
-    coq.compile(file, tmp_path, [(library, "CertAttn")])
+    header = "From Coq Require Import Reals ZArith.\nFrom CertAttn Require Import Statements Formulas ClosedForms.\n"
+    file.write_text(
+        f"{header}Open Scope Z_scope.\n{definitions}\nGoal {wrong.statement}.\nProof. Fail {wrong.proof} Abort.\n"
+        f"Open Scope R_scope.\n{''.join(lemmas)}"
+    )
+    library.provide(modules_for(instance), coq)
+    coq.compile(file, tmp_path, [(library.folder, "CertAttn")])
 
 
-def test_a_stated_solution_that_is_none_is_not_proved(read: Read, coq: Coq, library: Path, tmp_path: Path) -> None:
+def test_a_stated_solution_that_is_none_is_not_proved(
+    read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path
+) -> None:
     """The multipliers are right, and what the certificate states is not."""
     text = (GALLERY / "max-margin" / "three-inputs.yaml").read_text()
     assert "solution: [4/3, 1/3]" in text
     instance = instance_of(read(text.replace("solution: [4/3, 1/3]", "solution: [4/3, 1/2]")))
     with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
-        prove_with(library, instance, coq, tmp_path / "place")
+        prove(instance, coq, library, tmp_path)
 
 
 def test_other_numbers_than_the_certificate_s_are_noticed(
-    read: Read, coq: Coq, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    coq: Coq, library: CompiledLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fault of the writer: Coq proves a true theorem about other numbers."""
-    instance = instance_of(read(SMALL["mean"]))
-    wider = changed(instance, "mean_radius", matrix=row([fmpq(5), fmpq(7)]))
-    text = wider.text()
+    instance = instance_of(certattn.load(GALLERY / "max-margin" / "two-inputs.yaml"))
+    text = changed(instance, "margin_at_most", value=fmpq(2)).text()
     monkeypatch.setattr(Instance, "text", lambda self: text)
     with pytest.raises(RejectedError, match="the numbers that Coq has read are not those of the certificate"):
-        prove_with(library, instance, coq, tmp_path / "place")
+        prove(instance, coq, library, tmp_path)
 
 
 def test_another_theorem_than_the_certificate_s_is_noticed(
-    read: Read, coq: Coq, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    coq: Coq, library: CompiledLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    instance = instance_of(read(SMALL["mean"]))
+    instance = instance_of(certattn.load(GALLERY / "max-margin" / "two-inputs.yaml"))
     text = replace(instance, conjuncts=instance.conjuncts[:-1]).text()
     monkeypatch.setattr(Instance, "text", lambda self: text)
     with pytest.raises(RejectedError, match=r"Question.v is not proved"):
-        prove_with(library, instance, coq, tmp_path / "place")
+        prove(instance, coq, library, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "constant",
-    [
-        Row("a", row([fmpq(-(2**200) - 1, 3), fmpq(0), fmpq(5)])),
-        Row("a", row([fmpq(2**56), fmpq(-(2**56)), fmpq(2**56 - 1), fmpq(1 - 2**56)])),
-        Marks("a", [True, False]),
-        Table("a", ExactMatrix.rational([[fmpq(k, 7), fmpq(-k)] for k in range(600)])),
-    ],
-    ids=lambda constant: type(constant).__name__,
-)
-def test_coq_and_certattn_agree_on_fingerprints(constant: Constant, coq: Coq, library: Path, tmp_path: Path) -> None:
-    point = 1234567890123456789
-    empty = Instance(["Statements"], [constant], [], instance_of(SIMPLE).cost)
+CONSTANTS: list[Constant] = [
+    Row("a", row([fmpq(-(2**200) - 1, 3), fmpq(0), fmpq(5)])),
+    Row("b", row([fmpq(2**56), fmpq(-(2**56)), fmpq(2**56 - 1), fmpq(1 - 2**56)])),
+    Marks("c", [True, False]),
+    Indices("d", [0, 7, 1]),
+    Row("g", row([fmpq((b << 16) + (b << 8) + (255 - b)) for b in range(1, 256)])),
+    Row("h", row([fmpq(-(2**40) - b) for b in range(256)])),
+    Table("e", ExactMatrix.rational([[fmpq(k, 7), fmpq(-k)] for k in range(600)])),
+    Tables.of("f", ExactMatrix.rational([[fmpq(k, 3)] for k in range(-2, 3)]), [2, 1, 2]),
+]
+
+
+def test_coq_and_certattn_agree_on_fingerprints(coq: Coq, library: CompiledLibrary, tmp_path: Path) -> None:
+    """Whatever the constant, also where the theorems of the other tests have none of its size."""
+    empty = Instance(["Statements"], CONSTANTS, [], Cost(0, 0))
+    definitions = "\n".join(line for constant in CONSTANTS for line in constant.definitions())
+    asked = "\n".join(f"Eval vm_compute in {c.fingerprint_term(str(POINT), '0')}." for c in CONSTANTS)
     file = tmp_path / "Ask.v"
-    term = constant.fingerprint_term(str(point), "0")
-    definitions = "\n".join(constant.definitions())
-    file.write_text(
-        f"{empty.header}From CertAttn Require Import Fingerprint.\n{definitions}\nEval vm_compute in {term}.\n"
-    )
-    printed = coq.compile(file, tmp_path, [(library, "CertAttn")])
-    assert printed.split()[1] == str(constant.fingerprint(point, 0))
-
-
-SIMPLE = certattn.load(GALLERY / "infinite-prompt-operator" / "atoms.yaml")
+    file.write_text(f"{empty.header}From CertAttn Require Import Digits Fingerprint.\n{definitions}\n{asked}\n")
+    library.provide(["Statements", "Digits", "Fingerprint"], coq)
+    printed = coq.compile(file, tmp_path, [(library.folder, "CertAttn")])
+    assert re.findall(r"= (\d+)", printed) == [str(c.fingerprint(POINT, 0)) for c in CONSTANTS]
