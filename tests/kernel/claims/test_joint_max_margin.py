@@ -90,6 +90,13 @@ def test_a_tight_input_without_multipliers_has_no_condition(arrays: Path) -> Non
     assert check(text.replace("  drop: 0.2094\n", ""), arrays).verdict is ACCEPT
 
 
+def test_an_input_whose_multiplier_is_0_is_no_support_input(arrays: Path) -> None:
+    head = CLAIM.read(loads(first(cases.TIGHT), arrays / "case.yaml")).head
+    assert head.support == (0, 1, 2)
+    none = replace(head.solution, multipliers={**head.solution.multipliers, 1: fmpq(0)})
+    assert replace(head, solution=none).support == (0, 2)
+
+
 # -- mutants
 
 

@@ -14,7 +14,9 @@ from corpus import ACCEPT, Case, Family, check
 from flint import fmpq
 
 from certattn.kernel.arithmetic.contradiction import Contradiction
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.margin_distance import MarginDistance
+from certattn.kernel.arithmetic.margin_rows import matrix_rows
 from certattn.kernel.arithmetic.max_margin import MaxMargin
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_certificate
 from certattn.kernel.claims import kkt, margin_assertions
@@ -138,6 +140,15 @@ def test_a_sabotaged_kernel_gets_a_case_wrong(part: str, arrays: Path, monkeypat
         except Exception:
             wrong.append(case.name)
     assert wrong != []
+
+
+def test_every_row_of_a_problem_for_matrices_has_one_query() -> None:
+    rows, queries = ExactMatrix.identity(2), ExactMatrix.identity(3)
+    assert matrix_rows(rows, queries, [2, 0]) == ExactMatrix.rational([[*map(fmpq, (0, 0, 1, 0, 0, 0))],
+                                                                      [*map(fmpq, (0, 0, 0, 1, 0, 0))]])  # fmt: skip
+    for asked in ([2], [2, 0, 1]):
+        with pytest.raises(ValueError):
+            matrix_rows(rows, queries, asked)
 
 
 # -- mutants

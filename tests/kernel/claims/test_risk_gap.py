@@ -126,6 +126,18 @@ def test_a_sabotaged_kernel_fails(name: str, monkeypatch: pytest.MonkeyPatch, tm
     assert [complaint for complaint in wrong if ": error, " not in complaint]
 
 
+@pytest.mark.parametrize(("bits", "of_nodes"), [(64, 32), (256, 128), (4096, 128)])
+def test_nodes_of_a_table_are_computed_to_so_many_bits(
+    bits: int, of_nodes: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A search at 4096 bits would otherwise spend its time on nodes that are known long since."""
+    asked = []
+    monkeypatch.setattr(majorants.Tabulated, "least_excess", lambda self, length, b: asked.append(b) or arb(1))
+    problem = CLAIM.read(loads(next(cases.TABLE.cases()).text, tmp_path / "case.yaml"))
+    problem.prove(["majorant.above"], bits)
+    assert asked == [of_nodes]
+
+
 # -- fits that are too coarse
 
 
