@@ -138,6 +138,18 @@ def test_nodes_of_a_table_are_computed_to_so_many_bits(
     assert asked == [of_nodes]
 
 
+def test_two_pieces_are_the_fewest(tmp_path: Path) -> None:
+    text = next(cases.POINT.cases()).text.replace("orders: [12, 12, 18]", "orders: [12]")
+
+    def read(nodes: str) -> tuple[fmpq, ...]:
+        stated = text.replace("nodes: [0, 0.125, 0.5, 2, 7]", f"nodes: {nodes}")
+        return CLAIM.read(loads(stated, tmp_path / "case.yaml")).fits.nodes
+
+    assert read("[0, 1, 7]") == (0, 1, 7)
+    with pytest.raises(MalformedError, match="at least 3 variances"):
+        read("[0, 7]")
+
+
 # -- fits that are too coarse
 
 
