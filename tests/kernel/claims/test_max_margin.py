@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -149,6 +150,18 @@ def test_every_row_of_a_problem_for_matrices_has_one_query() -> None:
     for asked in ([2], [2, 0, 1]):
         with pytest.raises(ValueError):
             matrix_rows(rows, queries, asked)
+
+
+def test_one_negative_multiplier_is_enough_for_no_proof(arrays: Path) -> None:
+    """The reader refuses one; the bounds by duality need all of them, whoever made them."""
+    near = next(case for case in cases.CASES if "within: 0.02" in case.text and case.verdict is ACCEPT)
+    assertion = CLAIM.read(loads(near.text, arrays / "case.yaml")).assertion
+    assert {o.outcome for o in assertion.prove()} == {Outcome.PROVED}
+    multipliers = assertion.distance.multipliers
+    assert len(multipliers) > 1
+    negative = replace(assertion.distance, multipliers={**multipliers, min(multipliers): fmpq(-1, 10**9)})
+    outcomes = {o.name: o.outcome for o in replace(assertion, distance=negative).prove()}
+    assert outcomes["optimality.multipliers"] is Outcome.REFUTED
 
 
 # -- mutants
