@@ -99,6 +99,15 @@ def test_up_to_24_values_are_enclosed_to_any_number_of_bits(size: int, sharp: bo
         assert (matrix.spectrum(300).singular.radius(1) < arb(2) ** -250) is sharp
 
 
+def test_binary64_needs_all_matrices_in_files_of_doubles(tmp_path: Path) -> None:
+    in_file = reference(tmp_path, "queries", np.eye(2))
+    for keys, tiers in ((reference(tmp_path, "keys", np.eye(2)), ("binary64",)), ("[[1, 0], [0, 1]]", ())):
+        given = f"{{queries: {in_file}, keys: {keys}, centred: true}}"
+        text = f"certattn: 1\nclaim: singular-values\ngiven: {given}\nasserts: {{norm: {{at_most: 100}}}}\n"
+        problem = singular_values.CLAIM.read(loads(text, tmp_path / "case.yaml"))
+        assert problem.matrix.tiers == tiers
+
+
 # -- kernels with one part sabotaged
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
