@@ -46,6 +46,12 @@ def contains(found: SingularValues, true: list[arb]) -> bool:
     return all(found.value(k + 1).overlaps(value) for k, value in enumerate(true))
 
 
+def test_hints_from_doubles_have_sixty_places() -> None:
+    factors = lapack_factors(FixedPoint.exact(ExactMatrix.identity(2), 64))
+    assert factors is not None
+    assert factors.places == 60
+
+
 def test_columns_that_have_vanished_are_not_turned_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of equal columns one is left after a turn for each other one; angles of what rounding leaves are never right."""
     slopes = []
