@@ -396,8 +396,9 @@ def in_full(found: Iterable[Site]) -> list[Mutant]:
 def drawn(found: Iterable[Sequence[Site]], seed: int) -> Iterator[Mutant]:
     """One mutant of each site, in a drawn order every beginning of which is a stratified sample.
 
-    `found` has the sites module by module. The i-th drawn of n sites of a module comes at the moment i/n, and at most
-    one mutant of a site is drawn: so each module comes first once, and then each in proportion to its sites.
+    `found` has the sites module by module. The i-th drawn of n sites of a module comes at the moment (i + u)/n, u
+    drawn between 0 and 1 for the module, and at most one mutant of a site is drawn: so of every module, however small,
+    a beginning has as many as its share of all sites, within one.
     """
     schedule = []
     for of_module in found:
@@ -407,6 +408,7 @@ def drawn(found: Iterable[Sequence[Site]], seed: int) -> Iterator[Mutant]:
             order = list(of_module)
             generator.shuffle(order)
             chosen = [generator.choice(site.mutants) for site in order]
-            schedule += [(i / len(order), mutant.module, i, mutant) for i, mutant in enumerate(chosen)]
+            first = generator.random()
+            schedule += [((i + first) / len(order), mutant.module, i, mutant) for i, mutant in enumerate(chosen)]
     for _, _, _, mutant in sorted(schedule, key=lambda entry: entry[:3]):
         yield mutant

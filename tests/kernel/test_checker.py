@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -119,6 +120,13 @@ def test_a_refuted_obligation_is_louder_than_a_missing_proof(run: Run) -> None:
     assert report.verdict is Verdict.REFUTED
 
 
+def test_a_claim_without_binary64_has_no_tiers_and_proves_nothing_there() -> None:
+    claim = Scripted(["a"], every(proved))
+    assert claim.tiers(None) == ()
+    with pytest.raises(NotImplementedError, match="scripted has no binary64 arithmetic"):
+        claim.prove_binary64(None, ["a"], "binary64")
+
+
 # -- claims that misbehave
 
 MISBEHAVIOUR: dict[str, tuple[list[str], Script]] = {
@@ -170,6 +178,48 @@ def test_a_claim_that_breaks_is_no_report_at_all(run: Run, error: type[Exception
     with pytest.raises(error):
         run(Scripted(["a"], script))
     assert ctx.prec == before
+
+
+def test_a_bug_in_a_claim_is_reported_with_five_names_at_most(run: Run) -> None:
+    report = run(Scripted(["a"], lambda names, bits: [proved(f"x{i}") for i in range(7)]))
+    assert report.verdict is Verdict.ERROR
+    assert report.reason.endswith("or twice: ['x0', 'x1', 'x2', 'x3', 'x4']")
+
+
+# -- where the time goes
+
+
+@dataclass
+class Timed(Scripted):
+    """Reads arrays, on a clock that only it moves: in nanoseconds, when it is read and again while it proves."""
+
+    clock: list[int] = field(default_factory=lambda: [0])
+    again: dict[str, int] = field(default_factory=dict)
+    certificate: list[Certificate] = field(default_factory=list)
+
+    def spend(self, phase: str, nanoseconds: int) -> None:
+        with self.certificate[0].stopwatch.measure(phase):
+            self.clock[0] += nanoseconds
+
+    def read(self, certificate: Certificate) -> None:
+        self.certificate.append(certificate)
+        self.spend("reading", 50)
+
+    def prove(self, problem: None, names: Collection[str], bits: int) -> list[Obligation]:
+        self.clock[0] += 1000
+        for phase, nanoseconds in self.again.items():
+            self.spend(phase, nanoseconds)
+        return super().prove(problem, names, bits)
+
+
+@pytest.mark.parametrize("again", [{}, {"reading": 7}, {"reading": 7, "marshalling": 3}])
+def test_arrays_that_are_read_late_count_as_reading(
+    run: Run, monkeypatch: pytest.MonkeyPatch, again: dict[str, int]
+) -> None:
+    claim = Timed(["a"], every(proved), again=again)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: claim.clock[0])
+    spent = run(claim).nanoseconds
+    assert spent == {"parsing": 0, "arithmetic": 1000, **again, "reading": 50 + again.get("reading", 0)}
 
 
 # -- the loop over precisions

@@ -173,6 +173,51 @@ def test_a_wide_ball_is_printed_with_the_digits_that_decide() -> None:
         assert arb(shown["left"]) < arb(shown["right"])
 
 
+@pytest.mark.parametrize(("places", "digits"), [(10, 15), (20, 30), (45, 60), (100, 120), (400, 1000)])
+def test_as_many_digits_are_shown_as_tell_the_sides_apart(places: int, digits: int) -> None:
+    with working_precision(4000):
+        shown = at_most("a", "s", arb(1) / 3, fmpq(1, 3) + fmpq(1, 10**places), 4000).to_dict()
+    assert shown["outcome"] == "proved"
+    assert shown["left"].split(" ")[0] == "[0." + "3" * digits
+
+
+def test_a_wide_ball_is_shown_with_the_digits_of_its_middle_only_where_these_are_needed() -> None:
+    with working_precision(128):
+        wide = arb("0.03689", "5.94e-4")
+        assert at_most("a", "s", wide, fmpq(1), 128).to_dict()["left"] == show(wide) == "[0.037 +/- 7.05e-4]"
+        # The bound is nearer than half a unit of the last digit that the radius leaves.
+        close = arb(arb("0.1234567890123456789012").mid(), arb("1e-18"))
+        shown = at_most("a", "s", close, fmpq(1234567890123456799512, 10**22), 128).to_dict()
+        assert (shown["outcome"], shown["sentence"]) == ("proved", "s")
+        assert shown["left"] == "[0.123456789012345678901200000000 +/- 1.01e-18]"
+        # Of a ball around the bound, on which side its middle is; 100 and 100.000 look the same.
+        around = arb(arb("100.00000000000000001").mid(), arb("1e-16"))
+        shown = at_most("a", "s", around, fmpq(100), 128).to_dict()
+        assert shown["outcome"] == "undecided"
+        assert shown["left"].startswith("[100.00000000000000001")
+
+
+def test_a_fraction_that_is_printed_as_a_ball_counts_as_that_ball() -> None:
+    """...3334999 and ...3335005, rounded: balls that touch show nothing, though the fraction is above the first."""
+    with working_precision(300):
+        left, right = arb("0.3333333333333334999"), fmpq(3333333333333335005, 10**19) + fmpq(1, 3 * 10**60)
+        assert (show(left), show(right)) == ("[0.333333333333333 +/- 5.00e-16]", "[0.333333333333334 +/- 5.01e-16]")
+        shown = at_most("a", "s", left, right, 300).to_dict()
+        assert (arb(shown["left"]) <= arb(shown["right"])) is True
+
+
+def test_fractions_are_shown_exactly_up_to_60_characters() -> None:
+    for zeros, shown in ((57, "1/3" + "0" * 57), (58, "[3.33333333333333e-59 +/- 3.34e-74]")):
+        assert show(fmpq(1, 3 * 10**zeros)) == shown
+
+
+def test_a_side_in_words_is_shown_as_it_is() -> None:
+    for left, right in ((arb(1), "words"), ("words", arb(1))):
+        shown = Obligation("a", "s", left, "<=", right, Outcome.PROVED, 64).to_dict()
+        assert "words" in (shown["left"], shown["right"])
+        assert shown["sentence"] == "s"
+
+
 @pytest.mark.parametrize(
     ("obligation", "end", "bound"),
     [
@@ -195,6 +240,8 @@ def test_a_ball_too_wide_to_be_printed_as_it_decides_says_its_end(
     left, right = said.removesuffix(")").split(" and ")
     assert left.lstrip("[").startswith(end)
     assert right.lstrip("[").startswith(bound)
+    # Beside its end the ball itself, with the digits of its middle.
+    assert show(arb(1, arb("0.3")), more=True) in (shown["left"], shown["right"])
     assert len(shown["left"]) < 40
 
 

@@ -127,24 +127,28 @@ class StatedMatrix(ABC):
         """Enclosures at the working precision, which is `bits`; of a large matrix the same from 64 bits on."""
         own = self.own_bits(bits)
         if own not in self._found:
-            self._found[own] = self._enclosed(own, self.count <= _SMALL)
+            self._found[own] = self._enclosed(own)
         return self._found[own]
 
     def own_bits(self, bits: int) -> int:
         """The precision beyond which nothing gets better, or `bits`."""
-        return bits if self.count <= _SMALL else min(bits, _LARGE_BITS)
+        return bits if self._is_small else min(bits, _LARGE_BITS)
+
+    @property
+    def _is_small(self) -> bool:
+        return self.count <= _SMALL
 
     @cached_property
     def _found(self) -> dict[int, Spectrum]:
         """What has been enclosed, by precision."""
         return {}
 
-    def _enclosed(self, bits: int, small: bool) -> Spectrum:
+    def _enclosed(self, bits: int) -> Spectrum:
         matrix = self.fixed_point(bits)
         if matrix is None:
             nothing = SingularValues([], arb.pos_inf(), arb(0), self.count, self.rank_bound)
             return Spectrum(nothing, arb.pos_inf())
-        if small:
+        if self._is_small:
             factors = jacobi_factors(matrix, bits)
         else:
             from certattn.kernel.arithmetic.binary64.singular_values import lapack_factors

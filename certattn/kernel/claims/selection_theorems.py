@@ -17,7 +17,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import l2_norm
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.selection_constants import SelectionConstants
-from certattn.kernel.arithmetic.selection_landscape import Landscape, inner
+from certattn.kernel.arithmetic.selection_landscape import Landscape
 from certattn.kernel.arithmetic.token_selection import Selection
 from certattn.kernel.claims.descent_inputs import ENCLOSED, Rule, Start
 from certattn.kernel.document.fields import Field, Rational, Record, Values
@@ -160,12 +160,6 @@ class Situation:
         assert self.point is not None
         excess: arb = self.landscape.excess(self.point)
         return excess
-
-    def along(self) -> arb:
-        """<p(K), u>."""
-        assert self.point is not None
-        along: arb = inner(self.constants.direction, self.point)
-        return along
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,16 @@ def test_interpolation_is_off_by_less_than_is_said(length: int, first: fmpq, las
         assert off < float(error) + 1e-9
 
 
+@pytest.mark.parametrize(("middle", "radius"), [(fmpq(1, 2), fmpq(1, 20)), (fmpq(9), fmpq(1)), (fmpq(10), fmpq(4))])
+def test_the_best_of_ten_ellipses_is_taken(middle: fmpq, radius: fmpq) -> None:
+    """With semi-axes of a tenth, two tenths, ... of the smaller of the middle and 2."""
+    with working_precision(64):
+        tried = [ellipse_errors(100, middle, radius, fmpq(k, 10) * min(middle, fmpq(2)), 8) for k in range(1, 11)]
+        found = interpolation_errors(100, middle, radius, 8)
+        least = min((errors for errors in tried if errors.q.is_finite()), key=lambda errors: float(errors.q))
+    assert (found.q.mid(), found.kappa.mid()) == (least.q.mid(), least.kappa.mid())
+
+
 def test_ellipses_that_do_not_fit_say_nothing() -> None:
     with working_precision(64):
         assert ellipse_errors(10, fmpq(1), fmpq(9, 10), fmpq(1), 8).q.is_finite() is not True

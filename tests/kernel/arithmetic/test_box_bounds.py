@@ -95,3 +95,17 @@ def test_weights_that_do_not_vary_are_exact() -> None:
         assert bounds.second_weight == 1
         assert abs(bounds.second_moment - arb(5) / 3) < 1e-15
         assert bounds.largest == 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_covariance_is_further_off_than_the_largest(seed: int) -> None:
+    """That of two tokens in opposite corners, where all of V pulls one way, is the largest that there is."""
+    rng = np.random.default_rng(200 + seed)
+    sizes, tilts, V = rng.uniform(0.2, 5, 2), rng.uniform(0, 1, 2), rng.normal(size=(1, 2))
+    corner = sizes * np.sign(V[0])
+    with working_precision(64):
+        largest = numbers(token_box(sizes, tilts, V).covariance(arb(1)))[2]
+    for signs in itertools.product([-1.0, 1.0], repeat=2):
+        grid, masses, w, tau = tilted(sizes, tilts * signs)
+        C = (masses * w * (grid - tau).T) @ (grid - tau)
+        assert ((V @ (np.outer(corner, corner) - C)) ** 2).sum() <= largest

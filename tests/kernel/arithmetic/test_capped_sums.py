@@ -81,6 +81,7 @@ PARTS = {
     "tied, rising": (("-1/2", "-1.2", "1", "1", "0"), "0.1", "15"),
     "tied, far from its mean": (("-1/2", "2.8", "1", "0.2", "0"), "0.1", "15"),
     "tied, falling": (("-1/2", "0.8", "1", "-1", "0"), "0.9", "0.7"),
+    "tied, falling, above its cap for a while": (("-1/2", "0.8", "1", "-1", "0"), "0.9", "0.3"),
     "tied, falling below its cap": (("-1/2", "0.8", "1", "-1", "0"), "0.9", "40"),
     "tied, falling, no cap": (("-1/2", "0.8", "1", "-1", "0"), "0.9", None),
     "tied, hardly rising": (("-1/2", "-3.09", "1", "0.001", "0"), "0.5", "0.2"),
@@ -281,3 +282,12 @@ def test_the_two_forms_meet(monkeypatch: pytest.MonkeyPatch) -> None:
             if at.k > 0:
                 scaled = capped_sums.below_scaled(asked.slope * 9, at.end, at.k)
                 assert scaled.overlaps(capped_sums.below_directly(at.centre, at.spread, at.k))
+
+
+def test_the_largest_summand_where_nothing_is_cut() -> None:
+    """f(g) = e^g (1 - g) has its peak 1 at g = 0; f(g) = -e^g has no peak, and rises to 0."""
+    with working_precision(64):
+        falling, flat = plane("0", "1", "1", "-1", "0"), plane("0", "-1", "1", "0", "0")
+        assert capped_sums._supremum(falling) == 1
+        assert all((tied_summand(falling, arb(k) / 4) <= 1) is True for k in range(-40, 40))
+        assert capped_sums._supremum(flat) == 0

@@ -15,7 +15,7 @@ from certattn.kernel.arithmetic.context_losses import ContextLoss, FinitePrompt,
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.infinite_contexts import LawContext, PopulationLoss, TaskContext
-from certattn.kernel.arithmetic.law_moments import third_cumulant, tilted_covariance
+from certattn.kernel.arithmetic.law_moments import fourth, third_cumulant, tilted_covariance
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 from certattn.kernel.arithmetic.softmax import Prompt
 from certattn.kernel.claims.regression_inputs import regression_of_balls
@@ -223,3 +223,11 @@ def test_the_tube_bounds_the_gap_of_the_gradients() -> None:
         other = first.flat + 0.5 * (at - first.flat)
         moved = (at - other) - (second.gradient(at) - second.gradient(other)) / 16
         assert np.linalg.norm(moved) <= (1 + rate / 16) * np.linalg.norm(at - other) + 1e-9
+
+
+def test_fourth_moments_of_signs_are_those_of_their_points() -> None:
+    """E ((x - c)'G(x - c))^2, in fractions: by the formula for independent coordinates, and point by point."""
+    sizes, centre = [fmpq(1), fmpq(3, 2)], [fmpq(2), fmpq(-1, 3)]
+    points = [[a * sizes[0], b * sizes[1]] for a in (1, -1) for b in (1, -1)]
+    G = [[fmpq(2), fmpq(1, 2)], [fmpq(1, 2), fmpq(3)]]
+    assert fourth(Rademacher(sizes), centre, G) == fourth(Atoms(points, [fmpq(1, 4)] * 4), centre, G)

@@ -124,6 +124,12 @@ def test_a_denominator_is_positive() -> None:
             ExactMatrix(fmpz_mat(1, 1, [1]), denominator)
 
 
+def test_the_common_denominator_is_the_least() -> None:
+    thirds = ExactMatrix.rational([[fmpq(1, 3), fmpq(2)]])
+    assert thirds.denominator == 3
+    assert ExactMatrix.stacked([thirds, thirds]).denominator == 3
+
+
 def test_equality_looks_at_numbers_not_at_how_they_are_held() -> None:
     half, same = ExactMatrix(fmpz_mat(1, 1, [1]), 2), ExactMatrix(fmpz_mat(1, 1, [2]), 4)
     assert half == same

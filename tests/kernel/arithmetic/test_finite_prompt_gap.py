@@ -13,8 +13,9 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.enclosure import Enclosure
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.finite_prompt_gap import averages, scores
+from certattn.kernel.arithmetic.finite_prompt_gap import GapBounds, Neighbourhood, Norms, averages, scores
 from certattn.kernel.arithmetic.finite_prompt_tube import FinitePrompts, bound_of_risk, tube
+from certattn.kernel.arithmetic.functions import BALLS
 
 Array = np.ndarray[Any, Any]
 Tool = Callable[[str], ModuleType]
@@ -53,6 +54,16 @@ def test_simulated_prompts_keep_to_the_bounds(rows: list[list[str]], A: Any, b: 
         assert float(prompts.root_of_risk(point)) ** 2 / 2 + gap <= float(bound_of_risk(prompts, point)) + error
         assert np.linalg.norm(matrix) <= float(bounds.gradient_of_matrix()) + error
         assert abs(factor) <= float(bounds.gradient_of_factor()) + error
+
+
+def test_the_gradient_in_the_matrix_is_bounded_as_on_the_page() -> None:
+    """With |x|_2 = 5, lambda = 9, b = 2, |tau|_2 = 7, |Ex|_2 = 11: 3 (4 25 7 + 2 9 11 + 3/2 4 9 7), and no brackets."""
+    tau, error = Norms(arb(7), arb(8)), Norms(arb(11), arb(12))
+    at = Neighbourhood(arb(2), tau, error, scores(arb(1), arb(1), 1))
+    with working_precision(BITS):
+        found = GapBounds(Norms(arb(5), arb(6)), arb(9), at, (arb(0), arb(1), arb(0)), BALLS).gradient_of_matrix()
+    assert arb(found).contains(3828)
+    assert arb(found).rad() < 1e-9
 
 
 def eval_fraction(text: str) -> float:

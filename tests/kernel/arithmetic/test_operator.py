@@ -208,3 +208,9 @@ def test_a_random_operator_is_called_affine_only_where_it_is(data: st.DataObject
     for _ in range(3):
         query = [fmpq(data.draw(st.integers(-40, 40)), data.draw(st.integers(1, 7))) for _ in range(width)]
         assert agrees(found, law, U, V, scale, query)
+
+
+def test_a_mixture_with_a_weight_too_many_is_an_error() -> None:
+    part, unit = Gaussian([fmpq(0)], [[fmpq(1)]]), ExactMatrix.identity(1)
+    with pytest.raises(ValueError):
+        Operator(Mixture([part, part], [fmpq(1, 3)] * 3), unit, unit, fmpq(1)).affine()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
+from certattn.kernel.arithmetic import pair_series
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.functions import BALLS
 from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
@@ -95,3 +96,16 @@ def test_summands(name: str, sign: int) -> None:
         if isinstance(law, Atoms):
             points = [[arb(x) for x in point] for point in law.points]
             assert [float(summand.at(point)) for point in points] == pytest.approx(list(D))
+
+
+def test_no_more_moments_of_a_coordinate_are_computed_than_are_used() -> None:
+    """Up to 2 K for products of two powers up to K."""
+    asked: list[int] = []
+
+    def coefficient(a: arb, c: arb, n: int, fn: Any) -> arb:
+        asked.append(n)
+        return arb(1)
+
+    one = [arb(1)]
+    pair_series._independent(one, coefficient, one, one, one, 3, BALLS)
+    assert asked == list(range(7))

@@ -85,6 +85,12 @@ def test_the_first_digits_of_a_power_of_ten_are_a_one() -> None:
         (-1234 * fmpq(10) ** 100, "-1.234e103"),
         (fmpq(3, 10**200), "3e-200"),
         (fmpq(101, 100), "1.01"),
+        # Thirty digits are written out, an integer of more with an exponent, a fraction of more as p/q.
+        (fmpq(int("1" * 30 + "00")), "1." + "1" * 29 + "e31"),
+        (fmpq(int("1" * 30), 10), "1" * 29 + ".1"),
+        (fmpq(int("1" * 31), 10), "1" * 31 + "/10"),
+        # A short decimal of 20,000 places is written as one.
+        (fmpq(1, 10**20_000), "1e-20000"),
         (fmpq(1, 2**30), str(fmpq(1, 2**30))),
     ],
 )
@@ -100,6 +106,9 @@ def test_a_rational_as_text(value: fmpq, text: str) -> None:
     [
         (fmpq(1, 10), "0.1"),
         (Surd(fmpq(1, 32)), "sqrt(1/32)"),
+        # Sixty characters are short.
+        (fmpq(1, 3 * 10**57), "1/3" + "0" * 57),
+        (fmpq(1, 3 * 10**58), "3.33333333333e-59 (its first 12 digits)"),
         (fmpq(-(10**80), 3), "-3.33333333333e79 (its first 12 digits)"),
         (fmpq(10**40, 10**80 - 1), "1.00000000000e-40 (its first 12 digits)"),
         (fmpq(10**80 - 1, 10**40), "9.99999999999e39 (its first 12 digits)"),

@@ -9,6 +9,7 @@ from flint import arb, fmpq, fmpz_mat
 from mpmath import matrix as mp_matrix
 from mpmath import mp, svd_r
 
+from certattn.kernel.arithmetic import jacobi
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.binary64.singular_values import lapack_factors
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
@@ -43,6 +44,23 @@ def truth(rows: Rows, digits: int) -> list[arb]:
 
 def contains(found: SingularValues, true: list[arb]) -> bool:
     return all(found.value(k + 1).overlaps(value) for k, value in enumerate(true))
+
+
+def test_hints_from_doubles_have_sixty_places() -> None:
+    factors = lapack_factors(FixedPoint.exact(ExactMatrix.identity(2), 64))
+    assert factors is not None
+    assert factors.places == 60
+
+
+def test_columns_that_have_vanished_are_not_turned_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of equal columns one is left after a turn for each other one; angles of what rounding leaves are never right."""
+    slopes = []
+    monkeypatch.setattr(jacobi, "_slope", lambda *sides, own=jacobi._slope: slopes.append(sides) or own(*sides))
+    with working_precision(64):
+        factors = jacobi_factors(FixedPoint.exact(ExactMatrix.rational([[fmpq(1)] * 4] * 5), 64), 64)
+    assert factors is not None
+    assert len(factors.values) == 1
+    assert len(slopes) == 3
 
 
 @pytest.mark.parametrize("bits", [64, 300])

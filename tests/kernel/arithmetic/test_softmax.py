@@ -186,6 +186,13 @@ def test_chunks_leave_no_seam(at_once: int, monkeypatch: pytest.MonkeyPatch) -> 
     ]
 
 
+def test_no_more_weights_are_held_than_there_is_room_for() -> None:
+    """2^18 of about 100 bytes each: of 1024 tokens those of 256 queries."""
+    zeros = ExactMatrix.zero(1024, 1)
+    sizes = [part.nrows() for part in Prompt(zeros, zeros, fmpq(1)).weights(ExactMatrix.zero(257, 1))]
+    assert sizes == [256, 1]
+
+
 # -- random prompts
 
 numbers = st.fractions(-6, 6, max_denominator=12).map(lambda f: fmpq(f.numerator, f.denominator))

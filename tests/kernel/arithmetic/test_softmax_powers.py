@@ -158,3 +158,21 @@ def test_identities_between_moments() -> None:
     table = PowerSums(20, fmpq(9, 4), 4, 64)
     assert table.mean(3) > table.mean(2, 2) > table.mean(2) ** 2
     assert table.mean(2) > table.mean(3) > table.mean(4)
+
+
+@pytest.mark.parametrize("sums", [(2, 4), (4, 2), (3, 3), (2, 2, 2)])
+@pytest.mark.parametrize("variance", [fmpq(1, 100), fmpq(1)])
+def test_what_the_last_nodes_weigh_is_within_the_bound(
+    monkeypatch: pytest.MonkeyPatch, variance: fmpq, sums: tuple[int, ...]
+) -> None:
+    """With the nodes cut off where the integrand is largest, and for the sums of blocks in either order."""
+    length = len(sums)
+    whole = PowerSums(length, variance, 6, 64)
+    grid = lattice(length, variance, 6, 48)
+    for kept in (1, len(grid.outer) // 2, len(grid.outer) * 3 // 4):
+        cut = replace(grid, outer=grid.outer[:kept])
+        monkeypatch.setattr(softmax_powers, "lattice", lambda *_, cut=cut: cut)
+        short = PowerSums(length, variance, 6, 64)
+        with working_precision(128):
+            rest = whole._partition(sums) - short._partition(sums)
+            assert rest < short._right_tail(sums)

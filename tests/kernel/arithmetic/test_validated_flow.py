@@ -9,6 +9,7 @@ import mpmath
 import pytest
 from flint import arb, arb_mat, fmpq
 
+from certattn.kernel.arithmetic import validated_flow
 from certattn.kernel.arithmetic.ball_matrix import BallMatrix
 from certattn.kernel.arithmetic.balls import l2_norm, working_precision
 from certattn.kernel.arithmetic.enclosure import Enclosure
@@ -310,3 +311,10 @@ def test_equilibria_are_kept() -> None:
             truth = [arb(x) for row in start.A.to_rows() for x in row] + [arb(start.b)]
             assert (distance(found, truth) <= found.error) is True
             assert (found.error < arb(2) ** -85) is True
+
+
+def test_an_error_that_is_a_ball_counts_at_its_upper_end() -> None:
+    """Of the box [-1/4, 1/4] and an error between 1/2 and 3/2: 7/4, and nothing below."""
+    widened = validated_flow._widened([arb(0, 0.25)], arb(1, 0.5))
+    assert (widened.error >= fmpq(7, 4)) is True
+    assert (widened.error < fmpq(9, 5)) is True

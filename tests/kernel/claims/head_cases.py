@@ -119,6 +119,7 @@ witness:
         "a score in another dimension": ("v: [1]", "v: [1, 0]", MALFORMED, "a value"),
         "an unknown score": ("{kind: direction, v: [1]}", "{kind: key-norm}", MALFORMED, "'direction' or 'value-norm'"),
         "ranks left out": ("rank: [1, 3]", "rank: [1]", MALFORMED, "one per query"),
+        "a negative rank": ("rank: [1, 3]", "rank: [1, -1]", MALFORMED, "an integer >= 0"),
         "no best tokens that are to be selected": ("  best: [3, 3]\n", "", MALFORMED, "the tokens under best"),
         "a largest margin of 0": ("at_least: 0.42", "at_least: 0", MALFORMED, "a number > 0"),
         "a negative distance": ("- {token: 3, at_most: 0}", "- {token: 3, at_most: -1}", MALFORMED, "a number >= 0"),

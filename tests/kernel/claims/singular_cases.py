@@ -75,7 +75,7 @@ asserts:
         "one radius too few": ("radius: [1e-7, 1e-6]", "radius: [1e-7]", MALFORMED, "2 numbers"),
         "negative radius": ("radius: [1e-7, 1e-6]", "radius: -1", MALFORMED, ">= 0"),
         "one negative radius": ("radius: [1e-7, 1e-6]", "radius: [1e-7, -1]", MALFORMED, "a negative one at index 1"),
-        "negative threshold": ("above: 5", "above: -5", MALFORMED, ">= 0"),
+        "negative threshold": ("above: 5", "above: -1/2", MALFORMED, ">= 0"),
         "count of three": ("count: 1,", "count: 3,", MALFORMED, "at most 2"),
         "count that is none": ("count: 1,", "count: 1.0,", MALFORMED, "an integer"),
         "a lower bound below the threshold": ("at_least: 6, ", "at_least: 4, ", MALFORMED, "not below the threshold"),

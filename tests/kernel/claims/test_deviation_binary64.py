@@ -15,7 +15,7 @@ from certattn.kernel.arithmetic.binary64 import guards
 from certattn.kernel.arithmetic.binary64.attention import BINARY64
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_file
 from certattn.kernel.claims import stored_prompts
-from certattn.kernel.claims.deviation_binary64 import deviations
+from certattn.kernel.claims.deviation_binary64 import deviations, off_limit
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import GuardError
@@ -205,3 +205,12 @@ def test_a_certificate_without_arrays_needs_no_binary64(tmp_path: Path) -> None:
         "limit: {kind: empirical}}, asserts: {deviation: {norm: l2, at_most: 0}}}"
     )
     assert CLAIM.tiers(CLAIM.read(load(tmp_path / "c.yaml"))) == ()
+
+
+def test_the_tight_tier_is_the_sharper_one(tmp_path: Path) -> None:
+    given = prompts(np.random.default_rng(3), "float64")["keys, affine"]
+    problem = CLAIM.read(certattn.generate("output-deviation", tmp_path / "c.yaml", **given))
+    quick, tight = (
+        off_limit(problem.prompt, problem.limit, problem.prompt.stated_queries, tight=tight) for tight in (False, True)
+    )
+    assert (tight.radius < quick.radius).all()

@@ -16,7 +16,7 @@ from mpmath import mp
 
 from certattn.kernel.arithmetic.flow_tubes import Straying
 from certattn.kernel.arithmetic.regression import Parameters
-from certattn.kernel.arithmetic.regression_flow import RegressionFlow
+from certattn.kernel.arithmetic.regression_flow import RegressionFlow, invariant_reach
 from certattn.kernel.claims import flow_trajectory
 from certattn.kernel.document.certificate import loads
 
@@ -155,3 +155,8 @@ def test_directions_that_do_not_meet_are_each_on_their_line(tmp_path: Path) -> N
         "asserts: {points: [{time: 3, A: [[2, 0], [0, -2]], b: 0, radius: 1e-12}]}\n"
     )
     assert check(text, tmp_path).verdict is ACCEPT
+
+
+def test_how_far_the_invariant_reaches_is_attained() -> None:
+    """At b = 0: |A|_F grows from 3 to 3 + 1/2, and nothing else changes."""
+    assert invariant_reach(arb(3), arb("0.5")) == arb("3.5") ** 2 - 9

@@ -90,6 +90,23 @@ def test_a_tight_input_without_multipliers_has_no_condition(arrays: Path) -> Non
     assert check(text.replace("  drop: 0.2094\n", ""), arrays).verdict is ACCEPT
 
 
+def test_an_input_whose_multiplier_is_0_is_no_support_input(arrays: Path) -> None:
+    head = CLAIM.read(loads(first(cases.TIGHT), arrays / "case.yaml")).head
+    assert head.support == (0, 1, 2)
+    none = replace(head.solution, multipliers={**head.solution.multipliers, 1: fmpq(0)})
+    assert replace(head, solution=none).support == (0, 2)
+
+
+def test_the_largest_score_of_all_other_tokens_counts(arrays: Path) -> None:
+    text = first(cases.TIGHT).replace("[[[0, 0], [1, 1]],", "[[[0, 0], [1, 1], [5, 5], [2, 2]],")
+    problem = CLAIM.read(loads(text, arrays / "case.yaml"))
+    with working_precision(64):
+        path = joint_path.JointPath(problem.head, problem.attention, "logistic", (fmpq(40), fmpq(40)))
+        scores = [path._greatest_score(row) for row in (0, 2, 3)]
+        assert (scores[1] > scores[2]) is (scores[2] > scores[0]) is True
+        assert (path._other_scores(0) > scores[2]) is True
+
+
 # -- mutants
 
 

@@ -81,6 +81,13 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
     assert "T Pi" not in scaled
 
 
+def test_all_stages_map_the_ones_to_0_and_so_lack_a_rank(tmp_path: Path) -> None:
+    text = next(cases.TOKENS.cases()).text
+    attention = linearization.CLAIM.read(loads(text, tmp_path / "case.yaml")).attention
+    assert {stage.rank_bound for stage in attention.stages.values()} == {2}
+    assert attention.size == 3
+
+
 # -- kernels with one part sabotaged
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +15,9 @@ from corpus import ACCEPT, Case, Family, check, notices
 from flint import fmpq
 
 from certattn.kernel.arithmetic.contradiction import Contradiction
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.margin_distance import MarginDistance
+from certattn.kernel.arithmetic.margin_rows import matrix_rows
 from certattn.kernel.arithmetic.max_margin import MaxMargin
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_certificate
 from certattn.kernel.claims import kkt, margin_assertions
@@ -132,6 +135,27 @@ def test_a_sabotaged_kernel_gets_a_case_wrong(part: str, arrays: Path, monkeypat
     owner, attribute, broken = SABOTAGE[part]
     monkeypatch.setattr(owner, attribute, broken)
     assert notices(cases.CASES, arrays)
+
+
+def test_every_row_of_a_problem_for_matrices_has_one_query() -> None:
+    rows, queries = ExactMatrix.identity(2), ExactMatrix.identity(3)
+    assert matrix_rows(rows, queries, [2, 0]) == ExactMatrix.rational([[*map(fmpq, (0, 0, 1, 0, 0, 0))],
+                                                                      [*map(fmpq, (0, 0, 0, 1, 0, 0))]])  # fmt: skip
+    for asked in ([2], [2, 0, 1]):
+        with pytest.raises(ValueError):
+            matrix_rows(rows, queries, asked)
+
+
+def test_one_negative_multiplier_is_enough_for_no_proof(arrays: Path) -> None:
+    """The reader refuses one; the bounds by duality need all of them, whoever made them."""
+    near = next(case for case in cases.CASES if "within: 0.02" in case.text and case.verdict is ACCEPT)
+    assertion = CLAIM.read(loads(near.text, arrays / "case.yaml")).assertion
+    assert {o.outcome for o in assertion.prove()} == {Outcome.PROVED}
+    multipliers = assertion.distance.multipliers
+    assert len(multipliers) > 1
+    negative = replace(assertion.distance, multipliers={**multipliers, min(multipliers): fmpq(-1, 10**9)})
+    outcomes = {o.name: o.outcome for o in replace(assertion, distance=negative).prove()}
+    assert outcomes["optimality.multipliers"] is Outcome.REFUTED
 
 
 # -- mutants

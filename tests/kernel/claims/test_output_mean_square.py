@@ -260,6 +260,10 @@ def test_averages_against_sampled_queries() -> None:
         assert abs(float(found) - sample.mean()) < 5 * sample.std() / len(sample) ** 0.5
         assert found.rad() < found.mid() * arb(10) ** -12
         assert found < closed
+    # Halfway to the largest power that has an average, which is 1/2; and as sharp as it is asked for.
+    assert average._contour()[0] == fmpq(1, 4)
+    sharp = average.integral(2, 150)
+    assert sharp.rad() < sharp.mid() * arb(2) ** -150
     assert average.admits(fmpq(1, 4))
     assert not average.admits(fmpq(1))
 

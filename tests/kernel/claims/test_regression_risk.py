@@ -17,6 +17,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.regression import Parameters, Regression
 from certattn.kernel.claims import regression_inputs, regression_risk
+from certattn.kernel.claims.regression_risk import CLAIM
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.verdict import Verdict
 
@@ -69,6 +70,14 @@ def test_words_of_stationary_points(tmp_path: Path) -> None:
     bayes, saddle = (check(next(one.cases()).text, tmp_path).statement for one in (cases.INVERSE, cases.SADDLE))
     assert "b Sigma A = I, so <w, x> is predicted for every w and x, and R = 0" in bayes
     assert "a saddle, where R = tr(Sigma)/2" in saddle
+
+
+def test_the_formula_has_what_is_asserted_and_no_more(tmp_path: Path) -> None:
+    predictions = r"b\, w_i^\top \Sigma A x_i = v_i"
+    for family, asserted in ((cases.ANYWHERE, True), (cases.SADDLE, False)):
+        problem = CLAIM.read(loads(next(family.cases()).text, tmp_path / "case.yaml"))
+        assert bool(problem.predictions) is asserted
+        assert (predictions in CLAIM.statement(problem).latex) is asserted
 
 
 def test_arrays_in_files(tmp_path: Path) -> None:

@@ -122,6 +122,30 @@ def test_a_sabotaged_kernel_fails(name: str, monkeypatch: pytest.MonkeyPatch, tm
     assert notices(family.cases(), tmp_path, answers)
 
 
+@pytest.mark.parametrize(("bits", "of_nodes"), [(64, 32), (256, 128), (4096, 128)])
+def test_nodes_of_a_table_are_computed_to_so_many_bits(
+    bits: int, of_nodes: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A search at 4096 bits would otherwise spend its time on nodes that are known long since."""
+    asked = []
+    monkeypatch.setattr(majorants.Tabulated, "least_excess", lambda self, length, b: asked.append(b) or arb(1))
+    problem = CLAIM.read(loads(next(cases.TABLE.cases()).text, tmp_path / "case.yaml"))
+    problem.prove(["majorant.above"], bits)
+    assert asked == [of_nodes]
+
+
+def test_two_pieces_are_the_fewest(tmp_path: Path) -> None:
+    text = next(cases.POINT.cases()).text.replace("orders: [12, 12, 18]", "orders: [12]")
+
+    def read(nodes: str) -> tuple[fmpq, ...]:
+        stated = text.replace("nodes: [0, 0.125, 0.5, 2, 7]", f"nodes: {nodes}")
+        return CLAIM.read(loads(stated, tmp_path / "case.yaml")).fits.nodes
+
+    assert read("[0, 1, 7]") == (0, 1, 7)
+    with pytest.raises(MalformedError, match="at least 3 variances"):
+        read("[0, 7]")
+
+
 # -- fits that are too coarse
 
 

@@ -15,6 +15,7 @@ from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, Case, check
 from flint import arb
 
 from certattn.kernel.arithmetic import singular_values as exact
+from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims import matrix_inputs, singular_values
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.reports import Report
@@ -87,6 +88,24 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
     assert "M = sqrt(d) (A - 11'/d), d = 3, where row i of A is the softmax of s <q_i, k_j>" in attention
     assert "s = sqrt(1/2), queries q = ((1, 0), (0, 1), (1, -1)), keys k = ((1, 2), (0.5, 0), (-1, 1))" in attention
     assert "the largest 2 of 3 are (0.8068813929, 0.6111279849), up to 1e-9" in attention
+
+
+@pytest.mark.parametrize(("size", "sharp"), [(24, True), (25, False)])
+def test_up_to_24_values_are_enclosed_to_any_number_of_bits(size: int, sharp: bool, tmp_path: Path) -> None:
+    rows = ", ".join(["[" + ", ".join(["1"] * 30) + "]"] * size)
+    text = f"certattn: 1\nclaim: singular-values\ngiven: {{matrix: [{rows}]}}\nasserts: {{norm: {{at_most: 100}}}}\n"
+    matrix = singular_values.CLAIM.read(loads(text, tmp_path / "case.yaml")).matrix
+    with working_precision(300):
+        assert (matrix.spectrum(300).singular.radius(1) < arb(2) ** -250) is sharp
+
+
+def test_binary64_needs_all_matrices_in_files_of_doubles(tmp_path: Path) -> None:
+    in_file = reference(tmp_path, "queries", np.eye(2))
+    for keys, tiers in ((reference(tmp_path, "keys", np.eye(2)), ("binary64",)), ("[[1, 0], [0, 1]]", ())):
+        given = f"{{queries: {in_file}, keys: {keys}, centred: true}}"
+        text = f"certattn: 1\nclaim: singular-values\ngiven: {given}\nasserts: {{norm: {{at_most: 100}}}}\n"
+        problem = singular_values.CLAIM.read(loads(text, tmp_path / "case.yaml"))
+        assert problem.matrix.tiers == tiers
 
 
 # -- kernels with one part sabotaged

@@ -97,6 +97,31 @@ def test_every_node_knows_its_line_and_path() -> None:
     }  # fmt: skip
 
 
+def test_a_node_is_not_shown_with_all_that_is_around_it() -> None:
+    """A parent is shown with its children; a child that showed its parent would show the whole document."""
+    top = parse_tree("a: 1\nb: 2", FILE, DEFAULT_LIMITS).value
+    assert isinstance(top, dict)
+    assert repr(top["a"]) == f"Node(file='{FILE}', line=1, value='1', key='a')"
+
+
+def test_where_libyaml_says_no_place_the_line_is_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [
+        yaml.MappingStartEvent(None, None, True),
+        yaml.ScalarEvent(None, None, (True, True), "a"),
+        yaml.ScalarEvent(None, None, (True, True), "1", style="|"),
+        yaml.MappingEndEvent(),
+    ]
+    monkeypatch.setattr(yaml, "parse", lambda text, Loader: events)
+    top = parse_tree("a: | 1", FILE, DEFAULT_LIMITS)
+    assert [top.line, *(node.line for node in scalars(top))] == [0, 0]
+
+    def broken(text: str, Loader: type) -> None:
+        raise yaml.YAMLError
+
+    monkeypatch.setattr(yaml, "parse", broken)
+    assert outcome("a: 1").startswith(f"{FILE}\n")
+
+
 def scalars(node: Node) -> Iterator[Node]:
     if isinstance(node.value, str):
         yield node
@@ -147,6 +172,8 @@ REFUSED = {
     "key that is a list": ("? [a]\n: 1", "? a\n: 1", ":1", "a key that is a list or mapping", "a key that is text"),
     "key that is a mapping": ("x:\n  {a: 1}: 2", "x:\n  a: 2", ":2: x", "a key that is a list", "a key that is text"),
     "tab for indentation": ("a:\n\tb: 1", "a:\n b: 1", ":2", "the character '\\t'", SHOWN),
+    "tab behind an empty line": ("\na: 1\t", "\na: 1", ":2", "the character '\\t'", SHOWN),
+    "directive behind an empty line": ("\n%YAML 1.1\n---\na: 1", "\n---\na: 1", ":2", "a YAML directive", PLAIN),
     "tab after the colon": ("a:\tb", "a: b", ":1", "the character '\\t'", SHOWN),
     "tab in a comment": ("a: b #\t", "a: b #", ":1", "the character '\\t'", SHOWN),
     "old Macintosh line end": ("a: 1\rb: 2", "a: 1\r\nb: 2", ":1", "the character '\\r'", SHOWN),

@@ -31,7 +31,7 @@ def to_nearest(value: fmpq) -> fmpq | None:
         twice_rest, unit = 2 * (size - (kept << drop)), fmpz(1) << drop
         if twice_rest > unit or (twice_rest == unit and kept % 2 == 1):
             kept += 1
-        nearest = fmpq(kept << drop, value.q) * (-1 if value.p < 0 else 1)
+        nearest = fmpq((-kept if value.p < 0 else kept) << drop, value.q)
     return nearest if abs(nearest) < _OVERFLOW else None
 
 

@@ -79,7 +79,12 @@ def test_the_scores_to_try_are_scores() -> None:
             found = scores_to_try(function)
             assert 0 in found
             assert all(is_binary64(score) and abs(score) <= limit for score in found)
-        assert len(scores_to_try(OWN)) == 44
+        found = scores_to_try(OWN)
+        assert len(found) == 44
+        # On both sides of 0 the score at which the reduced range ends, half a step away.
+        half = arb(2).log() / (2 * SIZE)
+        for side in (half, -half):
+            assert any(abs(arb(score) - side) < arb(2) ** -60 for score in found)
 
 
 def test_the_tails_to_try_are_tails() -> None:
