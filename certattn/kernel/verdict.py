@@ -105,6 +105,8 @@ class Obligation:
 
     def _sides(self) -> tuple[str, str]:
         """Both sides as text, with more digits where they would not show the outcome."""
+        if self._are_equal:
+            return show(self.left), show(self.right)
         for digits in DIGITS:
             for more in (False, True):
                 left, right = show(self.left, digits, more=more), show(self.right, digits, more=more)
@@ -125,6 +127,13 @@ class Obligation:
             difference = sign * (_printed(right, self.right) - _printed(left, self.left))
             strict = self.relation in ("<", ">") if self.outcome is Outcome.PROVED else self.relation in ("<=", ">=")
             return bool(difference > 0) if strict else bool(difference >= 0)
+
+    @property
+    def _are_equal(self) -> bool:
+        """Whether both sides are one exact binary number, which no digits tell apart."""
+        if isinstance(self.left, str) or isinstance(self.right, str):
+            return False
+        return (arb(self.left) == arb(self.right)) is True
 
     @property
     def _left_is_less(self) -> bool:

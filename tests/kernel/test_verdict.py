@@ -245,6 +245,12 @@ def test_a_ball_too_wide_to_be_printed_as_it_decides_says_its_end(
     assert len(shown["left"]) < 40
 
 
+def test_a_ball_that_is_its_bound_exactly_is_shown_in_few_digits() -> None:
+    shown = at_most("name", "sentence", arb(100), fmpq(100), 64).to_dict()
+    assert (shown["left"], shown["right"], shown["outcome"]) == ("100.000000000000", "100", "proved")
+    assert below("name", "sentence", fmpq(1, 2), arb(1) / 2, 64).to_dict()["right"] == "0.500000000000000"
+
+
 def test_equal_fractions_are_not_said_to_be_balls() -> None:
     assert at_most("a", "s", fmpq(1, 3), fmpq(1, 3)).to_dict()["sentence"] == "s"
     assert at_most("a", "s", arb(0), fmpq(0), 64).to_dict()["sentence"] == "s"
