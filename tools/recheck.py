@@ -1277,8 +1277,8 @@ def scored(g: dict[str, Any]) -> tuple[list[Matrix], list[Vector], Vector]:
         if [len(x) for x in scores] != [len(x) for x in keys]:
             raise Rejected("given.scores: another number than of keys")
         return keys, scores, [Fraction(1)] * len(keys)
-    if g["tokens"] is None or g["scores"] is not None:
-        raise Rejected("given: keys with scores, or tokens")
+    if g["tokens"] is None or g["scores"] is not None or g.get("v", "trained") is None:
+        raise Rejected("given: keys with scores, or tokens with v")
     tokens = inputs_of(g, "tokens")
     d = len(tokens[0][0])
     W = None if g["W"] is None else matrix(g["W"], "given.W", None, d)
@@ -3770,7 +3770,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         below(e, 1, f"path[{k}].unattended")
         Z = sum((share[i] * root(max(norm2(lead[i, t]) for t in inner[i])) for i in S if inner[i]), start=iv(0))
         c = 1 - (K / r + e * Z) / gamma
-        below(0, c, f"path[{k}].alignment")
+        below(0, c, f"path[{k}].alignment")  # of this c or the next one: with c <= 0 nothing is selected
 
         def least(b: Sequence[Any], c: I, r: Fraction = r) -> I:
             """(4): a lower bound of <v, b>, as the lower end."""
