@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import itertools
 import json
@@ -10,6 +11,7 @@ import math
 import operator
 import random
 import re
+import struct
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -153,6 +155,51 @@ def test_what_is_no_certificate_is_rejected(tmp_path: Path, what: str) -> None:
 def test_array_files_are_those_that_are_hashed(tmp_path: Path, old: str, new: str) -> None:
     name = "softmax-mean/gaussian-prompt.yaml"
     assert verdict(altered(tmp_path, name, lambda text: text.replace(old, new, 1))) == "rejected"
+
+
+def safetensors(folder: Path, header: str, body: bytes) -> dict[str, Any]:
+    data = len(header).to_bytes(8, "little") + header.encode() + body
+    (folder / "x.safetensors").write_bytes(data)
+    sha = hashlib.sha256(data).hexdigest()
+    return {"file": "x.safetensors", "sha256": sha, "dtype": "float64", "shape": ["1", "1"], "array": "a"}
+
+
+ENTRY = '"a": {"dtype": "F64", "shape": [1, 1], "data_offsets": [%s]}'
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["{" + ENTRY % "0, 8" + ", " + ENTRY % "8, 16" + "}", "{" + ENTRY % "-8, 0" + "}", "{" + ENTRY % "16, 24" + "}",
+     "{" + ENTRY % "0.0, 8" + "}", "{" + (ENTRY % "0, 8").replace("[1, 1]", "[true, 1]") + "}"],
+    ids=["a tensor twice", "before its data", "behind its data", "offsets that are no integers", "a shape of booleans"],
+)  # fmt: skip
+def test_tensors_are_where_the_file_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, header: str) -> None:
+    monkeypatch.setattr(recheck, "folder", tmp_path)
+    body = struct.pack("<2d", 1, 2)
+    assert recheck.array(safetensors(tmp_path, "{" + ENTRY % "8, 16" + "}", body), "x") == ([2], [1, 1])
+    with pytest.raises(recheck.Rejected):
+        recheck.array(safetensors(tmp_path, header, body), "x")
+
+
+def test_a_direction_of_scores_cannot_be_left_out(tmp_path: Path) -> None:
+    text = """certattn: 1
+claim: token-optimality
+given: {tokens: [[[1, 0], [0, 0]]]}
+asserts: {optimal: [[0, 1]]}
+"""
+    (tmp_path / "one.yaml").write_text(text, encoding="utf-8")
+    assert verdict(tmp_path / "one.yaml") == "rejected"
+    (tmp_path / "one.yaml").write_text(text.replace("given: {", "given: {v: [0, 1], "), encoding="utf-8")
+    assert verdict(tmp_path / "one.yaml") == "verified"
+
+
+def test_a_truncated_probability_of_one_is_no_bound_below_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recheck, "P", 96)
+    tokens = law(kind="gaussian", mean=["0"], covariance=[["0"]])
+    rules = recheck.Tails(tokens, [Fraction(0)], 1, (Fraction(1), 1), [Fraction(0)])
+    monkeypatch.setattr(rules, "part", lambda *_: (recheck.iv(1), recheck.iv(0)))
+    found = rules.truncated([Fraction(1)], Fraction(1, 9), Fraction(1), Fraction(1, 9))
+    assert found.b >= 1 << 96
 
 
 def test_what_is_not_covered_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -484,6 +531,18 @@ def test_singular_values_against_mpmath() -> None:
             assert encloses(x, true, 1e-20 if true > 1e-9 else 1e-9) or abs(true) < 1e-20
     one = recheck.singular([[recheck.I(0, 1 << recheck.P)]])[0]  # of an interval all of it
     assert (one.a, one.b >= 1 << recheck.P) == (0, True)
+
+
+@pytest.mark.parametrize("bits", [96, 1536])
+def test_the_smallest_normal_number_is_not_rounded_away(monkeypatch: pytest.MonkeyPatch, bits: int) -> None:
+    # scores up to 2^-300 have errors of 2^-1022 beside them, which an upper bound counts at every precision
+    monkeypatch.setattr(recheck, "P", bits)
+    ours = recheck.KERNEL_EXPONENTIAL
+    table = [recheck.nearest(Fraction(int(mpmath.mpf(2) ** (120 + mpmath.mpf(j) / 2048)), 2**120)) for j in range(2048)]
+    found = value(recheck.exponential_error(ours, table, Fraction(11000), Fraction(0), recheck.log(2) / 2048))
+    assert (
+        mpmath.mpf("2.26355876042152e-16") - 1e-28 <= found[0] + found[1] <= mpmath.mpf("2.2635588e-16") + (bits == 96)
+    )
 
 
 def test_binary64_operations_and_the_kernels_constants() -> None:

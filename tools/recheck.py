@@ -313,6 +313,8 @@ def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != r["sha256"]:
         raise Rejected(f"{where}: the hash of {name[:80]!r} is another")
+    if (path.suffix in (".npz", ".safetensors")) != isinstance(r["array"], str):
+        raise Rejected(f"{where}: expected .npz or .safetensors with the name of an array, or .npy without one")
     if path.suffix == ".safetensors":
         dtype, extents, raw = safetensors(data, r["array"], where)
     else:
@@ -324,8 +326,8 @@ def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
                 if box.getinfo(member).file_size > MAX_ARRAY:
                     raise Rejected(f"{where}: an array that is too large")
                 data = box.read(member)
-        elif path.suffix != ".npy" or r["array"] is not None:
-            raise Rejected(f"{where}: expected .npz or .safetensors with the name of an array, or .npy without one")
+        elif path.suffix != ".npy":
+            raise Rejected(f"{where}: expected .npy, .npz or .safetensors")
         if data[:6] != b"\x93NUMPY" or data[6] not in (1, 2, 3):
             raise Rejected(f"{where}: not in the format of .npy")
         wide = 2 if data[6] == 1 else 4
@@ -349,8 +351,20 @@ def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
 def safetensors(data: bytes, name: Any, where: str) -> tuple[str, list[int], bytes]:
     """Type, shape and bytes of one tensor of a .safetensors file."""
     size = int.from_bytes(data[:8], "little")
-    entry = json.loads(data[8 : 8 + size])[name]
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """A mapping of which no key comes twice: nobody may read one tensor where another was meant."""
+        if len(dict(pairs)) < len(pairs):
+            raise Rejected(f"{where}: a name twice in a .safetensors file")
+        return dict(pairs)
+
+    entry = json.loads(data[8 : 8 + size], object_pairs_hook=once)[name]
     first, stop = entry["data_offsets"]
+    if (
+        not all(type(n) is int for n in (first, stop, *entry["shape"]))
+        or not 0 <= first <= stop <= len(data) - 8 - size
+    ):
+        raise Rejected(f"{where}: a tensor outside of its file")
     kind = {"F": "float", "I": "int", "U": "uint", "B": "bfloat"}[entry["dtype"][0]] + entry["dtype"].lstrip("FIUB")
     return kind, list(entry["shape"]), data[8 + size + first : 8 + size + stop]
 
@@ -4304,7 +4318,7 @@ def binary64_exponential(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 def exponential_error(c: dict[str, Fraction], table: Vector, S: Fraction, tail: Fraction, L: I) -> I:
     """The bound of binary64-exponential.md, with every condition of its proof."""
-    u, tiny, N = Fraction(1, 2**53), I(0, 1), 2048  # tiny: 2^-1022, which no interval here tells from 0
+    u, tiny, N = Fraction(1, 2**53), iv(Fraction(1, 2**1022)), 2048
     lam = absolute(c["inverse"] * L - 1)
     kappa = S / L * ((1 + lam) * (1 + u) - 1) + (2 + abs(c["inverse"])) * tiny
     below(kappa, Fraction(1, 4), "kappa")
@@ -4713,12 +4727,14 @@ def distances(
     c = {k: Fraction(1) if v is None else rational(v, f"witness.{k}") for k, v in scales.items()}
     if any(bool(wanted[k]) != (v is not None) or c[k] <= 0 for k, v in scales.items()):
         raise Rejected("witness: a scale that is missing, not positive, or of no bound")
-    if finite is None or not stated:
+    if finite is None:
         return
     m, full, _, _ = finite
     n = len(m)
     if n != len(m[0]):
         raise Rejected("given: a matrix that is not square")
+    if not stated:
+        return
     sigma = singular(m, n - full)
 
     def sides(tail: Callable[[Any], I]) -> tuple[I, I]:
