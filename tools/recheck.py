@@ -2228,12 +2228,8 @@ def sub_gaussian(law: Law, sigma2: Fraction) -> None:
         at_most(worst, sigma2 * (3 if law.kind == "box" else 1), "sigma is enough for the law")
 
 
-def reweighted(S: Matrix, M: Matrix, what: str) -> tuple[Fraction, Matrix]:
-    """E e^(z'Mz) f(z) = d^(-1/2) E f(y), z of N(0, S) and y of N(0, S'): d and S'.
-
-    S = R D R' with D > 0 of the rank of S: z = R u, u of N(0, D), and u has then the density of N(0, A^-1), A = D^-1 -
-    2 R'MR, which has to be positive definite; d = det D det A, S' = R A^-1 R'.
-    """
+def split(S: Matrix) -> tuple[Matrix, Vector]:
+    """S = R D R' of a positive semidefinite S by elimination: the columns of R, and D > 0 of the rank of S."""
     rest, columns, ds = [list(row) for row in S], [], []
     for i in range(len(S)):
         if rest[i][i]:
@@ -2241,6 +2237,16 @@ def reweighted(S: Matrix, M: Matrix, what: str) -> tuple[Fraction, Matrix]:
             columns.append(column)
             ds.append(rest[i][i])
             rest = [[x - column[r] * ds[-1] * column[c] for c, x in enumerate(row)] for r, row in enumerate(rest)]
+    return columns, ds
+
+
+def reweighted(S: Matrix, M: Matrix, what: str) -> tuple[Fraction, Matrix]:
+    """E e^(z'Mz) f(z) = d^(-1/2) E f(y), z of N(0, S) and y of N(0, S'): d and S'.
+
+    S = R D R' with D > 0 of the rank of S: z = R u, u of N(0, D), and u has then the density of N(0, A^-1), A = D^-1 -
+    2 R'MR, which has to be positive definite; d = det D det A, S' = R A^-1 R'.
+    """
+    columns, ds = split(S)
     if not ds:
         return Fraction(1), S
     inner = matmul(columns, matmul(M, transposed(columns)))
@@ -3373,14 +3379,7 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
         peak = math.prod((exp(log(y) * y) for y in (theta, 1 - theta) if y), start=iv(1))
         at_most(peak * exp(far * -theta) * real(theta), high, "mean_square.at_most")
         return
-    # S = R D R', as in reweighted; columns[i] is a column of R
-    rest, columns, ds = [list(row) for row in S], [], []
-    for i in range(len(S)):
-        if rest[i][i]:
-            column = [row[i] / rest[i][i] for row in rest]
-            columns.append(column)
-            ds.append(rest[i][i])
-            rest = [[x - column[q] * ds[-1] * column[c] for c, x in enumerate(row)] for q, row in enumerate(rest)]
+    columns, ds = split(S)
     inner = matmul(columns, matmul(N, transposed(columns))) if columns else []
     reach, step = Fraction(0), Fraction(1, 2)
     for _ in range(12):  # the largest r < 1 of a grid with A(r) > 0
