@@ -202,6 +202,43 @@ def test_a_truncated_probability_of_one_is_no_bound_below_one(monkeypatch: pytes
     assert found.b >= 1 << 96
 
 
+def test_what_is_exact_is_decided_exactly(tmp_path: Path) -> None:
+    texts = [
+        """certattn: 1
+claim: infinite-prompt-operator
+given: {law: {kind: atoms, points: [[1/3, 2]]}}
+asserts: {values: [{query: [1, 1], value: [1/3, 2], radius: 0}]}
+""",
+        """certattn: 1
+claim: linearization
+given: {queries: [[1], [2]], keys: [[1/3], [1/3]], beta: 1/2}
+asserts: {remainder: {norm: {at_most: 0}, distance: {at_least: 1, at_most: 1}}}
+""",
+        """certattn: 1
+claim: spectral-distance
+given: {matrix: [[0, 0], [0, 0]], law: {beta: 1/2, lambda: 1}}
+asserts: {quarter_circle: {at_least: 1}, law: {at_least: 1}}
+""",
+    ]
+    for text in texts:
+        (tmp_path / "one.yaml").write_text(text, encoding="utf-8")
+        assert verdict(tmp_path / "one.yaml") == "verified"
+
+
+def test_a_table_of_two_dimensions_is_no_vector(tmp_path: Path) -> None:
+    flat = Path(GALLERY / "binary64-exponential/exponential-table.npy").read_bytes()
+    head = flat[:128].replace(b"(2048,), }", b"(1, 2048), }").ljust(128)[:127] + b"\n"
+    data = head[:128] + flat[128:]
+    change = lambda t: re.sub(r"sha256: \w+", f"sha256: {hashlib.sha256(data).hexdigest()}", t).replace(  # noqa: E731
+        "[2048]", "[1, 2048]"
+    )
+    path = altered(tmp_path, "binary64-exponential/exponential.yaml", change)
+    (tmp_path / "exponential-table.npy").write_bytes(data)
+    (verdict_, why) = recheck.check(path, 60)
+    assert verdict_ == "rejected"
+    assert "one extent" in why
+
+
 def test_what_is_not_covered_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert recheck.main([str(GALLERY / "risk-gap")]) == 3
     assert "risk-gap" in capsys.readouterr().out

@@ -1240,9 +1240,13 @@ def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> No
     for i, node in enumerate(listed(asserts["values"], "values") if asserts["values"] is not None else []):
         v = fields(node, f"values[{i}]", "query value radius")
         z, r = vector(v["query"], f"values[{i}].query", len(U[0])), rational(v["radius"], f"values[{i}].radius")
-        out = times(V, law.tilted([scale_iv(scale) * x for x in times(U, z)])[1])
+        try:  # exact where T is affine and the scale rational
+            A, b = affine(law, U, V)
+            out = [x + scale_iv(scale) * y for x, y in zip(b, times(A, z), strict=True)]
+        except NotProved:
+            out = times(V, law.tilted([scale_iv(scale) * x for x in times(U, z)])[1])
         for x, y in zip(out, vector(v["value"], f"values[{i}].value", len(V)), strict=True):
-            at_most(absolute(x - y), r, f"values[{i}]")
+            at_most(absolute(x - y) if isinstance(x, I) else abs(x - y), r, f"values[{i}]")
 
 
 # ------------------------------------------------------------------------------------------------ selection of tokens
@@ -4275,6 +4279,8 @@ def binary64_exponential(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     fields({} if w is None else w, "witness")
     given = fields(g, "given", "constants table scores_up_to", "tail_up_to")
     c = {k: double(x, k) for k, x in fields(given["constants"], "constants", "L1 L2 inverse C2 C3").items()}
+    if isinstance(given["table"], dict) and len(listed(given["table"].get("shape"), "given.table")) != 1:
+        raise Rejected("given.table: expected a vector of one extent")
     table = vector(given["table"], "given.table", 2048)
     if any(abs(x) >= Fraction(2) ** 1024 or nearest(x) != x for x in table):
         raise Rejected("given.table: not binary64 numbers")
@@ -4369,7 +4375,7 @@ def exponential_error(c: dict[str, Fraction], table: Vector, S: Fraction, tail: 
     return bound
 
 
-def attention(given: dict[str, Any], scale: tuple[Fraction, int]) -> tuple[list[list[I]], list[Any], Matrix, Matrix]:
+def attention(given: dict[str, Any], scale: tuple[Fraction, int]) -> tuple[list[list[Any]], list[Any], Matrix, Matrix]:
     """Attention A of given queries and keys, sum_j e^(s <q_i, k_j>) of each row as its logarithm, queries and keys."""
     keys, queries = matrix(given["keys"], "given.keys"), matrix(given["queries"], "given.queries")
     if len(keys) != len(queries) or len(keys[0]) != len(queries[0]) or len(keys) > 16384:
@@ -4382,7 +4388,8 @@ def attention(given: dict[str, Any], scale: tuple[Fraction, int]) -> tuple[list[
     for q in queries:
         e, top = p.softmax(q)
         total = sum(e, start=iv(0))
-        rows.append([x / total for x in e])
+        even = all(x.a == x.b == e[0].a for x in e)  # scores that are equal exactly, as for equal keys
+        rows.append([Fraction(1, len(e)) if even else x / total for x in e])
         logs.append(log(total) + top)
     return rows, logs, queries, keys
 
@@ -4407,6 +4414,8 @@ def singular(m: list[list[Any]], zeros: int = 0) -> list[Any]:
     N = [[(x.a + x.b) >> 1 for x in row] for row in rows]
     e = root(sum((square(I(0, max(x.b - c, c - x.a))) for r, s in zip(rows, N, strict=True)
                   for x, c in zip(r, s, strict=True)), start=iv(0)))  # fmt: skip
+    if not e.b and not any(map(any, N)):
+        return [Fraction(0)] * n
     B, V = transposed(N), [[int(i == j) << P for j in range(n)] for i in range(n)]  # columns
     small = math.isqrt(sum(x * x for column in B for x in column)) << 10  # what rounding leaves of a product
     for _ in range(60):
@@ -4704,8 +4713,8 @@ def quarter_tail(x: Any, c: I) -> I:
     r, ends = iv(x) / (2 * c), []
     for n in (r.a, r.b):
         y = I(max(n, 0), max(n, 0))
-        if y.a >= 1 << P:
-            ends.append(iv(0))
+        if not y.a or y.a >= 1 << P:
+            ends.append(iv(0 if y.a else 1))
         else:
             ends.append((2 * arctan(root((1 - y) / (1 + y))) - y * root(1 - square(y))) * 2 / pi())
     return I(max(ends[1].a, 0), min(ends[0].b, 1 << P))
