@@ -206,6 +206,16 @@ def test_what_is_exact_is_decided_exactly(tmp_path: Path) -> None:
     texts = [
         """certattn: 1
 claim: infinite-prompt-operator
+given: {law: {kind: rademacher, sizes: [1, 2]}}
+asserts: {values: [{query: [1e9, -1e9], value: [1, -2], radius: 1e-20}]}
+""",
+        """certattn: 1
+claim: infinite-prompt-operator
+given: {law: {kind: box, sizes: [1, 2]}}
+asserts: {values: [{query: [1e9, -1e9], value: [0.999999999, -1.999999999], radius: 1e-20}]}
+""",
+        """certattn: 1
+claim: infinite-prompt-operator
 given: {law: {kind: atoms, points: [[1/3, 2]]}}
 asserts: {values: [{query: [1, 1], value: [1/3, 2], radius: 0}]}
 """,
@@ -264,6 +274,8 @@ def test_functions_enclose_those_of_mpmath(monkeypatch: pytest.MonkeyPatch, bits
         "tanh": (recheck.tanh, mpmath.tanh, 1000),
         "cosh": (recheck.cosh, mpmath.cosh, 1000),
         "sinhc": (recheck.sinhc, lambda x: mpmath.sinh(x) / x, 500),
+        "log cosh": (recheck.log_cosh, lambda x: mpmath.log(mpmath.cosh(x)), 300),
+        "log sinhc": (recheck.log_sinhc, lambda x: mpmath.log(mpmath.sinh(x) / x), 300),
         "langevin": (recheck.langevin, lambda x: mpmath.coth(x) - 1 / x, 500),
         "upper": (recheck.upper, lambda x: mpmath.erfc(x / mpmath.sqrt(2)) / 2, 500),
         "arctan": (recheck.arctan, mpmath.atan, 500),

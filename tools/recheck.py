@@ -665,9 +665,25 @@ def power(x: Any, y: Any) -> I:
 
 
 def tanh(x: Any) -> I:
-    """tanh x = 1 - 2/(e^2x + 1), which grows."""
-    x = iv(x)
-    return 1 - 2 / (exp(x * 2) + 1)
+    """tanh x = 1 - 2/(e^2x + 1), which grows and is odd: its ends, by e^-2|x|, however large they are."""
+    x, ends = iv(x), []
+    for n in (x.a, x.b):
+        t = exp(I(-2 * abs(n), -2 * abs(n)))
+        y = (1 - t) / (1 + t)
+        ends.append(y if n >= 0 else -y)
+    return I(ends[0].a, ends[1].b)
+
+
+def log_cosh(x: Any) -> I:
+    """log cosh x = |x| + log((1 + e^-2|x|)/2)"""
+    x = absolute(x)
+    return x + log((1 + exp(x * -2)) / 2)
+
+
+def log_sinhc(x: Any) -> I:
+    """log(sinh(x)/x), by |x| - log 2|x| + log(1 - e^-2|x|) where |x| >= 1."""
+    x = absolute(x)
+    return log(sinhc(x)) if x.a < 1 << P else x - log(2 * x) + log(1 - exp(x * -2))
 
 
 def cosh(x: Any) -> I:
@@ -696,7 +712,10 @@ def langevin(x: Any) -> I:
     sum 2k x^(2k+1)/(2k+1)! and of x sinh x, both divided by x^2: x (sum 2k x^(2k-2)/(2k+1)!)/(sinh x/x)."""
     x = iv(x)
     if x.a >= 1 << P or x.b <= -(1 << P):
-        return 1 + 2 / (exp(x * 2) - 1) - 1 / x if x.a > 0 else -langevin(-x)
+        if x.a < 0:
+            return -langevin(-x)
+        t = exp(x * -2)
+        return (1 + t) / (1 - t) - 1 / x
     z, total, term, k = square(x), iv(0), iv(Fraction(1, 6)), 1
     while term.b > 1 or k < 8:  # term = z^(k-1)/(2k+1)!, times 2k; for z <= 4 the rest is no more than the last one
         total += term * (2 * k)
@@ -937,8 +956,8 @@ class Law:
             slope = times(self.cov, a)
             return dot(a, self.mean) + dot(a, slope) / 2, [m + g for m, g in zip(self.mean, slope, strict=True)]
         if self.kind in ("rademacher", "box"):
-            mgf, mean = (cosh, tanh) if self.kind == "rademacher" else (sinhc, langevin)
-            total = sum((log(mgf(c * x)) for c, x in zip(self.sizes, a, strict=True)), start=iv(0))
+            log_mgf, mean = (log_cosh, tanh) if self.kind == "rademacher" else (log_sinhc, langevin)
+            total = sum((log_mgf(c * x) for c, x in zip(self.sizes, a, strict=True)), start=iv(0))
             return total, [c * mean(c * x) for c, x in zip(self.sizes, a, strict=True)]
         if self.kind == "atoms":
             logs, means = [dot(a, y) for y in self.points], self.points
