@@ -2775,7 +2775,7 @@ def mills_at(n: int, bits: int) -> I:
 def grid() -> tuple[Fraction, int]:
     """The width of cells and the end of the range of integrals over N(0, 1): finer with every doubling of P."""
     n = (P // 96).bit_length() - 1
-    return Fraction(1, 64 * 4**n), 10 + 4 * n
+    return Fraction(1, 64 * 4**n), 10 + n
 
 
 def upper(x: Any) -> I:
