@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import io
 import itertools
 import json
 import math
 import operator
+import os
 import random
 import re
 import struct
+import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -20,8 +24,10 @@ from types import ModuleType
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 
+import certattn
 from certattn.kernel.checker import CLAIMS
 
 ROOT = Path(__file__).parents[1]
@@ -630,3 +636,95 @@ def test_every_function_has_a_docstring_and_the_file_stays_as_long_as_the_page_s
     ]
     assert not [n.name for n in functions if not ast.get_docstring(n)]
     assert len(source.splitlines()) <= 5100
+
+
+# -- what it takes for a certificate, and for an array
+
+VALUE = """\
+certattn: 1
+claim: softmax-mean
+given: {keys: [[0], [1]], values: %s, queries: [[0]]}
+asserts: {mean: {value: [[2]], radius: 0}}
+"""
+
+
+def entry(name: str, kind: str = "F64", offsets: str = "[0, 16]") -> bytes:
+    return (f'{{"{name}": {{"dtype": "{kind}", "shape": [2, 1], "data_offsets": {offsets}}}}}').encode()
+
+
+def packed(compression: int) -> bytes:
+    held = io.BytesIO()
+    np.save(held, np.array([[1.0], [3.0]]))
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", compression) as box:
+        box.writestr("v.npy", held.getvalue())
+    return whole.getvalue()
+
+
+def tensors(header: bytes) -> bytes:
+    return struct.pack("<Q", len(header)) + header + struct.pack("<2d", 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "array", "rows", "status"),
+    [
+        ("deflated.npz", packed(zipfile.ZIP_DEFLATED), "v", "", 0),
+        ("otherwise-compressed.npz", packed(zipfile.ZIP_LZMA), "v", "", 1),
+        ("good.safetensors", tensors(entry("v")), "v", "", 0),
+        ("some-rows.safetensors", tensors(entry("v")), "v", "0:2", 0),
+        ("rows-with-zeros.safetensors", tensors(entry("v")), "v", "00:2", 1),
+        ("notes.safetensors", tensors(entry("__metadata__")), "__metadata__", "", 1),
+    ],
+)
+def test_an_array_file_that_the_kernel_refuses(
+    name: str, data: bytes, array: str, rows: str, status: int, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    digest, more = hashlib.sha256(data).hexdigest(), f", rows: '{rows}'" if rows else ""
+    fields = f"file: {name}, array: {array}, sha256: {digest}, dtype: float64, shape: [2, 1]{more}"
+    (tmp_path / "cert.yaml").write_text(VALUE % f"{{{fields}}}")
+    assert (
+        subprocess.run([sys.executable, str(SOURCE), tmp_path / "cert.yaml"], capture_output=True).returncode == status
+    )
+    kernel = certattn.check(tmp_path / "cert.yaml").verdict
+    assert (kernel is certattn.Verdict.VERIFIED) == (status == 0)
+
+
+def test_a_folder_means_what_it_means_to_certattn_check(tmp_path: Path) -> None:
+    for name in ("a.yaml", "b.yml", ".hidden.yaml", ".folder/c.yaml", "d.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(VALUE % "[[1], [3]]")
+    (tmp_path / "folder.yaml").mkdir()
+    done = subprocess.run([sys.executable, str(SOURCE), "--json", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert [Path(one["path"]).name for one in json.loads(done.stdout)["certificates"]] == ["a.yaml", "b.yml"]
+    empty = subprocess.run([sys.executable, str(SOURCE), tmp_path / "folder.yaml"], capture_output=True, text=True)
+    assert (empty.returncode, empty.stderr) == (
+        2,
+        f"recheck: no certificates (.yaml or .yml) in '{tmp_path}/folder.yaml'\n",
+    )
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    done = subprocess.run(
+        [sys.executable, str(SOURCE), tmp_path / "pipe.yaml"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert "no regular file" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seconds", "abc", "x"], "'--seconds': a number from 1 to 999999 belongs behind it"),
+        (["nowhere.yaml"], "'nowhere.yaml': no file, folder or option"),
+        (["--fast"], "'--fast': no file, folder or option"),
+    ],
+)
+def test_wrong_usage_is_said(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, str(SOURCE), *arguments], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "python tools/recheck.py" in done.stderr
+    assert "Exit status" in subprocess.run([sys.executable, str(SOURCE), "-h"], capture_output=True, text=True).stdout

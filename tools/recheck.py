@@ -87,7 +87,7 @@ def rational(text: object, what: str = "a number") -> Fraction:
 
 def natural(text: object, what: str, least: int = 0, most: int = 10**18) -> int:
     """A count: digits only, between two bounds."""
-    if not isinstance(text, str) or not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not least <= int(text) <= most:
+    if not isinstance(text, str) or not re.fullmatch(r"-?0|[1-9][0-9]{0,17}", text) or not least <= int(text) <= most:
         raise Rejected(f"{what}: expected an integer from {least} to {most}, found {str(text)[:40]!r}")
     return int(text)
 
@@ -323,12 +323,13 @@ def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
                 member = f"{r['array']}.npy"
                 if box.namelist().count(member) != 1 or r["array"] in box.namelist():
                     raise Rejected(f"{where}: {name[:80]!r} has no array {str(r['array'])[:40]!r}, or two")
-                if box.getinfo(member).file_size > MAX_ARRAY:
-                    raise Rejected(f"{where}: an array that is too large")
+                info = box.getinfo(member)
+                if info.file_size > MAX_ARRAY or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise Rejected(f"{where}: an array that is too large, or compressed in another way than by deflate")
                 data = box.read(member)
         elif path.suffix != ".npy":
             raise Rejected(f"{where}: expected .npy, .npz or .safetensors")
-        if data[:6] != b"\x93NUMPY" or data[6] not in (1, 2, 3):
+        if data[:6] != b"\x93NUMPY" or data[6] not in (1, 2, 3) or data[7] != 0:
             raise Rejected(f"{where}: not in the format of .npy")
         wide = 2 if data[6] == 1 else 4
         start = 8 + wide + int.from_bytes(data[8 : 8 + wide], "little")
@@ -339,7 +340,7 @@ def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
         raise Rejected(f"{where}: the file holds {dtype} {extents}, not {r['dtype']} {shape}")
     values = unpack(raw, dtype, math.prod(shape), where)
     if r["rows"] is not None:
-        if not (m := re.fullmatch(r"([0-9]{1,18}):([0-9]{1,18})", str(r["rows"]))):
+        if not (m := re.fullmatch(r"(0|[1-9][0-9]{0,17}):([1-9][0-9]{0,17})", str(r["rows"]))):
             raise Rejected(f"{where}.rows: expected first:stop")
         first, stop, width = int(m[1]), int(m[2]), math.prod(shape[1:])
         if not 0 <= first < stop <= shape[0]:
@@ -358,7 +359,9 @@ def safetensors(data: bytes, name: Any, where: str) -> tuple[str, list[int], byt
             raise Rejected(f"{where}: a name twice in a .safetensors file")
         return dict(pairs)
 
-    entry = json.loads(data[8 : 8 + size], object_pairs_hook=once)[name]
+    header = json.loads(data[8 : 8 + size], object_pairs_hook=once)
+    header.pop("__metadata__", None)  # texts about the file, no tensor
+    entry = header[name]
     first, stop = entry["data_offsets"]
     if (
         not all(type(n) is int for n in (first, stop, *entry["shape"]))
@@ -1510,8 +1513,8 @@ def token_optimality(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         return shortest(z, dict.fromkeys(z, 1), hinted(node, what, z, "multiplier"), what)[1]
 
     for i, best in enumerate(asserts["optimal"] or []):
-        top = [str(t) for t, x in enumerate(scores[i]) if x == max(scores[i])]
-        same(sorted(listed(best, "optimal")), sorted(top), f"optimal[{i}]")
+        top = [t for t, x in enumerate(scores[i]) if x == max(scores[i])]
+        same(sorted(natural(t, "optimal") for t in listed(best, "optimal")), top, f"optimal[{i}]")
     if asserts["optimal"] is not None:
         same(len(asserts["optimal"]), len(keys), "optimal")
     for kind in ("locally_optimal", "not_locally_optimal"):
@@ -4920,6 +4923,8 @@ def check(path: Path, seconds: float = 300) -> tuple[str, str]:
     signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor's time, so that a busy machine changes nothing
     try:
         folder = path.parent
+        if not path.is_file():
+            raise Rejected("no regular file: a pipe, a device, or gone")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
@@ -4963,8 +4968,18 @@ def measured(path: Path, seconds: float) -> dict[str, Any]:
     return {"path": str(path), "verdict": verdict, "why": why, "seconds": round(time.process_time() - begin, 2)}
 
 
+def below_folder(path: Path) -> list[Path]:
+    """The .yaml and .yml files in a folder and below, but for hidden ones: the same that `certattn check` takes."""
+    found = (file for file in path.rglob("*") if file.suffix in (".yaml", ".yml") and not file.is_dir())
+    return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(path).parts))
+
+
 def main(argv: list[str]) -> int:
-    """Check files, and all .yaml files of folders; print a line for each and a table, or JSON. The exit status."""
+    """Check files, and all certificates of folders; print a line for each and a table, or JSON. The exit status."""
+    usage = (__doc__ or "").split(chr(10) * 2)[1]
+    if "-h" in argv or "--help" in argv:
+        print((__doc__ or "").strip())
+        return 0
     as_json, numbers, paths = "--json" in argv, {"--seconds": 300, "--jobs": 1}, []
     rest = [x for x in argv if x != "--json"]
     while rest:
@@ -4973,12 +4988,14 @@ def main(argv: list[str]) -> int:
             numbers[word] = int(rest.pop(0))
         elif not word.startswith("-") and Path(word).exists():
             path = Path(word)
-            paths += sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+            files = below_folder(path) if path.is_dir() else [path]
+            if not files:
+                print(f"recheck: no certificates (.yaml or .yml) in {word!r}", file=sys.stderr)
+                return 2
+            paths += files
         else:
-            print(
-                f"recheck: {word!r} is no file or folder and no option\n\n{(__doc__ or '').split(chr(10) * 2)[1]}",
-                file=sys.stderr,
-            )
+            what = "a number from 1 to 999999 belongs behind it" if word in numbers else "no file, folder or option"
+            print(f"recheck: {word!r}: {what}\n\n{usage}", file=sys.stderr)
             return 2
     if not paths:
         print("recheck: nothing to check; name certificates or folders of certificates", file=sys.stderr)
