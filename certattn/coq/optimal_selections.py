@@ -120,7 +120,7 @@ def _tokens(form: str, given: Values, stated: StatedTokens) -> _Tokens:
         constants += [v, labels]
         term = f"(label_scores {labels.term} {v.term} {keys.stated.term})"
         denominator, lists = f"(v_den * {form}_den)", f"(label_scoresZ labels v {form})"
-        rewriting = f"rewrite label_scores_mat. {rewriting}"
+        rewriting = f"rewrite label_scores_mat. {rewriting}".rstrip()
         size = natural(stated.rows.columns)
         proof = f"rewrite length_vec. vm_cast_no_check (eq_refl {size})."
         shapes.append(Conjunct(f"length {v.term} = {size}", proof))
@@ -146,7 +146,9 @@ def _accepted(accepted: Sequence[tuple[Selection, Mapping[int, fmpq]]], tokens: 
         _proofs("accepted_proofs", [_terms(selection, multipliers) for selection, multipliers in accepted]),
     ]
     statement = f"Forall (locally_optimal {tokens.reals}) accepted"
-    return _Part(constants, [tokens.conjunct(statement, "accepted_sound", "paired accepted accepted_proofs")], len(accepted))
+    return _Part(
+        constants, [tokens.conjunct(statement, "accepted_sound", "paired accepted accepted_proofs")], len(accepted)
+    )
 
 
 def _refused(refused: Sequence[Refusal], tokens: _Tokens) -> _Part:
