@@ -1,7 +1,7 @@
 """Measure what Coq takes for exported certificates: seconds of processor time and memory, by kind and size.
 
     python tools/bench_coq.py            everything
-    python tools/bench_coq.py softmax    one table: softmax, margin, closed
+    python tools/bench_coq.py softmax    one table: softmax, margin, selections, closed
 
 Every case runs in a process of its own, so that memory is that of the case. `library` is what compiling the library
 takes, which is part of every check; `theorem` is the run of Coq on the instance, `questions` that on what is asked.
@@ -29,11 +29,14 @@ from certattn.coq.instance import Instance
 SOFTMAX = ((64, 8, 1, False), (256, 8, 1, False), (1024, 8, 1, False), (1024, 8, 1, True), (16384, 2, 1, False))
 # Inputs of eleven tokens each, and their dimension.
 MARGIN = ((10, 4), (100, 16))
+# Inputs, tokens of each, and their dimension; all selections are gone through.
+SELECTIONS = ((4, 6, 3), (4, 10, 4))
 CLOSED = ("normalizer-bound/cool-1000", "universality-bound/random-cool-1000")
 GALLERY = Path(__file__).resolve().parent.parent / "certificates"
 CASES = {
     "softmax": [f"softmax {n} {d} {q} {int(fast)}" for n, d, q, fast in SOFTMAX],
     "margin": [f"margin {inputs} {d}" for inputs, d in MARGIN],
+    "selections": [f"selections {inputs} {tokens} {d}" for inputs, tokens, d in SELECTIONS],
     "closed": [f"closed {name}" for name in CLOSED],
 }
 
@@ -52,6 +55,13 @@ def instance_for(words: list[str], folder: Path) -> Instance:
         found = certattn.generate(
             "max-margin", folder / "margin.yaml", keys=keys, lengths=[11] * inputs, indices=[0] * inputs, form="exact"
         )
+        return instance_of(found)
+    if kind == "selections":
+        inputs, length, dimension = map(int, rest)
+        keys = rng.integers(-250, 250, size=(inputs, length, dimension)).tolist()
+        scores = rng.integers(0, 10, size=(inputs, length)).tolist()
+        given = {"keys": keys, "scores": scores}
+        found = certattn.generate("token-optimality", folder / "selections.yaml", given=given, enumerate_all=True)
         return instance_of(found)
     tokens, dimension, queries, fast = map(int, rest)
     arrays = {name: rng.standard_normal((tokens, dimension)).astype("float32") for name in ("keys", "values")}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from certattn.cli.options import reading_limits, size, take_limits
-from certattn.cli.statuses import status_of
+from certattn.cli.statuses import refused_by_the_system, status_of
 from certattn.kernel.errors import CertattnError
 from certattn.report.progress import Progress
 from certattn.report.text import on_one_line, paragraph, printable
@@ -24,7 +24,8 @@ Examples:
 
 \b
 Exit status: 0 all proved; 1 one not proved, or its folder was changed; 2 no such
-folder, no Coq, or usage; 4 a limit of time or memory; 130 interrupted.
+folder or one that cannot be read, no Coq, or usage; 4 a limit of time, memory or
+disk; 130 interrupted.
 """
 
 
@@ -55,7 +56,12 @@ def coq_check(folders: tuple[Path, ...], coqchk: bool, timeout: int, memory: int
             try:
                 words, status = _proved(folder, check_folder(folder, coq, library, recheck=coqchk, limits=taken)), 0
             except CertattnError as error:
-                words, status = _not_proved(folder, error), status_of(error)
+                words, status = _not_proved(folder, str(error)), status_of(error)
+            except BrokenPipeError:
+                raise  # The reader of our output has gone: that ends a run.
+            except OSError as error:
+                message, status = refused_by_the_system(error)
+                words = _not_proved(folder, message)
             progress.finished()
             progress.clear()
             click.echo("\n".join(words))
@@ -78,8 +84,8 @@ def _proved(folder: Path, proof: Proof) -> list[str]:
     return [*lines, f"  {proof.seconds:.1f} s", f"  statement {proof.digest}"]
 
 
-def _not_proved(folder: Path, error: CertattnError) -> list[str]:
-    return [f"not proved     {on_one_line(str(folder))}", *(f"  {line}" for line in printable(str(error)).split("\n"))]
+def _not_proved(folder: Path, why: str) -> list[str]:
+    return [f"not proved     {on_one_line(str(folder))}", *(f"  {line}" for line in printable(why).split("\n"))]
 
 
 def _said(words: str) -> list[str]:

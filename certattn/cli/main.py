@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import io
 import os
@@ -16,7 +15,7 @@ from typing import Any, TextIO
 import click
 
 from certattn._version import __version__
-from certattn.cli.statuses import status_of
+from certattn.cli.statuses import refused_by_the_system, status_of
 from certattn.kernel.errors import CertattnError
 
 # name -> (module, object, line of help). The line stands here so that --help loads no command.
@@ -38,10 +37,6 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 Shell completion (bash; zsh and fish likewise):
   eval "$(_CERTATTN_COMPLETE=bash_source certattn)"
 """
-
-
-# Errors of the system that more room would mend.
-RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 
 
 class _OutputGoneError(Exception):
@@ -116,8 +111,7 @@ def run(arguments: list[str] | None = None) -> int:
     except (_OutputGoneError, BrokenPipeError):
         return _output_gone()
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{(error.strerror or str(error)).lower()}", 4 if error.errno in RESOURCES else 2)
+        return _fail(*refused_by_the_system(error))
     except MemoryError:
         return _fail("out of memory", 4)
     except Exception as error:

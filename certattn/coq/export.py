@@ -24,6 +24,7 @@ from certattn._version import __version__
 from certattn.coq.closed_forms import normalizer_bound_instance, universality_bound_instance
 from certattn.coq.instance import PRIMITIVE, STANDARD_AXIOMS, Instance, NotExportableError
 from certattn.coq.least_points import max_margin_instance
+from certattn.coq.optimal_selections import token_optimality_instance
 from certattn.coq.softmax_distances import (
     infinite_prompt_operator_instance,
     output_deviation_instance,
@@ -42,6 +43,7 @@ EXPORTERS: Mapping[str, Exporter] = {
     "normalizer-bound": normalizer_bound_instance,
     "output-deviation": output_deviation_instance,
     "softmax-mean": softmax_mean_instance,
+    "token-optimality": token_optimality_instance,
     "universality-bound": universality_bound_instance,
 }
 
@@ -62,6 +64,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "SoftmaxFast": ("Softmax",),
     "Rows": ("Statements", "Integers"),
     "Margin": ("Statements", "Integers"),
+    "Selections": ("Statements", "Integers", "Rows", "Margin"),
     "ClosedForms": ("Statements", "Formulas"),
 }
 

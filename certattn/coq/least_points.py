@@ -6,17 +6,17 @@ All of it is exact: Coq multiplies integers. Multipliers are in the proof only, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flint import fmpq
 
 from certattn.coq.instance import COMPUTED, Conjunct, Instance, NotExportableError, cost_of
-from certattn.coq.terms import Constant, Indices, Integers, Marks, Number, Row, Table, Tables, natural
+from certattn.coq.terms import Constant, Indices, Marks, Number, Row, Table, natural
+from certattn.coq.token_inputs import keys_term, shape, whole
 from certattn.kernel.claims.margin_assertions import ExactSolution, NoSolution
 from certattn.kernel.claims.margin_problems import GIVEN, POINTS, QUERIES, MarginProblem
 from certattn.kernel.claims.max_margin import CLAIM
-from certattn.kernel.claims.selection_inputs import INDICES, KEY_MAP, read_labels, read_tokens
+from certattn.kernel.claims.selection_inputs import INDICES, read_labels, read_tokens
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Values
 
@@ -59,36 +59,28 @@ def _rows(form: str, given: Values) -> _Rows:
     """From what is given: labelled points, keys, tokens, with queries or without."""
     if form == "points":
         points = Table("points", given[POINTS].load())
-        labels = _whole("labels", read_labels(given, points.matrix.rows))
+        labels = whole("labels", read_labels(given, points.matrix.rows))
         term = f"(labelled_rows {labels.term} {points.term})"
         integers, proof = "(labelledZ labels points)", "rewrite labelled_mat."
-        return _Rows(term, "points_den", integers, proof, [points, labels], [_shape(points)])
+        return _Rows(term, "points_den", integers, proof, [points, labels], [shape(points)])
     name = "keys" if form == "queries" else form
     stated = read_tokens(name, given)
-    inputs = Tables.of(name, stated.rows, stated.tokens.lengths)
+    inputs = keys_term(name, stated, given)
     indices: list[int] = given[INDICES]
-    chosen = Indices("chosen", indices)
-    constants: list[Constant] = [inputs, chosen]
-    shapes = [_wide(inputs, stated.rows.columns)]
-    term, denominator, integers = f"(map (mat {name}_den) {name})", f"{name}_den", name
-    weights = given.get(KEY_MAP) if form == "tokens" else None
-    if weights is not None:
-        W = Table("W", weights.load())
-        constants.append(W)
-        shapes.append(_shape(W))
-        term, denominator = f"(map (map (image {W.term})) {term})", f"(W_den * {denominator})"
-        integers = f"(map (map (imageZ W)) {integers})"
+    constants, shapes = [*inputs.constants, Indices("chosen", indices)], list(inputs.shapes)
     if form != "queries":
-        term, integers = f"(selection_rows chosen {term})", f"(selectionZ chosen {integers})"
-        return _Rows(term, denominator, integers, "rewrite ?image_inputs, selection_mat.", constants, shapes)
+        term, integers = f"(selection_rows chosen {inputs.term})", f"(selectionZ chosen {inputs.integers})"
+        rewriting = f"{inputs.rewriting} rewrite selection_mat.".lstrip()
+        return _Rows(term, inputs.denominator, integers, rewriting, constants, shapes)
     asked = given[QUERIES].load()
     if asked.rows == 1:
         asked = asked.take_rows([0] * len(stated.tokens.lengths))
     queries = Table("queries", asked)
     constants.append(queries)
-    shapes.append(_shape(queries))
-    term, integers = f"(matrix_rows chosen {term} {queries.term})", f"(matricesZ chosen {integers} queries)"
-    return _Rows(term, f"({denominator} * queries_den)", integers, "rewrite matrices_mat.", constants, shapes)
+    shapes.append(shape(queries))
+    term = f"(matrix_rows chosen {inputs.term} {queries.term})"
+    integers = f"(matricesZ chosen {inputs.integers} queries)"
+    return _Rows(term, f"({inputs.denominator} * queries_den)", integers, "rewrite matrices_mat.", constants, shapes)
 
 
 def _solution(assertion: ExactSolution, rows: _Rows, fast: bool) -> Instance:
@@ -97,7 +89,7 @@ def _solution(assertion: ExactSolution, rows: _Rows, fast: bool) -> Instance:
     # What is stated, where it is: that it is what the multipliers make is for Coq to prove.
     point = Row("point", assertion.point if assertion.point is not None else solved.solution)
     multipliers = _dense("multipliers", dict(solved.multipliers), count)
-    levels = _whole("levels", problem.levels)
+    levels = whole("levels", problem.levels)
     constants = [*rows.constants, levels, point, multipliers]
     by = "with (dl := multipliers_den) (L := multipliers)."
     size, system = natural(problem.rows.columns), f"{rows.term} {levels.term} {point.term}"
@@ -132,7 +124,7 @@ def _solution(assertion: ExactSolution, rows: _Rows, fast: bool) -> Instance:
 
 def _contradiction(assertion: NoSolution, rows: _Rows, fast: bool) -> Instance:
     problem = assertion.problem
-    levels = _whole("levels", problem.levels)
+    levels = whole("levels", problem.levels)
     weights = _dense("weights", dict(assertion.contradiction.weights), problem.rows.rows)
     statement = f"(forall q, ~ feasible {rows.term} {levels.term} q)"
     size = natural(problem.rows.columns)
@@ -141,27 +133,9 @@ def _contradiction(assertion: NoSolution, rows: _Rows, fast: bool) -> Instance:
     return _instance([*rows.constants, levels, weights], conjuncts, problem, 24, fast)
 
 
-def _whole(name: str, values: Sequence[fmpq]) -> Integers:
-    """Levels and labels are 0, 1 or -1."""
-    if any(value.q != 1 for value in values):
-        raise NotExportableError(f"{name} are expected to be whole numbers")
-    return Integers(name, [value.p for value in values])
-
-
-def _shape(table: Table) -> Conjunct:
-    shape = f"{natural(table.matrix.rows)} {natural(table.matrix.columns)}"
-    return Conjunct(f"shaped {shape} {table.term}", f"apply shaped_mat. {COMPUTED}")
-
-
-def _wide(inputs: Tables, columns: int) -> Conjunct:
-    return Conjunct(
-        f"wide {natural(columns)} (map (mat {inputs.name}_den) {inputs.name})", f"apply wide_mat. {COMPUTED}"
-    )
-
-
 def _row_shape(rows: _Rows, problem: MarginProblem) -> Conjunct:
-    shape = f"{natural(problem.rows.rows)} {natural(problem.rows.columns)}"
-    return Conjunct(f"shaped {shape} {rows.term}", rows.proof("apply shaped_mat."))
+    size = f"{natural(problem.rows.rows)} {natural(problem.rows.columns)}"
+    return Conjunct(f"shaped {size} {rows.term}", rows.proof("apply shaped_mat."))
 
 
 def _dense(name: str, sparse: dict[int, fmpq], count: int) -> Row:

@@ -10,12 +10,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
 
 from flint import fmpq, fmpz
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import Real, Surd
 
+T = TypeVar("T")
+
+# What a literal of 24 bits takes up among digits.
+_LITERAL_CHARACTERS = 20
 # Lists of so many rows are put together from several: Coq's parser is recursive.
 _ROWS_TOGETHER = 256
 _MODULUS = 2**61 - 1
@@ -83,21 +89,20 @@ class Constant(ABC):
         """About how many literals of 24 bits Coq has to read."""
 
 
-@dataclass(frozen=True)
-class Table(Constant):
-    """An exact matrix: `name_den`, a positive integer, and `name`, rows of integers."""
-
-    name: str
-    matrix: ExactMatrix
+class _Vectors(Constant):
+    """Several vectors over one denominator: `name_den`, a positive integer, and `name`, lists of integers."""
 
     @property
-    def rows(self) -> list[list[fmpz]]:
-        found: list[list[fmpz]] = self.matrix.numerators.tolist()
-        return found
+    @abstractmethod
+    def denominator(self) -> fmpz: ...
+
+    @property
+    @abstractmethod
+    def rows(self) -> list[list[fmpz]]: ...
 
     @property
     def term(self) -> str:
-        """The matrix over the reals."""
+        """The vectors over the reals, the rows of a matrix where they are equally long."""
         return f"(mat {self.name}_den {self.name})"
 
     @property
@@ -106,12 +111,11 @@ class Table(Constant):
         return f"{self.name}_den {self.name}"
 
     def definitions(self) -> Iterator[str]:
-        yield f"Definition {self.name}_den : positive := {positive(self.matrix.denominator)}."
+        yield f"Definition {self.name}_den : positive := {positive(self.denominator)}."
         yield from _long_list(self.name, "list (list Z)", list(map(integers, self.rows)))
 
     def fingerprint(self, point: int, accumulated: int) -> int:
-        found = _of_integers(point, accumulated, [self.matrix.denominator])
-        return _of_rows(point, found, self.rows)
+        return _of_rows(point, _of_integers(point, accumulated, [self.denominator]), self.rows)
 
     def fingerprint_term(self, point: str, accumulated: str) -> str:
         inner = f"(of_list {point} {accumulated} [Zpos {self.name}_den])"
@@ -120,6 +124,40 @@ class Table(Constant):
     @property
     def literals(self) -> int:
         return _literals(entry for row in self.rows for entry in row)
+
+
+@dataclass(frozen=True)
+class Table(_Vectors):
+    """An exact matrix, row by row."""
+
+    name: str
+    matrix: ExactMatrix
+
+    @property
+    def denominator(self) -> fmpz:
+        return self.matrix.denominator
+
+    @property
+    def rows(self) -> list[list[fmpz]]:
+        found: list[list[fmpz]] = self.matrix.numerators.tolist()
+        return found
+
+
+@dataclass(frozen=True)
+class Parts(_Vectors):
+    """One exact vector, cut into several of these lengths."""
+
+    name: str
+    whole: ExactMatrix
+    lengths: Sequence[int]
+
+    @property
+    def denominator(self) -> fmpz:
+        return self.whole.denominator
+
+    @property
+    def rows(self) -> list[list[fmpz]]:
+        return _cut(self.whole.numerators.entries(), self.lengths)
 
 
 @dataclass(frozen=True)
@@ -133,10 +171,12 @@ class Tables(Constant):
     @classmethod
     def of(cls, name: str, stacked: ExactMatrix, lengths: Sequence[int]) -> Tables:
         """The rows of `stacked`, so many for each part."""
-        rows, parts = iter(stacked.numerators.tolist()), []
-        for length in lengths:
-            parts.append([next(rows) for _ in range(length)])
-        return cls(name, stacked.denominator, parts)
+        return cls(name, stacked.denominator, _cut(stacked.numerators.tolist(), lengths))
+
+    @property
+    def term(self) -> str:
+        """The matrices over the reals."""
+        return f"(map (mat {self.name}_den) {self.name})"
 
     @property
     def arguments(self) -> str:
@@ -336,6 +376,80 @@ class Indices(Constant):
         return len(self.indices)
 
 
+@dataclass(frozen=True)
+class IndexLists(Constant):
+    """Lists of small natural numbers."""
+
+    name: str
+    lists: Sequence[Sequence[int]]
+
+    def definitions(self) -> Iterator[str]:
+        return _long_list(self.name, "list (list nat)", [listed(map(natural, each)) for each in self.lists])
+
+    def fingerprint(self, point: int, accumulated: int) -> int:
+        return _of_rows(point, accumulated, self.lists)
+
+    def fingerprint_term(self, point: str, accumulated: str) -> str:
+        return f"(of_index_lists {point} {accumulated} {self.name})"
+
+    @property
+    def literals(self) -> int:
+        return sum(1 + len(each) for each in self.lists)
+
+
+@dataclass(frozen=True)
+class Pairs(Constant):
+    """Pairs of small natural numbers, or None."""
+
+    name: str
+    pairs: Sequence[tuple[int, int] | None]
+
+    def definitions(self) -> Iterator[str]:
+        items = ["None" if pair is None else f"Some ({', '.join(map(natural, pair))})" for pair in self.pairs]
+        return _long_list(self.name, "list (option (nat * nat))", items)
+
+    def fingerprint(self, point: int, accumulated: int) -> int:
+        return _of_rows(point, accumulated, [pair or () for pair in self.pairs])
+
+    def fingerprint_term(self, point: str, accumulated: str) -> str:
+        return f"(of_pairs {point} {accumulated} {self.name})"
+
+    @property
+    def literals(self) -> int:
+        return 2 * len(self.pairs)
+
+
+@dataclass(frozen=True)
+class Hint(Constant):
+    """A list that stands in the proof only, of items of this type of Coq; a wrong one proves nothing.
+
+    So it has no fingerprint: what Coq reads of it need not be what was written.
+    """
+
+    name: str
+    kind: str
+    items: Sequence[str]
+
+    def definitions(self) -> Iterator[str]:
+        return _long_list(self.name, f"list {self.kind}", list(self.items))
+
+    def fingerprint(self, point: int, accumulated: int) -> int:
+        return accumulated
+
+    def fingerprint_term(self, point: str, accumulated: str) -> str:
+        return accumulated
+
+    @property
+    def literals(self) -> int:
+        return sum(map(len, self.items)) // _LITERAL_CHARACTERS
+
+
+def _cut(items: Iterable[T], lengths: Sequence[int]) -> list[list[T]]:
+    """So many of the items for each part."""
+    rest = iter(items)
+    return [list(islice(rest, length)) for length in lengths]
+
+
 def _long_list(name: str, kind: str, items: list[str]) -> Iterator[str]:
     """A list, from several of them where it is long."""
     chunks = [items[k : k + _ROWS_TOGETHER] for k in range(0, len(items), _ROWS_TOGETHER)]
@@ -377,7 +491,7 @@ def _of_integers(point: int, accumulated: int, values: Sequence[int | fmpz]) -> 
     return found
 
 
-def _of_rows(point: int, accumulated: int, rows: Sequence[Sequence[fmpz]]) -> int:
+def _of_rows(point: int, accumulated: int, rows: Sequence[Sequence[int | fmpz]]) -> int:
     found = _step(point, accumulated, _OPENING + 1)
     for row in rows:
         found = _of_integers(point, found, row)

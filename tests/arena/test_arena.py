@@ -71,7 +71,13 @@ def test_another_checker_accepts_nothing_false_or_is_said_to_be_missing(
 
 
 # How many accept and reject cases Coq gets, by claim. False bounds of softmax are not even exported: no slack is left.
-FOR_COQ = {"max-margin": (1, 3), "normalizer-bound": (0, 1), "output-deviation": (1, 0), "softmax-mean": (1, 0)}
+FOR_COQ = {
+    "max-margin": (1, 3),
+    "normalizer-bound": (0, 1),
+    "output-deviation": (1, 0),
+    "softmax-mean": (1, 0),
+    "token-optimality": (1, 1),
+}
 
 
 def test_coq_proves_what_is_true_and_nothing_else(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -177,6 +178,43 @@ def test_of_several_reasons_the_loudest_is_the_exit_status(
     edit("Instance.v", "Qed.", "Admitted.")(folder)
     assert main.run(["coq-check", str(tmp_path / "nothing"), str(folder)]) == 1
     assert capsys.readouterr().out.count("not proved") == 5
+
+
+def test_a_folder_that_cannot_be_read_does_not_stop_the_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The system refuses before Coq runs, and says of which file."""
+    monkeypatch.setattr("certattn.coq.coqc.find_coq", lambda *arguments: NO_COQ)
+    refusals = {"EACCES": "permission denied", "EIO": "input/output error", "ENOSPC": "no space left on device"}
+    others = [folder.with_name(name) for name in refusals]
+
+    def check(place: Path, *arguments: object, **options: object) -> object:
+        if place.name in refusals:
+            code = getattr(errno, place.name)
+            raise OSError(code, os.strerror(code), str(place / "manifest.json"))
+        return check_folder(place, NO_COQ)
+
+    monkeypatch.setattr("certattn.coq.check.check_folder", check)
+    edit("Instance.v", "Qed.", "Admitted.")(folder)
+    for refused, status in zip(others, (2, 2, 4), strict=True):
+        assert main.run(["coq-check", str(refused)]) == status
+        assert f"{refused / 'manifest.json'}: {refusals[refused.name]}" in " ".join(capsys.readouterr().out.split())
+        assert main.run(["coq-check", str(refused), str(folder)]) == 1
+        first, second = re.findall(r"^not proved +(\S+)$", capsys.readouterr().out, re.MULTILINE)
+        assert (first, second) == (str(refused), str(folder))
+
+
+def test_a_reader_who_has_gone_ends_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = []
+
+    def check(place: Path, *arguments: object, **options: object) -> object:
+        checked.append(place)
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    monkeypatch.setattr("certattn.coq.coqc.find_coq", lambda *arguments: NO_COQ)
+    monkeypatch.setattr("certattn.coq.check.check_folder", check)
+    assert main.run(["coq-check", str(folder), str(folder)]) == 141
+    assert len(checked) == 1
 
 
 def test_coqchk_goes_through_a_proof_again(coq: Coq, library: CompiledLibrary, tmp_path: Path) -> None:

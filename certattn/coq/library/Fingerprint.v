@@ -32,3 +32,6 @@ Definition of_tables (point acc : Z) (l : list (list (list Z))) : Z :=
 Definition of_marks (point acc : Z) (l : list bool) : Z :=
   of_list point acc (map (fun b : bool => if b then 1 else 0) l).
 Definition of_indices (point acc : Z) (l : list nat) : Z := of_list point acc (map Z.of_nat l).
+Definition of_index_lists (point acc : Z) (l : list (list nat)) : Z := of_rows point acc (map (map Z.of_nat) l).
+Definition of_pairs (point acc : Z) (l : list (option (nat * nat))) : Z :=
+  of_index_lists point acc (map (fun e => match e with Some (i, t) => [i; t] | None => [] end) l).

@@ -192,3 +192,52 @@ Fixpoint labelled_rows (labels : vector) (points : matrix) : matrix :=
   | y :: labels', x :: points' => map (fun u => y * u) x :: labelled_rows labels' points'
   | _, _ => []
   end.
+
+(** * Token selection: inputs of several tokens, each token with a key and a score *)
+
+(** So many tokens in each input, with keys of dimension n, and as many scores. *)
+Definition scored (n : nat) (lengths : list nat) (inputs : list matrix) (scores : list vector) : Prop :=
+  map (@length vector) inputs = lengths /\ map (@length R) scores = lengths /\ wide n inputs.
+(** y_i <v, x> for the tokens x of input i *)
+Fixpoint label_scores (labels v : vector) (inputs : list matrix) : list vector :=
+  match labels, inputs with
+  | y :: labels', X :: inputs' => map (fun x => y * dot v x) X :: label_scores labels' v inputs'
+  | _, _ => []
+  end.
+(** How many ways there are to choose one token of every input. *)
+Definition selections (lengths : list nat) : Z := fold_right (fun t m => (Z.of_nat t * m)%Z) 1%Z lengths.
+
+(** Key and score of token t of input i. *)
+Definition key (inputs : list matrix) (i t : nat) : vector := nth t (nth i inputs []) [].
+Definition score (scores : list vector) (i t : nat) : R := nth t (nth i scores []) 0.
+
+(** All tokens of the largest score among gamma, and no others. *)
+Definition best_tokens (listed : list nat) (gamma : vector) : Prop :=
+  forall t, In t listed <-> (t < length gamma)%nat /\ Forall (fun s => s <= nth t gamma 0) gamma.
+
+(** alpha_i is a token of input i, for every input. *)
+Definition selection (inputs : list matrix) (alphas : list nat) : Prop :=
+  Forall2 (fun a keys => (a < length keys)%nat) alphas inputs.
+(** <k_alpha_i - k_it, q> >= 1 for all t but alpha_i *)
+Definition separates (inputs : list matrix) (alphas : list nat) (q : vector) : Prop :=
+  feasible (selection_rows alphas inputs) (ones (selection_rows alphas inputs)) q.
+(** p is the shortest of these, p_mm(alpha). *)
+Definition max_margin (n : nat) (inputs : list matrix) (alphas : list nat) (p : vector) : Prop :=
+  least_point n (selection_rows alphas inputs) (ones (selection_rows alphas inputs)) p.
+(** Another token of an input, for which this holds with equality. *)
+Definition neighbour (inputs : list matrix) (alphas : list nat) (p : vector) (i t : nat) : Prop :=
+  (i < length inputs)%nat /\ (t < length (nth i inputs []))%nat /\ t <> nth i alphas O /\
+  dot (minus (key inputs i (nth i alphas O)) (key inputs i t)) p = 1.
+(** p_mm(alpha) exists, and its neighbours have smaller scores than the chosen tokens. *)
+Definition locally_optimal (n : nat) (inputs : list matrix) (scores : list vector) (alphas : list nat) : Prop :=
+  selection inputs alphas /\ exists p, max_margin n inputs alphas p /\
+    forall i t, neighbour inputs alphas p i t -> score scores i t < score scores i (nth i alphas O).
+(** It is not, because of a neighbour whose score is not smaller; or because nothing separates it. *)
+Definition not_locally_optimal (n : nat) (inputs : list matrix) (scores : list vector)
+    (alphas : list nat) (because : option (nat * nat)) : Prop :=
+  selection inputs alphas /\ ~ locally_optimal n inputs scores alphas /\
+  match because with
+  | Some (i, t) => exists p, max_margin n inputs alphas p /\ neighbour inputs alphas p i t /\
+      score scores i (nth i alphas O) <= score scores i t
+  | None => forall q, ~ separates inputs alphas q
+  end.
