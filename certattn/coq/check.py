@@ -159,7 +159,9 @@ def _recheck(coq: Coq, folder: Path, maps: list[tuple[Path, str]]) -> None:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """Raises UsageError where there is none, RejectedError where it is not as one is written."""
     path = folder / MANIFEST
-    if not path.is_file() or path.is_symlink():
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise RejectedError(f"{path}: a link, a pipe or a folder, expected a regular file")
+    if not path.is_file():
         raise UsageError(f"{folder}: no {MANIFEST} in it; expected a folder that `certattn export --format coq` wrote")
     if path.stat().st_size > _MANIFEST_BYTES:
         raise RejectedError(f"{path}: over {_MANIFEST_BYTES} bytes")

@@ -12,8 +12,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from certattn.coq.coqc import Coq
+from certattn.coq.coqc import Coq, RejectedError
 from certattn.coq.export import library_text
+from certattn.kernel.errors import UsageError
+
+UNUSABLE = (
+    "certattn's library of lemmas, which this installation brings along, could not be compiled; expected Coq 8.16 with "
+    "the library coq-interval (Debian: `apt-get install coq libcoq-interval`), and some megabytes of space for "
+    "temporary files. Nothing was tried on the certificate. What Coq said:"
+)
 
 
 class CompiledLibrary:
@@ -26,7 +33,7 @@ class CompiledLibrary:
     def provide(self, modules: Iterable[str], coq: Coq) -> None:
         """Compile those of `modules` that are not yet; each stands after those that it needs.
 
-        Raises RejectedError, LimitExceededError.
+        Raises UsageError where this Coq has no use for it, which says nothing of a certificate; LimitExceededError.
         """
         self.folder.mkdir(exist_ok=True)
         for module in modules:
@@ -34,7 +41,10 @@ class CompiledLibrary:
                 continue
             file = self.folder / f"{module}.v"
             file.write_text(library_text(module), encoding="ascii")
-            coq.compile(file, self.folder, [(self.folder, "CertAttn")])
+            try:
+                coq.compile(file, self.folder, [(self.folder, "CertAttn")])
+            except RejectedError as error:
+                raise UsageError(f"{UNUSABLE}\n  {error.said or 'It said nothing.'}") from None
             self._compiled.add(module)
 
 

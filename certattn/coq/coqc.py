@@ -26,7 +26,11 @@ MISSING = (
 
 
 class RejectedError(NotProvedError):
-    """Coq does not prove the theorem, or the folder is not what it says."""
+    """Coq does not prove the theorem, or the folder is not what it says; `said`: what Coq complained of."""
+
+    def __init__(self, message: str, said: str = "") -> None:
+        super().__init__(message)
+        self.said = said
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,8 @@ class Coq:
         arguments = [part for path, name in maps for part in ("-Q", str(path), name)]
         status, printed, complaint = self.run([self.coqc, "-q", *arguments, str(file)], folder)
         if status != 0:
-            raise RejectedError(f"{file.name} is not proved by Coq: {_shortened(complaint or printed)}")
+            said = _shortened(complaint or printed)
+            raise RejectedError(f"{file.name} is not proved by Coq: {said or 'it said nothing'}", said)
         return printed
 
     def run(self, command: Sequence[str], folder: Path) -> tuple[int, str, str]:

@@ -88,9 +88,10 @@ done << END
 END
 cd "$build"
 unset COQPATH COQLIB
-for module in {modules} Instance; do
-  coqc -q -Q . CertAttn "$module.v" || fail "$module.v is not proved by Coq"
+for module in {modules}; do
+  coqc -q -Q . CertAttn "$module.v" || fail "the library does not compile ($module.v): is coq-interval installed?"
 done
+coqc -q -Q . CertAttn Instance.v || fail "Instance.v is not proved by Coq"
 cat > Ask.v << END
 {header}From CertAttn Require Import Instance.
 About certificate.
@@ -144,14 +145,18 @@ def export(
             f"{instance.cost.megabytes:.0f} MB for this, more than {most_seconds:.0f} s (--most-seconds); "
             "fewer queries take less, and --fast does"
         )
-    folder = Path(tempfile.mkdtemp(dir=out.absolute().parent, prefix=".certattn-"))
     try:
-        _write(certificate, instance, folder, root)
-        folder.chmod(0o755)
-        folder.rename(out)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        folder = Path(tempfile.mkdtemp(dir=out.absolute().parent, prefix=".certattn-"))
+        try:
+            _write(certificate, instance, folder, root)
+            folder.chmod(0o755)
+            folder.rename(out)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    except OSError as error:
+        # What nobody has heard of is a temporary folder beside it.
+        raise OSError(error.errno, error.strerror or str(error), str(out)) from None
     return instance
 
 

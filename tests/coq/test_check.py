@@ -122,6 +122,18 @@ def test_a_folder_without_a_manifest_is_a_mistake(tmp_path: Path) -> None:
         check_folder(tmp_path, NO_COQ)
 
 
+def test_a_manifest_that_is_a_link_or_a_pipe_is_refused_as_such(folder: Path) -> None:
+    manifest = folder / "manifest.json"
+    manifest.rename(folder.parent / "elsewhere.json")
+    manifest.symlink_to(folder.parent / "elsewhere.json")
+    with pytest.raises(RejectedError, match="expected a regular file"):
+        check_folder(folder, NO_COQ)
+    manifest.unlink()
+    os.mkfifo(manifest)
+    with pytest.raises(RejectedError, match="expected a regular file"):
+        check_folder(folder, NO_COQ)
+
+
 def test_a_false_certificate_in_the_folder_is_rejected(read: Read, tmp_path: Path) -> None:
     export(read(FALSE_MEAN.replace("RADIUS", "5")), tmp_path / "out")
     edit("certificate/certificate.yaml", "radius: 5", "radius: 1/9")(tmp_path / "out")

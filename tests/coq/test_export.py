@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from contextlib import suppress
@@ -195,3 +196,15 @@ def test_every_module_of_the_library_is_used() -> None:
 
 def test_exporters_are_claims() -> None:
     assert set(EXPORTERS) <= set(certattn.CLAIMS)
+
+
+def test_a_folder_that_cannot_be_written_is_named_as_the_user_did(
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(**options: object) -> str:
+        raise OSError(errno.EROFS, "Read-only file system", "/tmp/.certattn-1y5kob8e")
+
+    monkeypatch.setattr("certattn.coq.export.tempfile.mkdtemp", refuses)
+    with pytest.raises(OSError, match="Read-only") as raised:
+        export(read(SMALL["mean"]), tmp_path / "out")
+    assert raised.value.filename == str(tmp_path / "out")
