@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.errors import CertattnError
 
 ARRAYS = "arrays.npz"
 Doubles = NDArray[np.float64]
@@ -62,7 +62,7 @@ class Statement:
     missing: str = ""
 
 
-def reason(error: NotProvedError | UsageError) -> str:
+def reason(error: CertattnError) -> str:
     """Why something could not be stated, in one line."""
     return " ".join(str(error).split())
 

@@ -48,6 +48,8 @@ def distance(head: Head) -> Statement:
         return Statement(missing=refused)
     if head.queries.shape[1] != head.keys.shape[1]:
         return Statement(missing=UNPAIRED)
+    if not (np.any(head.queries) and np.any(head.keys)):
+        return Statement(missing="queries or keys are 0, and random weights are not")
     unit = f"{math.sqrt(_size(head.queries) * _size(head.keys)):.3g}"
     made = spectral_distance.generate(
         head.folder / DISTANCE_CERTIFICATE,

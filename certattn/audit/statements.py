@@ -16,7 +16,7 @@ import numpy as np
 from certattn._version import __version__
 from certattn.audit import deviation, prompt_length, selection, spectrum
 from certattn.audit.head import ARRAYS, Head, Statement, reason
-from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
 from certattn.provers.output import write_file
 
 NOTES = "head.json"
@@ -118,7 +118,7 @@ def _made(make: Callable[[], Statement]) -> tuple[Statement, float]:
     before = time.process_time()
     try:
         found = make()
-    except (NotProvedError, UsageError) as error:
+    except (NotProvedError, UsageError, MalformedError) as error:
         found = Statement(missing=reason(error))
     return found, time.process_time() - before
 
