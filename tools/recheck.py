@@ -2789,6 +2789,14 @@ class Tails:
         self.value, self.tau = law.tilted(a)
         self.known: dict[Any, tuple[I, I]] = {}
 
+    def mean_square(self, V: Matrix) -> Any:
+        """An upper bound of E|T_L - T|^2 for Gaussian tokens, q (S + B) as the method logistic has it."""
+        if self.law.kind != "gaussian":
+            raise Rejected("method: mean-square is for Gaussian tokens")
+        b = times(self.law.cov, self.a)
+        S, B = trace(matmul(V, matmul(self.law.cov, transposed(V)))), norm2(times(V, b))
+        return (S + B) / (1 + (self.L - 1) * exp(-iv(dot(self.a, b))))
+
     def moments(self, u: Sequence[Any], v: Sequence[Any] | None, shift: Any, top: int) -> list[Any]:
         """E Y^k for k <= top, Y = w (<u, y> + shift), or w (<u, y><v, y> + shift), y = x - tau."""
         found: list[Any] = [iv(1)]
@@ -3106,6 +3114,14 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
     if asserts["norm"] is not None:
         f = fields(asserts["norm"], "norm", "norm exceeds probability")
         eps, total = rational(f["exceeds"], "exceeds"), iv(0)
+        if isinstance(hint["norm"], dict) and "method" in hint["norm"]:
+            one_of(fields(hint["norm"], "witness.norm", "method")["method"], "method", "mean-square")
+            one_of(f["norm"], "norm", "l2", "linf")
+            if eps <= 0:
+                raise Rejected("norm.exceeds: positive")
+            top = tails.mean_square(V) / (eps * eps)
+            at_most(top, probability(f["probability"], "probability"), "norm")
+            return
         if one_of(f["norm"], "norm", "l2", "linf") == "linf":
             rules = listed(fields(hint["norm"], "witness.norm", "bounds")["bounds"], "bounds")
             frame, levels = identity(len(V)), [eps] * len(V)

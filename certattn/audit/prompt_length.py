@@ -1,8 +1,8 @@
 """How long random prompts have to be to be as near to their limit as this head is to its surrogate.
 
 The law is the Gaussian with the moments of score and value over the tokens that a query sees, for the query for which
-it takes the longest. The certificate bounds E|T_L - T|^2 by b; by Markov's inequality P(|T_L - T| > r) <= b / r^2,
-and the length L is such that this is at most delta for the bound r that is certified of the head.
+it takes the longest. The certificate says for a length L that P(|T_L - T| > r) <= delta, with the bound r that is
+certified of the head's deviation; it is proved by the mean square of the norm.
 """
 
 from __future__ import annotations
@@ -13,41 +13,38 @@ from fractions import Fraction
 import numpy as np
 
 from certattn.audit.deviation import CERTIFICATE as DEVIATION
-from certattn.audit.head import Doubles, Head, Statement, mapping
+from certattn.audit.head import Doubles, Head, Statement, mapping, reason
 from certattn.kernel.document.certificate import load
-from certattn.provers import output_mean_square
+from certattn.kernel.errors import NotProvedError
+from certattn.provers import output_tail
 
 NAME = "prompt-length"
 CERTIFICATE = "prompt-length.yaml"
-MOST_TOKENS = 10**12
 # The law's moments are rounded to so many places below the largest variance.
 _PLACES = 8
-_ATTEMPTS = 6
 
 
 def state(head: Head, probability: str) -> Statement:
     """Write the certificate where there is such a length. Raises NotProvedError."""
-    bound = Fraction(mapping(mapping(load(head.folder / DEVIATION).plain["asserts"])["deviation"])["at_most"])
+    stated = mapping(mapping(load(head.folder / DEVIATION).plain["asserts"])["deviation"])["at_most"]
+    bound = Fraction(stated)
     if bound == 0:
         return Statement(missing="the head is its surrogate: no random prompt is as near to its limit")
-    goal = Fraction(probability) * bound * bound
-    needed = lengths(head, float(goal))
+    needed = lengths(head, float(Fraction(probability) * bound * bound))
     query = int(np.argmax(needed))
-    figures = {"query": query, "within": str(float(bound)), "probability": probability}
-    if not needed[query] <= MOST_TOKENS:
-        return Statement(figures=figures, missing=f"no length up to {MOST_TOKENS:.0e} is enough at query {query}")
-    length = max(1, math.ceil(needed[query]))
-    for _ in range(_ATTEMPTS):
-        made = output_mean_square.generate(
-            head.folder / CERTIFICATE, given={**gaussian(head, query), "length": length}, method="logistic", digits=6
+    figures = {"query": query, "within": stated, "probability": probability}
+    try:
+        made = output_tail.generate(
+            head.folder / CERTIFICATE,
+            given=gaussian(head, query),
+            norm="l2",
+            exceeds=stated,
+            probability=probability,
+            method=output_tail.MEAN_SQUARE,
         )
-        at_most = mapping(mapping(made.plain["asserts"])["mean_square"])["at_most"]
-        if Fraction(at_most) <= goal:
-            return Statement([CERTIFICATE], {**figures, "length": length, "mean_square": at_most})
-        # The law's moments were rounded, and what is stated is rounded up.
-        length += 1 + length // 10**5
-    (head.folder / CERTIFICATE).unlink()
-    return Statement(figures=figures, missing=f"no bound at the length {length} is small enough at query {query}")
+    except NotProvedError as error:
+        return Statement(figures=figures, missing=f"at query {query}, {reason(error)}")
+    return Statement([CERTIFICATE], {**figures, "length": int(mapping(made.plain["given"])["length"])})
 
 
 def lengths(head: Head, goal: float) -> Doubles:
