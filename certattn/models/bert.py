@@ -36,10 +36,7 @@ class Bert:
 
     @property
     def _width(self) -> int:
-        width, heads = self.weights.count("hidden_size"), self.weights.count("num_attention_heads")
-        if width % heads != 0:
-            raise UsageError(f"{self.weights.path}: {width} coordinates for {heads} heads, expected a multiple")
-        return width
+        return self.weights.width("hidden_size", "num_attention_heads")
 
     @property
     def _first_position(self) -> int:

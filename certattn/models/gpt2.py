@@ -33,10 +33,7 @@ class Gpt2:
 
     @property
     def _width(self) -> int:
-        width, heads = self.weights.count("n_embd"), self.weights.count("n_head")
-        if width % heads != 0:
-            raise UsageError(f"{self.weights.path}: {width} coordinates for {heads} heads, expected a multiple")
-        return width
+        return self.weights.width("n_embd", "n_head")
 
     @property
     def vocabulary(self) -> int:

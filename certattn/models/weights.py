@@ -63,6 +63,13 @@ class Weights:
             raise UsageError(f"{self.path}: {CONFIG} has {found} for {' or '.join(names)}, expected a whole number")
         return int(found)
 
+    def width(self, columns: str, heads: str) -> int:
+        """The count under `columns`, which that under `heads` divides. Raises UsageError."""
+        width, count = self.count(columns), self.count(heads)
+        if width % count != 0:
+            raise UsageError(f"{self.path}: {width} coordinates for {count} heads, expected a multiple")
+        return width
+
 
 def open_weights(path: Path, dtype: str = PRECISIONS[0]) -> Weights:
     """The weights in a `.safetensors` file, or in a folder as models are published. Raises UsageError."""

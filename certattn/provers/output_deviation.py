@@ -73,7 +73,7 @@ def generate(
     per_query : also state a bound for each query.
     causal : how many of the first tokens the first query sees; every further query sees one more.
         All queries see all tokens by default.
-    relative : also state bounds in units of |T(q)|: for all queries, and with `per_query` for each.
+    relative : also state bounds in units of the norm of T(q): for all queries, and with `per_query` for each.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
     arithmetic : "binary64", "arb", or "auto" for the fastest that settles the digits.
