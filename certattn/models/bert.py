@@ -75,7 +75,7 @@ class Bert:
 
     def _embedded(self, ids: Ids, width: int) -> Floats:
         at, places = f"{self.prefix}embeddings.", self._first_position + np.arange(len(ids))
-        words = self.weights.take(f"{at}word_embeddings.weight", self.vocabulary, width)[ids]
+        words = self.weights.take(f"{at}word_embeddings.weight", self.vocabulary, width, rows=ids)
         positions = self.weights.take(f"{at}position_embeddings.weight", None, width)
         if places[-1] >= len(positions):
             raise UsageError(f"{self.weights.path}: {len(positions)} positions for {len(ids)} tokens")

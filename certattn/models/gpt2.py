@@ -50,8 +50,8 @@ class Gpt2:
             raise UsageError(f"{self.weights.path}: config.json has other scales of scores, expected 1/sqrt(d)")
         act, shape, width = activation(config.get("activation_function", "gelu_new")), self.shape, self._width
         scale = float(1 / np.sqrt(width // shape.heads))
-        words = self.weights.take(f"{self.prefix}{EMBEDDINGS}", self.vocabulary, width)
-        rows = words[ids] + self.weights.take(f"{self.prefix}wpe.weight", self.most_tokens, width)[: len(ids)]
+        words = self.weights.take(f"{self.prefix}{EMBEDDINGS}", self.vocabulary, width, rows=ids)
+        rows = words + self.weights.take(f"{self.prefix}wpe.weight", self.most_tokens, width)[: len(ids)]
         for layer in range(min(layers, shape.layers)):
             at = f"{self.prefix}{LAYER.format(layer)}"
             all_three = self._linear(self._norm(rows, f"{at}ln_1"), f"{at}attn.c_attn", 3 * width)

@@ -62,7 +62,7 @@ class Llama:
         act, width = activation(config.get("hidden_act", "silu")), weights.count("hidden_size")
         shared = weights.count("num_key_value_heads", default=shape.heads)
         angles = np.arange(len(ids))[:, None] * frequencies(config, dimension)
-        rows = weights.take(f"{self.prefix}{EMBEDDINGS}", self.vocabulary, width)[ids]
+        rows = weights.take(f"{self.prefix}{EMBEDDINGS}", self.vocabulary, width, rows=ids)
         for layer in range(min(layers, shape.layers)):
             at = f"{self.prefix}{LAYER.format(layer)}"
             normed = self._norm(rows, f"{at}input_layernorm")

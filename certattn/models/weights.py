@@ -12,7 +12,7 @@ import numpy as np
 
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
-from certattn.models.heads import Floats
+from certattn.models.heads import Floats, Ids
 from certattn.provers.array_files import ArrayFile, open_array_file
 
 WEIGHTS, INDEX, CONFIG = "model.safetensors", "model.safetensors.index.json", "config.json"
@@ -31,8 +31,8 @@ class Weights:
     config: Mapping[str, Any]
     dtype: str
 
-    def take(self, name: str, *shape: int | None) -> Floats:
-        """A tensor of this shape, None for any extent; in the floats of the run. Raises UsageError."""
+    def take(self, name: str, *shape: int | None, rows: Ids | None = None) -> Floats:
+        """A tensor of this shape, None for any extent, or rows of it, in the floats of the run. Raises UsageError."""
         if name not in self.tensors:
             raise UsageError(f"{self.path}: no tensor {name!r}; found {listed(self.tensors)}")
         file = self.tensors[name]
@@ -41,7 +41,7 @@ class Weights:
             expected = " x ".join("any" if extent is None else str(extent) for extent in shape)
             shown = " x ".join(map(str, found)) or "one number"
             raise UsageError(f"{file.path}: the tensor {name!r} is {shown}, expected {expected}")
-        array = file.read(name)
+        array = file.read(name) if rows is None else file.read(name)[rows]
         if array.dtype.kind != "f":
             raise UsageError(f"{file.path}: the tensor {name!r} holds {array.dtype.name}, expected floats")
         if bool(np.isfinite(array).all()) is not True:
