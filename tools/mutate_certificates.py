@@ -159,6 +159,7 @@ _FAMILIES = (
 )
 _SIBLINGS = (
     ("at_most", "at_least", "per_query"),
+    ("at_most", "relative_at_most"),
     ("keys", "values", "tokens", "queries", "points"),
     ("K", "Q", "V", "U"),
     ("lower", "upper"),

@@ -6,6 +6,7 @@ simulated prompts exceed what is stated more often than is stated, the statement
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -96,16 +97,31 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
         require_record(item, "a norm", {"norm", "exceeds", "probability"})
         eps, delta = _levels(item)
         require(item["norm"] in ("l2", "linf"), "the norm")
+        sizes = np.linalg.norm(differences, axis=1) if item["norm"] == "l2" else np.abs(differences).max(axis=1)
+        happened = random_prompts.frequency(sizes > eps)
+    if "norm" in asserts and "method" in require_mapping(hint, "the witness of the norm"):
+        require_record(hint, "the witness of the norm", {"method"})
+        require(hint["method"] == "mean-square" and isinstance(law, Gaussian), "the method")
+        bound = _mean_square(law, base, float(square), V, length) / eps**2
+        found.append(_tail_judgement((bound, bound), delta, happened))
+    elif "norm" in asserts:
         frame, levels = _frame(item, hint, len(V), folder)
         rules = hint["bounds"]
         require(isinstance(rules, list) and len(rules) == 2 * len(frame), "two rules for every vector of the frame")
         signed = [(([x * sign for x in u]), level) for u, level in zip(frame, levels, strict=True) for sign in (1, -1)]
         bounds = [tail(u, float(level), rule) for (u, level), rule in zip(signed, rules, strict=True)]
-        sizes = np.linalg.norm(differences, axis=1) if item["norm"] == "l2" else np.abs(differences).max(axis=1)
         total = (sum(low for low, _ in bounds), sum(high for _, high in bounds))
-        found.append(_tail_judgement(total, delta, random_prompts.frequency(sizes > eps)))
+        found.append(_tail_judgement(total, delta, happened))
     order = (Truth.FALSE, Truth.OPEN, Truth.TRUE)
     return min(found, key=lambda judgement: (order.index(judgement.truth), judgement.provable, judgement.slack))
+
+
+def _mean_square(law: Gaussian, base: Vector, square: float, V: Table, length: int) -> float:
+    """(S + B) / (1 + (L - 1) e^-v), an upper bound of E|T_L - T|^2 for Gaussian tokens."""
+    moved = times(law.covariance, base)
+    spread = sum(_form(law, row) for row in V)
+    shift = float(sum(x * x for x in times(V, moved))) * square
+    return (float(spread) + shift) / (1 + (length - 1) * math.exp(-float(_form(law, base)) * square))
 
 
 def _tail_judgement(bound: tuple[float, float], delta: float, probability: tuple[float, float]) -> Judgement:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from math import isqrt
@@ -149,7 +149,8 @@ def _zero(name: str, value: Callable[[], mpf]) -> Comparison:
 
 def deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> list[Comparison]:
     asked = "region" if isinstance(given, dict) and "region" in given else "queries"
-    prompt = read_prompt(given, {"limit"}, folder, asked)
+    causal = given.get("causal") if isinstance(given, dict) else None
+    prompt = read_prompt(given, {"limit", "causal"} if causal is not None else {"limit"}, folder, asked)
     keys, values, queries, scale = prompt.tokens, prompt.values, prompt.queries, prompt.scale
     U, V, outputs, attention = prompt.U, prompt.V, len(values[0]), prompt.attention
     region = _region(given["region"], len(U[0]), folder) if asked == "region" else None
@@ -158,15 +159,18 @@ def deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) 
     limit = _limit(given["limit"], keys, values, (U, V), outputs, scale, folder)
     require_record(asserts, "asserts", {"deviation"})
     stated = asserts["deviation"]
-    require_record(stated, "deviation", {"norm"}, {"at_most", "at_least", "per_query"})
+    require_record(stated, "deviation", {"norm"}, {"at_most", "at_least", "relative_at_most", "per_query"})
     require(stated["norm"] in ("l2", "linf"), "the norm")
 
+    def norm(entries: list[mpf]) -> mpf:
+        return mp.sqrt(mp.fsum(x * x for x in entries)) if stated["norm"] == "l2" else max(abs(x) for x in entries)
+
     def deviation(z: Vector) -> mpf:
-        gaps = [abs(x - y) for x, y in zip(attention(z), limit(z), strict=True)]
-        return mp.sqrt(mp.fsum(gap * gap for gap in gaps)) if stated["norm"] == "l2" else max(gaps)
+        return norm([x - y for x, y in zip(attention(z), limit(z), strict=True)])
 
     if region is not None:
         require("per_query" not in stated, "per_query of a region")
+        require("relative_at_most" not in stated and causal is None, "a mask or relative bounds over a region")
         met = [region.search(_in_doubles(keys, values, U, scale, limit, stated["norm"])), region.middle()]
         found = [
             Comparison(
@@ -181,25 +185,52 @@ def deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) 
         ]
         require(all(comparison.bound >= 0 for comparison in found), "a negative bound")
         return found
+    if causal is None:
+        views = [(attention, limit)] * len(queries)
+    else:
+        require(re.fullmatch(NATURAL, str(causal)) is not None and int(causal) >= 1, "causal")
+        require(int(causal) + len(queries) - 1 <= len(keys), "a mask over more tokens than there are")
+        views = []
+        for i in range(len(queries)):
+            seen = int(causal) + i
+            first = replace(prompt, tokens=keys[:seen], keys=prompt.keys[:seen], values=values[:seen])
+            own = _limit(given["limit"], first.tokens, first.values, (U, V), outputs, scale, folder)
+            views.append((first.attention, own))
+
+    def off(i: int) -> mpf:
+        seen, own = views[i]
+        return norm([x - y for x, y in zip(seen(queries[i]), own(queries[i]), strict=True)])
+
+    def beyond(i: int, factor: Fraction) -> mpf:
+        """What the deviation is above this multiple of the output."""
+        return off(i) - to_real(factor) * norm(views[i][0](queries[i]))
+
     comparisons: list[Comparison] = []
+    places = range(len(queries))
     if "at_most" in stated:
         bound = read_number(stated["at_most"])
         require(bound >= 0, "a negative bound")
-        comparisons += [Comparison(f"at_most[{i}]", lambda z=z: deviation(z), bound) for i, z in enumerate(queries)]
+        comparisons += [Comparison(f"at_most[{i}]", lambda i=i: off(i), bound) for i in places]
     if "at_least" in stated:
         bound = read_number(stated["at_least"])
         require(bound >= 0, "a negative bound")
-        comparisons.append(Comparison("at_least", lambda: max(deviation(z) for z in queries), bound, upper=False))
+        comparisons.append(Comparison("at_least", lambda: max(map(off, places)), bound, upper=False))
+    if "relative_at_most" in stated:
+        factor, none = read_number(stated["relative_at_most"]), Fraction(0)
+        require(factor >= 0, "a negative bound")
+        comparisons += [Comparison(f"relative_at_most[{i}]", lambda i=i: beyond(i, factor), none) for i in places]
     if "per_query" in stated:
         each = stated["per_query"]
-        require_record(each, "per_query", set(), {"at_most", "at_least"})
+        require_record(each, "per_query", set(), {"at_most", "at_least", "relative_at_most"})
         require(len(each) > 0, "per_query states nothing")
         for name in each:
             bounds = read_vector(each[name], folder)
             require(len(bounds) == len(queries), "another number of bounds than queries")
-            for i, (z, bound) in enumerate(zip(queries, bounds, strict=True)):
-                upper = name == "at_most"
-                comparisons.append(Comparison(f"per_query.{name}[{i}]", lambda z=z: deviation(z), bound, upper))
+            for i, bound in enumerate(bounds):
+                value, most = (lambda i=i: off(i)), bound
+                if name == "relative_at_most":
+                    value, most = (lambda i=i, bound=bound: beyond(i, bound)), Fraction(0)
+                comparisons.append(Comparison(f"per_query.{name}[{i}]", value, most, name != "at_least"))
     return comparisons
 
 

@@ -12,6 +12,7 @@ not covered here; 2 wrong usage. A function of a claim returns only if everythin
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import io
 import json
@@ -1017,6 +1018,12 @@ class Prompt:
         self.values, self.dv = integers(values)
         self.dim = len(self.act[0]) if self.act else len(self.keys[0])
 
+    def first(self, count: int) -> Prompt:
+        """The first tokens alone."""
+        seen = copy.copy(self)
+        seen.keys, seen.values = self.keys[:count], self.values[:count]
+        return seen
+
     def acted(self, q: Vector) -> Vector:
         """The query as the keys see it."""
         return times(self.act, q) if self.act else q
@@ -1140,35 +1147,45 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 def output_deviation(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/output-deviation.md, for listed queries: T(q) and its limit, each by itself."""
     fields({} if w is None else w, "witness", "", "bits cells query weights")
-    given = fields(g, "given", "limit", "queries region " + PROMPT)
-    d = fields(fields(a, "asserts", "deviation")["deviation"], "deviation", "norm", "at_most at_least per_query")
+    given = fields(g, "given", "limit", "queries region causal " + PROMPT)
+    bounds = "at_most at_least relative_at_most"
+    d = fields(fields(a, "asserts", "deviation")["deviation"], "deviation", "norm", bounds + " per_query")
     norm = one_of(d["norm"], "deviation.norm", "l2", "linf")
     if given["region"] is not None:
         raise NotCovered("deviations over regions")
     starting_bits(w)
     p = Prompt(given)
     queries = matrix(given["queries"], "given.queries", None, p.dim)
-    each = fields({} if d["per_query"] is None else d["per_query"], "per_query", "", "at_most at_least")
-    if all(x is None for x in (d["at_most"], d["at_least"], *each.values())):
+    causal = None if given["causal"] is None else natural(given["causal"], "given.causal", 1)
+    if causal is not None and causal + len(queries) - 1 > len(p.keys):
+        raise Rejected("given.causal: more tokens than there are")
+    each = fields({} if d["per_query"] is None else d["per_query"], "per_query", "", bounds)
+    if all(x is None for x in (*(d[k] for k in bounds.split()), *each.values())):
         raise Rejected("asserts: no bound")
-    if any(d[k] is not None and rational(d[k], k) < 0 for k in ("at_most", "at_least")):
+    if any(d[k] is not None and rational(d[k], k) < 0 for k in bounds.split()):
         raise Rejected("asserts: a negative bound")
-    if d["per_query"] is not None and each["at_most"] is None and each["at_least"] is None:
+    if d["per_query"] is not None and all(x is None for x in each.values()):
         raise Rejected("per_query: no bound")
-    limit = limit_of(given["limit"], p)
-    found = []
-    for q in queries:
-        out = p.moments(p.softmax(q)[0], transposed(p.values), p.dv)
-        gap = [x - y for x, y in zip(out, limit(q), strict=True)]
-        found.append(root(norm2(gap)) if norm == "l2" else largest([absolute(x) for x in gap]))
+    size = lambda y: root(norm2(y)) if norm == "l2" else largest([absolute(x) for x in y])  # noqa: E731
+    limit, found, sizes = limit_of(given["limit"], p), [], []
+    for i, q in enumerate(queries):
+        own = p if causal is None else p.first(causal + i)
+        out = own.moments(own.softmax(q)[0], transposed(own.values), own.dv)
+        at = limit if causal is None else limit_of(given["limit"], own)
+        found.append(size([x - y for x, y in zip(out, at(q), strict=True)]))
+        sizes.append(size(out))
     if d["at_most"] is not None:
         for i, x in enumerate(found):
             at_most(x, rational(d["at_most"], "at_most"), f"at_most[{i}]")
     if d["at_least"] is not None:
         at_most(rational(d["at_least"], "at_least"), largest(found), "at_least")
+    if d["relative_at_most"] is not None:
+        for i, (x, y) in enumerate(zip(found, sizes, strict=True)):
+            at_most(x, y * rational(d["relative_at_most"], "relative_at_most"), f"relative_at_most[{i}]")
     for key, node in each.items():
         for i, bound in enumerate(vector(node, f"per_query.{key}", len(found)) if node is not None else []):
-            at_most(*((found[i], bound) if key == "at_most" else (bound, found[i])), f"per_query.{key}[{i}]")
+            pair = (bound, found[i]) if key == "at_least" else (found[i], bound * sizes[i] if "rel" in key else bound)
+            at_most(*pair, f"per_query.{key}[{i}]")
 
 
 def limit_of(node: Any, p: Prompt) -> Callable[[Vector], list[Any]]:
@@ -2854,6 +2871,14 @@ class Tails:
         self.value, self.tau = law.tilted(a)
         self.known: dict[Any, tuple[I, I]] = {}
 
+    def mean_square(self, V: Matrix) -> Any:
+        """An upper bound of E|T_L - T|^2 for Gaussian tokens, q (S + B) as the method logistic has it."""
+        if self.law.kind != "gaussian":
+            raise Rejected("method: mean-square is for Gaussian tokens")
+        b = times(self.law.cov, self.a)
+        S, B = trace(matmul(V, matmul(self.law.cov, transposed(V)))), norm2(times(V, b))
+        return (S + B) / (1 + (self.L - 1) * exp(-iv(dot(self.a, b))))
+
     def moments(self, u: Sequence[Any], v: Sequence[Any] | None, shift: Any, top: int) -> list[Any]:
         """E Y^k for k <= top, Y = w (<u, y> + shift), or w (<u, y><v, y> + shift), y = x - tau."""
         found: list[Any] = [iv(1)]
@@ -3173,6 +3198,14 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
     if asserts["norm"] is not None:
         f = fields(asserts["norm"], "norm", "norm exceeds probability")
         eps, total = rational(f["exceeds"], "exceeds"), iv(0)
+        if isinstance(hint["norm"], dict) and "method" in hint["norm"]:
+            one_of(fields(hint["norm"], "witness.norm", "method")["method"], "method", "mean-square")
+            one_of(f["norm"], "norm", "l2", "linf")
+            if eps <= 0:
+                raise Rejected("norm.exceeds: positive")
+            top = tails.mean_square(V) / (eps * eps)
+            at_most(top, probability(f["probability"], "probability"), "norm")
+            return
         if one_of(f["norm"], "norm", "l2", "linf") == "linf":
             rules = listed(fields(hint["norm"], "witness.norm", "bounds")["bounds"], "bounds")
             frame, levels = identity(len(V)), [eps] * len(V)

@@ -317,6 +317,8 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
         raise NotExportableError(
             "a bound over a region of queries has no form in Coq here, only one at listed queries has"
         )
+    if problem.causal is not None or problem.bounds.are_relative:
+        raise NotExportableError("masks, and bounds in units of |T(q)|, have no form in Coq here; other bounds have")
     prompt, limit = problem.prompt, problem.limit
     law = limit.law if isinstance(limit, Operator) else None
     if law is not None and not isinstance(law, Atoms):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims.output_deviation import CLAIM, Problem
-from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.provers.long_runs import Said, in_parts, notes_beside
 from certattn.provers.rounding import round_up, upper_rational
 
@@ -103,3 +104,33 @@ def arb_bounds(problem: Problem, rows: Sequence[int]) -> tuple[list[fmpq], int]:
 def sharp(deviation: arb) -> bool:
     """Whether the ball's radius is far below the printed digits, or the deviation is about nothing."""
     return deviation.is_finite() and (deviation.rel_accuracy_bits() > 4 * DIGITS or deviation < arb(2) ** -200)
+
+
+def relative_bounds(problem: Problem, arithmetic: str) -> list[fmpq]:
+    """An upper bound of |T(q) - T_inf(q)| / |T(q)| for each query. Raises NotProvedError where T(q) may be 0."""
+    bounds = replace(problem.bounds, relative=fmpq(0))
+    asked, found = replace(problem, bounds=bounds), {}
+    if arithmetic != "arb" and CLAIM.tiers(problem):
+        from certattn.kernel.claims.deviation_binary64 import compared
+
+        try:
+            found = _ratios(range(problem.count), compared(asked, range(problem.count)))
+        except Binary64Error:
+            if arithmetic == "binary64":
+                raise
+    for bits in BITS:
+        rest = [row for row in range(problem.count) if row not in found]
+        if not rest:
+            return [found[row] for row in range(problem.count)]
+        with working_precision(bits):
+            found |= _ratios(rest, asked.compared(rest))
+    raise NotProvedError(f"the output at query {rest[0]} may be 0, and no deviation is a multiple of it")
+
+
+def _ratios(rows: Sequence[int], pairs: Sequence[tuple[arb, arb]]) -> dict[int, fmpq]:
+    """Upper bounds of ratios a little above them, where they are known well enough."""
+    found = {}
+    for row, (deviation, size) in zip(rows, pairs, strict=True):
+        if (size > 0) is True and ((ratio := deviation / size) < arb(2) ** 64) is True:
+            found[row] = upper_rational(ratio * (1 + arb(2) ** -30))
+    return found

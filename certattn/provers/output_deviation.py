@@ -21,7 +21,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.array_inputs import placed
-from certattn.provers.deviation_search import BITS, DIGITS, arb_bounds, upper_bounds
+from certattn.provers.deviation_search import BITS, DIGITS, arb_bounds, relative_bounds, upper_bounds
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.long_runs import Said
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -44,6 +44,8 @@ def generate(
     norm: str = "l2",
     at_most: Number | None = None,
     per_query: bool = False,
+    causal: int | None = None,
+    relative: bool = False,
     data: str = "auto",
     note: str = "",
     arithmetic: str = "auto",
@@ -69,6 +71,9 @@ def generate(
     norm : "l2" or "linf".
     at_most : the bound to state; by default the smallest that is proved, rounded up to 6 digits.
     per_query : also state a bound for each query.
+    causal : how many of the first tokens the first query sees; every further query sees one more.
+        All queries see all tokens by default.
+    relative : also state bounds in units of the norm of T(q): for all queries, and with `per_query` for each.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
     arithmetic : "binary64", "arb", or "auto" for the fastest that settles the digits.
@@ -83,13 +88,15 @@ def generate(
     stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "limit": exact(limit, "limit")}
     if stated["limit"] == "empirical":
         stated["limit"] = {"kind": "empirical"}
+    if causal is not None:
+        stated["causal"] = str(causal)
     rows = exact_text(query_rows, "query_rows") if query_rows is not None else None
     bound = exact_text(at_most, "at_most") if at_most is not None else None
     line = exact_text(note, "note")
     if arithmetic not in ARITHMETICS:
         raise UsageError(f"arithmetic is {arithmetic!r}, expected one of {', '.join(ARITHMETICS)}")
     over = stated_region(region) if region is not None else None
-    _require_options(over, cells, lower_bound, per_query, arithmetic, rows)
+    _require_options(over, cells, lower_bound, per_query or relative or causal is not None, arithmetic, rows)
     require_place(out, [Path(source)] if source is not None else [])
     sources = prompt_sources(source, names or {}, arrays, queries=needs_queries(over))
     with not_yet_written(out), placed(out, sources, data) as references:
@@ -98,7 +105,7 @@ def generate(
         given: dict[str, Plain] = {**references, **stated}
         certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
         if over is None:
-            certificate |= _listed(out, certificate, norm, bound, per_query, arithmetic, said)
+            certificate |= _listed(out, certificate, norm, bound, (per_query, relative), arithmetic, said)
         else:
             certificate["given"] = place_region(given, over)
             certificate |= over_region(out, certificate, norm, bound, cells, lower_bound)
@@ -107,15 +114,15 @@ def generate(
 
 
 def _require_options(
-    region: dict[str, Plain] | None, cells: int, lower_bound: bool, per_query: bool, arithmetic: str, rows: str | None
+    region: dict[str, Plain] | None, cells: int, lower_bound: bool, of_queries: bool, arithmetic: str, rows: str | None
 ) -> None:
     """Raises UsageError for an option of listed queries over a region, or the other way round."""
     if region is None:
         if lower_bound or cells != CELLS:
             raise UsageError("cells and lower_bound are for a region of queries; none is given")
         return
-    if per_query:
-        raise UsageError("per_query is for listed queries; a region lists none")
+    if of_queries:
+        raise UsageError("per_query, relative and causal are for listed queries; a region lists none")
     if arithmetic == "binary64":
         raise UsageError("binary64 is for listed queries; over a region bounds are proved with Arb")
     if rows is not None and not needs_queries(region):
@@ -144,11 +151,15 @@ def _listed(
     certificate: dict[str, Plain],
     norm: str,
     at_most: str | None,
-    per_query: bool,
+    also: tuple[bool, bool],
     arithmetic: str,
     said: Said,
 ) -> dict[str, Plain]:
-    """What is asserted of listed queries: enclose the deviations, state the bounds."""
+    """What is asserted of listed queries: enclose the deviations, state the bounds.
+
+    also: whether for each query, and whether in units of |T(q)|.
+    """
+    per_query, relative = also
     draft: dict[str, Plain] = {
         **certificate,
         "asserts": {"deviation": {"norm": norm, "at_most": "0" if at_most is None else at_most}},
@@ -159,7 +170,15 @@ def _listed(
     asserts["at_most"] = format_rational(round_up(max(bounds), DIGITS)) if at_most is None else at_most
     if at_most is not None and problem.bounds.at_most is not None:
         bits = max(bits, _require_within(problem, bounds, problem.bounds.at_most, arithmetic))
+    each: dict[str, Plain] = {}
     if per_query:
-        asserts["per_query"] = {"at_most": [format_rational(round_up(bound, DIGITS)) for bound in bounds]}
+        each["at_most"] = [format_rational(round_up(bound, DIGITS)) for bound in bounds]
+    if relative:
+        ratios = [round_up(ratio, DIGITS) for ratio in relative_bounds(problem, arithmetic)]
+        asserts["relative_at_most"] = format_rational(max(ratios))
+        if per_query:
+            each["relative_at_most"] = [format_rational(ratio) for ratio in ratios]
+    if each:
+        asserts["per_query"] = each
     added: dict[str, Plain] = {"asserts": {"deviation": asserts}}
     return added if bits == BITS[0] else {**added, "witness": {"bits": str(bits)}}

@@ -13,6 +13,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.output_tail import CLAIM
+from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
@@ -23,9 +24,10 @@ from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_t
 from certattn.provers.heavy_scores import require_light_scores
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import as_float, round_up, upper_rational
-from certattn.provers.tail_goals import Goal, goals_of
+from certattn.provers.tail_goals import Goal, goals_of, mean_square_goal
 from certattn.provers.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 
+RULES, MEAN_SQUARE = METHODS = ("rules", "mean-square")
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 4000, then by twice that, and so on.
 _ATTEMPTS = 9
@@ -70,6 +72,7 @@ def generate(
     exceeds: Number | None = None,
     probability: Number | None = None,
     length: int | str | None = None,
+    method: str = RULES,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `output-tail` to `out` and return it.
@@ -87,6 +90,8 @@ def generate(
     exceeds : the height eps that is exceeded rarely.
     probability : how rarely, above 0 and below 1.
     length : the number of tokens, unless it stands in `given`.
+    method : "rules", the sharpest for each direction; or "mean-square", for a norm and Gaussian tokens: less sharp
+        for small probabilities, and instant in any dimension.
     note : a line about the certificate for its readers, kept under `provenance`.
 
     An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq. Raises
@@ -101,12 +106,23 @@ def generate(
     with not_yet_written(out):
         prompt = CLAIM.read_given(loads(to_text(_certificate(_with_length(section, wanted.length or 1), {})), out))
         require_light_scores(prompt, MOST_HEAVINESS)
-        goals = goals_of(prompt, exact(directions, "directions"), norm)
+        goals = _goals(prompt, exact(directions, "directions"), norm, method)
         body = _stated(section, goals, wanted, out)
     return write_certificate({**body, "provenance": provenance(line)}, CLAIM, out)
 
 
 # -- what is wanted
+
+
+def _goals(prompt: RandomPrompt, directions: Plain, norm: str | None, method: str) -> list[Goal]:
+    """What is to be bounded, and how. Raises UsageError."""
+    if method not in METHODS:
+        raise UsageError(f"method is {method!r}, expected {' or '.join(METHODS)}")
+    if method == RULES:
+        return goals_of(prompt, directions, norm)
+    if directions:
+        raise UsageError("the method mean-square is for a norm; directions have rules")
+    return [mean_square_goal(prompt, norm)]
 
 
 def wanted_numbers(section: dict[str, Plain], exceeds: Any, probability: Any, length: Any) -> Wanted:

@@ -8,7 +8,9 @@ import numpy as np
 from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.laws import Gaussian
 from certattn.kernel.arithmetic.reals import format_rational
+from certattn.kernel.claims.mean_square_bounds import GaussianPrompt
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
@@ -17,7 +19,7 @@ from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.rounding import as_float, round_down
 from certattn.provers.tail_directions import family_of
 from certattn.provers.tail_frames import frame_of
-from certattn.provers.tail_rules import Family, Rule
+from certattn.provers.tail_rules import Family, MeanSquare, Rule
 from certattn.provers.tail_targets import Target
 
 NORMS = ("l2", "linf")
@@ -34,6 +36,7 @@ class Goal:
     direction: list[Plain] | None = None
     norm: str | None = None
     frame: ExactMatrix | None = None
+    whole: bool = False
 
     @property
     def words(self) -> str:
@@ -54,7 +57,7 @@ class Goal:
     def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
         """The best rules at that height and length, as certificates write them."""
         rules: list[Rule] = [found.rule for found in self.target.candidates(as_float(eps), float(length))]
-        if self.direction is not None:
+        if self.direction is not None or self.whole:
             (rule,) = rules
             return rule
         if self.frame is None:
@@ -76,6 +79,18 @@ def goals_of(prompt: RandomPrompt, directions: Plain, norm: str | None) -> list[
     if norm is not None:
         goals.append(_l2_goal(prompt) if norm == "l2" else _linf_goal(prompt))
     return goals
+
+
+def mean_square_goal(prompt: RandomPrompt, norm: str | None) -> Goal:
+    """A goal for the norm by its mean square. Raises UsageError."""
+    law = prompt.law.law
+    if norm not in NORMS:
+        raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)} for the method mean-square")
+    if not isinstance(law, Gaussian):
+        raise UsageError("the method mean-square is for Gaussian tokens; expected --method rules for this law")
+    known = GaussianPrompt.of(prompt, law)
+    family = MeanSquare(as_float(known.variance), as_float(known.spread + known.shift))
+    return Goal(Target([[family]], [1.0]), norm=norm, whole=True)
 
 
 def _direction_goal(prompt: RandomPrompt, direction: Plain) -> Goal:

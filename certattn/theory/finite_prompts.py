@@ -194,6 +194,27 @@ def check_linear_part(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"the Gaussian with these moments, {prompt}", derived, list(linear))
 
 
+def check_masks(kernel: Kernel) -> Iterator[Check]:
+    """A query that sees the first n tokens: the prompt is these, and its limit has their moments."""
+    claims = kernel.output_deviation
+    claims.NORMS["entries"] = list
+    for prompt in _prompts():
+        for seen in range(1, prompt.length + 1):
+            first = KeysAndValues(seen, prompt.keys, prompt.values)
+            linear = first.mean_value().T + first.s * first.covariance() * first.q.T
+            bounds = claims.Bounds("entries", None, None, None, None, sympy.Integer(1))
+            problem = claims.Problem(prompt.stated(kernel), "empirical", None, bounds, None, seen)
+            ((gap, output),) = problem.compared([0])
+            what = f"{prompt}, of which {seen} are seen"
+            yield equal(f"the output, {what}", plain(output), first.attention())
+            derived = [x - y for x, y in zip(first.attention(), linear, strict=True)]
+            yield equal(f"the deviation, {what}", plain(gap), derived)
+            scores = [first.s * (first.q * first.k[t, :].T)[0] for t in range(seen)]
+            mean = sum(scores, sympy.Integer(0)) / seen
+            weighed = (first.v[t, :] * (1 + scores[t] - mean) / seen for t in range(seen))
+            yield equal(f"by scores alone, {what}", list(sum(weighed, sympy.zeros(1, first.values))), list(linear))
+
+
 def check_tokens(kernel: Kernel) -> Iterator[Check]:
     """Tokens with K, Q, V, or with U and V: keys K x, values V x, scores s <x, U z>."""
     s = positive_symbol("s")

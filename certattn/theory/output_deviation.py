@@ -98,6 +98,17 @@ _LISTED = (
         finite_prompts.check_deviation,
     ),
     Step(
+        "Under a mask",
+        "A query that sees the first `n` tokens has them alone as its prompt, and their moments. The linear limit is "
+        "a weighted sum of values whose weights are made of scores, so that no covariance of a prefix is needed.",
+        ("T_inf(q) = v̄ + s Cov(v, k) q = (1/n) Σ (1 + s_t - s̄) v_t,   s_t = s ⟨q, k_t⟩,   t ≤ n",),
+        (
+            r"T_\infty(q) &= \bar v + s\, \operatorname{Cov}(v, k)\, q = "
+            r"\frac{1}{n} \sum_{t \le n} (1 + s_t - \bar s)\, v_t, \qquad s_t = s \langle q, k_t \rangle",
+        ),
+        finite_prompts.check_masks,
+    ),
+    Step(
         "The norms",
         "Both norms of a vector, as the kernel computes them from its entries.",
         ("|x|_l2 = (Σ x_j²)^(1/2),   |x|_linf = max |x_j|",),

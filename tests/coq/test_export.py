@@ -81,6 +81,20 @@ def test_laws_of_infinitely_many_tokens_are_refused(read: Read) -> None:
         instance_of(read(deviation(TOKENS, box)))
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("  limit:", "  causal: 1\n  limit:"), ("at_most: 10,", "relative_at_most: 10,")],
+    ids=["a mask", "a bound in units of the output"],
+)
+def test_masks_and_relative_bounds_are_refused(old: str, new: str, read: Read) -> None:
+    """An export that left them out would prove another statement."""
+    text = deviation(TOKENS, "{kind: empirical}")
+    assert text.count(old) == 1
+    instance_of(read(text))
+    with pytest.raises(NotExportableError, match="masks, and bounds in units of"):
+        instance_of(read(text.replace(old, new)))
+
+
 def test_a_direction_near_a_solution_is_refused() -> None:
     near = [p for p in (GALLERY / "max-margin").glob("*.yaml") if "direction:" in p.read_text()]
     assert near

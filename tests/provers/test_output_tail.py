@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -238,3 +239,48 @@ def test_moments_beyond_floats_are_left_out(tmp_path: Path) -> None:
     given = {"law": law, "query": ["5", "1/2"], "length": "100"}
     with pytest.raises(NotProvedError, match="no rule gives that probability"):
         certattn.generate("gradient-tail", tmp_path / "a.yaml", given=given, probability="0.01")
+
+
+WIDE = {
+    "law": {"kind": "gaussian", "mean": ["1", "0"], "covariance": [["1", "1/2"], ["1/2", "1"]]},
+    "tilt": ["1/2", "-1/2"],
+    "V": [["1", "0"], ["1", "2"]],
+}
+
+
+def test_the_mean_square_gives_each_of_the_three_numbers(tmp_path: Path) -> None:
+    """(S + B) / (1 + (L - 1) e^-v) / eps^2 with v = 1/4, S = 8 and B = 1/8."""
+
+    def bound(length: int, eps: float) -> float:
+        return 8.125 / (1 + (length - 1) * math.exp(-0.25)) / eps**2
+
+    found = {}
+    for name, numbers in {
+        "probability": {"exceeds": "1", "length": 200},
+        "length": {"exceeds": "1", "probability": "0.05"},
+        "exceeds": {"probability": "0.05", "length": 200},
+    }.items():
+        out = tmp_path / f"{name}.yaml"
+        made = generate(out, given=WIDE, norm="l2", method="mean-square", **numbers)
+        assert made["witness"] == {"norm": {"method": "mean-square"}}
+        assert certattn.check(out).verdict is certattn.Verdict.VERIFIED
+        found[name] = made["given"]["length"] if name == "length" else made["asserts"]["norm"][name]
+    assert bound(200, 1) <= float(found["probability"]) <= bound(200, 1) * 1.01
+    assert bound(int(found["length"]), 1) <= 0.05 < bound(int(found["length"]) - 2, 1)
+    assert bound(200, float(found["exceeds"])) <= 0.05 <= bound(200, float(found["exceeds"]) * 0.999)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"norm": None, "directions": [["1", "0"]]}, "the method mean-square is for a norm"),
+        ({"norm": None}, "norm is None, expected l2 or linf for the method mean-square"),
+        ({"given": {**WIDE, "law": {"kind": "box", "sizes": ["1", "1"]}}}, "for Gaussian tokens"),
+        ({"method": "markov"}, "method is 'markov', expected rules or mean-square"),
+    ],
+)
+def test_the_mean_square_is_for_a_norm_and_gaussian_tokens(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
+    asked = {"given": WIDE, "norm": "l2", "method": "mean-square", "exceeds": "1", "probability": "0.05", **changes}
+    with pytest.raises(UsageError, match=words):
+        generate(tmp_path / "t.yaml", **asked)
+    assert not (tmp_path / "t.yaml").exists()

@@ -55,6 +55,13 @@ A region file holds what they write under given.region, for example
     "--at-most", metavar="R", help="The bound to state; by default the smallest that is proved, rounded up to 6 digits."
 )
 @click.option("--per-query", is_flag=True, help="State a bound for each query too.")
+@click.option("--relative", is_flag=True, help="State bounds in units of the output |T(q)| too.")
+@click.option(
+    "--causal",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The first query sees the first N tokens, every further one sees one more; all see all by default.",
+)
 @click.option(
     "--array", "names", multiple=True, metavar="FIELD=NAME", help="Name of an array in the file, or a .npy file."
 )

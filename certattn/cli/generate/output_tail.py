@@ -40,6 +40,13 @@ _WORDS = {"exceeds": "height", "probability": "probability"}
 @click.option("--exceeds", metavar="EPS", help="The height that is exceeded rarely; the smallest, if left out.")
 @click.option("--probability", metavar="DELTA", help="How rarely; the smallest probability, if left out.")
 @click.option("--length", metavar="L", help="The number of tokens; the smallest, if left out.")
+@click.option(
+    "--method",
+    type=click.Choice(["rules", "mean-square"]),
+    default="rules",
+    show_default=True,
+    help="mean-square bounds a norm over Gaussian tokens by Markov's inequality: instant, and less sharp.",
+)
 @click.option("--plot", metavar="FILE", type=click.Path(path_type=Path), help="Draw the bound against the length.")
 @note_option
 def output_tail(law: Path, out: Path, directions: tuple[str, ...], plot: Path | None, **options: Any) -> None:
@@ -54,6 +61,8 @@ def output_tail(law: Path, out: Path, directions: tuple[str, ...], plot: Path | 
 
         if len(directions) + (options["norm"] is not None) != 1:
             raise UsageError("--plot shows one direction or one norm")
+        if options["method"] != "rules":
+            raise UsageError("--plot shows bounds by rules; expected --method rules")
         require_figure(plot)
     vectors = [[text.strip() for text in direction.split(",")] for direction in directions]
     with blaming(law, "given"):

@@ -32,6 +32,11 @@ class Prompt:
     values: ExactMatrix
     scale: Real
 
+    def first(self, count: int) -> Prompt:
+        """The first so many tokens alone."""
+        seen = range(count)
+        return Prompt(self.keys.take_rows(seen), self.values.take_rows(seen), self.scale)
+
     def outputs_from_mean(self, queries: ExactMatrix) -> list[list[arb]]:
         """T(q) - v_bar for every row q of `queries`; v_bar is the mean of the values."""
         values = Columns.of(self.values.centred(self.values.mean_row()))

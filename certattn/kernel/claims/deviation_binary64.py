@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.arithmetic.binary64.attention import BesideSurrogate
 from certattn.kernel.arithmetic.binary64.ball_algebra import NORMS, difference
 from certattn.kernel.arithmetic.binary64.conversions import arb_balls, enclose
 from certattn.kernel.arithmetic.binary64.enclosures import Ball
+from certattn.kernel.arithmetic.binary64.prefixes import beside_surrogate_of_prefixes
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.operator import AffineMap, Operator
+from certattn.kernel.claims.causal import seen_tokens
 from certattn.kernel.claims.prompt_inputs import StatedPrompt
 from certattn.kernel.claims.stored_prompts import naming_what_is_not_finite, stored_prompt
 from certattn.kernel.errors import RefusedError
@@ -30,22 +33,50 @@ _ARB_BITS = 96
 
 def deviations(problem: Problem, rows: Sequence[int], *, tight: bool = False) -> list[arb]:
     """|T(q) - T_inf(q)| for these queries. Raises Binary64Error where binary64 has no answer."""
+    return [deviation for deviation, _ in compared(problem, rows, tight=tight)]
+
+
+def compared(problem: Problem, rows: Sequence[int], *, tight: bool = False) -> list[tuple[arb, arb]]:
+    """|T(q) - T_inf(q)| and |T(q)| for these queries. Raises Binary64Error where binary64 has no answer."""
     stated = problem.prompt.stated_queries.take_rows(rows)
-    if problem.limit_kind == "empirical":
+    prompt = problem.prompt
+    if problem.limit_kind == "empirical" or problem.causal is not None:
         if tight:
-            raise RefusedError("covariances have no tight tier")
-        with naming_what_is_not_finite(problem.prompt):
-            off = stored_prompt(problem.prompt).off_surrogate(stated)
+            raise RefusedError("covariances and masks have no tight tier")
+        with naming_what_is_not_finite(prompt):
+            found = _masked(problem, rows, stated) if problem.causal is not None else _whole(prompt, stated)
+        means, off = found.means, found.off
+        if problem.limit_kind != "empirical":
+            off = difference(means, _far(prompt, problem.limit, stated))
     else:
-        off = off_limit(problem.prompt, problem.limit, stated, tight=tight)
-    return arb_balls(NORMS[problem.bounds.norm](off))
+        means = _means(prompt, stated, tight=tight)
+        off = difference(means, _far(prompt, problem.limit, stated))
+    norm = NORMS[problem.bounds.norm]
+    return list(zip(arb_balls(norm(off)), arb_balls(norm(means)), strict=True))
+
+
+def _whole(prompt: StatedPrompt, stated: ExactMatrix) -> BesideSurrogate:
+    return stored_prompt(prompt).beside_surrogate(stated)
+
+
+def _masked(problem: Problem, rows: Sequence[int], stated: ExactMatrix) -> BesideSurrogate:
+    seen = seen_tokens(problem.prompt, problem.causal)
+    return beside_surrogate_of_prefixes(stored_prompt(problem.prompt), stated, [seen[row] for row in rows])
 
 
 def off_limit(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix, *, tight: bool = False) -> Ball:
     """T(q) - T_inf(q) for every row q of `stated`. Raises Binary64Error where binary64 has no answer."""
+    return difference(_means(prompt, stated, tight=tight), _far(prompt, limit, stated))
+
+
+def _means(prompt: StatedPrompt, stated: ExactMatrix, *, tight: bool) -> Ball:
+    """T(q) for every row."""
     stored = stored_prompt(prompt)
-    with working_precision(_ARB_BITS):
-        far = enclose(limit.from_point(ExactMatrix.zero(1, prompt.output_dimension), stated))
     with naming_what_is_not_finite(prompt):
-        near = stored.tight_moments(stated).means if tight else stored.means(stated)
-    return difference(near, far)
+        return stored.tight_moments(stated).means if tight else stored.means(stated)
+
+
+def _far(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix) -> Ball:
+    """T_inf(q) for every row."""
+    with working_precision(_ARB_BITS):
+        return enclose(limit.from_point(ExactMatrix.zero(1, prompt.output_dimension), stated))

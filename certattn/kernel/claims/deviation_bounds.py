@@ -15,10 +15,19 @@ from certattn.kernel.document.matrices import Vector
 NORM = Field("norm", Choice(tuple(NORMS)), "the norm of the deviation")
 AT_MOST = Field("at_most", Rational(minimum=0), "no query deviates by more", required=False)
 AT_LEAST = Field("at_least", Rational(minimum=0), "some query deviates by at least this", required=False)
+RELATIVE = Field(
+    "relative_at_most", Rational(minimum=0), "no query deviates by more than so many times |T(q)|", required=False
+)
 EACH_AT_MOST = Field("at_most", Vector(), "an upper bound for each query", required=False)
 EACH_AT_LEAST = Field("at_least", Vector(), "a lower bound for each query", required=False)
-PER_QUERY = Field("per_query", Record(EACH_AT_MOST, EACH_AT_LEAST), "bounds for each listed query", required=False)
-DEVIATION = Field("deviation", Record(NORM, AT_MOST, AT_LEAST, PER_QUERY), "bounds on |T(q) - T_inf(q)|")
+EACH_RELATIVE = Field("relative_at_most", Vector(), "an upper bound for each query, in units of |T(q)|", required=False)
+PER_QUERY = Field(
+    "per_query",
+    Record(EACH_AT_MOST, EACH_AT_LEAST, EACH_RELATIVE),
+    "bounds for each listed query",
+    required=False,
+)
+DEVIATION = Field("deviation", Record(NORM, AT_MOST, AT_LEAST, RELATIVE, PER_QUERY), "bounds on |T(q) - T_inf(q)|")
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,13 @@ class Bounds:
     at_least: fmpq | None
     each_at_most: list[fmpq] | None
     each_at_least: list[fmpq] | None
+    relative: fmpq | None = None
+    each_relative: list[fmpq] | None = None
+
+    @property
+    def are_relative(self) -> bool:
+        """Whether something is asserted in units of |T(q)|."""
+        return self.relative is not None or self.each_relative is not None
 
     def words(self) -> str:
         parts = []
@@ -41,11 +57,18 @@ class Bounds:
             parts.append(f"at most the stated bound of each query, {ExactMatrix.row_vector(self.each_at_most)}")
         if self.each_at_least is not None:
             parts.append(f"at least the stated bound of each query, {ExactMatrix.row_vector(self.each_at_least)}")
+        size = f"the {self.norm} norm of T(q)"
+        if self.relative is not None:
+            parts.append(f"at most {describe(self.relative)} times {size} for every query")
+        if self.each_relative is not None:
+            factors = ExactMatrix.row_vector(self.each_relative)
+            parts.append(f"at most the stated multiple of each query, {factors}, of {size}")
         return " and ".join(parts)
 
     def latex(self, query: str, among: str) -> str:
         """The formulas for `query`, which runs over `among`, written as a subscript."""
-        distance = rf"\| T({query}) - T_\infty({query}) \|_" + {"l2": "2", "linf": r"\infty"}[self.norm]
+        index = {"l2": "2", "linf": r"\infty"}[self.norm]
+        distance, size = rf"\| T({query}) - T_\infty({query}) \|_{index}", rf"\| T({query}) \|_{index}"
         parts = []
         if self.at_most is not None:
             parts.append(rf"\max_{among} {distance} \le {describe(self.at_most)}")
@@ -55,26 +78,32 @@ class Bounds:
             parts.append(rf"{distance} \le r_i \ \forall i")
         if self.each_at_least is not None:
             parts.append(rf"{distance} \ge s_i \ \forall i")
+        if self.relative is not None:
+            parts.append(rf"{distance} \le {describe(self.relative)}\, {size} \ \forall i")
+        if self.each_relative is not None:
+            parts.append(rf"{distance} \le t_i\, {size} \ \forall i")
         return r",\qquad ".join(parts)
 
 
 def read_bounds(deviation: Values, count: int) -> Bounds:
     """The bounds in the record `deviation`, for so many listed queries. Raises MalformedError."""
     each = deviation.get(PER_QUERY)
-    upper = each.get(EACH_AT_MOST) if each is not None else None
-    lower = each.get(EACH_AT_LEAST) if each is not None else None
-    if each is not None and upper is None and lower is None:
-        raise each.at.malformed("at_most or at_least for each query", "nothing that is asserted")
-    at_most_all, at_least_some = deviation.get(AT_MOST), deviation.get(AT_LEAST)
-    if at_most_all is None and at_least_some is None and each is None:
-        raise deviation.at.malformed("at_most, at_least or per_query", "nothing that is asserted")
-    for vector in (upper, lower):
+    upper, lower, relative = (
+        each.get(field) if each is not None else None for field in (EACH_AT_MOST, EACH_AT_LEAST, EACH_RELATIVE)
+    )
+    if each is not None and upper is None and lower is None and relative is None:
+        raise each.at.malformed("at_most, at_least or relative_at_most for each query", "nothing that is asserted")
+    if each is None and not any(field in deviation for field in (AT_MOST, AT_LEAST, RELATIVE)):
+        raise deviation.at.malformed("at_most, at_least, relative_at_most or per_query", "nothing that is asserted")
+    for vector in (upper, lower, relative):
         if vector is not None and vector.shape[1] != count:
             raise vector.node.malformed(f"{count} bounds, one per query", f"{vector.shape[1]} bounds")
     return Bounds(
         deviation[NORM],
-        at_most_all,
-        at_least_some,
+        deviation.get(AT_MOST),
+        deviation.get(AT_LEAST),
         upper.load().row(0) if upper is not None else None,
         lower.load().row(0) if lower is not None else None,
+        deviation.get(RELATIVE),
+        relative.load().row(0) if relative is not None else None,
     )

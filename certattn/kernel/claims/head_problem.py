@@ -11,6 +11,7 @@ from flint import fmpq
 from certattn.kernel.arithmetic.balls import scale_ball
 from certattn.kernel.arithmetic.chosen_tokens import ChosenTokens, Gaps
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.claims.causal import causal_field, read_causal, seen_tokens
 from certattn.kernel.claims.head_assertions import (
     BEST,
     MARGIN,
@@ -30,7 +31,7 @@ from certattn.kernel.claims.head_assertions import (
 )
 from certattn.kernel.claims.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Record, Values
+from certattn.kernel.document.fields import Field, Record, Values
 from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.verdict import Enclosure
@@ -42,12 +43,8 @@ SCORE = Field(
     "what tokens are worth: a direction of the values, or their norms",
     required=False,
 )
-CAUSAL = Field(
-    "causal",
-    Count(2),
-    "how many of the first tokens the first query sees; every further query sees one more; all see all if left out",
-    required=False,
-)
+# Of one token there is nothing to select from.
+CAUSAL = causal_field(2)
 GIVEN = prompt_forms(CAUSAL, SCORE)
 
 
@@ -66,8 +63,7 @@ class Head:
     @cached_property
     def seen(self) -> tuple[int, ...]:
         """How many of the first tokens each query sees."""
-        prompt, causal = self.prompt, self.causal
-        return tuple(prompt.length if causal is None else causal + i for i in range(prompt.count))
+        return seen_tokens(self.prompt, self.causal)
 
     @cached_property
     def own_map(self) -> ExactMatrix:
@@ -143,10 +139,7 @@ def read_head(certificate: Certificate) -> Head:
     prompt = read_prompt(form, given)
     if prompt.length < 2:
         raise given.at.malformed("at least two tokens", "nothing to select from")
-    causal, score = given.get(CAUSAL), given.get(SCORE)
-    if causal is not None and causal + prompt.count - 1 > prompt.length:
-        expected = f"at most {prompt.length - prompt.count + 1}, so that the last query sees tokens that are there"
-        raise given.node(CAUSAL).malformed(expected, f"{causal}")
+    causal, score = read_causal(given, CAUSAL, prompt), given.get(SCORE)
     if score is not None and score[0] == "direction":
         score[1][DIRECTION].require_length(prompt.output_dimension, "a value")
     return Head(prompt, causal, score)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from certattn.kernel.claims.causal import sight_words
 from certattn.kernel.claims.head_assertions import MARGIN, WEIGHT, listed
 from certattn.kernel.claims.head_problem import DIRECTION, Problem
 
@@ -17,10 +18,7 @@ def words(problem: Problem) -> str:
     """The statement."""
     head, prompt = problem.head, problem.head.prompt
     queries = f"each of {prompt.count} queries q" if prompt.count > 1 else "one query q"
-    sight = ""
-    if head.causal is not None:
-        more = ", every further query one more" if prompt.count > 1 else ""
-        sight = f", of which the first query sees the first {head.causal}{more}"
+    sight = sight_words(prompt, head.causal)
     selected = listed(problem.selected, "token")
     parts = [f"the selected token, the one of the largest logit {prompt.score_words}, is {selected}"]
     said = {MARGIN.name: "its logit exceeds the largest other one by", WEIGHT.name: "its softmax weight is"}

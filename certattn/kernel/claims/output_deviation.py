@@ -13,11 +13,13 @@ and a limit operator T_inf, one of
 
 a certificate asserts, with |.| the l2 or linf norm, one or more of
 
-    at_most     |T(q) - T_inf(q)| <= r    for every listed query, or every query of a region
-    at_least    |T(q) - T_inf(q)| >= r    for some listed query, or some query of a region
-    per_query   the same two, with a bound for each listed query
+    at_most            |T(q) - T_inf(q)| <= r           for every listed query, or every query of a region
+    at_least           |T(q) - T_inf(q)| >= r           for some listed query, or some query of a region
+    relative_at_most   |T(q) - T_inf(q)| <= r |T(q)|    for every listed query
+    per_query          the first three, with a bound for each listed query
 
-Over a region (a ball, a box, a convex hull: `query_regions`) T_inf must be an affine map.
+With `causal: c` query i sees the first c + i tokens alone: T is the attention over these, and the empirical limit
+has their moments. Over a region (a ball, a box, a convex hull: `query_regions`) T_inf must be an affine map.
 
 Boursier and Boyer 2026, section 2: the finite and the infinite prompt, here for given numbers.
 """
@@ -30,47 +32,31 @@ from functools import cached_property
 
 from flint import arb
 
-from certattn.kernel.arithmetic.balls import ARB, NORMS, linf_norm
+from certattn.kernel.arithmetic.balls import ARB, NORMS, linf_norm, row_of_balls, working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix, covariance
 from certattn.kernel.arithmetic.mean_value import Deviation
 from certattn.kernel.arithmetic.operator import AffineMap, Operator
-from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.arithmetic.softmax import Prompt
-from certattn.kernel.claims.attention_inputs import LAW, SCALE, read_scale
-from certattn.kernel.claims.claim import Claim, Statement
-from certattn.kernel.claims.deviation_bounds import DEVIATION, PER_QUERY, Bounds, read_bounds
-from certattn.kernel.claims.prompt_inputs import (
-    OPTIONAL_QUERIES,
-    QUERIES,
-    TIGHT_TIER,
-    StatedPrompt,
-    prompt_forms,
-    read_prompt,
+from certattn.kernel.claims.attention_inputs import read_scale
+from certattn.kernel.claims.causal import seen_tokens, sight_words
+from certattn.kernel.claims.claim import AFTER_BINARY64, Claim, Statement
+from certattn.kernel.claims.deviation_bounds import DEVIATION, Bounds, read_bounds
+from certattn.kernel.claims.deviation_inputs import (
+    GIVEN,
+    LIMIT,
+    LIMIT_MATRIX,
+    LIMIT_OFFSET,
+    TOKEN_LAW,
+    limit_words,
+    read_queries,
+    read_sight,
 )
-from certattn.kernel.claims.query_regions import CELLS, QUERY, REGION, WEIGHTS, StatedRegion, read_region
+from certattn.kernel.claims.prompt_inputs import TIGHT_TIER, StatedPrompt, read_prompt
+from certattn.kernel.claims.query_regions import CELLS, QUERY, WEIGHTS, StatedRegion
 from certattn.kernel.claims.region_bounds import RegionBounds, region_names
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Count, Field, Record, Values
-from certattn.kernel.document.forms import Variant
-from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.verdict import DOUBLE, Obligation, at_least, at_most, show
-
-LIMIT_MATRIX = Field("matrix", Matrix(), "matrix of the affine map")
-LIMIT_OFFSET = Field("offset", Vector(), "offset of the affine map")
-TOKEN_LAW = Field("law", LAW, "law of tokens, or of key and value side by side")
-LIMIT = Field(
-    "limit",
-    Variant(
-        "kind",
-        {
-            "empirical": Record(),
-            "affine": Record(LIMIT_MATRIX, LIMIT_OFFSET, SCALE),
-            "law": Record(TOKEN_LAW),
-        },
-    ),
-    "what the prompt is compared with",
-)
-GIVEN = prompt_forms(REGION, LIMIT, queries=OPTIONAL_QUERIES)
 
 BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
 
@@ -84,6 +70,7 @@ class Problem:
     limit_values: Values
     bounds: Bounds
     region: StatedRegion | None = None
+    causal: int | None = None
 
     @property
     def count(self) -> int:
@@ -99,21 +86,42 @@ class Problem:
         if self.limit_kind == "law":
             operator = self.prompt.operator(values[TOKEN_LAW].law)
             return operator.affine() or operator
-        exact = self.prompt.exact
+        return self._own_moments(self.prompt.exact)
+
+    def _own_moments(self, exact: Prompt) -> AffineMap:
+        """The empirical limit of a prompt."""
         slope = covariance(exact.values, exact.keys) @ self.prompt.query_map
         return AffineMap(slope, exact.values.mean_row(), self.prompt.scale)
 
     def deviations(self, rows: Sequence[int]) -> list[arb]:
         """|T(q) - T_inf(q)| for these listed queries, at the working precision."""
-        return self._deviations(self.prompt.exact, self.prompt.stated_queries.take_rows(rows))
+        return [deviation for deviation, _ in self.compared(rows)]
+
+    def compared(self, rows: Sequence[int]) -> list[tuple[arb, arb]]:
+        """|T(q) - T_inf(q)| and |T(q)| for these listed queries; the second is 0 where nothing is relative to it."""
+        stated = self.prompt.stated_queries
+        if self.causal is None:
+            return self._compared(self.prompt.exact, self.limit, stated.take_rows(rows))
+        found, seen = [], seen_tokens(self.prompt, self.causal)
+        for row in rows:
+            prefix = self.prompt.exact.first(seen[row])
+            limit = self._own_moments(prefix) if self.limit_kind == "empirical" else self.limit
+            found += self._compared(prefix, limit, stated.take_rows([row]))
+        return found
 
     def deviations_at(self, stated: ExactMatrix) -> list[arb]:
-        """The same for any queries, one per row."""
-        return self._deviations(self.prompt.exact, stated)
+        """|T(q) - T_inf(q)| for any queries, one per row, that see the whole prompt."""
+        return [deviation for deviation, _ in self._compared(self.prompt.exact, self.limit, stated)]
 
-    def _deviations(self, exact: Prompt, stated: ExactMatrix) -> list[arb]:
+    def _compared(self, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix) -> list[tuple[arb, arb]]:
         norm = NORMS[self.bounds.norm]
-        return [norm(difference) for difference in differences(self.prompt, exact, self.limit, stated)]
+        if self.bounds.are_relative is not True:
+            return [(norm(difference), arb(0)) for difference in differences(self.prompt, exact, limit, stated)]
+        mean = row_of_balls(exact.values.mean_row().row(0))
+        found = []
+        for difference, finite in compared_to_mean(self.prompt, exact, limit, stated):
+            found.append((norm(difference), norm([x + m for x, m in zip(finite, mean, strict=True)])))
+        return found
 
     @cached_property
     def over_region(self) -> RegionBounds:
@@ -127,13 +135,21 @@ class Problem:
 def differences(
     prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
 ) -> list[list[arb]]:
-    """T(q) - T_inf(q) for every row q of `stated`, at the working precision.
+    """T(q) - T_inf(q) for every row q of `stated`, at the working precision."""
+    return [difference for difference, _ in compared_to_mean(prompt, exact, limit, stated)]
+
+
+def compared_to_mean(
+    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
+) -> list[tuple[list[arb], list[arb]]]:
+    """T(q) - T_inf(q) and T(q) - v_bar for every row q of `stated`, at the working precision.
 
     Both sides are taken relative to the mean value, so what agrees exactly cancels exactly.
     """
     finite = exact.outputs_from_mean(stated @ prompt.query_map.T)
     infinite = limit.from_point(exact.values.mean_row(), stated)
-    return [[x - y for x, y in zip(*pair, strict=True)] for pair in zip(finite, infinite, strict=True)]
+    gaps = [[x - y for x, y in zip(*pair, strict=True)] for pair in zip(finite, infinite, strict=True)]
+    return list(zip(gaps, finite, strict=True))
 
 
 class OutputDeviation(Claim[Problem]):
@@ -158,8 +174,9 @@ class OutputDeviation(Claim[Problem]):
             what = "a token" if prompt.weights is not None else "key and value side by side"
             raise law.node.malformed(f"a law in dimension {prompt.law_dimension}, that of {what}", law.words)
         deviation = self.asserts.read(certificate.asserts, reading)[DEVIATION]
-        region = _read_region(given, prompt.query_dimension, deviation, self._witness(certificate))
-        problem = Problem(prompt, kind, values, read_bounds(deviation, prompt.count), region)
+        region = read_queries(given, prompt.query_dimension, deviation, self._witness(certificate))
+        bounds = read_bounds(deviation, prompt.count)
+        problem = Problem(prompt, kind, values, bounds, region, read_sight(given, prompt))
         if region is not None and kind == "law" and not isinstance(problem.limit, AffineMap):
             expected = "over a region, a law for which attention is proved to be an affine map"
             raise values[TOKEN_LAW].node.malformed(expected, values[TOKEN_LAW].words)
@@ -177,23 +194,15 @@ class OutputDeviation(Claim[Problem]):
     def statement(self, problem: Problem) -> Statement:
         region = problem.region
         queries = f"each of {problem.count} queries" if problem.count > 1 else "one query"
+        sight = sight_words(problem.prompt, problem.causal)
+        limit = limit_words(problem.limit_kind, problem.limit_values, problem.causal)
         words = (
-            f"For {queries if region is None else region.words()} and a prompt of {problem.prompt.words()}, "
-            f"the {problem.bounds.norm} distance between softmax attention T(q) and {self._limit_words(problem)} "
+            f"For {queries if region is None else region.words()} and a prompt of {problem.prompt.words()}{sight}, "
+            f"the {problem.bounds.norm} distance between softmax attention T(q) and {limit} "
             f"is {problem.bounds.words()}."
         )
         query, among = ("q_i", "i") if region is None else ("q", f"{{{region.latex()}}}")
         return Statement(words, problem.bounds.latex(query, among))
-
-    def _limit_words(self, problem: Problem) -> str:
-        if problem.limit_kind == "affine":
-            offset, matrix = problem.limit_values[LIMIT_OFFSET], problem.limit_values[LIMIT_MATRIX]
-            scale = read_scale(problem.limit_values)
-            factor = "" if scale == 1 else f"{describe(scale)} * "
-            return f"the affine map {offset.words()} + {factor}A q with A = {matrix.words()}"
-        if problem.limit_kind == "law":
-            return f"attention over an infinite prompt of {problem.limit_values[TOKEN_LAW].words}"
-        return "the linear map v_bar + scale * Cov(v, k) q with the prompt's own moments"
 
     def names(self, problem: Problem) -> list[str]:
         if problem.region is not None:
@@ -201,44 +210,48 @@ class OutputDeviation(Claim[Problem]):
         bounds, queries = problem.bounds, range(problem.count)
         names = [f"at_most[{i}]" for i in queries] if bounds.at_most is not None else []
         names += ["at_least"] if bounds.at_least is not None else []
+        names += [f"relative_at_most[{i}]" for i in queries] if bounds.relative is not None else []
         names += [f"per_query.at_most[{i}]" for i in queries] if bounds.each_at_most is not None else []
         names += [f"per_query.at_least[{i}]" for i in queries] if bounds.each_at_least is not None else []
+        names += [f"per_query.relative_at_most[{i}]" for i in queries] if bounds.each_relative is not None else []
         return names
 
     def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
         if problem.region is not None:
             return problem.over_region.prove(names, bits)
-        return self._compare(problem, names, problem.deviations, bits, ARB)
+        return self._compare(problem, names, problem.compared, bits, ARB)
 
     def tiers(self, problem: Problem) -> tuple[str, ...]:
         # Over a region there is Arb alone.
         if problem.region is not None:
             return ()
-        # The empirical limit takes a covariance, and covariances have no tight tier.
-        return problem.prompt.tiers[:1] if problem.limit_kind == "empirical" else problem.prompt.tiers
+        # Covariances, which the empirical limit takes, have no tight tier; nor have masks.
+        only = problem.limit_kind == "empirical" or problem.causal is not None
+        return problem.prompt.tiers[:1] if only else problem.prompt.tiers
 
     def prove_binary64(self, problem: Problem, names: Collection[str], tier: str) -> list[Obligation]:
         from certattn.kernel.arithmetic.binary64.attention import BINARY64
-        from certattn.kernel.claims.deviation_binary64 import deviations
+        from certattn.kernel.claims.deviation_binary64 import compared
 
         tight = tier == TIGHT_TIER
-        return self._compare(problem, names, lambda rows: deviations(problem, rows, tight=tight), DOUBLE, BINARY64)
+        with working_precision(AFTER_BINARY64):
+            return self._compare(problem, names, lambda rows: compared(problem, rows, tight=tight), DOUBLE, BINARY64)
 
     def _compare(
         self,
         problem: Problem,
         names: Collection[str],
-        deviations_at: Callable[[Sequence[int]], list[arb]],
+        compared: Callable[[Sequence[int]], list[tuple[arb, arb]]],
         bits: int,
         arithmetic: str,
     ) -> list[Obligation]:
         """The named obligations, from enclosures of the deviations at the queries they speak of."""
         bounds, wanted = problem.bounds, frozenset(names)
         rows = list(range(problem.count)) if "at_least" in wanted else _rows(problem.count, wanted)
-        deviations = dict(zip(rows, deviations_at(rows), strict=True))
+        pairs = dict(zip(rows, compared(rows), strict=True))
         distance, base = f"|T(q) - T_inf(q)|_{bounds.norm}", (bits, arithmetic)
         found: list[Obligation] = []
-        for i, deviation in deviations.items():
+        for i, (deviation, size) in pairs.items():
             sentence = f"{distance} at query {i}"
             if bounds.at_most is not None:
                 found.append(at_most(f"at_most[{i}]", sentence, deviation, bounds.at_most, *base))
@@ -246,8 +259,14 @@ class OutputDeviation(Claim[Problem]):
                 found.append(at_most(f"per_query.at_most[{i}]", sentence, deviation, bounds.each_at_most[i], *base))
             if bounds.each_at_least is not None:
                 found.append(at_least(f"per_query.at_least[{i}]", sentence, deviation, bounds.each_at_least[i], *base))
+            scaled = f"{sentence}, at most a multiple of |T(q)|_{bounds.norm}"
+            if bounds.relative is not None:
+                found.append(at_most(f"relative_at_most[{i}]", scaled, deviation, bounds.relative * size, *base))
+            if bounds.each_relative is not None:
+                name = f"per_query.relative_at_most[{i}]"
+                found.append(at_most(name, scaled, deviation, bounds.each_relative[i] * size, *base))
         if bounds.at_least is not None and "at_least" in wanted:
-            largest = linf_norm(list(deviations.values()))
+            largest = linf_norm([deviation for deviation, _ in pairs.values()])
             found.append(at_least("at_least", f"the largest {distance}", largest, bounds.at_least, *base))
         return [obligation for obligation in found if obligation.name in wanted]
 
@@ -268,24 +287,9 @@ class OutputDeviation(Claim[Problem]):
 
 
 def _rows(count: int, names: frozenset[str]) -> list[int]:
-    kinds = ("at_most", "per_query.at_most", "per_query.at_least")
+    everywhere = ("at_most", "at_least", "relative_at_most")
+    kinds = (*everywhere, *(f"per_query.{kind}" for kind in everywhere))
     return [i for i in range(count) if any(f"{kind}[{i}]" in names for kind in kinds)]
-
-
-def _read_region(given: Values, dimension: int, deviation: Values, witness: Values | None) -> StatedRegion | None:
-    """The region, if there is one in the place of listed queries."""
-    if QUERIES in given and REGION in given:
-        raise given.node(REGION).malformed("queries or a region, not both")
-    if REGION in given:
-        if PER_QUERY in deviation:
-            raise deviation.node(PER_QUERY).malformed("at_most or at_least: a region lists no queries")
-        return read_region(given[REGION], dimension, witness)
-    if QUERIES not in given:
-        raise given.at.malformed("queries, or a region of them", "no 'queries' and no 'region'")
-    for field in (CELLS, QUERY, WEIGHTS):
-        if witness is not None and field in witness:
-            raise witness.node(field).malformed(f"{field.name} only where a region is given")
-    return None
 
 
 CLAIM = OutputDeviation()

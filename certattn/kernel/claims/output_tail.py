@@ -10,7 +10,9 @@ asserts one or both of
 In token space u acts as v = V'u, and {<v, tau_L - tau> > eps} = {sum_i w_i (<v, x_i - tau> - eps) > 0}.
 The witness names a rule for every such tail (`tail_rules`). For the norm it does so for both signs of
 every coordinate (linf), or of every row u_c of a frame with sum_c u_c u_c' >= I (l2), with levels
-e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <= eps^2.
+e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <= eps^2. Of Gaussian tokens it may
+name the method mean-square instead: by Markov's inequality P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2, with the
+bound E|T_L - T|^2 <= q (S + B), q = 1/(1 + (L-1) e^(-v)), of `output-mean-square`; |.|_inf <= |.|_2.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.arithmetic.laws import Gaussian
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.claims.frames import sum_of_squares
+from certattn.kernel.claims.mean_square_bounds import logistic_bounds
 from certattn.kernel.claims.random_prompts import RandomPrompt, random_prompt_forms, read_random_prompt
 from certattn.kernel.claims.stated_tails import (
     BOUNDS,
@@ -44,7 +48,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Choice, Field, Listing, Record, Values
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.verdict import Obligation, Part, at_most
+from certattn.kernel.verdict import Enclosure, Obligation, Part, at_most
 
 GIVEN = random_prompt_forms()
 DIRECTION = Field("direction", Vector(), "a direction u of the outputs")
@@ -60,7 +64,16 @@ L2_LEVELS = replace(LEVELS, doc="l2: e_c >= 0, one per row of the frame, sum e_c
 DIRECTION_RULES: Field[StatedRules] = Field(
     "directions", Listing(RULES), "a rule for every stated direction", required=False
 )
-NORM_WITNESS = Field("norm", Record(L2_FRAME, L2_LEVELS, BOUNDS), "how the norm is bounded", required=False)
+NORM_BOUNDS = replace(BOUNDS, required=False)
+METHOD = Field(
+    "method",
+    Choice(("mean-square",)),
+    "in the place of rules: the mean square of the norm, for Gaussian tokens",
+    required=False,
+)
+NORM_WITNESS = Field(
+    "norm", Record(L2_FRAME, L2_LEVELS, NORM_BOUNDS, METHOD), "how the norm is bounded", required=False
+)
 
 
 @dataclass(frozen=True)
@@ -82,12 +95,22 @@ class StatedDirection:
 
 @dataclass(frozen=True)
 class StatedNorm:
-    """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail."""
+    """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; or the law for its mean square."""
 
     norm: str
     eps: fmpq
     delta: fmpq
     rules: Sequence[Rule]
+    tokens: Gaussian | None = None
+
+    def bound(self, prompt: RandomPrompt, bits: int) -> tuple[str, Enclosure]:
+        """A bound of the probability in words, and its ball at the working precision, which is `bits`."""
+        if self.tokens is None:
+            total = sum((rule.bound(bits) for rule in self.rules), arb(0))
+            return f"the sum of {counted(len(self.rules), 'one-sided bound')}", total
+        mean_square = logistic_bounds(prompt, self.tokens).ranges["mean_square"].upper
+        assert mean_square is not None
+        return "a bound of E|T_L - T|^2, over exceeds^2,", mean_square / (self.eps * self.eps)
 
     def words(self) -> str:
         return (
@@ -162,9 +185,9 @@ class OutputTail(Claim[Problem]):
                 sentence = f"{_kind(rule)} in direction {index} <= probability"
                 found.append(at_most(name, sentence, rule.bound(bits), stated.delta, bits, part=part))
         if problem.norm is not None and "norm" in names:
-            total = sum((rule.bound(bits) for rule in problem.norm.rules), arb(0))
-            sentence = f"the sum of {counted(len(problem.norm.rules), 'one-sided bound')} <= probability"
-            found.append(at_most("norm", sentence, total, problem.norm.delta, bits, part=Part.WITNESS))
+            what, bound = problem.norm.bound(problem.prompt, bits)
+            sentence = f"{what} <= probability"
+            found.append(at_most("norm", sentence, bound, problem.norm.delta, bits, part=Part.WITNESS))
         return found
 
     def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
@@ -201,9 +224,24 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
     if stated is None or hint is None:
         return None
     norm, eps, delta = stated[NORM_NAME], stated[EXCEEDS], read_probability(stated)
+    if METHOD in hint:
+        return StatedNorm(norm, eps, delta, [], _gaussian(hint, prompt))
+    if NORM_BOUNDS not in hint:
+        raise hint.at.malformed("bounds, or a method", "neither")
     if norm == "l2":
         return StatedNorm(norm, eps, delta, _framed_rules(hint, prompt, eps))
     return StatedNorm(norm, eps, delta, _coordinate_rules(hint, prompt, eps))
+
+
+def _gaussian(hint: Values, prompt: RandomPrompt) -> Gaussian:
+    """The law of the tokens, whose mean square is known. Raises MalformedError."""
+    for field in (L2_FRAME, L2_LEVELS, NORM_BOUNDS):
+        if field in hint:
+            raise hint.node(field).malformed(f"no {field.name} for the method mean-square")
+    law = prompt.law.law
+    if isinstance(law, Gaussian):
+        return law
+    raise hint.node(METHOD).malformed("rules: the method mean-square is for Gaussian tokens", prompt.law.words)
 
 
 def _coordinate_rules(hint: Values, prompt: RandomPrompt, eps: fmpq) -> list[Rule]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+import mask_cases
 import region_cases
 from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Case, Change, Family, array
 
@@ -769,5 +770,6 @@ FAMILIES = [
     FILES,
     *(_number_type(name) for name in _NUMBER_TYPES),
     *region_cases.FAMILIES,
+    *mask_cases.FAMILIES,
 ]
 CASES: list[Case] = [case for each in FAMILIES for case in each.cases()]

@@ -484,7 +484,65 @@ witness:
     },
 )
 
+# v = 1/4, S = 8 and B = 1/8: the bound is 8.125 / (1 + 199 e^(-1/4)) = 0.05208956...
+MEAN_SQUARE = Family(
+    NAME,
+    "a norm by its mean square",
+    """
+given: {law: {kind: gaussian, mean: [1, 0], covariance: [[1, 1/2], [1/2, 1]]}, tilt: [1/2, -1/2],
+  V: [[1, 0], [1, 2]], length: 200}
+asserts:
+  norm: {norm: l2, exceeds: 1, probability: 0.05209}
+witness:
+  norm: {method: mean-square}
+""",
+    {
+        "the norm that is smaller": ("norm: l2", "norm: linf"),
+        "twice the height": ("exceeds: 1, probability: 0.05209", "exceeds: 2, probability: 0.013023"),
+        "another mean": ("mean: [1, 0]", "mean: [-7, 1/3]"),
+        "a longer prompt": ("length: 200", "length: 1000000"),
+        "the tilt of the other sign": ("tilt: [1/2, -1/2]", "tilt: [-1/2, 1/2]"),
+    },
+    {
+        "probability just below": ("probability: 0.05209", "probability: 0.052089", REJECTED, "over exceeds^2"),
+        "a token fewer": ("length: 200", "length: 199", REJECTED, "over exceeds^2"),
+        "a lower height": ("exceeds: 1,", "exceeds: 0.999,", REJECTED, "over exceeds^2"),
+        "half the height": ("exceeds: 1,", "exceeds: 1/2,", REJECTED, "over exceeds^2"),
+        "a larger tilt": ("tilt: [1/2, -1/2]", "tilt: [0.51, -1/2]", REJECTED, "over exceeds^2"),
+        "a larger value": ("V: [[1, 0], [1, 2]]", "V: [[1, 0], [1, 2.01]]", REJECTED, "over exceeds^2"),
+        "a larger variance": ("covariance: [[1, 1/2]", "covariance: [[1.01, 1/2]", REJECTED, "over exceeds^2"),
+        "another method": ("method: mean-square", "method: markov", MALFORMED, "mean-square"),
+        "neither method nor rules": ("norm: {method: mean-square}", "norm: {}", MALFORMED, "bounds, or a method"),
+        "rules beside the method": (
+            "{method: mean-square}",
+            "{method: mean-square, bounds: [{rule: cantelli}]}",
+            MALFORMED,
+            "no bounds for the method",
+        ),
+        "levels beside the method": (
+            "{method: mean-square}",
+            "{method: mean-square, levels: [1]}",
+            MALFORMED,
+            "no levels for the method",
+        ),
+        "a frame beside the method": (
+            "{method: mean-square}",
+            "{method: mean-square, frame: [[1, 0], [0, 1]]}",
+            MALFORMED,
+            "no frame for the method",
+        ),
+        "tokens that are not Gaussian": (
+            "law: {kind: gaussian, mean: [1, 0], covariance: [[1, 1/2], [1/2, 1]]}",
+            "law: {kind: box, sizes: [1, 1]}",
+            MALFORMED,
+            "is for Gaussian tokens",
+        ),
+    },
+)
+
+
 FAMILIES = [
+    MEAN_SQUARE,
     CANTELLI,
     MOMENT,
     TRUNCATED,

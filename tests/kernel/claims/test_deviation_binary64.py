@@ -11,14 +11,14 @@ from flint import arb
 
 import certattn
 from certattn.kernel.arithmetic.balls import ARB, working_precision
-from certattn.kernel.arithmetic.binary64 import guards
+from certattn.kernel.arithmetic.binary64 import guards, prefixes
 from certattn.kernel.arithmetic.binary64.attention import BINARY64
 from certattn.kernel.checker import CLAIMS, CheckOptions, check_file
 from certattn.kernel.claims import stored_prompts
-from certattn.kernel.claims.deviation_binary64 import deviations, off_limit
+from certattn.kernel.claims.deviation_binary64 import compared, deviations, off_limit
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
-from certattn.kernel.errors import GuardError
+from certattn.kernel.errors import GuardError, NotProvedError, UsageError
 from certattn.kernel.verdict import Verdict
 
 CLAIM = CLAIMS["output-deviation"]
@@ -71,6 +71,106 @@ def test_balls_of_binary64_hold_the_true_deviations(form: str, dtype: str, tmp_p
         with working_precision(300):
             assert ball.contains(exact) or ball.contains(exact.mid())
         assert ball.rad() < 1e-7
+
+
+MASKED_FORMS = [form for form in FORMS if form != "one token"]
+
+
+@pytest.mark.parametrize("causal", [1, 2, 6])
+@pytest.mark.parametrize("form", MASKED_FORMS)
+def test_balls_of_masked_queries_hold_the_true_numbers(form: str, causal: int, tmp_path: Path) -> None:
+    """Of |T(q) - T_inf(q)| and of |T(q)|, against Arb, which takes every prefix by itself."""
+    certificate = certattn.generate(
+        "output-deviation",
+        tmp_path / "c.yaml",
+        **prompts(np.random.default_rng(causal), "float32")[form],
+        causal=causal,
+        relative=True,
+        per_query=True,
+    )
+    problem = CLAIM.read(certificate)
+    assert CLAIM.tiers(problem) == ("binary64",)
+    with working_precision(300):
+        truth = problem.compared(range(problem.count))
+        for found, exact in zip(compared(problem, range(problem.count)), truth, strict=True):
+            for ball, ball_of_arb in zip(found, exact, strict=True):
+                assert ball.contains(ball_of_arb) or ball.contains(ball_of_arb.mid())
+                assert ball.rad() < 1e-8
+    assert certattn.check(tmp_path / "c.yaml").verdict is Verdict.VERIFIED
+    assert certattn.check(tmp_path / "c.yaml", arithmetic="arb").verdict is Verdict.VERIFIED
+
+
+def test_queries_that_all_see_everything_deviate_as_without_a_mask(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    keys, values = rng.standard_normal((2, 700, 3)).astype("float32")
+    for query in range(3):
+        arrays = {"keys": keys, "values": values, "queries": rng.standard_normal((1, 3)).astype("float32")}
+        plain = certattn.generate("output-deviation", tmp_path / f"p{query}.yaml", **arrays)
+        masked = certattn.generate("output-deviation", tmp_path / f"m{query}.yaml", **arrays, causal=700)
+        assert plain.plain["asserts"] == masked.plain["asserts"]
+
+
+def test_a_mask_over_more_tokens_than_fit_is_left_to_arb(tmp_path: Path, monkeypatch: Any) -> None:
+    rng = np.random.default_rng(9)
+    arrays = {name: rng.standard_normal((9, 2)) for name in ("keys", "values", "queries")}
+    certattn.generate("output-deviation", tmp_path / "c.yaml", **arrays, causal=1)
+    monkeypatch.setattr(prefixes, "MOST_TOKENS", 8)
+    report = certattn.check(tmp_path / "c.yaml")
+    assert report.verdict is Verdict.VERIFIED
+    assert report.arithmetic == ARB
+    assert any("a mask over more than 8 tokens" in line for line in report.findings)
+
+
+def test_what_a_masked_query_does_not_see_changes_nothing(tmp_path: Path) -> None:
+    """Not even scores of which an exponential would overflow."""
+    rng = np.random.default_rng(10)
+    keys, values = rng.standard_normal((2, 6, 2))
+    huge = keys.copy()
+    huge[5] = 1e6
+    found = []
+    for name, rows in (("small", keys), ("huge", huge)):
+        arrays = {"keys": rows, "values": values, "queries": keys[:5]}
+        made = certattn.generate("output-deviation", tmp_path / f"{name}.yaml", **arrays, causal=1, per_query=True)
+        found.append(made.plain["asserts"])
+        assert certattn.check(tmp_path / f"{name}.yaml").verdict is Verdict.VERIFIED
+    assert found[0] == found[1]
+
+
+def test_relative_bounds_are_a_little_above_the_true_ratios(tmp_path: Path) -> None:
+    rng = np.random.default_rng(11)
+    keys, values, queries = rng.standard_normal((3, 12, 3))
+    made = certattn.generate(
+        "output-deviation",
+        tmp_path / "c.yaml",
+        keys=keys,
+        values=values,
+        queries=queries,
+        relative=True,
+        per_query=True,
+    )
+    scores = queries @ keys.T
+    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    outputs, linear = weights @ values, (1 + scores - scores.mean(axis=1, keepdims=True)) / 12 @ values
+    ratios = np.linalg.norm(outputs - linear, axis=1) / np.linalg.norm(outputs, axis=1)
+    stated = made.plain["asserts"]["deviation"]
+    bounds = np.array([float(bound) for bound in stated["per_query"]["relative_at_most"]])
+    assert (bounds >= ratios * (1 - 1e-12)).all()
+    assert (bounds <= ratios * (1 + 2e-5)).all()
+    assert float(stated["relative_at_most"]) == bounds.max()
+
+
+def test_an_output_of_zero_has_no_relative_bound(tmp_path: Path) -> None:
+    arrays = {"keys": np.ones((2, 1)), "values": np.array([[1.0], [-1.0]]), "queries": np.ones((1, 1))}
+    with pytest.raises(NotProvedError, match="the output at query 0 may be 0"):
+        certattn.generate("output-deviation", tmp_path / "c.yaml", **arrays, relative=True)
+
+
+@pytest.mark.parametrize("option", [{"relative": True}, {"causal": 1}])
+def test_masks_and_relative_bounds_are_for_listed_queries(option: dict[str, Any], tmp_path: Path) -> None:
+    region = {"kind": "ball", "centre": ["0", "0"], "radius": "1"}
+    arrays = {"keys": np.eye(2), "values": np.eye(2)}
+    with pytest.raises(UsageError, match="relative and causal are for listed queries"):
+        certattn.generate("output-deviation", tmp_path / "c.yaml", **arrays, region=region, **option)
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 3, 1000])

@@ -205,12 +205,14 @@ def tables(rows: int, columns: int) -> st.SearchStrategy[list[list[Fraction]]]:
 def prompts(draw: st.DrawFn) -> dict[str, Any]:
     """A random prompt with its queries and limit, as `given`."""
     length, keys, values, count = (draw(st.integers(1, n)) for n in (5, 2, 2, 2))
-    given = {
+    given: dict[str, Any] = {
         "keys": texts(draw(tables(length, keys))),
         "values": texts(draw(tables(length, values))),
         "queries": texts(draw(tables(count, keys))),
         "scale": draw(scales),
     }
+    if count <= length and draw(st.booleans()):
+        given["causal"] = str(draw(st.integers(1, length - count + 1)))
     kind = draw(st.sampled_from(["empirical", "affine", "law"]))
     if kind == "affine":
         (offset,) = draw(tables(1, values))

@@ -48,8 +48,8 @@ class StoredPrompt:
     @_QUIETLY
     def means(self, stated: ExactMatrix) -> Ball:
         """V m(a) for every row of `stated`. Raises Binary64Error."""
-        queries, radius = self._effective(stated)
-        return self._mapped(Enclosures(sweep(self.chunks(), Wanted(queries)), radius).mean())
+        queries, radius = self.effective(stated)
+        return self.mapped(Enclosures(sweep(self.chunks(), Wanted(queries)), radius).mean())
 
     @_QUIETLY
     def moments(self, stated: ExactMatrix, of: str | None = None) -> Moments:
@@ -58,7 +58,7 @@ class StoredPrompt:
         of: "values", "keys" or "values-keys" (values in rows), or None for no covariances.
         Raises Binary64Error.
         """
-        queries, radius = self._effective(stated)
+        queries, radius = self.effective(stated)
         count, crossed = len(queries), self.crossed and of == "values-keys"
         wanted = Wanted(queries, tuple(range(count)) if of is not None else (), crossed)
         keys_only = self.crossed and of == "keys"
@@ -70,7 +70,7 @@ class StoredPrompt:
             left, right = self._maps(of)
             covariance = found.cross_covariance if crossed else found.covariance
             covariances = [_between(left, covariance(index), right) for index in range(count)]
-        return Moments(exponent, normaliser, found.mean() if keys_only else self._mapped(found.mean()), covariances)
+        return Moments(exponent, normaliser, found.mean() if keys_only else self.mapped(found.mean()), covariances)
 
     def _maps(self, of: str) -> tuple[ExactMatrix | None, ExactMatrix | None]:
         """What takes the inputs to the two sides of a covariance."""
@@ -87,14 +87,14 @@ class StoredPrompt:
         return Moments(
             np.array([exponent for exponent, _ in normalisers]),
             _stacked([ball for _, ball in normalisers]),
-            self._mapped(_stacked([enclosures.mean() for enclosures in found])),
+            self.mapped(_stacked([enclosures.mean() for enclosures in found])),
             [],
         )
 
     @_QUIETLY
-    def off_surrogate(self, stated: ExactMatrix) -> Ball:
-        """V (m(a) - m(0) - C(0) a) for every row of `stated`. Raises Binary64Error."""
-        queries, radius = self._effective(stated)
+    def beside_surrogate(self, stated: ExactMatrix) -> BesideSurrogate:
+        """V m(a) and V (m(a) - m(0) - C(0) a) for every row of `stated`. Raises Binary64Error."""
+        queries, radius = self.effective(stated)
         # The plain moments are those of one more query, 0.
         count = len(queries)
         wanted = Wanted(np.vstack([queries, np.zeros_like(queries[:1])]), (count,), second_of_keys=self.crossed)
@@ -105,9 +105,10 @@ class StoredPrompt:
         tilts = Ball(queries, np.broadcast_to(radius[:, None], queries.shape))
         slopes = product(tilts, Ball(covariance.middle.T, covariance.radius.T))
         plain = Ball(means.middle[count:], means.radius[count:])
-        return self._mapped(difference(difference(Ball(means.middle[:count], means.radius[:count]), plain), slopes))
+        own = Ball(means.middle[:count], means.radius[:count])
+        return BesideSurrogate(self.mapped(own), self.mapped(difference(difference(own, plain), slopes)))
 
-    def _effective(self, stated: ExactMatrix) -> tuple[Floats, Floats]:
+    def effective(self, stated: ExactMatrix) -> tuple[Floats, Floats]:
         """a for every query: doubles, and bounds on |a_true - a|_2."""
         scale = rounded_scale(self.scale)
         queries = rounded(stated @ self.score_map.T) * scale
@@ -115,8 +116,17 @@ class StoredPrompt:
         radius = 5 * UNIT * norm_bounds(queries) + 4 * queries.shape[1] * UNDERFLOW * (1 + abs(scale))
         return queries, radius * UP
 
-    def _mapped(self, rows: Ball) -> Ball:
+    def mapped(self, rows: Ball) -> Ball:
+        """V applied to every row."""
         return rows if self.value_map is None else product(rows, _as_ball(self.value_map.T))
+
+
+@dataclass(frozen=True)
+class BesideSurrogate:
+    """By query: attention, and how far it is off the linear map with the moments of the tokens that the query sees."""
+
+    means: Ball
+    off: Ball
 
 
 @dataclass(frozen=True)

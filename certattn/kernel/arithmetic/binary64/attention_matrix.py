@@ -28,7 +28,7 @@ _BLOCK = 2**19
 # Entries are looked at as multiples of 2^-q up to this q: two of them fill a double.
 _FINEST_GRID = 26
 # More than raised weights can change in a row: they and the true ones are below 2^-998 of the largest.
-_RAISED = 2.0**-900
+RAISED = 2.0**-900
 
 
 @dataclass(frozen=True)
@@ -131,26 +131,35 @@ def _rows(scores: Floats, factor: float, off: Floats, centred: bool) -> tuple[Fl
     delta = score_error(off, np.maximum(np.abs(largest), np.abs(least)))
     if not float(delta.max()) <= LARGEST_SCORE_ERROR:
         raise RefusedError("scores that are too large for their rounding errors to be small")
-    exponent = np.floor(largest / LN2)[:, None]
-    np.maximum(scores, (exponent - DEPTH) * LN2, out=scores)
-    weights = np.empty_like(scores)
-    exp_shifted(scores, exponent, weights, Work(weights.shape))
+    exponent, weights = exponentials(scores, largest)
     size = weights.shape[1]
     sums = weights.sum(axis=1)
     shares = weights / sums[:, None]
     root = math.sqrt(size)
     values = (shares - 1 / size) * root if centred else shares * root
     weight, rounding = beta(delta, relative_error()), gamma(size + 8)
-    relative = _relative_error(weight, rounding)
+    relative = share_error(weight, rounding)
     # Of a share: what weights and sum are off by, and its rounding; of 1/d: u; of the last steps: 4 u of the value.
     errors = root * (relative + 4 * UNIT) * norm_bounds(shares) + 4 * UNIT * norm_bounds(values)
-    errors += 2 * UNIT * centred + size * (_RAISED + 8 * UNDERFLOW)
+    errors += 2 * UNIT * centred + size * (RAISED + 8 * UNDERFLOW)
     # |W / v - 1| <= weight for the weights themselves, and |sum v / z - 1| <= rounding.
-    radii = (sums * (weight + rounding + weight * rounding) + size * (_RAISED + 8 * UNDERFLOW)) * UP
+    radii = (sums * (weight + rounding + weight * rounding) + size * (RAISED + 8 * UNDERFLOW)) * UP
     return values, errors * UP, Normalisers(exponent[:, 0], sums, radii)
 
 
-def _relative_error(weight: Floats, total: float) -> Floats:
+def exponentials(scores: Floats, largest: Floats) -> tuple[Floats, Floats]:
+    """K and 2^-K e^s by row, for scores within reach of `require_reach` whose largest are known; overwrites them.
+
+    Scores that are far below the largest are raised first: see RAISED.
+    """
+    exponent = np.floor(largest / LN2)[:, None]
+    np.maximum(scores, (exponent - DEPTH) * LN2, out=scores)
+    weights = np.empty_like(scores)
+    exp_shifted(scores, exponent, weights, Work(weights.shape))
+    return exponent, weights
+
+
+def share_error(weight: Floats, total: float) -> Floats:
     """A bound of |p / (v / z) - 1| for p = W / sum W, |W / v - 1| <= weight, and |sum v / z - 1| <= total.
 
     (1 + b) / ((1 - g) (1 - b)) - 1 <= (2 b + g) / ((1 - g) (1 - b)).

@@ -1,0 +1,93 @@
+"""How long random prompts have to be to be as near to their limit as this head is to its surrogate.
+
+The law is the Gaussian with the moments of score and value over the tokens that a query sees, for the query for which
+it takes the longest. The certificate says for a length L that P(|T_L - T| > r) <= delta, with the bound r that is
+certified of the head's deviation; it is proved by the mean square of the norm.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from certattn.audit.deviation import CERTIFICATE as DEVIATION
+from certattn.audit.head import Doubles, Head, Statement, mapping, reason
+from certattn.kernel.document.certificate import load
+from certattn.kernel.errors import NotProvedError
+from certattn.provers import output_tail
+
+NAME = "prompt-length"
+CERTIFICATE = "prompt-length.yaml"
+# The law's moments are rounded to so many places below the largest variance.
+_PLACES = 8
+
+
+def state(head: Head, probability: str) -> Statement:
+    """Write the certificate where there is such a length. Raises NotProvedError."""
+    stated = mapping(mapping(load(head.folder / DEVIATION).plain["asserts"])["deviation"])["at_most"]
+    bound = Fraction(stated)
+    if bound == 0:
+        return Statement(missing="the head is its surrogate: no random prompt is as near to its limit")
+    needed = lengths(head, float(Fraction(probability) * bound * bound))
+    query = int(np.argmax(needed))
+    figures = {"query": query, "within": stated, "probability": probability}
+    try:
+        made = output_tail.generate(
+            head.folder / CERTIFICATE,
+            given=gaussian(head, query),
+            norm="l2",
+            exceeds=stated,
+            probability=probability,
+            method=output_tail.MEAN_SQUARE,
+        )
+    except NotProvedError as error:
+        return Statement(figures=figures, missing=f"at query {query}, {reason(error)}")
+    return Statement([CERTIFICATE], {**figures, "length": int(mapping(made.plain["given"])["length"])})
+
+
+def lengths(head: Head, goal: float) -> Doubles:
+    """By query, the least L with (S + B) / (1 + (L - 1) e^-v) <= goal, in doubles.
+
+    v is the variance of the score over what the query sees, S the trace of the values' covariance, and B the square
+    of the norm of the covariance of score and values: docs/claims/output-mean-square.md.
+    """
+    visible = np.arange(head.tokens)[None, :] < head.seen[:, None]
+    counts = head.seen[:, None].astype(np.float64)
+    centred = np.where(visible, head.scores - (head.scores * visible).sum(1, keepdims=True) / counts, 0.0)
+    values = head.values.astype(np.float64)
+    means = visible @ values / counts
+    spread = (visible @ (values * values) / counts - means * means).sum(axis=1)
+    variance = (centred * centred).sum(axis=1) / counts[:, 0]
+    shift = ((centred @ values / counts) ** 2).sum(axis=1)
+    with np.errstate(over="ignore"):
+        needed: Doubles = 1 + np.exp(variance) * ((spread + shift) / goal - 1)
+    return np.maximum(needed, 1)
+
+
+def gaussian(head: Head, query: int) -> dict[str, object]:
+    """The law of score and value side by side, with the tilt that takes the score; the values are the rest."""
+    seen = int(head.seen[query])
+    rows = np.column_stack([head.scores[query, :seen], head.values[:seen].astype(np.float64)])
+    size = rows.shape[1]
+    mean, centred = rows.mean(axis=0), rows - rows.mean(axis=0)
+    covariance = centred.T @ centred / seen
+    covariance = (covariance + covariance.T) / 2
+    largest = float(covariance.diagonal().max())
+    places = _PLACES - math.floor(math.log10(largest)) if largest > 0 else _PLACES
+    # Every entry is off by half a unit of the last place, a symmetric matrix of them by at most size / 2 units.
+    covariance[np.diag_indices(size)] += size * 10.0**-places
+    unit = [["1" if column == row + 1 else "0" for column in range(size)] for row in range(size - 1)]
+    law = {
+        "kind": "gaussian",
+        "mean": [_decimal(entry, places) for entry in mean],
+        "covariance": [[_decimal(entry, places) for entry in row] for row in covariance],
+    }
+    return {"law": law, "tilt": ["1"] + ["0"] * (size - 1), "V": unit}
+
+
+def _decimal(value: float, places: int) -> str:
+    """A double to so many places, exactly as it is written."""
+    units = round(Fraction(value) * Fraction(10) ** places)
+    return str(units) if places == 0 else f"{units}e{-places}" if units else "0"

@@ -1,0 +1,200 @@
+"""The audit of a model: every head stated, by several processes; then every certificate checked."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certattn.audit.statements import STATES, Task, complete
+from certattn.audit.subject import Subject
+from certattn.kernel.arithmetic.balls import scale_ball
+from certattn.kernel.checker import CheckOptions
+from certattn.kernel.document.numbers import NumberError, parse_real
+from certattn.kernel.errors import LimitExceededError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.reports import Report
+from certattn.kernel.worker import check_files
+from certattn.models.heads import LayerHeads
+
+# Called with what is done, and of how many.
+Said = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which layers and heads, None for all; what is stated of each; delta; how many processes."""
+
+    layers: Sequence[int] | None = None
+    heads: Sequence[int] | None = None
+    states: Sequence[str] = tuple(STATES)
+    probability: str = "0.01"
+    jobs: int = 1
+
+
+def state_all(out: Path, subject: Subject, plan: Plan, said: Said) -> list[dict[str, Any]]:
+    """The notes of every head, in order; certificates in folders of `out`. Raises UsageError, LimitExceededError."""
+    layers = chosen(plan.layers, subject.shape.layers, "layer")
+    heads = chosen(plan.heads, subject.shape.heads, "head")
+    total = len(subject.prompts) * len(layers) * len(heads)
+    found: dict[tuple[int, int, int], dict[str, Any]] = {}
+    for task, notes in _completed(_tasks(out, subject, plan, layers, heads), plan.jobs):
+        place = {"prompt": task.prompt, "layer": task.layer, "head": task.head}
+        found[task.prompt, task.layer, task.head] = {
+            **place,
+            "folder": task.folder.relative_to(out).as_posix(),
+            **notes,
+        }
+        said(len(found), total)
+    if not found:
+        raise UsageError(f"none of the layers {', '.join(map(str, layers))} is there")
+    return [found[key] for key in sorted(found)]
+
+
+def chosen(wanted: Sequence[int] | None, count: int, what: str) -> list[int]:
+    """The indices that are meant, in order. Raises UsageError for one that is not there."""
+    if wanted is None:
+        return list(range(count))
+    for index in wanted:
+        if not 0 <= index < count:
+            raise UsageError(f"{what} {index}, expected 0 to {count - 1}")
+    return sorted(set(wanted))
+
+
+def _tasks(out: Path, subject: Subject, plan: Plan, layers: list[int], heads: list[int]) -> Iterator[Task]:
+    shape, several = subject.shape, len(subject.prompts) > 1
+    factor = factor_of(shape.scale)
+    for prompt in range(len(subject.prompts)):
+        for found in subject.run(prompt, layers[-1] + 1):
+            if found.layer not in layers:
+                continue
+            for head in heads:
+                name = f"layer{found.layer:02}-head{head:02}"
+                folder = out / f"prompt{prompt}" / name if several else out / name
+                arrays = _arrays(found, head, causal=shape.causal)
+                states = [state for state in STATES if state in plan.states]
+                yield Task(
+                    prompt,
+                    found.layer,
+                    head,
+                    folder,
+                    shape.scale,
+                    factor,
+                    shape.causal,
+                    states,
+                    plan.probability,
+                    *arrays,
+                )
+
+
+def _arrays(found: LayerHeads, head: int, *, causal: bool) -> list[np.ndarray[Any, Any]]:
+    """Queries, keys and values of a head in float32: these exact numbers are what is certified. Raises UsageError."""
+    if head >= len(found.queries):
+        raise UsageError(f"head {head} of layer {found.layer}, which has {len(found.queries)}")
+    with np.errstate(over="ignore"):
+        arrays = [part[head].astype("<f4") for part in (found.queries, found.keys, found.values)]
+    if any(bool(np.isfinite(array).all()) is not True for array in arrays):
+        raise UsageError(f"layer {found.layer}, head {head}: numbers that are not finite in float32")
+    if causal and len(arrays[0]) > len(arrays[1]):
+        raise UsageError(f"layer {found.layer}: more queries than keys, expected a key for each under a mask")
+    return arrays
+
+
+def factor_of(scale: str) -> float:
+    """A scale as certificates write it, as a double. Raises UsageError."""
+    try:
+        factor = float(scale_ball(parse_real(scale, DEFAULT_LIMITS)).mid())
+    except NumberError as error:
+        raise UsageError(f"the scale {scale!r}: {error}, expected a number such as 1/sqrt(32)") from None
+    if not 0 < abs(factor) < math.inf:
+        raise UsageError(f"the scale {scale!r}, expected a number other than 0")
+    return factor
+
+
+def _completed(tasks: Iterator[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """Every task with its notes, in the order in which they end."""
+    if jobs == 1:
+        for task in tasks:
+            yield task, complete(task)
+        return
+    with _processes(jobs) as pool:
+        running: dict[Future[dict[str, Any]], Task] = {}
+        waiting = True
+        while waiting or running:
+            # A few more than are worked on: layers come one by one, and take memory.
+            while waiting and len(running) < 2 * jobs:
+                following = next(tasks, None)
+                if following is None:
+                    waiting = False
+                else:
+                    running[pool.submit(complete, following)] = following
+            if running:
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    yield running.pop(future), _result(future)
+
+
+def _result(future: Future[dict[str, Any]]) -> dict[str, Any]:
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise LimitExceededError(
+            "a process that states certificates was ended; the machine may have run out of memory: try --jobs 1"
+        ) from None
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end at once when the block is left early."""
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork"), initializer=_begin)
+    try:
+        yield pool
+    except BaseException:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _begin() -> None:
+    """In a new process: the parent decides what Ctrl-C means, and ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def check_all(out: Path, heads: list[dict[str, Any]], jobs: int, said: Said) -> list[Report]:
+    """Check every certificate, and note the verdict of every statement and what its check took, in seconds."""
+    places = [
+        (statement, out / head["folder"] / name)
+        for head in heads
+        for statement in head["statements"]
+        for name in statement["certificates"]
+    ]
+    reports: list[Report] = []
+    for statement, report in zip(
+        (statement for statement, _ in places),
+        check_files([path for _, path in places], CheckOptions(), jobs=jobs),
+        strict=True,
+    ):
+        reports.append(report)
+        statement.setdefault("verdicts", []).append(report.verdict.value)
+        taken = statement.get("check_seconds", 0) + report.nanoseconds.get("total", 0) / 1e9
+        statement["check_seconds"] = round(taken, 3)
+        said(len(reports), len(places))
+    return reports
+
+
+def seconds_since(start: float) -> float:
+    return round(time.monotonic() - start, 2)

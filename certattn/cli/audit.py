@@ -1,0 +1,147 @@
+"""`certattn audit`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+import click
+
+# Before numpy is imported: heads are worked on side by side, and bounds of binary64 are for one thread in each product.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from certattn.audit.run import Plan, Said, check_all, seconds_since, state_all
+from certattn.audit.statements import STATES
+from certattn.audit.subject import Options, open_subject
+from certattn.audit.summary import SUMMARY, summary, table, write_summary
+from certattn.cli.options import processors
+from certattn.kernel.document.numbers import NumberError, parse_rational
+from certattn.kernel.errors import UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.reports import exit_status
+from certattn.models.weights import PRECISIONS
+
+EPILOG = """\b
+Examples:
+  certattn audit all-MiniLM-L6-v2 --text page.txt -o audit
+  certattn audit model.safetensors --ids prompt.npy --tokens 128 --layers 0:2 -o audit
+  certattn audit recorded.npz --causal -o audit
+"""
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(epilog=EPILOG)
+@click.argument("model", metavar="MODEL", type=_FILE)
+@click.option("-o", "--out", metavar="DIR", type=_FILE, required=True, help="The folder to write, or to go on with.")
+@click.option("--ids", multiple=True, metavar="FILE", type=_FILE, help="A prompt as token ids: .npy, or whole numbers.")
+@click.option("--text", "texts", multiple=True, metavar="FILE", type=_FILE, help="A prompt as a text.")
+@click.option("--tokenizer", metavar="FILE", type=_FILE, help="tokenizer.json; the one beside the model by default.")
+@click.option("--tokens", metavar="N", type=click.IntRange(1), help="Take the first N tokens of each prompt.")
+@click.option("--layers", metavar="A:B or A,B", help="Layers to audit, counted from 0; all by default.")
+@click.option("--heads", metavar="A:B or A,B", help="Heads of each layer; all by default.")
+@click.option(
+    "--state", "states", multiple=True, type=click.Choice(list(STATES)), help="What to state; all by default."
+)
+@click.option(
+    "--probability", metavar="DELTA", default="0.01", show_default=True, help="Of prompts that are farther off."
+)
+@click.option(
+    "--dtype", type=click.Choice(PRECISIONS), default=PRECISIONS[0], show_default=True, help="Floats of the run."
+)
+@click.option("--causal", is_flag=True, help="Recorded heads: query i sees the first i + 1 tokens.")
+@click.option("--scale", metavar="S", help="Recorded heads: factor of the scores; 1/sqrt(d) by default.")
+@click.option("--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes; one per processor by default.")
+@click.option("--check/--no-check", default=True, help="Check all certificates at the end; the default.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def audit(
+    model: Path,
+    out: Path,
+    ids: tuple[Path, ...],
+    texts: tuple[Path, ...],
+    tokenizer: Path | None,
+    tokens: int | None,
+    layers: str | None,
+    heads: str | None,
+    states: tuple[str, ...],
+    probability: str,
+    dtype: str,
+    causal: bool,
+    scale: str | None,
+    jobs: int | None,
+    check: bool,
+    form: str,
+) -> int:
+    """State, and prove, what the heads of a transformer do on given prompts.
+
+    MODEL is a folder with config.json and model.safetensors (or its index), a .safetensors file with config.json beside
+    it, or a .npz file with recorded heads: layer0.queries, layer0.keys, layer0.values and so on. For every head there
+    is a folder with its arrays and certificates in DIR, and audit.json sums them up. Heads that are complete are kept
+    when the same command is given again.
+    """
+    wanted = [state for state in STATES if state in states or not states]
+    plan = Plan(
+        indices(layers, "--layers"), indices(heads, "--heads"), wanted, require_share(probability), jobs or processors()
+    )
+    subject = open_subject(model, Options(ids, texts, tokenizer, tokens, dtype, causal, scale))
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: there is something that is no folder; choose another name for -o")
+    out.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    found = state_all(out, subject, plan, said("heads stated"))
+    seconds = {"state": seconds_since(start), "check": 0.0}
+    start, reports = time.monotonic(), []
+    if check:
+        reports = check_all(out, found, plan.jobs, said("certificates checked"))
+        seconds["check"] = seconds_since(start)
+    result = summary(subject, plan.probability, found, seconds, checked=check)
+    write_summary(out, result)
+    if form == "json":
+        click.echo(json.dumps(result))
+    else:
+        for line in table(result):
+            click.echo(line)
+        count = sum(len(statement["certificates"]) for head in found for statement in head["statements"])
+        proved = f"{sum(r.verdict.value == 'verified' for r in reports)} verified" if check else "not checked"
+        click.echo(f"{count} certificates about {len(found)} heads, {proved}: {out / SUMMARY}")
+    return exit_status(reports) if reports else 0
+
+
+def indices(text: str | None, option: str) -> list[int] | None:
+    """0:3 or 0,2,5. Raises UsageError."""
+    if text is None:
+        return None
+    if span := re.fullmatch(r"(\d{1,6}):(\d{1,6})", text):
+        found = list(range(int(span[1]), int(span[2])))
+    elif re.fullmatch(r"\d{1,6}(,\d{1,6})*", text):
+        found = [int(part) for part in text.split(",")]
+    else:
+        found = []
+    if not found:
+        raise UsageError(f"{option} is {text!r}, expected such as 0:3 or 0,2,5")
+    return found
+
+
+def require_share(text: str) -> str:
+    """A number above 0 and below 1. Raises UsageError."""
+    try:
+        inside = 0 < parse_rational(text, DEFAULT_LIMITS) < 1
+    except NumberError:
+        inside = False
+    if inside is not True:
+        raise UsageError(f"--probability is {text!r}, expected a number above 0 and below 1")
+    return text
+
+
+def said(what: str) -> Said:
+    """A line of progress, where a person looks on."""
+
+    def say(done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"\r\x1b[K{done} of {total} {what}" + "\n" * (done == total), err=True, nl=False, color=True)
+
+    return say

@@ -1,0 +1,90 @@
+"""Prompts as token ids: from files of ids, or from texts by the model's own tokenizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from certattn.kernel.errors import UsageError
+from certattn.models.heads import Ids, Model
+from certattn.provers.array_files import ONLY, open_array_file
+
+TOKENIZER = "tokenizer.json"
+NEEDED = "texts need the package tokenizers: pip install 'certattn[audit]'; or give token ids (--ids)"
+
+
+@dataclass(frozen=True)
+class TokenPrompt:
+    """Token ids, where they came from, and how many there were before they were cut."""
+
+    source: str
+    ids: Ids
+    whole: int
+
+
+def prompt_of_ids(path: Path, model: Model, most: int | None) -> TokenPrompt:
+    """Ids in a `.npy` file, or in a text file of whole numbers. Raises UsageError."""
+    ids = _stored_ids(path) if path.suffix == ".npy" else _written_ids(path)
+    if len(ids) == 0:
+        raise UsageError(f"{path}: no token ids")
+    wrong = ids[(ids < 0) | (ids >= model.vocabulary)]
+    if len(wrong) > 0:
+        raise UsageError(f"{path}: the token id {wrong[0]}, expected 0 to {model.vocabulary - 1}")
+    if most is None and len(ids) > model.most_tokens:
+        how = f"expected at most {model.most_tokens}; --tokens {model.most_tokens} takes the first so many"
+        raise UsageError(f"{path}: {len(ids)} token ids, {how}")
+    return TokenPrompt(path.name, ids[: cut(model, most)], len(ids))
+
+
+def cut(model: Model, most: int | None) -> int:
+    """How many tokens are taken. Raises UsageError for more than the model takes."""
+    if most is not None and most > model.most_tokens:
+        raise UsageError(f"--tokens is {most}, but the model takes {model.most_tokens} tokens")
+    return model.most_tokens if most is None else most
+
+
+def prompt_of_text(path: Path, tokenizer: Path, model: Model, most: int | None) -> TokenPrompt:
+    """The text in a file, by a tokenizer in the format of the package tokenizers; cut to what the model takes."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise UsageError(NEEDED) from None
+    if not tokenizer.is_file():
+        raise UsageError(f"{tokenizer}: no such file, expected the tokenizer of the model (--tokenizer)")
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read ({error}), expected a text in UTF-8") from None
+    try:
+        reader = Tokenizer.from_file(str(tokenizer))
+    except Exception as error:  # the package raises plain Exceptions
+        raise UsageError(f"{tokenizer}: not a tokenizer file ({error})") from None
+    reader.no_padding()
+    reader.no_truncation()
+    whole = len(reader.encode(text).ids)
+    # Cut by the tokenizer, so that its marks of beginning and end stay.
+    reader.enable_truncation(cut(model, most))
+    ids = np.array(reader.encode(text).ids, np.int64)
+    if len(ids) == 0:
+        raise UsageError(f"{path}: a text without tokens")
+    if int(ids.max()) >= model.vocabulary:
+        raise UsageError(f"{tokenizer}: the token id {ids.max()}, but the model knows {model.vocabulary}")
+    return TokenPrompt(path.name, ids, whole)
+
+
+def _stored_ids(path: Path) -> Ids:
+    array = open_array_file(path).read(ONLY)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise UsageError(f"{path}: {array.dtype.name} of shape {array.shape}, expected one row of integers")
+    return array.astype(np.int64)
+
+
+def _written_ids(path: Path) -> Ids:
+    try:
+        return np.array([int(word) for word in path.read_text("ascii").replace(",", " ").split()], np.int64)
+    except OSError as error:
+        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}, expected a file of token ids") from None
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{path}: not a file of token ids ({error}), expected whole numbers") from None

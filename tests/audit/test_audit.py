@@ -1,0 +1,423 @@
+"""`certattn audit`: what it writes, keeps and says, on tiny models and recorded heads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+import tokenizers
+import yaml
+from jsonschema import Draft202012Validator
+from tiny_models import write_model
+
+import certattn
+from certattn.audit import deviation, prompt_length, selection, statements
+from certattn.audit.head import Head
+from certattn.audit.run import chosen
+from certattn.audit.summary import SCHEMA, table
+from certattn.cli.main import run
+from certattn.kernel.errors import UsageError
+
+IDS = "3 1 4 1 5 9 2"
+
+
+def model(folder: Path, made: Any = tiny_models.bert, **changes: Any) -> Path:
+    (folder / "ids.txt").write_text(IDS)
+    return write_model(folder / "model", *made(**changes))
+
+
+def audit(*arguments: Any) -> int:
+    return run(["audit", *map(str, arguments)])
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "audit.json").read_text())
+    assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(found)] == []
+    return found
+
+
+def recorded(path: Path, tokens: int = 9, seed: int = 0, **changes: np.ndarray[Any, Any]) -> Path:
+    rng = np.random.default_rng(seed)
+    arrays = {
+        f"layer0.{name}": rng.normal(size=(2, tokens, 3)).astype("float32") for name in ("queries", "keys", "values")
+    }
+    np.savez(path, **{**arrays, **changes})
+    return path
+
+
+# -- what is written
+
+
+@pytest.mark.parametrize("made", [tiny_models.bert, tiny_models.gpt2, tiny_models.llama])
+def test_every_head_of_a_model_has_certificates_that_verify(made: Any, tmp_path: Path) -> None:
+    path = model(tmp_path, made)
+    assert audit(path, "--ids", tmp_path / "ids.txt", "-o", tmp_path / "out", "-j", 1, "--layers", "0,2") == 0
+    found = summary(tmp_path / "out")
+    causal = made is not tiny_models.bert
+    heads = found["model"]["heads"]
+    assert [(head["layer"], head["head"]) for head in found["heads"]] == [(i, j) for i in (0, 2) for j in range(heads)]
+    for head in found["heads"]:
+        assert [statement["name"] for statement in head["statements"]] == list(statements.STATES)
+        for statement in head["statements"]:
+            assert statement.get("verdicts", []) == ["verified"] * len(statement["certificates"])
+            assert statement["certificates"] or statement["missing"]
+            for name in statement["certificates"]:
+                path = tmp_path / "out" / head["folder"] / name
+                plain = certattn.load(path).plain
+                assert ("causal" in plain["given"]) is (causal and name.startswith(("deviation", "selection")))
+        by_name = {statement["name"]: statement for statement in head["statements"]}
+        assert (by_name["singular-values"]["certificates"] == []) is causal
+
+
+def test_arrays_are_those_of_the_forward_pass_in_single_precision(tmp_path: Path) -> None:
+    from certattn.models.layouts import model_of
+    from certattn.models.weights import open_weights
+
+    path = model(tmp_path, tiny_models.llama)
+    options = ["--ids", tmp_path / "ids.txt", "--heads", "3", "--layers", "1", "--state", "deviation"]
+    assert audit(path, *options, "-o", tmp_path / "out", "-j", 1, "--no-check") == 0
+    (_, layer) = model_of(open_weights(path)).heads(np.array([int(i) for i in IDS.split()]), 2)
+    stored = np.load(tmp_path / "out" / "layer01-head03" / "arrays.npz")
+    for name in ("queries", "keys", "values"):
+        assert np.array_equal(stored[name], getattr(layer, name)[3].astype("float32"))
+    assert summary(tmp_path / "out")["checked"] is False
+
+
+def test_figures_are_what_the_certificates_state(tmp_path: Path) -> None:
+    recorded(tmp_path / "heads.npz")
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--heads", 1) == 0
+    (head,) = summary(tmp_path / "out")["heads"]
+    figures = {statement["name"]: statement["figures"] for statement in head["statements"]}
+
+    def stated(name: str) -> Any:
+        return yaml.load((tmp_path / "out" / head["folder"] / name).read_text(), yaml.BaseLoader)["asserts"]
+
+    bounds = stated("deviation.yaml")["deviation"]
+    assert figures["deviation"]["at_most"] == bounds["at_most"]
+    assert figures["deviation"]["relative_at_most"] == bounds["relative_at_most"]
+    each = sorted(map(Fraction, bounds["per_query"]["relative_at_most"]))
+    assert Fraction(figures["deviation"]["relative_median"]) == each[4]
+    assert Fraction(figures["deviation"]["relative_quantile_90"]) == each[8]
+    assert figures["singular-values"]["effective_rank"] == stated("singular-values.yaml")["effective_rank"]["values"]
+    tail = stated("prompt-length.yaml")["norm"]
+    assert tail == {"norm": "l2", "exceeds": bounds["at_most"], "probability": "0.01"}
+    picked = stated("selection.yaml")
+    scores = np.load(tmp_path / "heads.npz")
+    exact = scores["layer0.queries"][1].astype(float) @ scores["layer0.keys"][1].T.astype(float)
+    assert list(map(int, picked["selected"])) == exact.argmax(axis=1).tolist()
+    assert figures["selection"]["queries"] == 9
+
+
+def test_deviations_of_masked_heads_are_those_of_prefixes(tmp_path: Path) -> None:
+    recorded(tmp_path / "heads.npz")
+    assert audit(tmp_path / "heads.npz", "--causal", "--scale", "1/2", "-o", tmp_path / "out", "-j", 1) == 0
+    arrays = np.load(tmp_path / "heads.npz")
+    for head in summary(tmp_path / "out")["heads"]:
+        q, k, v = (arrays[f"layer0.{name}"][head["head"]].astype(float) for name in ("queries", "keys", "values"))
+        path = tmp_path / "out" / head["folder"] / "deviation.yaml"
+        bounds = yaml.load(path.read_text(), yaml.BaseLoader)["asserts"]["deviation"]["per_query"]["at_most"]
+        for i, bound in enumerate(bounds):
+            s, seen = q[i] @ k[: i + 1].T / 2, v[: i + 1]
+            p = np.exp(s - s.max()) / np.exp(s - s.max()).sum()
+            off = np.linalg.norm(p @ seen - (1 + s - s.mean()) @ seen / (i + 1))
+            assert off - 1e-12 <= float(bound) <= off * (1 + 2e-5) + 1e-12
+
+
+def test_several_prompts_have_a_folder_each(tmp_path: Path) -> None:
+    path = model(tmp_path)
+    (tmp_path / "more.txt").write_text("7, 7, 8")
+    np.save(tmp_path / "third.npy", np.array([2, 3]))
+    prompts = [option for name in ("ids.txt", "more.txt", "third.npy") for option in ("--ids", tmp_path / name)]
+    assert audit(path, *prompts, "-o", tmp_path / "out", "-j", 1, "--heads", "0", "--state", "deviation") == 0
+    found = summary(tmp_path / "out")
+    assert [prompt["tokens"] for prompt in found["prompts"]] == [7, 3, 2]
+    assert [head["folder"] for head in found["heads"]] == [
+        f"prompt{p}/layer{i:02}-head00" for p in range(3) for i in range(3)
+    ]
+
+
+def test_two_processes_find_what_one_does(tmp_path: Path) -> None:
+    path = model(tmp_path)
+    for jobs in (1, 2):
+        assert audit(path, "--ids", tmp_path / "ids.txt", "-o", tmp_path / f"out{jobs}", "-j", jobs, "--no-check") == 0
+    one, two = (summary(tmp_path / f"out{jobs}")["heads"] for jobs in (1, 2))
+    assert [head["files"] for head in one] == [head["files"] for head in two]
+
+
+def test_json_on_standard_output_is_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tmp_path / "heads.npz")
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--heads", 0, "--format", "json") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == summary(tmp_path / "out")
+    assert printed.err == ""
+
+
+def test_a_text_is_cut_by_its_tokenizer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = model(tmp_path)
+    words = {word: i for i, word in enumerate(["[UNK]", "begin", "end", "a", "b", "c", "d"])}
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, "[UNK]"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.post_processor = tokenizers.processors.TemplateProcessing(
+        "begin $A end", special_tokens=[("begin", 1), ("end", 2)]
+    )
+    made.enable_padding(length=50)
+    made.save(str(path / "tokenizer.json"))
+    (tmp_path / "page.txt").write_text("a b c d " * 9)
+    options = ["--text", tmp_path / "page.txt", "-o", tmp_path / "out", "-j", 1, "--heads", 0, "--state", "deviation"]
+    assert audit(path, *options, "--tokens", 5) == 0
+    (prompt,) = summary(tmp_path / "out")["prompts"]
+    assert (prompt["tokens"], prompt["whole"]) == (5, 38)
+    assert audit(path, *options) == 0
+    assert summary(tmp_path / "out")["prompts"][0]["tokens"] == 10
+    (path / "tokenizer.json").unlink()
+    capsys.readouterr()
+    assert audit(path, *options) == 2
+    assert "no such file, expected the tokenizer of the model" in capsys.readouterr().err
+
+
+# -- what cannot be stated
+
+
+def test_queries_with_ties_are_left_out_and_counted(tmp_path: Path) -> None:
+    keys = np.array([[[1, 0], [0, 1], [1, 0], [0, 2]]], "float32")
+    queries = np.array([[[1, 3], [1, 0], [-1, 1], [1, 5]]], "float32")
+    parts = {"layer0.keys": keys, "layer0.values": keys, "layer0.queries": queries}
+    np.savez(tmp_path / "heads.npz", **parts)
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1) == 0
+    by_name = {s["name"]: s for s in summary(tmp_path / "out")["heads"][0]["statements"]}
+    assert by_name["selection"]["certificates"] == ["selection-0-1.yaml", "selection-2-4.yaml"]
+    assert by_name["selection"]["missing"].startswith("1 queries with a tie")
+    assert by_name["selection"]["figures"]["queries"] == 3
+
+
+def test_a_head_that_is_its_surrogate_and_has_no_outputs_says_so(tmp_path: Path) -> None:
+    zeros = {f"layer0.{name}": np.zeros((1, 3, 2), "float32") for name in ("queries", "keys", "values")}
+    np.savez(tmp_path / "heads.npz", **zeros)
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--no-check") == 0
+    missing = {s["name"]: s["missing"] for s in summary(tmp_path / "out")["heads"][0]["statements"]}
+    assert "may be 0" in missing["deviation"]
+    assert missing["prompt-length"] == "it needs the deviation"
+    assert "no query has one token" in missing["selection"]
+    assert all(missing.values())
+
+
+@pytest.mark.parametrize(("factor", "words"), [(9, "the scores vary too much"), (3, "no length up to 1e+12")])
+def test_scores_of_huge_variance_have_no_length(factor: int, words: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    big = {name: rng.normal(size=(1, 9, 3)) * factor for name in ("layer0.queries", "layer0.keys")}
+    recorded(tmp_path / "heads.npz", **{**big, "layer0.values": rng.normal(size=(1, 9, 3))})
+    options = ["--state", "deviation", "--state", "prompt-length"]
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, *options) == 0
+    found = summary(tmp_path / "out")
+    (_, length) = found["heads"][0]["statements"]
+    assert words in length["missing"]
+    assert length["certificates"] == []
+    assert table(found)[1].split()[5] == "none"
+
+
+def test_lengths_are_those_of_the_mean_square(tmp_path: Path) -> None:
+    """One token fewer would not do, up to what the rounding of the law adds."""
+    recorded(tmp_path / "heads.npz", tokens=20)
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--heads", 0) == 0
+    figures = {s["name"]: s["figures"] for s in summary(tmp_path / "out")["heads"][0]["statements"]}["prompt-length"]
+    arrays = np.load(tmp_path / "out" / "layer00-head00" / "arrays.npz")
+    s = arrays["queries"][figures["query"]].astype(float) @ arrays["keys"].T.astype(float) / np.sqrt(3)
+    v = arrays["values"].astype(float)
+    centred = s - s.mean()
+    spread, shift = v.var(axis=0).sum(), ((centred @ v / 20) ** 2).sum()
+    goal = 0.01 * float(figures["within"]) ** 2
+    length = 1 + np.exp(s.var()) * ((spread + shift) / goal - 1)
+    assert length <= figures["length"] <= length * 1.0001 + 2
+
+
+def test_the_law_has_the_moments_of_score_and_value(tmp_path: Path) -> None:
+    arrays = {
+        name: np.random.default_rng(4).normal(size=(30, 2)).astype("float32") for name in ("queries", "keys", "values")
+    }
+    head = Head(tmp_path, "1", 1.0, True, **arrays)
+    law: Any = prompt_length.gaussian(head, 20)["law"]
+    rows = np.column_stack([head.scores[20, :21], arrays["values"][:21]])
+    assert np.allclose(np.array(law["mean"], float), rows.mean(axis=0), atol=1e-7)
+    covariance = np.array(law["covariance"], float)
+    assert np.allclose(covariance, np.cov(rows.T, bias=True), atol=2e-7)
+    assert np.linalg.eigvalsh(covariance).min() > 0
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [("0", "1"), ("1/2", "2"), ("51/100", "3"), ("9/10", "10"), ("1", "10")]
+)
+def test_quantiles_are_bounds_of_so_many(share: str, expected: str) -> None:
+    assert deviation.quantile(["3", "10", "1", "2"], Fraction(share)) == expected
+
+
+@pytest.mark.parametrize(
+    ("clear", "expected"),
+    [([], []), ([1, 1], [(0, 2)]), ([0, 1, 1, 0, 1], [(1, 3), (4, 5)]), ([0, 0], [])],
+)
+def test_runs_of_clear_queries(clear: list[int], expected: list[tuple[int, int]]) -> None:
+    assert selection.runs(np.array(clear, bool)) == expected
+
+
+# -- going on
+
+
+def test_complete_heads_are_kept_and_changed_ones_are_made_anew(tmp_path: Path) -> None:
+    recorded(tmp_path / "heads.npz")
+    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--no-check", "--state", "deviation"]
+    assert audit(*options) == 0
+    folders = [tmp_path / "out" / f"layer00-head0{i}" for i in range(2)]
+    before = [(folder / "head.json").stat().st_mtime_ns for folder in folders]
+    (folders[1] / "deviation.yaml").write_text("something else")
+    assert audit(*options) == 0
+    after = [(folder / "head.json").stat().st_mtime_ns for folder in folders]
+    assert after[0] == before[0]
+    assert after[1] > before[1]
+    assert certattn.check(folders[1] / "deviation.yaml").verdict is certattn.Verdict.VERIFIED
+    # Another scale is another head.
+    assert audit(*options, "--scale", "1/3") == 0
+    assert (folders[0] / "head.json").stat().st_mtime_ns > after[0]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"inputs": 1}', '{"inputs": "x", "files": 3}'])
+def test_broken_notes_of_a_head_are_no_obstacle(content: str, tmp_path: Path) -> None:
+    recorded(tmp_path / "heads.npz")
+    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--heads", 0, "--state", "deviation"]
+    assert audit(*options) == 0
+    (tmp_path / "out" / "layer00-head00" / "head.json").write_text(content)
+    assert audit(*options) == 0
+
+
+def test_a_certificate_that_does_not_verify_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes that agree with a certificate that was weakened: the check decides, not the notes."""
+    recorded(tmp_path / "heads.npz")
+    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--heads", 0, "--state", "deviation"]
+    assert audit(*options, "--no-check") == 0
+    folder = tmp_path / "out" / "layer00-head00"
+    path, notes = folder / "deviation.yaml", json.loads((folder / "head.json").read_text())
+    path.write_text(re.sub("at_most: .*", "at_most: 1/9", path.read_text(), count=1))
+    notes["files"]["deviation.yaml"] = statements._sha256(path)
+    (folder / "head.json").write_text(json.dumps(notes))
+    assert audit(*options) == 1
+    found = summary(tmp_path / "out")
+    assert found["heads"][0]["statements"][0]["verdicts"] == ["refuted"]
+    assert table(found)[1].endswith("refuted")
+
+
+def test_an_interrupted_audit_ends_at_once_and_goes_on(tmp_path: Path) -> None:
+    recorded(tmp_path / "heads.npz", tokens=400)
+    command = [sys.executable, "-m", "certattn", "audit", "heads.npz", "-o", "out", "-j", "2"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=environment, start_new_session=True)
+    until = time.monotonic() + 60
+    while not list(tmp_path.glob("out/*/arrays.npz")) and time.monotonic() < until:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.strip()) == (130, b"certattn: interrupted")
+    assert not (tmp_path / "out" / "audit.json").exists()
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    small = recorded(tmp_path / "heads.npz")
+    assert audit(small, "-o", tmp_path / "out", "-j", 1, "--heads", 0, "--state", "deviation") == 0
+
+
+# -- what is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "no prompt; expected token ids (--ids FILE) or a text (--text FILE)"),
+        (["--ids", "none.txt"], "none.txt: no such file or directory, expected a file of token ids"),
+        (["--ids", "words.txt"], "words.txt: not a file of token ids"),
+        (["--ids", "empty.txt"], "empty.txt: no token ids"),
+        (["--ids", "far.txt"], "the token id 20, expected 0 to 19"),
+        (["--ids", "long.txt"], "11 token ids, expected at most 10; --tokens 10 takes the first so many"),
+        (["--ids", "ids.txt", "--tokens", "11"], "--tokens is 11, but the model takes 10 tokens"),
+        (["--ids", "square.npy"], "square.npy: int64 of shape (2, 2), expected one row of integers"),
+        (["--ids", "ids.txt", "--causal"], "--causal and --scale are for recorded heads"),
+        (["--ids", "ids.txt", "--layers", "3"], "layer 3, expected 0 to 2"),
+        (["--ids", "ids.txt", "--heads", "1:1"], "--heads is '1:1', expected such as 0:3 or 0,2,5"),
+        (["--ids", "ids.txt", "--probability", "1"], "--probability is '1', expected a number above 0 and below 1"),
+        (["--ids", "ids.txt", "-o", "ids.txt"], "ids.txt: there is something that is no folder"),
+    ],
+)
+def test_options_that_make_no_sense(
+    options: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model(tmp_path)
+    for name, text in {"words.txt": "three", "empty.txt": " ", "far.txt": "20", "long.txt": "1 " * 11}.items():
+        (tmp_path / name).write_text(text)
+    np.save(tmp_path / "square.npy", np.eye(2, dtype=np.int64))
+    assert audit("model", *(["-o", "out"] if "-o" not in options else []), *options) == 2
+    assert words in capsys.readouterr().err
+    assert not list(tmp_path.glob("out/*"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"layer0.keys": np.ones((2, 9, 4))}, "a value for each key"),
+        ({"layer0.values": np.ones((2, 8, 3))}, "a value for each key"),
+        ({"layer0.keys": np.ones((9, 3))}, "layer0.keys has the shape (9, 3)"),
+        ({"layer0.keys": np.full((2, 9, 3), np.nan)}, "layer0.keys holds NaN or an infinity"),
+        ({"layer0.keys": np.full((2, 9, 3), 1e300)}, "numbers that are not finite in float32"),
+        ({"layer0.keys": np.ones((2, 9, 3), int)}, "layer0.keys is int64"),
+        ({"layer1.keys": np.ones((2, 9, 3))}, "no array 'layer1.queries'"),
+    ],
+)
+def test_recorded_heads_that_do_not_fit(
+    changes: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded(tmp_path / "heads.npz", **changes)
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert "Traceback" not in said
+
+
+def test_recorded_heads_may_share_keys(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    shared = {"layer0.keys": rng.normal(size=(1, 9, 3)), "layer0.values": rng.normal(size=(1, 9, 3))}
+    recorded(tmp_path / "heads.npz", **shared)
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--state", "deviation", "--no-check") == 0
+    stored = [np.load(tmp_path / "out" / f"layer00-head0{i}" / "arrays.npz")["keys"] for i in range(2)]
+    assert np.array_equal(*stored)
+    three = {name: np.repeat(array, 3, axis=0) for name, array in shared.items()}
+    recorded(tmp_path / "heads.npz", **three)
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out") == 2
+
+
+def test_a_file_without_heads_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "heads.npz", keys=np.ones((2, 2)))
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out") == 2
+    assert "no recorded heads; found keys; expected layer0.queries" in capsys.readouterr().err
+
+
+def test_texts_without_the_package_say_what_they_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = model(tmp_path)
+    (tmp_path / "page.txt").write_text("a")
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    assert audit(path, "--text", tmp_path / "page.txt", "-o", tmp_path / "out") == 2
+    assert "pip install 'certattn[audit]'" in capsys.readouterr().err
+
+
+def test_indices_are_sorted_and_named_where_they_are_wrong() -> None:
+    assert chosen([2, 0, 2], 3, "head") == [0, 2]
+    assert chosen(None, 2, "head") == [0, 1]
+    with pytest.raises(UsageError, match="head 3, expected 0 to 2"):
+        chosen([3], 3, "head")
