@@ -15,7 +15,7 @@ from flint import fmpq
 import certattn
 from certattn.coq.export import EXPORTERS, export, instance_of, library_text, modules_for
 from certattn.coq.instance import NotExportableError
-from certattn.coq.terms import Marks, Row
+from certattn.coq.terms import IndexLists, Marks, Pairs, Row
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.errors import LimitExceededError, UsageError
 
@@ -175,6 +175,8 @@ def test_fingerprints_tell_constants_apart() -> None:
         of([1, 2]), of([2, 1]), of([1]), of([1, 2, 0]), of([-1, 2]), of([2**70]), of([-(2**70)]),
         of([2**70 + 2**61 - 1]),
         Marks("a", [True, False]), Marks("a", [True]),
+        IndexLists("a", [[3, 4], [5]]), IndexLists("a", [[3], [4, 5]]), IndexLists("a", [[3, 4, 5], []]),
+        Pairs("a", [None, (0, 0)]), Pairs("a", [(0, 0), None]), Pairs("a", [(0, 0)]),
     ]  # fmt: skip
     found = [constant.fingerprint(987654321987654321, 0) for constant in constants]
     assert len(set(found)) == len(found)

@@ -18,7 +18,7 @@ from certattn.coq.compiled import CompiledLibrary
 from certattn.coq.coqc import Coq, RejectedError
 from certattn.coq.export import instance_of, modules_for
 from certattn.coq.instance import STANDARD_AXIOMS, Cost, Instance
-from certattn.coq.terms import Constant, Indices, Marks, Number, Row, Table, Tables
+from certattn.coq.terms import Constant, IndexLists, Indices, Marks, Number, Pairs, Parts, Row, Table, Tables
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
@@ -215,6 +215,9 @@ CONSTANTS: list[Constant] = [
     Row("g", row([fmpq((b << 16) + (b << 8) + (255 - b)) for b in range(1, 256)])),
     Row("h", row([fmpq(-(2**40) - b) for b in range(256)])),
     Table("e", ExactMatrix.rational([[fmpq(k, 7), fmpq(-k)] for k in range(600)])),
+    Parts("i", row([fmpq(k, 3) for k in range(-2, 3)]), [2, 1, 2]),
+    IndexLists("j", [[0, 300], [], [1]]),
+    Pairs("k", [None, (0, 0), (2, 1)]),
     Tables.of("f", ExactMatrix.rational([[fmpq(k, 3)] for k in range(-2, 3)]), [2, 1, 2]),
 ]
 
