@@ -96,7 +96,8 @@ def generate(
     if arithmetic not in ARITHMETICS:
         raise UsageError(f"arithmetic is {arithmetic!r}, expected one of {', '.join(ARITHMETICS)}")
     over = stated_region(region) if region is not None else None
-    _require_options(over, cells, lower_bound, per_query or relative or causal is not None, arithmetic, rows)
+    of_queries = {"per_query": per_query, "relative": relative, "causal": causal is not None}
+    _require_options(over, cells, lower_bound, [name for name, there in of_queries.items() if there], arithmetic, rows)
     require_place(out, [Path(source)] if source is not None else [])
     sources = prompt_sources(source, names or {}, arrays, queries=needs_queries(over))
     with not_yet_written(out), placed(out, sources, data) as references:
@@ -114,15 +115,20 @@ def generate(
 
 
 def _require_options(
-    region: dict[str, Plain] | None, cells: int, lower_bound: bool, of_queries: bool, arithmetic: str, rows: str | None
+    region: dict[str, Plain] | None,
+    cells: int,
+    lower_bound: bool,
+    of_queries: list[str],
+    arithmetic: str,
+    rows: str | None,
 ) -> None:
     """Raises UsageError for an option of listed queries over a region, or the other way round."""
     if region is None:
         if lower_bound or cells != CELLS:
             raise UsageError("cells and lower_bound are for a region of queries; none is given")
         return
-    if of_queries:
-        raise UsageError("per_query, relative and causal are for listed queries; a region lists none")
+    for name in of_queries:
+        raise UsageError(f"{name} is for listed queries; a region lists none")
     if arithmetic == "binary64":
         raise UsageError("binary64 is for listed queries; over a region bounds are proved with Arb")
     if rows is not None and not needs_queries(region):

@@ -30,7 +30,7 @@ def test_masks_and_relative_bounds_are_stated(tmp_path: Path, monkeypatch: pytes
     ("options", "words"),
     [
         (["--causal", "3"], "at most 1, so that the last query sees tokens that are there"),
-        (["--relative", "--radius", "1", "--queries", "0:1"], "relative and causal are for listed queries"),
+        (["--relative", "--radius", "1", "--queries", "0:1"], "relative is for listed queries"),
     ],
 )
 def test_masks_that_make_no_sense_are_refused(
