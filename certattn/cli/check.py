@@ -54,7 +54,7 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
     type=click.Choice(["text", *FORMATS]),
     default="text",
     show_default=True,
-    help="For people, programs, GitHub annotations or JUnit readers.",
+    help="For people, programs or CI systems.",
 )
 @arithmetic_option
 @click.option("--explain", is_flag=True, help="Print every obligation.")

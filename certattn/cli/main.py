@@ -27,7 +27,7 @@ COMMANDS = {
     "derive": ("certattn.cli.derive", "derive", "Print a derivation, or re-prove it with --check."),
     "export": ("certattn.cli.export", "export", "Write a certificate as a theorem for Coq."),
     "coq-check": ("certattn.cli.coq_check", "coq_check", "Have Coq prove exported theorems."),
-    "schema": ("certattn.cli.schema", "schema", "Print the JSON Schema of the certificate format."),
+    "schema": ("certattn.cli.schema", "schema", "Print the JSON Schema of certificates or reports."),
 }
 
 EPILOG = """\b
