@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from certattn.cli.configuration import NAME, say_settings, settings_option
 from certattn.cli.options import arithmetic_option, checking_limits, root_option, take_limits, use_color
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
@@ -40,7 +41,8 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 
 
 @click.command(epilog=EPILOG)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@settings_option
 @click.option(
     "--jobs",
     "-j",
@@ -63,7 +65,10 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
 @root_option
 @checking_limits
+@click.pass_context
 def check(
+    context: click.Context,
+    /,
     paths: tuple[str, ...],
     jobs: int | None,
     form: str,
@@ -77,8 +82,12 @@ def check(
 ) -> int:
     """Prove, refute or reject the certificates in files, folders or globs.
 
-    A folder stands for all .yaml and .yml files in it and below, except hidden ones.
+    A folder stands for all .yaml and .yml files in it and below, except hidden ones. Without a path, the paths of
+    certattn.toml are checked.
     """
+    say_settings(context)
+    if not paths:
+        raise UsageError(f"nothing to check: name a certificate, a folder or a glob, or set `paths` in {NAME}")
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     files = find_certificates(paths)
     reports: list[Report] = []
