@@ -48,7 +48,7 @@ def find(folder: Path) -> Path | None:
     for each in above[: top + 1]:
         near = Path(os.path.relpath(each))
         own, shared = near / NAME, near / SHARED
-        has_table = os.path.lexists(shared) and _table(shared) is not None
+        has_table = has_settings(near)
         if os.path.lexists(own):
             if has_table:
                 raise MalformedError(Place(str(own)), f"[{_TABLE}] in {SHARED} beside it", "settings in one file")
@@ -56,6 +56,12 @@ def find(folder: Path) -> Path | None:
         if has_table:
             return shared
     return None
+
+
+def has_settings(folder: Path) -> bool:
+    """Whether the pyproject.toml of a folder has settings."""
+    shared = folder / SHARED
+    return os.path.lexists(shared) and _table(shared) is not None
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -241,7 +247,7 @@ _SETTINGS: Mapping[str, tuple[str, _Reader]] = {
 _LIMITS: Mapping[str, tuple[str, _Reader]] = {
     option.removeprefix("--"): (name, _limit(kind)) for option, kind, name in limit_types()
 }
-_NEVER = ("only", "explain", "fail-fast", "config")
+_NEVER = ("only", "explain", "fail-fast", "config", "report")
 
 
 def _key(name: str) -> str:
