@@ -32,6 +32,8 @@ def named_reports(context: click.Context, parameter: click.Parameter, values: tu
     for value, pair in zip(values, pairs, strict=True):
         if len(pair) != 2 or pair[0] not in FORMATS or not pair[1]:
             raise click.BadParameter(f"{value!r} is not FORM=FILE, with a format of {', '.join(FORMATS)}")
+    if len({file for _, file in pairs}) < len(pairs):
+        raise click.BadParameter("two reports in one file")
     return [(form, file) for form, file in pairs]
 
 

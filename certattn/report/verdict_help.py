@@ -1,4 +1,4 @@
-"""What each verdict means and what to do about it: the one table behind SARIF rules and `certattn explain`."""
+"""What each verdict means and what to do about it: the rules of SARIF reports."""
 
 from __future__ import annotations
 

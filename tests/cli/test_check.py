@@ -388,6 +388,12 @@ def test_refused_report_files(certattn_run: Run, write: Write, folder: Path, rep
     assert sorted(path.name for path in folder.iterdir()) == ["verified.yaml"]
 
 
+def test_two_reports_in_one_file_are_refused(certattn_run: Run, write: Write) -> None:
+    done = certattn_run("check", write("verified"), "--report", "json=r", "--report", "junit=r")
+    assert done.status == 2
+    assert "two reports in one file" in done.err
+
+
 # -- usage
 
 

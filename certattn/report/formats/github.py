@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
-from certattn.report.formats.places import count_line, line_of, message, problems
+from certattn.report.formats.places import count_line, line_of, message, problems, relative_path
 from certattn.report.text import printable
 
 
@@ -15,7 +15,8 @@ def as_github(reports: Sequence[Report]) -> str:
     lines = []
     for report in problems(reports):
         level = "warning" if report.verdict is Verdict.INCONCLUSIVE else "error"
-        properties = {"file": report.path, "line": line_of(report), "title": f"certattn: {report.verdict.value}"}
+        title = f"certattn: {report.verdict.value}"
+        properties = {"file": relative_path(report), "line": line_of(report), "title": title}
         shown = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
         lines.append(f"::{level} {shown}::{_data(message(report))}")
     return "\n".join((*lines, count_line(reports)))
