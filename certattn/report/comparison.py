@@ -25,6 +25,8 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 SAME, STRONGER, WEAKER, DIFFERENT = "same", "stronger", "weaker", "different"
 # Array files beyond this are compared by hash alone.
 _MOST_ENTRIES = 10**6
+# Longer lists are shown by their length.
+_MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,4 +192,13 @@ def _shown(node: Node) -> str:
         assert isinstance(node.value, dict)
         digest = node.value.get("sha256")
         return f"an array file, sha256 {quote(str(digest.value))[1:-1] if digest else '(none)'}"
+    if isinstance(node.value, list) and _is_matrix(node):
+        leaves = sum(1 for _ in _leaves(node))
+        return _flow(node) if leaves <= _MOST_SHOWN else f"{leaves} entries"
     return quote(node.value)[1:-1] if isinstance(node.value, str) else node.describe()
+
+
+def _flow(node: Node) -> str:
+    if isinstance(node.value, list):
+        return f"[{', '.join(map(_flow, node.value))}]"
+    return quote(str(node.value))[1:-1]

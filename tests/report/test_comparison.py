@@ -101,6 +101,11 @@ def test_entries_of_lists_are_counted() -> None:
     assert change.note == "4 entries, then 2"
 
 
+def test_long_lists_are_shown_by_their_length() -> None:
+    (change,) = of(("[[0, 1], [1, 0]]", "[[0, 1, 2], [3, 4, 5], [6, 7, 8]]")).changes
+    assert (change.old, change.new) == ("[[0, 1], [1, 0]]", "9 entries")
+
+
 def with_array(folder: Path, name: str, data: Any, digest: str = "") -> Any:
     np.save(folder / name, data)
     digest = digest or hashlib.sha256((folder / name).read_bytes()).hexdigest()
