@@ -5,12 +5,13 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import click
 
+from certattn.cli.configuration import NAME, say_settings, settings_option
 from certattn.cli.options import arithmetic_option, checking_limits, processors, root_option, take_limits, use_color
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
@@ -24,6 +25,18 @@ from certattn.report.text import summary_line, text_of
 
 SUFFIXES = (".yaml", ".yml")
 
+
+def named_reports(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Pairs of format and file from FORM=FILE."""
+    pairs = [tuple(value.split("=", 1)) for value in values]
+    for value, pair in zip(values, pairs, strict=True):
+        if len(pair) != 2 or pair[0] not in FORMATS or not pair[1]:
+            raise click.BadParameter(f"{value!r} is not FORM=FILE, with a format of {', '.join(FORMATS)}")
+    if len({file for _, file in pairs}) < len(pairs):
+        raise click.BadParameter("two reports in one file")
+    return [(form, file) for form, file in pairs]
+
+
 EPILOG = """\b
 Examples:
   certattn check cert.yaml                     one certificate
@@ -31,7 +44,7 @@ Examples:
   certattn check 'runs/*/head?.yaml'           a glob; ** matches folders of any depth
   certattn check cert.yaml --explain           every obligation with both enclosures
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
-  certattn check certificates/ --format junit > report.xml
+  certattn check certificates/ --report junit=report.xml
 
 \b
 Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
@@ -40,7 +53,8 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 
 
 @click.command(epilog=EPILOG)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@settings_option
 @click.option(
     "--jobs",
     "-j",
@@ -54,7 +68,15 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
     type=click.Choice(["text", *FORMATS]),
     default="text",
     show_default=True,
-    help="For people, programs, GitHub annotations or JUnit readers.",
+    help="For people, programs or CI systems.",
+)
+@click.option(
+    "--report",
+    "files",
+    multiple=True,
+    callback=named_reports,
+    metavar="FORM=FILE",
+    help="Write a report in another format to a file as well; may be repeated.",
 )
 @arithmetic_option
 @click.option("--explain", is_flag=True, help="Print every obligation.")
@@ -63,10 +85,14 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
 @root_option
 @checking_limits
+@click.pass_context
 def check(
+    context: click.Context,
+    /,
     paths: tuple[str, ...],
     jobs: int | None,
     form: str,
+    files: list[tuple[str, str]],
     arithmetic: str,
     explain: bool,
     only: str | None,
@@ -77,10 +103,32 @@ def check(
 ) -> int:
     """Prove, refute or reject the certificates in files, folders or globs.
 
-    A folder stands for all .yaml and .yml files in it and below, except hidden ones.
+    A folder stands for all .yaml and .yml files in it and below, except hidden ones. Without a path, the paths of
+    certattn.toml are checked.
     """
+    say_settings(context)
+    if not paths:
+        raise click.UsageError(f"nothing to check: name a certificate, a folder or a glob, or set `paths` in {NAME}")
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
-    files = find_certificates(paths)
+    certificates = find_certificates(paths)
+    with ExitStack() as stack:
+        # Opened first: a check that is interrupted leaves an empty report, not an old one.
+        outputs = [(kind, stack.enter_context(open(file, "w", encoding="utf-8"))) for kind, file in files]
+        reports = _check_all(certificates, options, jobs, form, verbose=verbose, fail_fast=fail_fast)
+        for kind, output in outputs:
+            output.write(FORMATS[kind](reports) + "\n")
+    if form != "text":
+        click.echo(FORMATS[form](reports))
+    elif len(certificates) > 1:
+        click.echo(summary_line(reports, len(certificates), color=use_color()), color=True)
+    sys.stdout.flush()
+    return exit_status(reports)
+
+
+def _check_all(
+    files: list[Path], options: CheckOptions, jobs: int | None, form: str, *, verbose: bool, fail_fast: bool
+) -> list[Report]:
+    """The reports, in the order of the files; the text format is printed as they come."""
     reports: list[Report] = []
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
@@ -97,12 +145,7 @@ def check(
                     click.echo(text_of(report, color=use_color()), color=True)
                 if fail_fast and report.verdict is not Verdict.VERIFIED:
                     break
-    if form != "text":
-        click.echo(FORMATS[form](reports))
-    elif len(files) > 1:
-        click.echo(summary_line(reports, len(files), color=use_color()), color=True)
-    sys.stdout.flush()
-    return exit_status(reports)
+    return reports
 
 
 def find_certificates(paths: tuple[str, ...]) -> list[Path]:

@@ -24,10 +24,12 @@ COMMANDS = {
     "generate": ("certattn.cli.generate", "generate", "Make a certificate from arrays or a law."),
     "audit": ("certattn.cli.audit", "audit", "State and prove what the heads of a transformer do."),
     "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
+    "diff": ("certattn.cli.diff", "diff", "Say what has changed between two certificates."),
+    "init": ("certattn.cli.init", "init", "Set a repository up to keep certificates valid."),
     "derive": ("certattn.cli.derive", "derive", "Print a derivation, or re-prove it with --check."),
     "export": ("certattn.cli.export", "export", "Write a certificate as a theorem for Coq."),
     "coq-check": ("certattn.cli.coq_check", "coq_check", "Have Coq prove exported theorems."),
-    "schema": ("certattn.cli.schema", "schema", "Print the JSON Schema of the certificate format."),
+    "schema": ("certattn.cli.schema", "schema", "Print the JSON Schema of certificates or reports."),
 }
 
 EPILOG = """\b

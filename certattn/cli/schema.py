@@ -14,8 +14,17 @@ Example (VS Code with the YAML extension: point a file at it in its first line):
 
 
 @click.command(epilog=EPILOG)
-def schema() -> None:
-    """Print the JSON Schema of the certificate format, for editors."""
+@click.option(
+    "--of",
+    "what",
+    type=click.Choice(["certificates", "reports"]),
+    default="certificates",
+    show_default=True,
+    help="Certificates, or what `check --format json` prints.",
+)
+def schema(what: str) -> None:
+    """Print the JSON Schema of certificates, for editors, or of JSON reports."""
     from certattn.report.json_schema import json_schema
+    from certattn.report.report_schema import report_schema
 
-    click.echo(json.dumps(json_schema(), indent=2))
+    click.echo(json.dumps(json_schema() if what == "certificates" else report_schema(), indent=2))

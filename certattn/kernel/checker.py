@@ -49,12 +49,13 @@ from certattn.kernel.claims import (
     universality_bound,
 )
 from certattn.kernel.claims.claim import AnyClaim
+from certattn.kernel.document.asserted import asserted_at
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
 from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.meter import Meter
 from certattn.kernel.reports import Report
-from certattn.kernel.verdict import DOUBLE, RESULTS, Obligation, Outcome, Part, Verdict, verdict_of
+from certattn.kernel.verdict import DOUBLE, RESULTS, UNPROVED, Obligation, Outcome, Part, Verdict, verdict_of
 
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
@@ -177,6 +178,7 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
         digest=certificate.digest,
         findings=(*claim.findings(problem, obligations), *search.notes),
         reason=reason,
+        place=None if verdict is Verdict.VERIFIED else _place(certificate, obligations),
         arithmetic=_arithmetic(obligations) or claim.arithmetic,
         bits=search.bits,
         counts=counts,
@@ -238,6 +240,14 @@ class _Search:
         self.strays = [name for name, times in given.items() if times > 1 or name not in asked]
         if not self.strays:
             self.found.update((answer.name, answer) for answer in answers)
+
+
+def _place(certificate: Certificate, obligations: list[Obligation]) -> tuple[str, int, str]:
+    """File, line and key path of what is not proved, for a message to point to."""
+    first = {o.result: o.name for o in reversed(obligations) if o.outcome is not Outcome.PROVED}
+    name = next((first[result] for result in ("refuted", UNPROVED, "undecided") if result in first), "")
+    place = asserted_at(certificate.asserts, name).place
+    return place.file, place.line, place.path
 
 
 def _arithmetic(obligations: list[Obligation]) -> str:

@@ -14,7 +14,8 @@ class Report:
     """What was checked, what came out, and how.
 
     `statement` in words, `digest` of the statement, `findings` lines about the result (the worst
-    query, the slack), `reason` why it is not verified, `arithmetic` the trusted base, `bits` the
+    query, the slack), `reason` why it is not verified, `place` file, line (0: the file as a whole) and
+    key path of what is malformed or not proved, `arithmetic` the trusted base, `bits` the
     precision that decided, `limit` the resource that ran out ("time", "memory", "processes" or ""),
     `nanoseconds` by phase, `counts` of obligations by outcome.
     """

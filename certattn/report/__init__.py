@@ -1,1 +1,1 @@
-"""Reports for people and machines: text, JSON, JUnit, GitHub annotations, JSON Schema."""
+"""Reports for people and for machines; JSON Schemas; what verdicts mean."""

@@ -361,6 +361,39 @@ def test_machine_formats_are_printed_after_fail_fast(certattn_run: Run, write: W
     assert Report.from_dict(report).verdict is Verdict.REFUTED
 
 
+def test_reports_in_files_beside_the_text(certattn_run: Run, write: Write, folder: Path) -> None:
+    write("refuted")
+    (folder / "r.md").write_text("an old report" * 1000)
+    done = certattn_run("check", "refuted.yaml", "--report", "json=r.json", "--report", "markdown=r.md")
+    assert done.status == 1
+    assert done.out.startswith("refuted  refuted.yaml\n")
+    assert json.loads((folder / "r.json").read_text())["exit_status"] == 1
+    assert (folder / "r.md").read_text().startswith("### certattn: 0 of 1 certificates verified\n")
+
+
+def test_no_old_report_is_left_when_a_check_does_not_end(certattn_run: Run, folder: Path) -> None:
+    (folder / "r.json").write_text("an old report")
+    assert certattn_run("check", "", "--report", "json=r.json").status == 2
+    assert (folder / "r.json").read_text() == "an old report"  # nothing was begun
+    done = certattn_run("check", "none.yaml", "--report", "json=r.json", "--report", "junit=none/r.xml")
+    assert (done.status, done.out, done.err) == (2, "", "certattn: none/r.xml: no such file or directory\n")
+    assert (folder / "r.json").read_text() == ""
+
+
+@pytest.mark.parametrize("report", ["json", "=r", "json=", "text=r", "xml=r"])
+def test_refused_report_files(certattn_run: Run, write: Write, folder: Path, report: str) -> None:
+    done = certattn_run("check", write("verified"), "--report", report)
+    assert done.status == 2
+    assert "is not FORM=FILE" in done.err
+    assert sorted(path.name for path in folder.iterdir()) == ["verified.yaml"]
+
+
+def test_two_reports_in_one_file_are_refused(certattn_run: Run, write: Write) -> None:
+    done = certattn_run("check", write("verified"), "--report", "json=r", "--report", "junit=r")
+    assert done.status == 2
+    assert "two reports in one file" in done.err
+
+
 # -- usage
 
 

@@ -458,6 +458,19 @@ def test_what_is_not_a_certificate_is_malformed(tmp_path: Path, text: str, fragm
     assert report.place[0] == str(path)
 
 
+def test_what_is_refuted_is_pointed_to(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    law = "{law: {kind: gaussian, mean: [0], covariance: [[1]]}, V: [[1]]}"
+    head = f"certattn: 1\nclaim: infinite-prompt-operator\ngiven: {law}\n"
+    text = f"{head}asserts:\n  operator:\n    matrix: [[1]]\n    offset: [0]\n"
+    path.write_text(text)
+    assert check_file(path, CheckOptions()).place is None
+    path.write_text(text.replace("offset: [0]", "offset: [1]"))
+    assert check_file(path, CheckOptions()).place == (str(path), 7, "asserts.operator.offset")
+    path.write_text(text)
+    assert check_file(path, CheckOptions(only="operator.offset")).place == (str(path), 5, "asserts")
+
+
 def test_a_file_that_is_not_there_is_malformed(tmp_path: Path) -> None:
     assert check_file(tmp_path / "none.yaml", CheckOptions()).verdict is Verdict.MALFORMED
 

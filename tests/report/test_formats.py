@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -89,7 +90,7 @@ def test_any_text_stays_in_its_command(path: str, reason: str) -> None:
     first, _ = re.split("[\r\n]", as_github([Report(path, Verdict.REFUTED, reason=reason)]))
     match = re.fullmatch(r"::error file=([^,:\r\n]*),line=1,title=certattn%3A refuted::([^\r\n]*)", first)
     assert match is not None
-    assert _unescape(match[1]) == printable(path)
+    assert _unescape(match[1]) == printable(os.path.normpath(path))
     assert _unescape(match[2]) == (printable(reason) or "refuted")
 
 

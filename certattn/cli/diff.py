@@ -1,0 +1,63 @@
+"""`certattn diff`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from certattn.cli.options import reading_limits, root_option, take_limits
+from certattn.kernel.document.certificate import Certificate
+from certattn.report.text import on_one_line
+
+EPILOG = """\b
+Examples:
+  certattn diff old.yaml new.yaml
+  git show HEAD~1:cert.yaml > old.yaml; certattn diff old.yaml cert.yaml --root .
+
+\b
+Exit status: 0 the same statement; 1 another one; 2 malformed or usage.
+"""
+_SAID = {
+    "same": "the same statement",
+    "stronger": "a stronger statement: it implies the old one",
+    "weaker": "a weaker statement: the old one implies it",
+    "different": "another statement",
+}
+
+
+@click.command(epilog=EPILOG)
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@root_option
+@reading_limits
+def diff(old: str, new: str, form: str, root: Path | None, **limits: Any) -> int:
+    """Say what has changed from one certificate to another, and whether the statement has.
+
+    Numbers are compared by value, arrays by hash. Nothing is proved: `certattn check` does that.
+    """
+    from certattn.kernel.checker import claim_of
+    from certattn.kernel.document.certificate import load
+    from certattn.report.comparison import SAME, compare
+
+    allowed = take_limits(limits)
+    loaded: list[Certificate] = [load(path, root=root, limits=allowed) for path in (old, new)]
+    for certificate in loaded:
+        claim_of(certificate).read(certificate)
+    comparison = compare(*loaded)
+    if form == "json":
+        sides = {name: {"path": c.path, "digest": c.digest} for name, c in zip(("old", "new"), loaded, strict=True)}
+        click.echo(json.dumps({**sides, **comparison.to_dict()}, indent=2))
+    else:
+        lines = [_SAID[comparison.statement]]
+        for change in comparison.changes:
+            notes = ", ".join(filter(None, (change.direction, change.note)))
+            line = f"{change.path}: {change.old or '(nothing)'} -> {change.new or '(nothing)'}"
+            lines.append(f"  {line}  ({notes})" if notes else f"  {line}")
+        lines += [f"  {change.path}: changed, which changes no statement" for change in comparison.hints]
+        lines += [f"  old {loaded[0].digest}", f"  new {loaded[1].digest}"]
+        click.echo("\n".join(map(on_one_line, lines)))
+    return 0 if comparison.statement == SAME else 1

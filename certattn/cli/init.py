@@ -1,0 +1,69 @@
+"""`certattn init`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from certattn._version import __version__
+from certattn.cli.configuration import NAME, SHARED, has_settings
+from certattn.cli.scaffold import CI_SYSTEMS, FOLDER, HOOK, files
+from certattn.kernel.errors import UsageError
+from certattn.report.text import on_one_line
+
+EPILOG = """\b
+Examples:
+  certattn init                 this folder, with a workflow of GitHub
+  certattn init paper --ci none --dry-run
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("folder", metavar="[DIR]", default=".")
+@click.option("--ci", type=click.Choice(CI_SYSTEMS), default="github", show_default=True, help="CI system to set up.")
+@click.option(
+    "--install", "requirement", metavar="REQ", default=f"certattn=={__version__}", show_default=True,
+    help="What pip installs in the CI system: a version, a folder, an address.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
+def init(folder: str, ci: str, requirement: str, dry_run: bool) -> None:
+    """Set a repository up: settings, an example certificate, a pre-commit hook, a CI job.
+
+    Files that are there are left as they are.
+    """
+    if not requirement.isprintable() or not requirement.strip() or requirement.startswith("-"):
+        raise UsageError(f"--install is {requirement!r}, expected what pip installs, on one line")
+    top = Path(folder)
+    if os.path.lexists(top) and not top.is_dir():
+        raise UsageError(f"{folder}: not a folder; expected one to set up, or a name for a new one")
+    left = [path for path, text in files(ci, requirement).items() if not _write(top, path, text, dry_run=dry_run)]
+    if ".pre-commit-config.yaml" in left and b"certattn-check" not in (top / ".pre-commit-config.yaml").read_bytes():
+        click.echo(f"to check before each commit, put this under `repos:` there:\n\n{HOOK}")
+    if dry_run:
+        return
+    if not os.path.lexists(top / ".git"):
+        click.echo(f"not the top of a git repository: {NAME} counts in this folder only")
+    where = "" if top.resolve() == Path.cwd() else f"cd {on_one_line(folder)} && "
+    click.echo(f"now prove what is there: {where}certattn check {FOLDER}")
+
+
+def _write(top: Path, path: str, text: str, *, dry_run: bool) -> bool:
+    """Write a file that is not there, and say so; whether it was not there."""
+    target = top / path
+    shown = on_one_line(os.path.normpath(target))
+    if os.path.lexists(target):
+        click.echo(f"left {shown} as it is")
+        return False
+    if path == NAME and has_settings(top):
+        click.echo(f"left out {shown}: {SHARED} has settings")
+        return True
+    if dry_run:
+        click.echo(f"would write {shown}")
+        return True
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with open(target, "x", encoding="utf-8") as file:
+        file.write(text)
+    click.echo(f"wrote {shown}")
+    return True

@@ -1,0 +1,90 @@
+"""The files that `certattn init` writes, as text."""
+
+from __future__ import annotations
+
+import shlex
+
+FOLDER = "certificates"
+
+_SETTINGS = f"""\
+# Settings of `certattn check` in this repository. The command line wins over them.
+paths = ["{FOLDER}"]
+
+# jobs = 2            # certificates checked at once
+# [limits]
+# timeout = 300       # seconds for one certificate
+# memory = "8G"       # for one certificate
+"""
+
+_EXAMPLE = """\
+# Attention over an infinite prompt of Gaussian tokens is an affine map. Prove it: certattn check
+certattn: 1
+claim: infinite-prompt-operator
+given:
+  law: {kind: gaussian, mean: [1/3], covariance: [[2]]}
+  V: [[-1]]
+asserts:
+  operator: {matrix: [[-2]], offset: [-1/3]}
+provenance:
+  note: an example, to be replaced
+"""
+
+HOOK = f"""\
+- repo: local
+  hooks:
+  - id: certattn-check
+    name: certattn check
+    entry: certattn check
+    language: system
+    files: ^{FOLDER}/.*\\.ya?ml$
+    require_serial: true
+"""
+
+_GITHUB = """\
+name: certificates
+on: [push, pull_request]
+permissions: {{contents: read}}
+jobs:
+  certattn:
+    runs-on: ubuntu-latest
+    steps:
+    - uses: actions/checkout@v4
+    - uses: actions/setup-python@v5
+      with: {{python-version: "3.12"}}
+    - run: |
+        pip install {requirement}
+    # The folder is named here, so that no file of settings decides what is checked.
+    - run: |
+        certattn check {folder} --format github --report "markdown=$GITHUB_STEP_SUMMARY"
+"""
+
+_GITLAB = """\
+certificates:
+  image: python:3.12
+  script:
+  - |
+    pip install {requirement}
+  # The folder is named here, so that no file of settings decides what is checked.
+  - certattn check {folder} --report gitlab=gl-code-quality-report.json --report junit=certattn.xml
+  artifacts:
+    when: always
+    reports:
+      codequality: gl-code-quality-report.json
+      junit: certattn.xml
+"""
+
+_CI = {"github": (".github/workflows/certattn.yml", _GITHUB), "gitlab": (".gitlab-ci.yml", _GITLAB)}
+CI_SYSTEMS = (*_CI, "none")
+
+
+def files(ci: str, requirement: str) -> dict[str, str]:
+    """Path in the repository to content; `requirement` is what pip installs in the CI system `ci`."""
+    content = {
+        "certattn.toml": _SETTINGS,
+        f"{FOLDER}/example.yaml": _EXAMPLE,
+        ".pre-commit-config.yaml": f"repos:\n{HOOK}",
+    }
+    if ci != "none":
+        path, text = _CI[ci]
+        content[path] = text.format(requirement=shlex.quote(requirement), folder=FOLDER)
+    return content

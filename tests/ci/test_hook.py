@@ -1,0 +1,47 @@
+"""The hook for pre-commit: its form, which files it takes, and what git does with its status."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from certattn.cli.scaffold import HOOK
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+(MANIFEST,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+GOOD = ROOT / "certificates" / "infinite-prompt-operator" / "gaussian-d1.yaml"
+
+
+def test_the_hook_has_what_pre_commit_needs() -> None:
+    assert {"id", "name", "entry", "language"} <= set(MANIFEST)
+    assert (MANIFEST["language"], MANIFEST["types"]) == ("python", ["yaml"])
+
+
+@pytest.mark.parametrize(
+    ("path", "taken"),
+    [
+        ("certificates/a.yaml", True), ("paper/certificates/x/a.yml", True), ("mycertificates/a.yaml", False),
+        (".github/workflows/certificates.yml", False), ("docs/a.yaml", False),
+    ],
+)  # fmt: skip
+def test_which_files_it_takes(path: str, taken: bool) -> None:
+    assert (re.search(MANIFEST["files"], path) is not None) is taken
+
+
+def test_settings_of_the_repository_do_not_reach_the_hook(tmp_path: Path) -> None:
+    (tmp_path / "certattn.toml").write_text("limits.max-nodes = 1")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [*MANIFEST["entry"].split(), str(GOOD)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_both_hooks_have_one_name() -> None:
+    ((local,),) = [repo["hooks"] for repo in yaml.safe_load(HOOK)]
+    assert local["id"] == MANIFEST["id"]

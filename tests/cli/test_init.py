@@ -1,0 +1,137 @@
+"""`certattn init`: what it writes works, fits the schemas of CI systems, and overwrites nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator, Draft202012Validator  # type: ignore[import-untyped]
+
+Run = Callable[..., Any]
+SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
+WRITTEN = ["certattn.toml", "certificates/example.yaml", ".pre-commit-config.yaml", ".github/workflows/certattn.yml"]
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_what_is_set_up_verifies(certattn_run: Run, folder: Path) -> None:
+    (folder / ".git").mkdir()
+    done = certattn_run("init")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        *(f"wrote {path}" for path in WRITTEN), "now prove what is there: certattn check certificates",
+    ]  # fmt: skip
+    assert certattn_run("check").status == certattn_run("check", "certificates").status == 0
+
+
+def test_a_new_folder(certattn_run: Run, folder: Path) -> None:
+    done = certattn_run("init", "paper/proofs", "--ci", "none")
+    assert sorted(tree(folder)) == sorted(f"paper/proofs/{path}" for path in WRITTEN[:3])
+    assert "not the top of a git repository" in done.out
+    assert done.out.endswith("now prove what is there: cd paper/proofs && certattn check certificates\n")
+
+
+def test_nothing_is_overwritten(certattn_run: Run, folder: Path) -> None:
+    for path in WRITTEN[1:]:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("mine")
+    (folder / "certattn.toml").symlink_to("nowhere")
+    before = tree(folder)
+    done = certattn_run("init")
+    assert done.status == 0
+    assert tree(folder) == before
+    assert not (folder / "nowhere").exists()
+    assert done.out.splitlines()[:4] == [f"left {path} as it is" for path in WRITTEN]
+    hook = yaml.safe_load(done.out.split("there:\n\n")[1].split("\n\n")[0])
+    assert hook[0]["hooks"][0]["id"] == "certattn-check"
+
+
+def test_a_second_time_nothing_happens(certattn_run: Run, folder: Path) -> None:
+    certattn_run("init")
+    before = tree(folder)
+    done = certattn_run("init")
+    assert tree(folder) == before
+    assert "under `repos:`" not in done.out
+
+
+def test_a_dry_run_writes_nothing(certattn_run: Run, folder: Path) -> None:
+    done = certattn_run("init", "new", "--dry-run")
+    assert done.out.splitlines() == [f"would write new/{path}" for path in WRITTEN]
+    assert list(folder.iterdir()) == []
+
+
+def test_settings_that_are_there_are_enough(certattn_run: Run, folder: Path) -> None:
+    (folder / "pyproject.toml").write_text('[tool.certattn]\npaths = ["certificates"]\n')
+    done = certattn_run("init")
+    assert done.out.startswith("left out certattn.toml: pyproject.toml has settings\n")
+    assert not (folder / "certattn.toml").exists()
+    assert certattn_run("check").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["file"], "not a folder"), (["file/below"], ""), (["--install", "a\nb"], "on one line"),
+        (["--install", " "], "what pip installs"), (["--install", "--pre"], "what pip installs"),
+        (["--ci", "x"], "--ci"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_set_up(certattn_run: Run, folder: Path, arguments: list[str], said: str) -> None:
+    (folder / "file").touch()
+    done = certattn_run("init", *arguments)
+    assert done.status == 2
+    assert said in done.err
+    assert list(tree(folder)) == ["file"]
+
+
+def test_settings_are_settings(certattn_run: Run, folder: Path) -> None:
+    certattn_run("init")
+    text = (folder / "certattn.toml").read_text()
+    assert tomllib.loads(text) == {"paths": ["certificates"]}
+    for commented in ("jobs", "[limits]", "timeout", "memory"):
+        text = text.replace(f"# {commented}", commented)
+    (folder / "certattn.toml").write_text(text)
+    done = certattn_run("check")
+    assert done.status == 0
+    assert "jobs = 2, limits.timeout = 300, limits.memory = 8589934592" in done.err
+
+
+def test_the_workflow_of_github(certattn_run: Run, folder: Path) -> None:
+    certattn_run("init", "--install", "./my folder")
+    # YAML 1.1 reads the key `on` as true.
+    content = yaml.safe_load((folder / WRITTEN[3]).read_text())
+    workflow = {"on" if key is True else key: value for key, value in content.items()}
+    Draft7Validator(json.loads((SCHEMAS / "github-workflow.json").read_text())).validate(workflow)
+    *_, install, check = workflow["jobs"]["certattn"]["steps"]
+    assert install["run"] == "pip install './my folder'\n"
+    summary = folder / "summary.md"
+    variables = environment(GITHUB_STEP_SUMMARY=str(summary))
+    done = subprocess.run(["bash", "-ec", check["run"]], env=variables, check=True, capture_output=True)
+    assert done.stdout == b"certattn: 1 of 1 certificates verified\n"
+    assert summary.read_text().startswith("### certattn: 1 of 1 certificates verified\n")
+
+
+def test_the_job_of_gitlab(certattn_run: Run, folder: Path) -> None:
+    certattn_run("init", "--ci", "gitlab")
+    pipeline = yaml.safe_load((folder / ".gitlab-ci.yml").read_text())
+    Draft7Validator(json.loads((SCHEMAS / "gitlab-ci.json").read_text())).validate(pipeline)
+    job = pipeline["certificates"]
+    subprocess.run(["bash", "-ec", job["script"][1]], env=environment(), check=True, capture_output=True)
+    reports = job["artifacts"]["reports"]
+    quality = json.loads((folder / reports["codequality"]).read_text())
+    Draft202012Validator(json.loads((SCHEMAS / "gitlab-code-quality.json").read_text())).validate(quality)
+    assert '<testsuites tests="1"' in (folder / reports["junit"]).read_text()
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **more}

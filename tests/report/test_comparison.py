@@ -1,0 +1,159 @@
+"""Two certificates side by side: what has changed, and what is said of the statement."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certattn import load
+from certattn.kernel.document.certificate import loads
+from certattn.report.comparison import Comparison, compare
+
+GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
+TEXT = """\
+certattn: 1
+claim: output-deviation
+given:
+  keys: [[0, 1], [1, 0]]
+  values: [[0.10], [3]]
+  queries: [[1, 2], [3, 4]]
+  scale: 1/sqrt(2)
+  limit: {kind: empirical}
+asserts:
+  deviation: {norm: l2, at_most: 0.5, at_least: 0.1, per_query: {at_most: [0.2, 0.3]}}
+witness: {hint: 1}
+provenance: {who: me}
+"""
+
+
+def of(*changes: tuple[str, str]) -> Comparison:
+    text = TEXT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return compare(loads(TEXT, "old.yaml"), loads(text, "new.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0.10", "1/10"),
+        ("0.5,", "0x1p-1,"),
+        ("[[1, 2]", "[[1.0, '2']"),
+        ("1/sqrt(2)", "sqrt(1/2)"),
+        ("0.2, ", "2e-1, "),
+    ],
+)
+def test_the_same_numbers_are_the_same_statement(old: str, new: str) -> None:
+    assert of((old, new)) == Comparison("same", (), ())
+
+
+def test_witness_and_provenance_change_no_statement() -> None:
+    comparison = of(("hint: 1", "hint: 2"), ("who: me", "who: you, where: there"))
+    assert (comparison.statement, comparison.changes) == ("same", ())
+    assert [hint.path for hint in comparison.hints] == ["witness.hint", "provenance.who", "provenance.where"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "statement"),
+    [
+        ([("at_most: 0.5", "at_most: 0.4")], "stronger"),
+        ([("at_most: 0.5", "at_most: 0.6")], "weaker"),
+        ([("at_least: 0.1", "at_least: 0.2")], "stronger"),
+        ([("at_least: 0.1", "at_least: 0.05")], "weaker"),
+        ([("[0.2, 0.3]", "[0.2, 0.2]")], "stronger"),
+        ([("[0.2, 0.3]", "[0.2, 0.4]")], "weaker"),
+        ([("[0.2, 0.3]", "[0.1, 0.4]")], "different"),
+        ([("[0.2, 0.3]", "[0.1]")], "different"),
+        ([("[0.2, 0.3]", "0.1")], "different"),
+        ([("at_most: 0.5", "at_most: 0.4"), ("at_least: 0.1", "at_least: 0.2")], "stronger"),
+        ([("at_most: 0.5", "at_most: 0.4"), ("at_least: 0.1", "at_least: 0.05")], "different"),
+        ([("at_most: 0.5", "at_most: 0.4"), ("norm: l2", "norm: linf")], "different"),
+        ([("at_most: 0.5", "at_most: 0.4"), ("[3, 4]]", "[3, 5]]")], "different"),
+        ([("at_most: 0.5", "at_most: 0")], "different"),
+        ([("at_most: 0.5", "at_most: nan")], "different"),
+        ([("at_most: 0.5, ", "")], "different"),
+        ([("at_most: 0.5", "at_most: 1e-999999999")], "different"),
+        ([("claim: output-deviation", "claim: softmax-mean")], "different"),
+        ([("scale: 1/sqrt(2)", "scale: 1/sqrt(3)")], "different"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_the_statement(changes: list[tuple[str, str]], statement: str) -> None:
+    assert of(*changes).statement == statement
+
+
+def test_a_bound_that_is_given_says_nothing_of_strength() -> None:
+    old = loads(TEXT.replace("empirical}", "law, at_most: 2}"), "old.yaml")
+    new = loads(TEXT.replace("empirical}", "law, at_most: 1}"), "new.yaml")
+    assert compare(old, new).statement == "different"
+
+
+def test_entries_of_lists_are_counted() -> None:
+    (change,) = of(("[[1, 2], [3, 4]]", "[[1, 2], [3, 5]]")).changes
+    assert (change.path, change.note) == ("given.queries", "1 of 4 entries differ")
+    (change,) = of(("[[1, 2], [3, 4]]", "[[1, 2]]")).changes
+    assert change.note == "4 entries, then 2"
+
+
+def test_long_lists_are_shown_by_their_length() -> None:
+    (change,) = of(("[[0, 1], [1, 0]]", "[[0, 1, 2], [3, 4, 5], [6, 7, 8]]")).changes
+    assert (change.old, change.new) == ("[[0, 1], [1, 0]]", "9 entries")
+
+
+def with_array(folder: Path, name: str, data: Any, digest: str = "") -> Any:
+    np.save(folder / name, data)
+    digest = digest or hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    rows, columns = data.shape
+    array = f"{{file: {name}, sha256: {digest}, dtype: float64, shape: [{rows}, {columns}]}}"
+    return loads(TEXT.replace("[[0, 1], [1, 0]]", array), folder / "cert.yaml")
+
+
+def test_arrays_are_compared_by_hash_and_entry(tmp_path: Path) -> None:
+    data = np.arange(6.0).reshape(3, 2)
+    one, copy = (with_array(tmp_path, name, data) for name in ("a.npy", "b.npy"))
+    assert compare(one, copy).statement == "same"
+    other = with_array(tmp_path, "c.npy", data + (data == 3))
+    (change,) = compare(one, other).changes
+    assert (change.path, change.note) == ("given.keys", "1 of 6 entries differ")
+    assert compare(one, with_array(tmp_path, "d.npy", data[:2])).changes[0].note.endswith("content and shape")
+    lost = with_array(tmp_path, "e.npy", data, "0" * 64)
+    assert "entries not compared" in compare(one, lost).changes[0].note
+
+
+@pytest.mark.parametrize("path", sorted(GALLERY.glob("*/*.yaml"))[::9], ids=lambda path: path.stem)
+def test_a_certificate_is_itself(path: Path) -> None:
+    assert compare(load(path), load(path)) == Comparison("same", (), ())
+
+
+numbers = st.sampled_from(["1", "1.0", "2", "0", "4/2", "-1", "x"])
+trees = st.recursive(
+    numbers,
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "at_most", "at_least"]), inner, min_size=1)
+    ),
+    max_leaves=6,
+)
+
+
+def _flow(tree: Any) -> str:
+    if isinstance(tree, dict):
+        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in tree.items()) + "}"
+    return "[" + ", ".join(map(_flow, tree)) + "]" if isinstance(tree, list) else str(tree)
+
+
+@given(trees, trees)
+def test_the_digest_and_the_comparison_agree(one: Any, other: Any) -> None:
+    old, new = (
+        loads(f"certattn: 1\nclaim: c\ngiven: {{}}\nasserts: {{t: {_flow(t)}}}\n", "c.yaml") for t in (one, other)
+    )
+    comparison = compare(old, new)
+    assert (comparison.statement == "same") is (old.digest == new.digest) is (not comparison.changes)
+    back = {"stronger": "weaker", "weaker": "stronger"}
+    assert compare(new, old).statement == back.get(comparison.statement, comparison.statement)

@@ -1,0 +1,21 @@
+"""Help on verdicts says what the page about trust says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from certattn.kernel.verdict import Verdict
+from certattn.report.verdict_help import VERDICTS
+
+TRUST = (Path(__file__).resolve().parent.parent.parent / "docs" / "trust.md").read_text()
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_every_verdict_means_what_the_page_says(verdict: Verdict) -> None:
+    row = re.search(rf"^\| `{verdict.value}` \| (.*?) \| ", TRUST, re.MULTILINE)
+    assert row is not None
+    assert VERDICTS[verdict].means == row[1]
+    assert VERDICTS[verdict].advice
