@@ -86,7 +86,7 @@ def check(
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
     with Progress(len(files)) as progress:
         checks = check_files(
-            files, options, jobs=jobs or _processors(), started=progress.started, waited=progress.waited
+            files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited
         )
         with closing(checks):
             for report in checks:
@@ -152,7 +152,8 @@ def _give_up(error: OSError) -> None:
     raise error
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

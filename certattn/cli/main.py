@@ -24,6 +24,8 @@ COMMANDS = {
     "check": ("certattn.cli.check", "check", "Prove, refute or reject certificates."),
     "generate": ("certattn.cli.generate", "generate", "Make a certificate from arrays or a law."),
     "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
+    "plot": ("certattn.cli.plot", "plot", "Draw what a certificate states."),
+    "report": ("certattn.cli.report", "report", "Check certificates and write a page about them."),
     "derive": ("certattn.cli.derive", "derive", "Print a derivation, or re-prove it with --check."),
     "export": ("certattn.cli.export", "export", "Write a certificate as a theorem for Coq."),
     "coq-check": ("certattn.cli.coq_check", "coq_check", "Have Coq prove exported theorems."),

@@ -42,6 +42,12 @@ def require_matplotlib() -> None:
         raise UsageError("a figure needs matplotlib: pip install 'certattn[plot]'") from None
 
 
+def warm_up() -> None:
+    """Import matplotlib and find its fonts, so that processes that are forked from this one need not."""
+    with canvas(BytesIO(), (1.0, 1.0)) as (_, axes):
+        axes.set_title("$x$")
+
+
 @contextmanager
 def canvas(target: Target, size: tuple[float, float], rows: int = 1, **options: Any) -> Iterator[tuple[Any, Any]]:
     """A figure of so many rows of axes, and the axes; written to the target when the block ends."""
