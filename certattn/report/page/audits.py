@@ -14,7 +14,7 @@ _MOST_BYTES, _LONGEST = 2**26, 300
 
 
 def missing_of(folders: Sequence[Path]) -> list[str]:
-    """A line for each statement that the audits in these folders could not make; a summary that is none says nothing."""
+    """A line for each statement that audits in these folders could not make; a summary that is none says nothing."""
     return [line for folder in folders if folder.is_dir() for line in _missing(folder / SUMMARY)]
 
 

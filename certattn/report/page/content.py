@@ -18,7 +18,7 @@ from certattn.report.page.margins import Margin, least_slack, margins
 from certattn.report.text import on_one_line, printable, seconds
 
 # Obligations that are shown at once, and those beyond that are shown when asked for.
-FEW, MANY = 4, 60
+FEW, MANY = 4, 24
 _SIGNS = {
     Verdict.VERIFIED: "✓",
     Verdict.REFUTED: "✗",
@@ -130,9 +130,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Content:
-    """A page about `entries`, to lie in `folder`. `source` are the reports that were not made by this run; "" if all were.
+    """A page about `entries`, to lie in `folder`.
 
-    `when` says when; `missing` lists what an audit could not state, a sentence each.
+    `when` says when; `source` is where the reports are from that this run did not make, "" where it made them;
+    `missing` lists what an audit could not state, a sentence each.
     """
 
     entries: Sequence[Entry]

@@ -8,53 +8,12 @@ from xml.etree import ElementTree
 from certattn.kernel.errors import UsageError
 
 _ELEMENTS = frozenset(
-    [
-        "math",
-        "mrow",
-        "mi",
-        "mn",
-        "mo",
-        "mtext",
-        "mspace",
-        "msup",
-        "msub",
-        "msubsup",
-        "mfrac",
-        "msqrt",
-        "mroot",
-        "mover",
-        "munder",
-        "munderover",
-        "mtable",
-        "mtr",
-        "mtd",
-        "mstyle",
-        "mpadded",
-        "menclose",
-        "mphantom",
-    ]
+    ["math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mstyle", "mpadded"]
+    + ["msup", "msub", "msubsup", "mfrac", "msqrt", "mroot", "mover", "munder", "munderover", "mtable", "mtr", "mtd"]
 )
 _ATTRIBUTES = frozenset(
-    [
-        "stretchy",
-        "fence",
-        "form",
-        "width",
-        "display",
-        "displaystyle",
-        "scriptlevel",
-        "mathvariant",
-        "accent",
-        "accentunder",
-        "movablelimits",
-        "separator",
-        "lspace",
-        "rspace",
-        "linethickness",
-        "columnalign",
-        "minsize",
-        "maxsize",
-    ]
+    ["stretchy", "fence", "form", "width", "display", "displaystyle", "scriptlevel", "mathvariant", "accent"]
+    + ["accentunder", "movablelimits", "separator", "lspace", "rspace", "linethickness", "columnalign"]
 )
 _VALUE = re.compile(r"[\w.%+ -]*")
 # A long statement is several formulas in a row: each is a box of its own, so that lines break between them.

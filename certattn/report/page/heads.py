@@ -40,14 +40,17 @@ class HeatMap:
 
 
 def heat_maps(entries: Sequence[Entry]) -> list[HeatMap]:
-    """Maps of the numbers that at least two heads have; `Cell.number` is the place of the entry among `entries`."""
+    """Maps of the numbers that two heads have, or more, and not all the same one.
+
+    `Cell.number` is the place of the entry among `entries`.
+    """
     found: dict[tuple[str, int, str], dict[HeadPlace, list[int]]] = {}
     for number, entry in enumerate(entries):
         if entry.place is not None and entry.report.claim:
             for figure in entry.described.figures:
                 key = entry.report.claim, entry.place.prompt, figure
                 found.setdefault(key, {}).setdefault(entry.place, []).append(number)
-    wanted = [(key, places) for key, places in sorted(found.items()) if len(places) > 1]
+    wanted = [(key, places) for key, places in sorted(found.items()) if _differ(key[2], places, entries)]
     return [_map(*key, places, entries) for key, places in wanted[:_MOST_MAPS]]
 
 

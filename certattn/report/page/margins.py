@@ -31,7 +31,7 @@ class Margin:
     """One obligation as a page shows it.
 
     `distance` is by how much the inequality holds at least, and `share` that as a share of the larger side: None where
-    the sides are no numbers, where one is 0, or where the printed digits do not show it. `exact`: no balls are compared.
+    the sides are no numbers, where one is 0, or where the printed digits do not show it. `exact`: these are no balls.
     """
 
     name: str
