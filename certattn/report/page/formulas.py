@@ -6,27 +6,26 @@ import re
 from xml.etree import ElementTree
 
 from certattn.kernel.errors import UsageError
+from certattn.report.text import printable
 
 _ELEMENTS = frozenset(
-    ["math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mstyle", "mpadded"]
-    + ["msup", "msub", "msubsup", "mfrac", "msqrt", "mroot", "mover", "munder", "munderover", "mtable", "mtr", "mtd"]
-)
+    ["math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mstyle", "mpadded", "msup", "msub", "msubsup", "mfrac"]
+) | {"msqrt", "mroot", "mover", "munder", "munderover", "mtable", "mtr", "mtd"}
 _ATTRIBUTES = frozenset(
     ["stretchy", "fence", "form", "width", "display", "displaystyle", "scriptlevel", "mathvariant", "accent"]
-    + ["accentunder", "movablelimits", "separator", "lspace", "rspace", "linethickness", "columnalign"]
-)
+) | {"accentunder", "movablelimits", "separator", "lspace", "rspace", "linethickness", "columnalign"}
 _VALUE = re.compile(r"[\w.%+ -]*")
 # A long statement is several formulas in a row: each is a box of its own, so that lines break between them.
 _GAPS = re.compile(r"\\qquad|\\quad")
 _REWRITTEN = (
-    (re.compile(r"\\arg\s*\\(min|max)"), r"\\operatorname*{arg\\,\1}"),
+    (re.compile(r"\\arg\s*\\(min|max)"), r"\\text{arg \1}"),
     (re.compile(r"(?<![\w.\\])(\d+(?:\.\d+)?)e(-?\d+)"), r"\1 \\cdot 10^{\2}"),
 )
 
 
 def mathml(latex: str) -> list[str]:
     """Formulas that stand side by side; empty where some cannot be converted. Raises UsageError without the library."""
-    if not latex:
+    if not latex or printable(latex) != latex:
         return []
     try:
         from latex2mathml.converter import convert

@@ -54,6 +54,11 @@ def heat_maps(entries: Sequence[Entry]) -> list[HeatMap]:
     return [_map(*key, places, entries) for key, places in wanted[:_MOST_MAPS]]
 
 
+def _differ(figure: str, places: dict[HeadPlace, list[int]], entries: Sequence[Entry]) -> bool:
+    numbers = {entries[n].described.figures[figure] for found in places.values() for n in found}
+    return len(places) > 1 and len(numbers) > 1
+
+
 def _map(claim: str, prompt: int, figure: str, places: dict[HeadPlace, list[int]], entries: Sequence[Entry]) -> HeatMap:
     texts = {
         place: [entries[n].described.figures[figure] for n in numbers if entries[n].verified]

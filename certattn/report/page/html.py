@@ -12,6 +12,7 @@ from certattn.kernel.errors import UsageError
 from certattn.report.page.content import FEW, MANY, Content, Shown
 from certattn.report.page.formulas import mathml
 from certattn.report.page.pictures import SharedParts
+from certattn.report.text import printable
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -40,6 +41,8 @@ def _render(template: str, *, articles: Sequence[Shown], **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
+        # Of what is no markup of ours, control characters and turns of direction are shown as escapes.
+        finalize=lambda value: value if isinstance(value, Markup) or not isinstance(value, str) else printable(value),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

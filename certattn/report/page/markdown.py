@@ -6,6 +6,7 @@ import re
 
 from certattn.report.page.content import FEW, Content, Shown
 from certattn.report.page.margins import Margin
+from certattn.report.text import printable
 
 # What could be markup: of Markdown, of HTML, or of the extensions that places such as GitHub know.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$^=:@&\"'/])")
@@ -39,7 +40,7 @@ def as_markdown(content: Content) -> str:
 
 def plain(text: str) -> str:
     """A stranger's text on one line, so written that nothing in it is markup."""
-    flat = _BREAKS.sub(" ", text).strip()
+    flat = printable(_BREAKS.sub(" ", text).strip())
     return _SPECIAL.sub(lambda sign: _ENTITIES.get(sign[1], f"\\{sign[1]}"), flat)
 
 
@@ -58,7 +59,7 @@ def _section(shown: Shown) -> list[str]:
     lines = [f"## {plain(shown.file)}", "", f"**{_verdict(shown)}** {plain(shown.claim)}", ""]
     lines += [plain(text) + "\n" for text in (shown.reason, shown.beginning, *shown.findings) if text]
     latex = shown.entry.described.latex
-    if latex and "`" not in latex:
+    if latex and "`" not in latex and printable(latex) == latex:
         lines += ["```math", _BREAKS.sub(" ", latex), "```", ""]
     if shown.margins:
         lines += ["| obligation | enclosures | result | slack |", "|---|---|---|---|"]
