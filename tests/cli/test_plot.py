@@ -78,3 +78,9 @@ def test_matplotlib_is_missing(certattn_run: Any, monkeypatch: pytest.MonkeyPatc
     done = certattn_run("plot", GALLERY / "max-margin" / "single-input.yaml", "-o", "a.svg")
     assert done.status == 2
     assert "a figure needs matplotlib: pip install 'certattn[plot]'" in done.err
+
+
+def test_the_page_lists_every_picture() -> None:
+    page = (GALLERY.parent / "docs" / "report.md").read_text()
+    for claim, (_, words) in PICTURES.items():
+        assert f"| `{claim}` | {words} |" in page
