@@ -1,4 +1,4 @@
-"""Measures a page about many certificates: how long it takes to write, its size, and how long Chromium takes to open it.
+"""Measures a page about many certificates: the time to write it, its size, and the time in which Chromium opens it.
 
     python tools/bench_report.py [--count 100] [--no-pictures]
 
