@@ -6,18 +6,18 @@ Such a process sends a `Report`; here its `reason` carries what was found, as JS
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.checker import CheckOptions, claim_of
+from certattn.kernel.checker import CheckOptions, check_file, claim_of
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import CertattnError, UsageError
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import check_files
+from certattn.kernel.worker import Check, check_files
 from certattn.report.page.entry import Described, single_numbers
 from certattn.report.progress import Progress
 
@@ -46,18 +46,22 @@ def draw(files: Sequence[Path], options: CheckOptions, jobs: int, patience: int)
     return [(picture.get("picture", ""), picture.get("without", "it could not be drawn in time")) for picture in found]
 
 
-def _find(
-    files: Sequence[Path], options: CheckOptions, jobs: int, find: Callable[[Path, CheckOptions], Report]
-) -> list[dict[str, Any]]:
-    """What `find` sent of each file; nothing where it sent nothing, or ended at a limit."""
-    found: list[dict[str, Any]] = []
+def gather(files: Sequence[Path], options: CheckOptions, jobs: int, find: Check = check_file) -> list[Report]:
+    """What `find` says of each file, in a process of its own; by default what a check says."""
+    found: list[Report] = []
     with Progress(len(files)) as progress:
         reports = check_files(files, options, jobs=jobs, check=find, started=progress.started, waited=progress.waited)
         with closing(reports):
             for report in reports:
                 progress.finished()
-                found.append(json.loads(report.reason) if report.claim == _FOUND else {})
+                found.append(report)
     return found
+
+
+def _find(files: Sequence[Path], options: CheckOptions, jobs: int, find: Check) -> list[dict[str, Any]]:
+    """What `find` sent of each file; nothing where it sent nothing, or ended at a limit."""
+    reports = gather(files, options, jobs, find)
+    return [json.loads(report.reason) if report.claim == _FOUND else {} for report in reports]
 
 
 def _sent(path: Path, found: dict[str, Any]) -> Report:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,7 @@ from certattn.cli.check import find_certificates, processors
 from certattn.cli.options import arithmetic_option, checking_limits, root_option, take_limits
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
-from certattn.kernel.reports import Report, exit_status
-from certattn.kernel.worker import check_files
-from certattn.report.progress import Progress
+from certattn.kernel.reports import exit_status
 from certattn.report.text import on_one_line, summary_line
 
 EPILOG = """\b
@@ -73,7 +69,7 @@ def report(
     The page says what each certificate states, how much slack its proof has, and on what it rests. It is one file
     that loads nothing, and its links to the certificates are relative to it.
     """
-    from certattn.cli.gathering import describe, draw
+    from certattn.cli.gathering import describe, draw, gather
     from certattn.provers.output import require_place, write_file
     from certattn.report.page.audits import missing_of
     from certattn.report.page.content import Content
@@ -86,7 +82,7 @@ def report(
     workers = jobs or processors()
     described = describe(files, options, workers)
     if source is None:
-        reports = _check(files, options, workers)
+        reports = gather(files, options, workers)
     else:
         from certattn.report.page.earlier import fitting, read_reports
 
@@ -107,17 +103,6 @@ def report(
     click.echo(f"wrote {on_one_line(str(out))}")
     click.echo(summary_line(reports, len(files), color=False))
     return exit_status(reports)
-
-
-def _check(files: Sequence[Path], options: CheckOptions, jobs: int) -> list[Report]:
-    found: list[Report] = []
-    with Progress(len(files)) as progress:
-        checks = check_files(files, options, jobs=jobs, started=progress.started, waited=progress.waited)
-        with closing(checks):
-            for said in checks:
-                progress.finished()
-                found.append(said)
-    return found
 
 
 def require_libraries(form: str, pictures: bool) -> None:

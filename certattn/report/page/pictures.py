@@ -25,6 +25,8 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 # Letters are outlines in units that are thousands to the letter; everything else is in points.
 _GLYPH = re.compile(r"[A-Za-z][\w]*-[0-9a-f]+")
 _MOST_CHARACTERS = 8_000_000
+# As in page.css.
+_CARD = "#1a1e22"
 # Of a line, points that are so near it in points of print that nobody sees them missing.
 _TOLERANCE = 0.06
 _CURVED = re.compile(r"[^MLz0-9eE .,+-]")
@@ -195,7 +197,9 @@ def _dark(style: str) -> str:
 
 
 def _opposite(colour: str) -> str:
-    """The same hue, as light as it was dark; white becomes the colour of a dark page."""
+    """The same hue, as light as it was dark; white becomes the colour that cards of a dark page have."""
+    if colour.lower() == "ffffff":
+        return _CARD
     red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (0, 2, 4))
     hue, light, colourful = colorsys.rgb_to_hls(red, green, blue)
     turned = colorsys.hls_to_rgb(hue, 0.09 + 0.85 * (1 - light), colourful)

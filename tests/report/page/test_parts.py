@@ -161,6 +161,16 @@ def test_letters_and_styles_are_shared_between_pictures() -> None:
     assert parts.styles.count(".s0{fill:#") == 2
 
 
+def test_white_is_the_colour_of_cards_where_the_page_is_dark() -> None:
+    from certattn.report.page import pictures
+
+    styles = (Path(pictures.__file__).parent / "templates" / "page.css").read_text()
+    assert f"--card:{pictures._CARD}" in styles
+    parts = SharedParts()
+    parts.class_of("fill: #ffffff")
+    assert pictures._CARD in parts.styles
+
+
 # -- Markdown
 
 
