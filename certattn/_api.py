@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from certattn._notebook import register
 from certattn.kernel.checker import CheckOptions, check_certificate, check_file, malformed_report
 from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import MalformedError, UsageError
@@ -12,6 +13,8 @@ from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.reports import Report
 
 __all__ = ["check", "generate", "load"]
+
+register()
 
 
 def check(

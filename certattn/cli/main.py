@@ -26,6 +26,8 @@ COMMANDS = {
     "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
     "diff": ("certattn.cli.diff", "diff", "Say what has changed between two certificates."),
     "init": ("certattn.cli.init", "init", "Set a repository up to keep certificates valid."),
+    "plot": ("certattn.cli.plot", "plot", "Draw what a certificate states."),
+    "report": ("certattn.cli.report", "report", "Check certificates and write a page about them."),
     "derive": ("certattn.cli.derive", "derive", "Print a derivation, or re-prove it with --check."),
     "export": ("certattn.cli.export", "export", "Write a certificate as a theorem for Coq."),
     "coq-check": ("certattn.cli.coq_check", "coq_check", "Have Coq prove exported theorems."),

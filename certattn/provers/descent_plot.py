@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from certattn.kernel.claims.gronwall_bound import Gronwall
 from certattn.kernel.claims.trajectory_assertions import EveryStep, Range
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 
 _LOOK = {
@@ -24,7 +23,7 @@ _LOOK = {
 }
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw what is stated of every step into a file. Raises UsageError where nothing is."""
     problem = CLAIM.read(certificate)
     curves = [assertion for assertion in problem.assertions if isinstance(assertion, EveryStep)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims.spectral_distance import CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers.equivalent_plot import density_curve, law_title
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.spectrum_figures import (
     BITS,
     CIRCLE,
@@ -26,7 +25,7 @@ from certattn.provers.spectrum_figures import (
 _SHARE = 0.98
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file. The 2 % of singular values that are largest may be beyond its right end."""
     problem = CLAIM.read(certificate)
     values = drawn_values(CLAIM.read_given(certificate)[0], None)

@@ -5,7 +5,6 @@ The curves are enclosures at 64 bits, drawn by their midpoints; points that the 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from certattn.kernel.claims.equivalent_assertions import Problem
 from certattn.kernel.claims.equivalent_law import CLAIM, law_of
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers.best_scales import pieces
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 from certattn.provers.spectrum_figures import (
     BITS,
@@ -36,7 +35,7 @@ _POINTS = 400
 _SHARP = 1e-4
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
     problem = CLAIM.read(certificate)
     with working_precision(BITS):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from certattn.kernel.errors import UsageError
 
 SUFFIXES = (".svg", ".png", ".pdf")
+# Where a figure goes: a file, whose ending says the format, or bytes in memory, which are SVG.
+Target = Path | BytesIO
 
 _SETTINGS = {
     "font.size": 10,
@@ -28,15 +31,26 @@ def require_figure(path: Path) -> None:
         raise UsageError(f"{path}: a figure ends in {', '.join(SUFFIXES)}")
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: no such folder")
+    require_matplotlib()
+
+
+def require_matplotlib() -> None:
+    """Raises UsageError where it is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         raise UsageError("a figure needs matplotlib: pip install 'certattn[plot]'") from None
 
 
+def warm_up() -> None:
+    """Import matplotlib and find its fonts, so that processes that are forked from this one need not."""
+    with canvas(BytesIO(), (1.0, 1.0)) as (_, axes):
+        axes.set_title("$x$")
+
+
 @contextmanager
-def canvas(path: Path, size: tuple[float, float], rows: int = 1, **options: Any) -> Iterator[tuple[Any, Any]]:
-    """A figure of so many rows of axes, and the axes; written to the file when the block ends."""
+def canvas(target: Target, size: tuple[float, float], rows: int = 1, **options: Any) -> Iterator[tuple[Any, Any]]:
+    """A figure of so many rows of axes, and the axes; written to the target when the block ends."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -48,7 +62,8 @@ def canvas(path: Path, size: tuple[float, float], rows: int = 1, **options: Any)
         figure, axes = pyplot.subplots(rows, figsize=size, layout="constrained", **options)
         try:
             yield figure, axes
-            metadata = {"Date": None} if path.suffix == ".svg" else None
-            figure.savefig(path, dpi=160, metadata=metadata)
+            form = target.suffix[1:] if isinstance(target, Path) else "svg"
+            metadata = {"Date": None} if form == "svg" else None
+            figure.savefig(target, format=form, dpi=160, metadata=metadata)
         finally:
             pyplot.close(figure)

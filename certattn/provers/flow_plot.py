@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise, takewhile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from certattn.kernel.claims.flow_trajectory import CLAIM
 from certattn.kernel.claims.regression_inputs import exact_regression
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 from certattn.provers.training_runs import Array, FloatRun, doubles
 
@@ -31,7 +30,7 @@ _CORNERS = 48
 Project = Callable[[Array, float], Array]
 
 
-def draw_certificate(certificate: Certificate, path: Path, entry: tuple[int, int] | None = None) -> None:
+def draw_certificate(certificate: Certificate, path: Target, entry: tuple[int, int] | None = None) -> None:
     """Draw the figure into a file; `entry` of A, or its norm. Raises UsageError for an entry that is not there."""
     problem = CLAIM.read(certificate)
     size = problem.covariance.rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,13 @@ from certattn.kernel.claims.head_assertions import MARGIN, WEIGHT, StatedRange
 from certattn.kernel.claims.head_problem import Problem
 from certattn.kernel.claims.selection_on_a_head import CLAIM
 from certattn.kernel.document.certificate import Certificate
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 
 _WEIGHT, _MARGIN = "#1f4e79", "#c0562f"
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw what is stated of each query into a file."""
     problem = CLAIM.read(certificate)
     prompt = problem.head.prompt

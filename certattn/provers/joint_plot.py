@@ -6,7 +6,6 @@ A run of normalised gradient descent on v and p is drawn beside them, in doubles
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from certattn.kernel.claims.joint_max_margin import CLAIM, Problem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.joint_multipliers import Array, floats
 from certattn.provers.rounding import as_float
 
@@ -29,7 +28,7 @@ def require_plane(certificate: Certificate) -> Problem:
     return problem
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
     problem = require_plane(certificate)
     with canvas(path, (5.0, 4.5)) as (_, axes):

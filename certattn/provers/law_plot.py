@@ -6,7 +6,6 @@ same variance. What lies beyond 98 % of the law and of the quarter circle may be
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from certattn.kernel.claims.not_marchenko_pastur import CLAIM, DISTANCE, SCALE, 
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers.best_scales import tail_table
 from certattn.provers.equivalent_plot import density_curve, law_title
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.not_marchenko_pastur import bits_of_support
 from certattn.provers.spectrum_figures import CIRCLE, FILL, LAW, POINT, Floats, circle_curve, say_what_is_beyond
 
@@ -29,7 +28,7 @@ _NEAREST = "#6b8e23"
 _BETWEEN = 100
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file. Raises NotProvedError where the ends of the law's support are not known."""
     problem = CLAIM.read(certificate)
     stated = problem.law

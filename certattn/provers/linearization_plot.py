@@ -5,7 +5,6 @@ Bars are a histogram of all of them; the curve is the density of the law that th
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,14 @@ import numpy as np
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.claims.linearization import CLAIM, alpha_square
 from certattn.kernel.document.certificate import Certificate
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.linearization import singular_values
 from certattn.provers.spectrum_figures import BITS, CIRCLE, POINT, circle_curve, in_maths
 
 _FILL = "#9db8d2"
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
     problem = CLAIM.read(certificate)
     attention = problem.attention

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 
 _PATH, _CONE, _RAY = "#1f4e79", "#c0562f", "#111111"
@@ -22,7 +21,7 @@ def draw(
     solution: ExactMatrix,
     path: Sequence[np.ndarray[Any, Any]],
     title: str,
-    file: Path,
+    file: Target,
 ) -> None:
     """Arcs of the circles |p| = R on which every minimiser lies, and `path`, minimisers for many radii."""
     ray = np.array([as_float(entry) for entry in solution.row(0)])

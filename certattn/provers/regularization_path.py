@@ -20,7 +20,7 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.figures import require_figure
+from certattn.provers.figures import Target, require_figure
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.path_plot import draw
 from certattn.provers.path_points import Array, path_point
@@ -87,7 +87,7 @@ def generate(
     }
     certificate["provenance"] = provenance(exact_text(note, "note"))
     if plot is not None:
-        _draw(problem, stated, [cosine for _, cosine in found], plot)
+        draw_path(problem, stated, [cosine for _, cosine in found], plot)
     return write_certificate(certificate, CLAIM, out)
 
 
@@ -179,7 +179,8 @@ def numeric_path(problem: Problem, radii: Sequence[float]) -> list[Array]:
     return [path_point(differences, masses, direction, radius) for radius in radii]
 
 
-def _draw(problem: Problem, radii: Sequence[fmpq], cosines: Sequence[fmpq], plot: Path) -> None:
+def draw_path(problem: Problem, radii: Sequence[fmpq], cosines: Sequence[fmpq], plot: Target) -> None:
+    """Draw the stated arcs, and minimisers in doubles beside them, for keys in two dimensions."""
     largest = max(as_float(radius) for radius in radii)
     path = numeric_path(problem, np.geomspace(largest / 100, largest, 200).tolist())
     title = f"regularisation path, {problem.given.loss.name} loss"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from certattn.kernel.claims.selection_theorems import (
 )
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 
 _RUN, _CERTIFIED, _RAY, _TOKEN = "#1f4e79", "#c0562f", "#111111", "#6b6b6b"
@@ -54,7 +53,7 @@ def require_plane(certificate: Certificate) -> Problem:
     return problem
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the run and what is certified of it into a file."""
     problem = require_plane(certificate)
     with canvas(path, (5.6, 5.4)) as (_, axes):
@@ -107,7 +106,7 @@ class Run:
             slope = downhill(point)
             length = float(np.linalg.norm(slope))
             move = step if problem.rule.kind == NORMALISED else step * length
-            if not move > 0:
+            if not (move > 0 and length > 0):
                 break
             together = max(1.0, math.floor((_MOVE + 0.002 * float(np.linalg.norm(point))) / move))
             point, k = point + min(together, max(1.0, end - k)) * move / length * slope, k + together

@@ -6,7 +6,6 @@ tend to and the quarter circle law of the same variance.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.provers.equivalent_plot import density_curve
 from certattn.provers.exact_inputs import Number, exact_rational
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.not_marchenko_pastur import bits_of_support
 from certattn.provers.rounding import as_float
 from certattn.provers.spectrum_figures import (
@@ -38,7 +37,7 @@ from certattn.provers.spectrum_figures import (
 _MOST_MARKS = 80
 
 
-def draw_certificate(certificate: Certificate, path: Path, unit: Number | None = None) -> None:
+def draw_certificate(certificate: Certificate, path: Target, unit: Number | None = None) -> None:
     """Draw the figure into a file; `unit` is the standard deviation of the entries of queries and keys.
 
     Raises UsageError for a unit beside a matrix without queries and keys, or one that is not centred.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from certattn.kernel.claims.output_tail import CLAIM, Problem
 from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError
+from certattn.provers.figures import Target
 from certattn.provers.prompt_simulation import Quantile, errors, floats, quantile
 from certattn.provers.rounding import as_float
 from certattn.provers.tail_goals import Goal, goals_of
@@ -26,7 +26,7 @@ _SPREAD, _LENGTHS, _SIMULATED = 30, 11, 5
 _PROMPTS, _MOST_NUMBERS, _LEAST_BEYOND = 20_000, 60_000_000, 20
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the bound of a certificate's only direction, or else of its norm, against the length."""
     problem = CLAIM.read(certificate)
     draw(figure_of(problem), path)

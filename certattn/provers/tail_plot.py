@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.prompt_simulation import Quantile
 
 _BOUND, _TRUTH, _STATED = "#1f4e79", "#c0562f", "#111111"
@@ -36,7 +35,7 @@ class Figure:
     title: str
 
 
-def draw(figure: Figure, path: Path) -> None:
+def draw(figure: Figure, path: Target) -> None:
     """Draw the figure into a file."""
     with canvas(path, (6.0, 4.0)) as (_, axes):
         _draw_curve(axes, figure)

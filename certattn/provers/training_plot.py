@@ -6,14 +6,13 @@ The run is computed in doubles; nothing is certified of it.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 
 from certattn.kernel.claims.training_convergence import CLAIM
 from certattn.kernel.claims.training_runs import Problem
 from certattn.kernel.document.certificate import Certificate
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 from certattn.provers.training_runs import Array, FloatRun
 
@@ -23,7 +22,7 @@ _STEPS = 200_000
 _DEPTH = 12.0
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
     problem = CLAIM.read(certificate)
     begins, risk = as_float(problem.begins), as_float(problem.risk)

@@ -5,8 +5,6 @@ Both are computed once more by the kernel's arithmetic; the certificate states o
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
@@ -17,7 +15,7 @@ from certattn.kernel.claims.regression_inputs import balls_around
 from certattn.kernel.claims.risk_transfer import CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import canvas
+from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 
 _BOUND, _RUN, _TUBE = "#c0562f", "#1f4e79", "#6a8f3c"
@@ -28,7 +26,7 @@ _DEEPEST = 1e-6
 _LONGEST = 10**9
 
 
-def draw_certificate(certificate: Certificate, path: Path) -> None:
+def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
     problem = CLAIM.read(certificate)
     if not isinstance(problem, PopulationTransfer):

@@ -9,10 +9,16 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import array_names, blaming, make_certificate, note_option, out_option, read_mapping
-from certattn.kernel.document.certificate import Certificate
+from certattn.cli.generate.shared import (
+    array_names,
+    blaming,
+    draw_into,
+    make_certificate,
+    note_option,
+    out_option,
+    read_mapping,
+)
 from certattn.kernel.errors import UsageError
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -92,7 +98,7 @@ def descent_trajectory(
             names=array_names(names),
             tasks=not all_tasks,
             said=_say_step if sys.stderr.isatty() else None,
-            drawing=None if plot is None else partial(_draw, path=plot),
+            drawing=None if plot is None else partial(draw_into, path=plot),
             **options,
         )
 
@@ -101,10 +107,3 @@ def _say_step(done: int, steps: int) -> None:
     """A line of progress in a long run."""
     end = "\n" if done == steps else ""
     click.echo(f"\r\x1b[K{done} of {steps} steps{end}", err=True, nl=False, color=True)
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.descent_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"

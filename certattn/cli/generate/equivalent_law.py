@@ -7,10 +7,8 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import make_certificate, note_option, out_option
-from certattn.kernel.document.certificate import Certificate
+from certattn.cli.generate.shared import draw_into, make_certificate, note_option, out_option
 from certattn.kernel.errors import UsageError
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -73,7 +71,7 @@ def equivalent_law(
         shares=shares,
         digits=digits,
         note=note,
-        drawing=None if plot is None else partial(_draw, path=plot),
+        drawing=None if plot is None else partial(draw_into, path=plot),
     )
 
 
@@ -83,10 +81,3 @@ def _point(text: str) -> tuple[str, str]:
     if len(parts) != 2:
         raise UsageError(f"--stieltjes {text!r}: expected a real and an imaginary part, such as '1, 1/2'")
     return parts[0], parts[1]
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.equivalent_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"

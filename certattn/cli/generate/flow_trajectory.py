@@ -7,10 +7,8 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
-from certattn.kernel.document.certificate import Certificate
+from certattn.cli.generate.shared import blaming, draw_into, make_certificate, note_option, out_option, read_mapping
 from certattn.kernel.errors import UsageError
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -91,7 +89,7 @@ def flow_trajectory(
             tube=tube,
             order=order,
             note=note,
-            drawing=None if plot is None else partial(_draw, path=plot, entry=entry),
+            drawing=None if plot is None else partial(draw_into, path=plot, entry=entry),
         )
 
 
@@ -103,10 +101,3 @@ def _entry(text: str) -> tuple[int, int] | None:
     if len(parts) != 2 or not all(part.isascii() and part.isdecimal() for part in parts):
         raise UsageError(f"--across {text!r}: expected norm, or a row and a column counted from 0, such as '0, 1'")
     return int(parts[0]), int(parts[1])
-
-
-def _draw(certificate: Certificate, path: Path, entry: tuple[int, int] | None) -> str:
-    from certattn.provers.flow_plot import draw_certificate
-
-    draw_certificate(certificate, path, entry)
-    return f"drew {on_one_line(str(path))}"

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
-from certattn.kernel.document.certificate import Certificate
+from certattn.cli.generate.shared import blaming, draw_into, make_certificate, note_option, out_option, read_mapping
 from certattn.kernel.errors import UsageError
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -46,18 +44,11 @@ def joint_max_margin(data: Path, out: Path, norms: tuple[str, ...], loss: str, p
 
         require_figure(plot)
     pairs = [_pair(text) for text in norms]
-    drawing = None if plot is None else partial(_draw, path=plot)
+    drawing = None if plot is None else partial(draw_into, path=plot)
     with blaming(data, "given"):
         make_certificate(
             "joint-max-margin", out, given=read_mapping(data, out), at=pairs, loss=loss, note=note, drawing=drawing
         )
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.joint_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"
 
 
 def _pair(text: str) -> tuple[str, str]:

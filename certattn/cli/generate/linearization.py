@@ -8,9 +8,16 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import array_names, blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.shared import (
+    array_names,
+    blaming,
+    draw_into,
+    make_certificate,
+    note_option,
+    out_option,
+    read_mapping,
+)
 from certattn.kernel.document.certificate import Certificate
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -74,7 +81,7 @@ def linearization(source: Path, out: Path, names: tuple[str, ...], plot: Path | 
         require_figure(plot)
     options["names"] = array_names(names)
     options["finding"] = _finding
-    options["drawing"] = None if plot is None else partial(_draw, path=plot)
+    options["drawing"] = None if plot is None else partial(draw_into, path=plot)
     if source.suffix in (".yaml", ".yml"):
         with blaming(source, "given"):
             make_certificate("linearization", out, given=read_mapping(source, out), **options)
@@ -86,10 +93,3 @@ def _finding(certificate: Certificate) -> str:
     from certattn.provers.linearization import words_of_zeros
 
     return words_of_zeros(certificate)
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.linearization_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"

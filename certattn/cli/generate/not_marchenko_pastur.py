@@ -12,13 +12,12 @@ from certattn.cli.generate.shared import (
     array_names,
     blaming,
     data_option,
+    draw_into,
     make_certificate,
     note_option,
     out_option,
     read_mapping,
 )
-from certattn.kernel.document.certificate import Certificate
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -74,16 +73,9 @@ def not_marchenko_pastur(
         from certattn.provers.figures import require_figure
 
         require_figure(plot)
-    options |= {"names": array_names(names), "drawing": None if plot is None else partial(_draw, path=plot)}
+    options |= {"names": array_names(names), "drawing": None if plot is None else partial(draw_into, path=plot)}
     if source is not None and source.suffix in (".yaml", ".yml"):
         with blaming(source, "given.finite"):
             make_certificate("not-marchenko-pastur", out, finite=read_mapping(source, out), **options)
     else:
         make_certificate("not-marchenko-pastur", out, source=source, **options)
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.law_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.shared import blaming, draw_into, make_certificate, note_option, out_option, read_mapping
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.report.text import on_one_line
 
 _TAIL_EPILOG = """\b
 Examples:
@@ -68,17 +67,10 @@ def output_tail(law: Path, out: Path, directions: tuple[str, ...], plot: Path | 
     with blaming(law, "given"):
         given = read_mapping(law, out)
         finding = partial(_finding, found=_left_out({**options, "length": options["length"] or given.get("length")}))
-        drawing = None if plot is None else partial(_draw, path=plot)
+        drawing = None if plot is None else partial(draw_into, path=plot)
         make_certificate(
             "output-tail", out, given=given, directions=vectors, finding=finding, drawing=drawing, **options
         )
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.tail_figures import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"
 
 
 def _left_out(stated: dict[str, Any]) -> str:

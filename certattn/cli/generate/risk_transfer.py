@@ -7,10 +7,8 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
-from certattn.kernel.document.certificate import Certificate
+from certattn.cli.generate.shared import blaming, draw_into, make_certificate, note_option, out_option, read_mapping
 from certattn.kernel.errors import UsageError
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -57,12 +55,5 @@ def risk_transfer(
             time=time,
             pieces=pieces,
             note=note,
-            drawing=None if plot is None else partial(_draw, path=plot),
+            drawing=None if plot is None else partial(draw_into, path=plot),
         )
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.transfer_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"

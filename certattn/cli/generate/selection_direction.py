@@ -7,9 +7,16 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import blaming, index_list, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.shared import (
+    blaming,
+    draw_into,
+    index_list,
+    make_certificate,
+    note_option,
+    out_option,
+    read_mapping,
+)
 from certattn.kernel.document.certificate import Certificate
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -85,7 +92,7 @@ def selection_direction(
             late_rate=late_rate,
             note=note,
             finding=partial(_left_out, angles=angles),
-            drawing=None if plot is None else partial(_draw, path=plot),
+            drawing=None if plot is None else partial(draw_into, path=plot),
         )
 
 
@@ -105,10 +112,3 @@ def _left_out(certificate: Certificate, angles: tuple[str, ...]) -> str:
     if problem.rate is None and problem.rate_begins is not None:
         said.append("left out the rate: none is proved that is below 1 within 10^30 steps (--late-rate states it)")
     return "\n".join(said)
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.selection_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"

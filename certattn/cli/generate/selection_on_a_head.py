@@ -8,10 +8,16 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import array_names, blaming, make_certificate, note_option, out_option, read_mapping
-from certattn.kernel.document.certificate import Certificate
+from certattn.cli.generate.shared import (
+    array_names,
+    blaming,
+    draw_into,
+    make_certificate,
+    note_option,
+    out_option,
+    read_mapping,
+)
 from certattn.kernel.errors import UsageError
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -82,16 +88,9 @@ def selection_on_a_head(
         require_figure(plot)
     if score is not None:
         options["score"] = score if score.replace("-", "").isalpha() else [text.strip() for text in score.split(",")]
-    options |= {"names": array_names(names), "drawing": None if plot is None else partial(_draw, path=plot)}
+    options |= {"names": array_names(names), "drawing": None if plot is None else partial(draw_into, path=plot)}
     if source.suffix in (".yaml", ".yml"):
         with blaming(source, "given"):
             make_certificate("selection-on-a-head", out, given=read_mapping(source, out), **options)
     else:
         make_certificate("selection-on-a-head", out, source=source, **options)
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.head_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"

@@ -64,6 +64,14 @@ def make_certificate(
         click.echo(drawn)
 
 
+def draw_into(certificate: Certificate, path: Path, **options: Any) -> str:
+    """Draw the picture of the certificate's claim into a file, and say so; `options` are the drawing's own."""
+    from certattn.provers.plots import draw
+
+    draw(certificate, path, **options)
+    return f"drew {on_one_line(str(path))}"
+
+
 def read_mapping(path: Path, out: Path) -> dict[str, Plain]:
     """A YAML file, read as strictly as a certificate."""
     from certattn.provers.output import require_place

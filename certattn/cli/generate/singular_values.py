@@ -12,13 +12,12 @@ from certattn.cli.generate.shared import (
     array_names,
     blaming,
     data_option,
+    draw_into,
     make_certificate,
     note_option,
     out_option,
     read_mapping,
 )
-from certattn.kernel.document.certificate import Certificate
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -84,16 +83,9 @@ def singular_values(
 
         require_drawable(unit, plot is not None)
     options["names"] = array_names(names)
-    options["drawing"] = None if plot is None else partial(_draw, path=plot, unit=unit)
+    options["drawing"] = None if plot is None else partial(draw_into, path=plot, unit=unit)
     if source.suffix in (".yaml", ".yml"):
         with blaming(source, "given"):
             make_certificate("singular-values", out, given=read_mapping(source, out), **options)
     else:
         make_certificate("singular-values", out, source=source, **options)
-
-
-def _draw(certificate: Certificate, path: Path, unit: str | None) -> str:
-    from certattn.provers.singular_plot import draw_certificate
-
-    draw_certificate(certificate, path, unit)
-    return f"drew {on_one_line(str(path))}"

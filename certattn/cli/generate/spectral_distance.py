@@ -12,13 +12,12 @@ from certattn.cli.generate.shared import (
     array_names,
     blaming,
     data_option,
+    draw_into,
     make_certificate,
     note_option,
     out_option,
     read_mapping,
 )
-from certattn.kernel.document.certificate import Certificate
-from certattn.report.text import on_one_line
 
 _EPILOG = """\b
 Examples:
@@ -84,16 +83,9 @@ def spectral_distance(source: Path, out: Path, names: tuple[str, ...], plot: Pat
         from certattn.provers.figures import require_figure
 
         require_figure(plot)
-    options |= {"names": array_names(names), "drawing": None if plot is None else partial(_draw, path=plot)}
+    options |= {"names": array_names(names), "drawing": None if plot is None else partial(draw_into, path=plot)}
     if source.suffix in (".yaml", ".yml"):
         with blaming(source, "given"):
             make_certificate("spectral-distance", out, given=read_mapping(source, out), **options)
     else:
         make_certificate("spectral-distance", out, source=source, **options)
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.distance_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"

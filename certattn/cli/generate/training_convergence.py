@@ -7,9 +7,7 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
-from certattn.kernel.document.certificate import Certificate
-from certattn.report.text import on_one_line
+from certattn.cli.generate.shared import blaming, draw_into, make_certificate, note_option, out_option, read_mapping
 
 _EPILOG = """\b
 Examples:
@@ -79,12 +77,5 @@ def training_convergence(
             numbers=numbers,
             most_steps=most_steps,
             note=note,
-            drawing=None if plot is None else partial(_draw, path=plot),
+            drawing=None if plot is None else partial(draw_into, path=plot),
         )
-
-
-def _draw(certificate: Certificate, path: Path) -> str:
-    from certattn.provers.training_plot import draw_certificate
-
-    draw_certificate(certificate, path)
-    return f"drew {on_one_line(str(path))}"

@@ -1,0 +1,55 @@
+"""How reports and certificates show themselves in a notebook.
+
+The kernel knows nothing of pages, so its classes are left as they are: where IPython runs, it is told which function
+makes HTML of them. Without the extra `report` they are shown as text.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import CertattnError
+from certattn.kernel.reports import Report
+
+
+def register() -> None:
+    """Tell IPython, where it runs, how to show reports and certificates."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    formatter: Any = getattr(shell, "display_formatter", None)
+    if formatter is not None:
+        html = formatter.formatters["text/html"]
+        html.for_type(Report, html_of_report)
+        html.for_type(Certificate, html_of_certificate)
+
+
+def html_of_report(report: Report) -> str | None:
+    """What a page shows of a report; None, for text instead, where a library is missing."""
+    from certattn.report.page.content import Content
+    from certattn.report.page.entry import Entry
+    from certattn.report.page.html import article
+
+    try:
+        return article(Content([Entry(Path(report.path), report, checked=True)], Path(), "").shown[0])
+    except CertattnError:
+        return None
+
+
+def html_of_certificate(certificate: Certificate) -> str | None:
+    """What a certificate states, in words and as a formula; None, for text instead, where it states nothing."""
+    from html import escape
+
+    from certattn.kernel.checker import claim_of
+    from certattn.report.page.formulas import mathml
+    from certattn.report.text import on_one_line
+
+    try:
+        claim = claim_of(certificate)
+        statement = claim.statement(claim.read(certificate))
+        formulas = " &emsp; ".join(mathml(statement.latex))
+    except CertattnError:
+        return None
+    rows = (f"<b>{escape(claim.name)}</b>, not checked", escape(on_one_line(statement.words)), formulas)
+    return "".join(f"<p>{row}</p>" for row in (*rows, f"statement <code>{certificate.digest}</code>") if row)

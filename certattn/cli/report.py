@@ -1,0 +1,127 @@
+"""`certattn report`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from certattn.cli.check import find_certificates
+from certattn.cli.options import arithmetic_option, checking_limits, processors, root_option, take_limits
+from certattn.kernel.checker import CheckOptions
+from certattn.kernel.errors import UsageError
+from certattn.kernel.reports import exit_status
+from certattn.report.text import on_one_line, summary_line
+
+EPILOG = """\b
+Examples:
+  certattn report certificates/ -o report.html          check, and write a page
+  certattn report audit/ --format markdown -o audit.md
+  certattn report certificates/ --from reports.json -o report.html
+                                                        what `check --format json` printed
+
+\b
+Exit status: as that of `certattn check`, of the verdicts on the page.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The page to write.")
+@click.option("--format", "form", type=click.Choice(["html", "markdown"]), default="html", show_default=True)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Check nothing: take the reports that `check --format json` printed into this file.",
+)
+@click.option("--pictures/--no-pictures", default=True, show_default=True, help="Draw what is verified.")
+@click.option(
+    "--patience", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Seconds for a picture."
+)
+@click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Certificates checked at once; one per processor by default.",
+)
+@arithmetic_option
+@root_option
+@checking_limits
+def report(
+    paths: tuple[str, ...],
+    out: Path,
+    form: str,
+    source: Path | None,
+    pictures: bool,
+    patience: int,
+    jobs: int | None,
+    arithmetic: str,
+    root: Path | None,
+    **limits: Any,
+) -> int:
+    """Check certificates and write what came out as one page.
+
+    The page says what each certificate states, how much slack its proof has, and on what it rests. It is one file
+    that loads nothing, and its links to the certificates are relative to it.
+    """
+    from certattn.cli.gathering import describe, draw, gather
+    from certattn.provers.output import require_place, write_file
+    from certattn.report.page.audits import missing_of
+    from certattn.report.page.content import Content
+    from certattn.report.page.entry import Entry
+
+    options = CheckOptions(take_limits(limits), root, detail=True, arithmetic=arithmetic)
+    files = find_certificates(paths)
+    require_place(out, [*files, *([source] if source else [])])
+    require_libraries(form, pictures)
+    workers = jobs or processors()
+    described = describe(files, options, workers)
+    if source is None:
+        reports = gather(files, options, workers)
+    else:
+        from certattn.report.page.earlier import fitting, read_reports
+
+        earlier = read_reports(source)
+        reports = [fitting(earlier, source, f, d.digest) for f, d in zip(files, described, strict=True)]
+    entries = [
+        Entry(file, said, source is None, found) for file, said, found in zip(files, reports, described, strict=True)
+    ]
+    if pictures and form == "html":
+        # The words of a picture say "certified": only what is verified has one.
+        wanted = [number for number, entry in enumerate(entries) if entry.verified]
+        drawn = draw([files[number] for number in wanted], options, workers, patience)
+        for number, (picture, without) in zip(wanted, drawn, strict=True):
+            entries[number] = Entry(files[number], reports[number], source is None, described[number], picture, without)
+    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    content = Content(entries, out.parent, when, str(source or ""), missing_of([Path(path) for path in paths]))
+    write_file(out, _text(content, form).encode("utf-8"))
+    click.echo(f"wrote {on_one_line(str(out))}")
+    click.echo(summary_line(reports, len(files), color=False))
+    return exit_status(reports)
+
+
+def require_libraries(form: str, pictures: bool) -> None:
+    """Raises UsageError where the page could not be written in the end, before any work is done."""
+    if form != "html":
+        return
+    for module in ("jinja2", "latex2mathml", *(("matplotlib",) if pictures else ())):
+        try:
+            __import__(module)
+        except ImportError:
+            hint = "; --no-pictures does without" if module == "matplotlib" else "; --format markdown does without"
+            raise UsageError(f"a page needs {module}: pip install 'certattn[report]'{hint}") from None
+
+
+def _text(content: Any, form: str) -> str:
+    if form == "markdown":
+        from certattn.report.page.markdown import as_markdown
+
+        return as_markdown(content)
+    from certattn.report.page.html import as_html
+
+    return as_html(content)

@@ -1,0 +1,88 @@
+"""Entries of every verdict, hostile texts, and a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
+from certattn.report.page.entry import Described, Entry
+
+HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|[a](javascript:alert(3))\u202e"
+
+
+def obligation(name: str, left: str, relation: str, right: str, outcome: str = "proved") -> dict[str, object]:
+    texts = {"name": name, "sentence": f"{name} in words", "left": left, "relation": relation, "right": right}
+    return {**texts, "outcome": outcome, "bits": 64, "arithmetic": "Arb", "part": "statement"}
+
+
+@pytest.fixture
+def entry(tmp_path: Path) -> Callable[..., Entry]:
+    """An entry; fields of its report, of what is described and of its own by name."""
+
+    def make(path: str = "a.yaml", verdict: Verdict = Verdict.VERIFIED, **fields: object) -> Entry:
+        own = {key: fields.pop(key) for key in ("checked", "picture", "without_picture") if key in fields}
+        described = {key: fields.pop(key) for key in ("latex", "provenance", "figures") if key in fields}
+        report = {"claim": "output-deviation", "statement": "T is near.", "arithmetic": "Arb", "bits": 64, **fields}
+        said = Report(path, verdict, **report)  # type: ignore[arg-type]
+        return Entry(tmp_path / path, said, **{"checked": True, "described": Described(**described), **own})  # type: ignore[arg-type]
+
+    return make
+
+
+class Page(HTMLParser):
+    """The elements of a page, with their attributes, and its text without scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.words: list[str] = []
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {key: value or "" for key, value in attrs}))
+        self._inside = tag if tag in ("script", "style") else self._inside
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = "" if tag == self._inside else self._inside
+
+    def handle_data(self, data: str) -> None:
+        if not self._inside:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def named(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture
+def page() -> Callable[[str], Page]:
+    return Page
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the browser without a window. Its absence is a failure where CERTATTN_REQUIRE_CHROMIUM is set."""
+    found = shutil.which("chromium")
+    if found is None:
+        assert not os.environ.get("CERTATTN_REQUIRE_CHROMIUM"), "chromium is not installed: apt-get install chromium"
+        pytest.skip("chromium is not installed: apt-get install chromium")
+
+    def run(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
+        command = [found, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
+        return subprocess.run(
+            [*command, *options, page.as_uri()], capture_output=True, text=True, timeout=90, check=True
+        )
+
+    return run

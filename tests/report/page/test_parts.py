@@ -1,0 +1,265 @@
+"""Margins, formulas, heat maps, pictures, Markdown and reports of an earlier check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certattn.kernel.errors import UsageError
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
+from certattn.report.formats import as_json
+from certattn.report.page.audits import missing_of
+from certattn.report.page.content import Content
+from certattn.report.page.earlier import fitting, read_reports
+from certattn.report.page.entry import Entry, HeadPlace, single_numbers
+from certattn.report.page.formulas import mathml
+from certattn.report.page.heads import heat_maps, short
+from certattn.report.page.margins import least_slack, margins
+from certattn.report.page.markdown import as_markdown
+from certattn.report.page.pictures import SharedParts, simplified
+
+from .conftest import HOSTILE, obligation
+
+Make = Callable[..., Entry]
+
+
+# -- margins
+
+
+@pytest.mark.parametrize(
+    ("left", "relation", "right", "distance", "share"),
+    [
+        ("3/4", "<=", "1", "0.250", 0.25),
+        ("[0.75 +/- 0]", "<=", "1", "0.250", 0.25),
+        ("[0.5 +/- 0.25]", "<=", "1", "0.250", 0.25),
+        ("4", ">=", "1", "3.00", 0.75),
+        ("1", ">=", "1", "0", 0.0),
+        ("2", "<=", "1", "-1.00", -0.5),
+        ("[1.0 +/- 0]", ">", "0", "1.00", None),
+        ("(1, 2)", "=", "(1, 2)", "", None),
+        ("[nan +/- inf]", "<=", "1", "", None),
+        ("1/0", "<=", "1", "", None),
+        ("9" * 500, "<=", "1", "", None),
+        ("1e9999999", "<=", "1", "", None),
+    ],
+)
+def test_slack_is_the_least_distance_and_its_share(
+    left: str, relation: str, right: str, distance: str, share: float | None
+) -> None:
+    (margin,) = margins([obligation("a", left, relation, right, "unproved")])
+    assert margin.distance == distance
+    assert margin.share == (None if share is None else pytest.approx(share, rel=1e-6))
+
+
+def test_a_proved_obligation_never_shows_negative_slack() -> None:
+    (margin,) = margins([obligation("a", "[1 +/- 0.5]", "<=", "1.2")])
+    assert (margin.distance, margin.share) == ("", None)
+
+
+def test_what_is_not_proved_comes_first_and_leaves_no_least_slack() -> None:
+    found = margins([obligation("tight", "0.99", "<=", "1"), obligation("no", "2", "<=", "1", "refuted")])
+    assert [margin.name for margin in found] == ["no", "tight"]
+    assert least_slack(found) is None
+
+
+def test_the_least_slack_is_that_of_balls() -> None:
+    exact = {**obligation("exact", "1", "<=", "1"), "bits": None}
+    found = margins([exact, obligation("wide", "0.1", "<=", "1"), obligation("tight", "0.99", "<=", "1")])
+    least = least_slack(found)
+    assert least is not None
+    assert least.name == "tight"
+    assert [margin.length for margin in found[:2]] == [pytest.approx(83.3), pytest.approx(99.6)]
+
+
+# -- formulas
+
+
+def test_a_formula_is_split_at_wide_gaps_only_outside_braces() -> None:
+    assert len(mathml(r"a \le b,\qquad c \quad d")) == 3
+    assert len(mathml(r"\frac{a \quad b}{2} + \{ c \qquad")) == 1
+
+
+@pytest.mark.parametrize("latex", [r"\unknowncommand", r"\frac{1}", "{", r"a & b", ""])
+def test_what_cannot_be_converted_gives_nothing_or_no_raw_latex(latex: str) -> None:
+    assert "\\" not in "".join(mathml(latex))
+
+
+def test_exponents_of_ten_and_arg_min_are_typeset() -> None:
+    text = "".join(mathml(r"x \le 2.5e-16, p \in \arg\min_p L"))
+    assert "<mn>10</mn>" in text
+    assert "<mtext>arg\xa0min</mtext>" in text
+    assert "\\" not in text
+
+
+def test_hostile_latex_becomes_no_element() -> None:
+    text = "".join(mathml(r"\text{<script>alert(1)</script>}\href{javascript:alert(1)}{x}"))
+    assert "<script" not in text
+    assert "javascript:" not in text or "href" not in text
+
+
+# -- heat maps
+
+
+def test_single_numbers_are_those_outside_lists() -> None:
+    asserts = {"deviation": {"norm": "l2", "at_most": "1/2", "per_query": {"at_most": ["1", "2"]}}, "n": "1e5"}
+    assert single_numbers(asserts) == {"deviation.at_most": "1/2", "n": "1e5"}
+
+
+def test_a_map_has_a_row_for_each_layer_and_only_verified_numbers(entry: Make) -> None:
+    entries = [
+        entry("layer0-head1/x.yaml", figures={"a.at_most": "1/3"}),
+        entry("layer00-head02/x.yaml", figures={"a.at_most": "4"}),
+        entry("layer3_head1.yaml", Verdict.REFUTED, figures={"a.at_most": "0.001"}),
+        entry("elsewhere.yaml", figures={"a.at_most": "7"}),
+        entry("said.yaml", provenance={"note": "layer 3, head 2"}),
+    ]
+    (found,) = heat_maps(entries)
+    assert (found.heads, [layer for layer, _ in found.rows]) == ((1, 2), [0, 3])
+    cells = dict(found.rows)
+    assert [cell and (cell.text, cell.shade) for cell in cells[0]] == [("0.334", 0), ("4", 9)]
+    assert [cell and (cell.text, cell.shade) for cell in cells[3]] == [("refuted", None), None]
+
+
+def test_bounds_are_rounded_outwards() -> None:
+    assert short("0.12341", "x.at_most") == "0.124"
+    assert short("0.12349", "x.at_least") == "0.123"
+    assert short("0.12349", "x") == "0.123"
+
+
+def test_prompts_have_maps_of_their_own(entry: Make) -> None:
+    places = [entry(f"prompt{p}/layer0-head{h}/x.yaml", figures={"a": f"{p}{h}"}) for p in (0, 1) for h in (0, 1)]
+    assert [found.prompt for found in heat_maps(places)] == [0, 1]
+    assert places[3].place == HeadPlace(1, 0, 1)
+
+
+# -- pictures
+
+
+def test_points_nearly_on_a_line_are_left_out_and_others_kept() -> None:
+    assert simplified("M 0 0 L 1 0.01 L 2 0 L 2 2 z M 5 5 L 6 6") == "M0 0 2 0 2 2z M5 5 6 6"
+
+
+def test_letters_and_styles_are_shared_between_pictures() -> None:
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"><defs>'
+        '<path id="Font-1a" d="M 0 0 Q 1 1 2 2" transform="scale(0.015625)"/></defs>'
+        '<use xlink:href="#Font-1a" style="fill: #1f4e79"/><path id="m1" d="M 0 0 L 1 1"/><use xlink:href="#m1"/></svg>'
+    )
+    parts = SharedParts()
+    first, second = parts.embed(svg), parts.embed(svg)
+    assert "Q" not in first
+    assert parts.letters.count("<path") == 1
+    assert "scale(0.015625)" in parts.letters
+    assert 'href="#p1-0"' in first
+    assert 'href="#p2-0"' in second
+    assert list(parts.classes.values()) == ["s0"]
+    assert parts.styles.count(".s0{fill:#") == 2
+
+
+def test_white_is_the_colour_of_cards_where_the_page_is_dark() -> None:
+    from certattn.report.page import pictures
+
+    styles = (Path(pictures.__file__).parent / "templates" / "page.css").read_text()
+    assert f"--card:{pictures._CARD}" in styles
+    parts = SharedParts()
+    parts.class_of("fill: #ffffff")
+    assert pictures._CARD in parts.styles
+
+
+# -- Markdown
+
+
+def test_markdown_says_the_same_and_no_stranger_writes_markup(tmp_path: Path, entry: Make) -> None:
+    found = entry(
+        "x|y`.yaml", Verdict.REFUTED, statement=HOSTILE, reason="# no\n- heading", provenance={"a|b": "<b>@user</b>"}
+    )
+    text = as_markdown(Content([found, entry("good.yaml", latex=r"a \le b")], tmp_path, "today"))
+    assert "<script" not in text
+    assert "\\[a\\]\\(javascript" in text
+    assert "@user" not in text
+    assert "\n# no" not in text
+    assert "```math\na \\le b\n```" in text
+    table = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {line.replace("&#124;", "").count("|") for line in table} == {7}
+
+
+# -- reports of an earlier check
+
+
+@pytest.fixture
+def report() -> Report:
+    return Report("a.yaml", Verdict.VERIFIED, claim="c", digest="d" * 64)
+
+
+def test_a_report_fits_by_path_and_digest(tmp_path: Path, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "reports.json"
+    source.write_text(as_json([report]))
+    assert fitting(read_reports(source), source, Path("a.yaml"), "d" * 64) == report
+
+
+@pytest.mark.parametrize(
+    ("path", "digest", "times"),
+    [("a.yaml", "e" * 64, 1), ("a.yaml", "", 1), ("b.yaml", "d" * 64, 1), ("a.yaml", "d" * 64, 2)],
+    ids=["another statement", "no certificate any more", "no report", "two reports"],
+)
+def test_a_report_that_does_not_fit_verifies_nothing(
+    tmp_path: Path, report: Report, path: str, digest: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = fitting([report] * times, tmp_path / "reports.json", Path(path), digest)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.reason.startswith("not checked: ")
+
+
+def test_verified_without_a_digest_is_believed_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    bare = Report("a.yaml", Verdict.VERIFIED)
+    assert fitting([bare], tmp_path / "r.json", Path("a.yaml"), "").verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"verdict": "perfect"},
+        {"bits": "64"},
+        {"obligations": [{"name": "a"}]},
+        {"findings": [1]},
+        {"place": ["a"]},
+        {"counts": {"proved": "all"}},
+        {"digest": None},
+    ],
+)
+def test_what_is_no_report_is_said_so(tmp_path: Path, report: Report, change: dict[str, Any]) -> None:
+    source = tmp_path / "reports.json"
+    source.write_text(json.dumps({"reports": [{**report.to_dict(), **change}]}))
+    with pytest.raises(UsageError, match="certattn check --format json"):
+        read_reports(source)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"reports": 1}', '{"reports": [{}]}', "[" * 100_000])
+def test_what_is_no_output_of_check_is_said_so(tmp_path: Path, text: str) -> None:
+    source = tmp_path / "reports.json"
+    source.write_text(text)
+    with pytest.raises(UsageError, match="certattn check --format json"):
+        read_reports(source)
+
+
+# -- audits
+
+
+def test_what_an_audit_could_not_state_is_listed(tmp_path: Path) -> None:
+    heads = [{"folder": "layer0-head0", "statements": [{"name": "length", "missing": "no length below 10"}]}]
+    (tmp_path / "audit.json").write_text(json.dumps({"heads": heads}))
+    assert missing_of([tmp_path, tmp_path / "nowhere"]) == ["layer0-head0: length: no length below 10"]
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"heads": [1]}', '{"heads": [{"statements": [{"missing": "a"}]}]}'])
+def test_a_summary_that_is_none_says_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "audit.json").write_text(text)
+    assert missing_of([tmp_path]) == []
