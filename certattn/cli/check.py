@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.options import arithmetic_option, checking_limits, root_option, take_limits, use_color
+from certattn.cli.options import arithmetic_option, checking_limits, processors, root_option, take_limits, use_color
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
@@ -86,7 +86,7 @@ def check(
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
     with Progress(len(files)) as progress:
         checks = check_files(
-            files, options, jobs=jobs or _processors(), started=progress.started, waited=progress.waited
+            files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited
         )
         with closing(checks):
             for report in checks:
@@ -150,9 +150,3 @@ def _below(folder: Path) -> list[Path]:
 def _give_up(error: OSError) -> None:
     # A folder that was left out silently would look like one without certificates.
     raise error
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

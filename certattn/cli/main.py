@@ -23,6 +23,7 @@ from certattn.kernel.errors import CertattnError
 COMMANDS = {
     "check": ("certattn.cli.check", "check", "Prove, refute or reject certificates."),
     "generate": ("certattn.cli.generate", "generate", "Make a certificate from arrays or a law."),
+    "sweep": ("certattn.cli.sweep", "sweep", "Make and check many certificates from one spec."),
     "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
     "derive": ("certattn.cli.derive", "derive", "Print a derivation, or re-prove it with --check."),
     "export": ("certattn.cli.export", "export", "Write a certificate as a theorem for Coq."),

@@ -96,3 +96,10 @@ arithmetic_option = click.option(
 def use_color() -> bool:
     """Colours only on a terminal, and not where NO_COLOR is set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
