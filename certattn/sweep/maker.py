@@ -5,9 +5,14 @@ No check is ever forked from it: provers need not be trusted, and what they do t
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +33,37 @@ def serve(orders: int, answers: int) -> None:
     import certattn.provers
     import certattn.sweep.draws  # noqa: F401
 
+    gc.freeze()
     with open(orders, "rb") as reader, open(answers, "wb") as writer:
         for line in reader:
             order = json.loads(line)
             task, settings = Task.from_dict(order["task"]), Settings.from_dict(order["settings"])
-            writer.write(json.dumps(_made(task, Path(order["folder"]), settings)).encode("ascii") + b"\n")
+            answer = _made(task, Path(order["folder"]), settings)
+            _learn(answer.pop("imported", ()))
+            writer.write(json.dumps(answer).encode("ascii") + b"\n")
             writer.flush()
+
+
+def _learn(modules: Sequence[str]) -> None:
+    """Import what a process had to import while it made a certificate: the next one has it from its start."""
+    missing = [name for name in modules if name not in sys.modules]
+    for name in missing:
+        with suppress(ImportError):
+            import_module(name)
+    if missing:
+        gc.freeze()
 
 
 def _made(task: Task, folder: Path, settings: Settings) -> dict[str, Any]:
     """What `generate` in a process of its own came to: a digest, or a verdict on the task with its reason."""
     limits = settings.limits
-    outcome = run_limited(lambda: generate(task, folder), limits.timeout_seconds, limits.memory_bytes)
+    before = frozenset(sys.modules)
+
+    def work() -> dict[str, Any]:
+        answer = generate(task, folder)
+        return {**answer, "imported": [name for name in sys.modules if name not in before]}
+
+    outcome = run_limited(work, limits.timeout_seconds, limits.memory_bytes)
     if isinstance(outcome.answer, dict):
         return outcome.answer
     if outcome.over_time:

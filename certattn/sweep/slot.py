@@ -7,6 +7,7 @@ every check is. So a check begins in a process in which nothing but the kernel h
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -14,10 +15,13 @@ import time
 from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any, BinaryIO
 
+import certattn.kernel
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.interrupts import end_with_parent
 from certattn.kernel.limits import Limits
@@ -27,9 +31,6 @@ from certattn.kernel.worker import check_files
 from certattn.sweep.forks import fork
 from certattn.sweep.results import CERTIFICATE, CHECKED, NOT_MADE, Result, filling, keep, kept, without_certificate
 from certattn.sweep.tasks import Settings, Task
-
-# What checks import when they need it; imported before the first fork, each check has it at once.
-_WARM = ("document.bit_patterns", "arithmetic.binary64.attention")
 
 
 class _Maker:
@@ -84,14 +85,20 @@ def _serve(requests: BinaryIO, answers: BinaryIO, making: Callable[[], _Maker]) 
             _warm()
             answer = done(task, Path(request["folder"]), settings, maker.make).to_dict()
         else:
+            _warm()
             answer = _checked(request).to_dict()
         answers.write(json.dumps(answer).encode("ascii") + b"\n")
         answers.flush()
 
 
+@cache
 def _warm() -> None:
-    for name in _WARM:
-        import_module(f"certattn.kernel.{name}")
+    """Import all of the kernel, so that no process of a check has to, and leave it to the processes as it lies."""
+    for module in walk_packages(certattn.kernel.__path__, "certattn.kernel."):
+        import_module(module.name)
+    # Objects that the collector of garbage does not look at are not copied for each process.
+    gc.collect()
+    gc.freeze()
 
 
 def _checked(request: dict[str, Any]) -> Report:
