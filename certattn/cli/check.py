@@ -61,6 +61,7 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
 @click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
+@click.option("--scheduler", metavar="ADDRESS", help="Check on the Dask cluster of this scheduler, which you trust.")
 @root_option
 @checking_limits
 def check(
@@ -72,6 +73,7 @@ def check(
     only: str | None,
     verbose: bool,
     fail_fast: bool,
+    scheduler: str | None,
     root: Path | None,
     **limits: Any,
 ) -> int:
@@ -85,9 +87,14 @@ def check(
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
     with Progress(len(files)) as progress:
-        checks = check_files(
-            files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited
-        )
+        if scheduler is not None:
+            from certattn.sweep.cluster import check_on_cluster
+
+            checks = check_on_cluster(files, options, scheduler)
+        else:
+            checks = check_files(
+                files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited
+            )
         with closing(checks):
             for report in checks:
                 progress.finished()

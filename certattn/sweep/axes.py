@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -120,13 +120,13 @@ def require_few(node: Node, count: int) -> None:
         raise node.malformed(f"at most {MOST_TASKS} tasks in all", f"{count}")
 
 
-def grid_rows(node: Node, axes: Mapping[str, Sequence[Node]]) -> list[Row]:
+def grid_rows(node: Node, axes: dict[str, list[Node]]) -> list[Row]:
     """Every combination; the last field changes fastest."""
     require_few(node, math.prod(map(len, axes.values())))
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
-def zip_rows(node: Node, axes: Mapping[str, Sequence[Node]]) -> list[Row]:
+def zip_rows(node: Node, axes: dict[str, list[Node]]) -> list[Row]:
     """First values together, second values together, and so on. Raises MalformedError for unequal lengths."""
     lengths = {name: len(values) for name, values in axes.items()}
     if len(set(lengths.values())) > 1:

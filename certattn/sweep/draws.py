@@ -93,6 +93,7 @@ def drawn(draw: dict[str, Any]) -> Any:
     word = int.from_bytes(hashlib.sha256(str(draw["name"]).encode()).digest()[:8], "big")
     stream = np.random.Generator(np.random.PCG64(np.random.SeedSequence([int(draw["seed"]), word])))
     shape = tuple(draw["shape"])
+    array: np.ndarray[Any, Any]
     if draw["draw"] == "normal":
         array = _double(draw["mean"]) + _double(draw["deviation"]) * stream.standard_normal(shape)
     elif draw["draw"] == "uniform":

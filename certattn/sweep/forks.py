@@ -15,12 +15,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from certattn.kernel.interrupts import end_with_parent
 
 _CHUNK = 2**16
 _COMPLAINT = 2000
+_MOST_DESCRIPTORS = 2**16
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,9 @@ def _live(program: Callable[[int], None], answer: int, complaint: int, inherited
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(complaint, 1)
         os.dup2(complaint, 2)
-        kept = {answer, *inherited}
-        for number in [int(name) for name in os.listdir("/dev/fd") if int(name) > 2 and int(name) not in kept]:
-            with suppress(OSError):
-                os.close(number)
+        kept = [2, *sorted({answer, *inherited}), _MOST_DESCRIPTORS]
+        for before, after in pairwise(kept):
+            os.closerange(before + 1, after)
         sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
         os.set_blocking(2, False)
         end_with_parent(2)

@@ -1,6 +1,7 @@
 """The process that has the provers imported. It forks one process for each certificate that is to be generated.
 
-No check is ever forked from it: provers need not be trusted, and what they do to their process must not reach a verdict.
+No check is ever forked from it: provers need not be trusted, and what they do to their process must not reach a
+verdict.
 """
 
 from __future__ import annotations

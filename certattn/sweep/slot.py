@@ -127,9 +127,7 @@ def done(
                 (report,) = check_files([Path(CERTIFICATE)], settings.options)
             result = Result(task.key, CHECKED, agreed(report, answer["digest"]))
         else:
-            result = without_certificate(
-                task, NOT_MADE, Verdict(answer["verdict"]), answer["reason"], answer["limit"]
-            )
+            result = without_certificate(task, NOT_MADE, Verdict(answer["verdict"]), answer["reason"], answer["limit"])
         times = {"generate": middle - start, "check": time.perf_counter_ns() - middle}
         return keep(folder, made, replace(result, nanoseconds=times))
 

@@ -8,7 +8,7 @@ import selectors
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,11 @@ class LostError(Exception):
 class Slot:
     """A process of `certattn.sweep.slot`. It does not come with the threads, locks and modules of this one."""
 
+    # -P: what lies in the working folder is not imported.
+    program = ("-P", "-m", "certattn.sweep.slot")
+
     def __init__(self) -> None:
-        # -P: what lies in the working folder is not imported.
-        command = [sys.executable, "-P", "-m", "certattn.sweep.slot"]
+        command = [sys.executable, *self.program]
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
@@ -81,7 +83,9 @@ def request_of(task: Task, folder: Path, settings: Settings) -> dict[str, Any]:
     return {"task": task.to_dict(), "folder": str(folder), "settings": settings.to_dict()}
 
 
-def do_locally(tasks: Sequence[Task], folder: Path, settings: Settings, jobs: int) -> Iterator[Result | None]:
+def do_locally(
+    tasks: Sequence[Task], folder: Path, settings: Settings, jobs: int
+) -> Generator[Result | None, None, None]:
     """Do every task, `jobs` at a time; results come as they are there, and None where time passes without one.
 
     Closing the iterator, or an exception such as KeyboardInterrupt, ends all slots.

@@ -1,14 +1,14 @@
 """A sweep's spec: one YAML file, read as strictly as a certificate, and the tasks that it stands for.
 
-    certattn-sweep: 1
-    claim: softmax-mean
-    arrays:
-      keys: {draw: normal, shape: [$n, 2], seed: $seed}
-      ...
-    inputs: {scale: 1/sqrt($n)}
-    grid:
-      n: [4, 8, 16]
-      seed: {from: 0, to: 99}
+certattn-sweep: 1
+claim: softmax-mean
+arrays:
+  keys: {draw: normal, shape: [$n, 2], seed: $seed}
+  ...
+inputs: {scale: 1/sqrt($n)}
+grid:
+  n: [4, 8, 16]
+  seed: {from: 0, to: 99}
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from certattn.kernel.document.room import Room
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node, Plain, read_tree
-from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers import PROVERS
 from certattn.sweep.axes import Axes, Row, Rows, grid_rows, together, zip_rows
@@ -84,18 +83,18 @@ class Spec:
         return tasks
 
     def _task(self, position: int, row: Row, signature: Signature, files: _Files) -> Task:
-        values, inputs, arrays = self.values, {}, {}
-        if INPUTS in values or signature.required:
-            template = values[INPUTS] if INPUTS in values else values.at
-            inputs = read_inputs(fill(template, row) if INPUTS in values else _nothing(template), signature, self.reading)
+        values, arrays = self.values, {}
+        template = fill(values[INPUTS], row) if INPUTS in values else _nothing(values.at)
+        inputs = read_inputs(template, signature, self.reading)
         if ARRAYS in values:
             arrays = self._arrays(fill(values[ARRAYS], row), signature)
         source, sha256 = "", ""
         if "source" in inputs:
-            at = fill(values[INPUTS], row).value
-            assert isinstance(at, dict)
-            source, sha256 = files.named(at["source"], inputs.pop("source"))
-        return Task(position, {name: node.plain() for name, node in row.items()}, self.claim, inputs, arrays, source, sha256)
+            assert isinstance(template.value, dict)
+            source, sha256 = files.named(template.value["source"], inputs.pop("source"))
+        return Task(
+            position, {name: node.plain() for name, node in row.items()}, self.claim, inputs, arrays, source, sha256
+        )
 
     def _arrays(self, node: Node, signature: Signature) -> dict[str, Any]:
         assert isinstance(node.value, dict)
@@ -125,7 +124,7 @@ class _Files:
             path = (self.folder / text).absolute()
             try:
                 with regular_file(path, follow_link=True) as file:
-                    self._known[text] = str(path), hashlib.file_digest(file, "sha256").hexdigest()
+                    self._known[text] = str(path), hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
             except (OSError, ValueError) as error:
                 raise node.malformed("a file, by its path from the spec", f"{quote(text)} ({reason(error)})") from None
         return self._known[text]

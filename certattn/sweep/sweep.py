@@ -6,7 +6,7 @@ import fcntl
 import hashlib
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from certattn.sweep.tasks import Settings, Task
 _MOST = 200
 _SECONDS = 1.0
 
-Scheduler = Callable[[Sequence[Task], Path, Settings], Iterator[Result | None]]
+Scheduler = Callable[[Sequence[Task], Path, Settings], Generator[Result | None, None, None]]
 
 
 def run_sweep(
@@ -107,5 +107,7 @@ def _held(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UsageError(f"{folder}: another sweep is at work there; wait for it, or choose another folder") from None
+            raise UsageError(
+                f"{folder}: another sweep is at work there; wait for it, or choose another folder"
+            ) from None
         yield
