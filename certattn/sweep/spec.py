@@ -14,8 +14,6 @@ grid:
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -27,7 +25,7 @@ from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.document.room import Room
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
-from certattn.kernel.document.tree import Node, Plain, read_tree
+from certattn.kernel.document.tree import Node, read_tree
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers import PROVERS
 from certattn.sweep.axes import Axes, Row, Rows, grid_rows, together, zip_rows
@@ -154,27 +152,19 @@ def read_spec(path: Path) -> Spec:
 
 
 def _require_names(values: Values, sections: list[Row]) -> None:
-    """Each field stands in one section and is used somewhere."""
-    used = set(chain.from_iterable(names_in(values[each]) for each in (INPUTS, ARRAYS) if each in values))
-    seen: set[str] = set()
-    for row in sections:
-        for name, node in row.items():
-            if name in seen:
-                raise node.malformed("a field in one of grid, zip and list", f"the field {name} a second time")
-            if name not in used:
-                raise node.malformed(f"inputs or arrays that use ${name}", f"the field {name}, which nothing uses")
-            seen.add(name)
+    """Each field stands in one section and is used somewhere, and what is used is a field."""
+    first: Row = {}
+    for name, node in chain.from_iterable(row.items() for row in sections):
+        if name in first:
+            raise node.malformed("a field in one of grid, zip and list", f"the field {name} a second time")
+        first[name] = node
+    templates = [values[each] for each in (INPUTS, ARRAYS) if each in values]
+    for template in templates:
+        fill(template, first)
+    unused = first.keys() - set(chain.from_iterable(map(names_in, templates)))
+    for name in (name for name in first if name in unused):
+        raise first[name].malformed(f"inputs or arrays that use ${name}", f"the field {name}, which nothing uses")
 
 
 def _nothing(node: Node) -> Node:
     return Node(node.file, node.line, {}, node, "inputs")
-
-
-def plain_text(value: Plain) -> str:
-    """A field's value on one line."""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def described(fields: dict[str, Plain]) -> Iterator[str]:
-    """n=4, seed=0."""
-    yield from (f"{name}={plain_text(value)}" for name, value in fields.items())
