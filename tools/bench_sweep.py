@@ -10,6 +10,7 @@ handing out alone).
 from __future__ import annotations
 
 import argparse
+import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ from pathlib import Path
 from certattn.kernel.checker import check_file
 from certattn.kernel.verdict import Verdict
 from certattn.sweep.cluster import do_on_cluster
+from certattn.sweep.index import read_index
 from certattn.sweep.maker import generate
 from certattn.sweep.results import CERTIFICATE, Result
 from certattn.sweep.slots import do_locally
@@ -46,7 +48,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def alone(tasks: Sequence[Task]) -> None:
     """Generate and check in this process, with nothing around it."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for task in tasks:
             generate(task, Path(folder))
             assert check_file(Path(CERTIFICATE), SETTINGS.options).verdict is Verdict.VERIFIED
@@ -84,8 +86,9 @@ def main() -> None:
                 folder = Path(parent, f"{name}-{count}")
                 own = seconds(partial(alone, few)) / len(few)
                 whole = seconds(partial(run_sweep, spec, folder, SETTINGS, do))
+                assert all(entry.report and entry.report.verdict is Verdict.VERIFIED for entry in read_index(folder))
                 again = seconds(partial(run_sweep, spec, folder, SETTINGS, do))
-                out = handed_out(do, tasks, folder.absolute()) / count
+                out = handed_out(do, tasks, folder.absolute()) / max(1, count - 1)
                 row = (f"{whole:.2f} s", f"{count / whole:.0f}", f"{1e3 * whole / count:.2f} ms", f"{1e3 * own:.2f} ms")
                 rest = (f"{whole / count / own:.2f}", f"{1e3 * out:.2f} ms", f"{again:.2f} s")
                 print("".join(f"{word:>13}" for word in (str(count), name, *row, *rest)), flush=True)

@@ -2,7 +2,7 @@
 
 It is a single thread that has imported the kernel and no prover. Each certificate is generated in a process forked
 from a second one, `maker`, and checked in a process forked from this one by `certattn.kernel.worker`, confined as
-every check is. So a check begins in a process in which nothing but the kernel has ever run.
+every check is. So a check begins in a process that has read no certificate and in which no prover was ever imported.
 """
 
 from __future__ import annotations
