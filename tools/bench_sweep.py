@@ -2,9 +2,10 @@
 
     python tools/bench_sweep.py [--most 10000] [--workers 2]
 
-Three things are timed in one run, and their ratios hold when the machine's speed drifts: generating and checking in one
-process, with no process per task (the work itself); the sweep; and asking for tasks that are done already (the
-handing out alone).
+Measured in one run, so that ratios hold when the machine's speed drifts, for each task: processor time of a sweep with
+all its processes; processor time of generating and checking in one process (the work); and time on the clock of asking
+for tasks that are done already (handing out). `sweep` and `again` are times on the clock of a whole sweep, and of one
+that has nothing left to do.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+import psutil
 
 from certattn.kernel.checker import check_file
 from certattn.kernel.verdict import Verdict
@@ -40,10 +44,24 @@ SIZES = (1, 10, 100, 1000, 10000)
 SETTINGS = Settings()
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+@dataclass(frozen=True)
+class Cost:
+    """What something took: seconds on the clock, and seconds of processors in this process and all below it."""
+
+    wall: float
+    processor: float
+
+
+def cost(work: Callable[[], object]) -> Cost:
+    start, before = time.perf_counter(), _processor()
     work()
-    return time.perf_counter() - start
+    return Cost(time.perf_counter() - start, _processor() - before)
+
+
+def _processor() -> float:
+    """Those that have ended count with the process that has waited for them."""
+    me = psutil.Process()
+    return sum(sum(process.cpu_times()[:4]) for process in (me, *me.children(recursive=True)))
 
 
 def alone(tasks: Sequence[Task]) -> None:
@@ -55,10 +73,10 @@ def alone(tasks: Sequence[Task]) -> None:
 
 
 def handed_out(do: Scheduler, tasks: Sequence[Task], folder: Path) -> float:
-    """Seconds from the first answer to the last, of tasks that are done already: no start of processes."""
+    """Seconds on the clock for each task, from the first answer to the last, of tasks that are done already."""
     answers: Iterator[Result | None] = (answer for answer in do(tasks, folder, SETTINGS) if answer is not None)
     next(answers)
-    return seconds(lambda: list(answers))
+    return cost(lambda: list(answers)).wall / max(1, len(tasks) - 1)
 
 
 def main() -> None:
@@ -74,23 +92,23 @@ def main() -> None:
             "here": partial(do_locally, jobs=options.workers),
             "dask": partial(do_on_cluster, address=cluster.scheduler_address),
         }
-        head = ("tasks", "where", "sweep", "per second", "per task", "the work", "ratio", "handing out", "again")
+        head = ("tasks", "where", "sweep", "processor", "the work", "ratio", "handing out", "again")
         print("".join(f"{word:>13}" for word in head), flush=True)
         for count in (size for size in SIZES if size <= options.most):
             path = Path(parent, f"{count}.yaml")
             path.write_text(SPEC.format(count=count))
             spec = read_spec(path)
             tasks = spec.tasks()
-            few = tasks[:100]
+            few = (tasks * 100)[:100]
             for name, do in where.items():
                 folder = Path(parent, f"{name}-{count}")
-                own = seconds(partial(alone, few)) / len(few)
-                whole = seconds(partial(run_sweep, spec, folder, SETTINGS, do))
+                own = cost(partial(alone, few)).processor / len(few)
+                whole = cost(partial(run_sweep, spec, folder, SETTINGS, do))
                 assert all(entry.report and entry.report.verdict is Verdict.VERIFIED for entry in read_index(folder))
-                again = seconds(partial(run_sweep, spec, folder, SETTINGS, do))
-                out = handed_out(do, tasks, folder.absolute()) / max(1, count - 1)
-                row = (f"{whole:.2f} s", f"{count / whole:.0f}", f"{1e3 * whole / count:.2f} ms", f"{1e3 * own:.2f} ms")
-                rest = (f"{whole / count / own:.2f}", f"{1e3 * out:.2f} ms", f"{again:.2f} s")
+                again = cost(partial(run_sweep, spec, folder, SETTINGS, do))
+                each, out = whole.processor / count, handed_out(do, tasks, folder.absolute())
+                row = (f"{whole.wall:.1f} s", f"{1e3 * each:.1f} ms", f"{1e3 * own:.1f} ms", f"{each / own:.1f}")
+                rest = (f"{1e3 * out:.2f} ms" if count > 1 else "", f"{again.wall:.2f} s")
                 print("".join(f"{word:>13}" for word in (str(count), name, *row, *rest)), flush=True)
 
 

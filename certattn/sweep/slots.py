@@ -20,6 +20,7 @@ from certattn.sweep.tasks import Settings, Task
 # A task whose worker ends is given to another so often before it is given up.
 MOST_ATTEMPTS = 3
 _COMPLAINT = 2000
+_SECONDS_TO_END = 5
 
 
 class LostError(Exception):
@@ -61,6 +62,14 @@ class Slot:
             raise LostError(self._how_it_ended())
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+    def close(self) -> None:
+        """Let it end by itself, as it does where there are no more requests."""
+        with suppress(BrokenPipeError):
+            self._requests.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_SECONDS_TO_END)
+        self.end()
 
     def end(self) -> None:
         """End it and, by the end of their pipes, all that it has forked."""
@@ -122,6 +131,8 @@ def do_locally(
                         del running[slot]
                         idle.append(slot)
                     yield result
+        while idle:
+            idle.pop().close()
     finally:
         for slot in (*idle, *running):
             slot.end()
