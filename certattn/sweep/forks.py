@@ -97,7 +97,8 @@ def run_limited(work: Callable[[], Any], seconds: int, memory: int) -> Outcome:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         least = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
         resource.setrlimit(resource.RLIMIT_AS, (min(least, sys.maxsize),) * 2)
-        with open(answer, "wb") as file:
+        # It stays open: its end is the end of the process, after all complaints.
+        with open(answer, "wb", closefd=False) as file:
             file.write(json.dumps(work()).encode("ascii"))
 
     child = fork(program)

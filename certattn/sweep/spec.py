@@ -19,7 +19,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.document.fields import Choice, Field, Kind, Reading, Record, Schema, Values
+from certattn.kernel.document.certificate import Section
+from certattn.kernel.document.fields import Choice, Field, Reading, Record, Values
 from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.document.room import Room
@@ -37,22 +38,10 @@ from certattn.sweep.templates import fill, names_in
 VERSION = "1"
 
 
-class _Template(Kind[Node]):
-    """A mapping that is read when its `$names` are filled in."""
-
-    def read(self, node: Node, reading: Reading) -> Node:
-        if not isinstance(node.value, dict):
-            raise node.malformed("a mapping")
-        return node
-
-    def schema(self) -> Schema:
-        return {"type": "object"}
-
-
 FORMAT = Field("certattn-sweep", Choice((VERSION,)), "version of the format of specs")
 CLAIM = Field("claim", Choice(tuple(PROVERS)), "which certificates are generated")
-INPUTS = Field("inputs", _Template(), "inputs of the claim's prover", required=False)
-ARRAYS = Field("arrays", _Template(), "arrays that are drawn", required=False)
+INPUTS = Field("inputs", Section(), "inputs of the claim's prover", required=False)
+ARRAYS = Field("arrays", Section(), "arrays that are drawn", required=False)
 
 
 @dataclass(frozen=True)
