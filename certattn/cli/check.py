@@ -83,6 +83,7 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
 @click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
+@click.option("--scheduler", metavar="ADDRESS", help="Check on the Dask cluster of this scheduler, which you trust.")
 @root_option
 @checking_limits
 @click.pass_context
@@ -98,6 +99,7 @@ def check(
     only: str | None,
     verbose: bool,
     fail_fast: bool,
+    scheduler: str | None,
     root: Path | None,
     **limits: Any,
 ) -> int:
@@ -114,7 +116,7 @@ def check(
     with ExitStack() as stack:
         # Opened first: a check that is interrupted leaves an empty report, not an old one.
         outputs = [(kind, stack.enter_context(open(file, "w", encoding="utf-8"))) for kind, file in files]
-        reports = _check_all(certificates, options, jobs, form, verbose=verbose, fail_fast=fail_fast)
+        reports = _check_all(certificates, options, jobs, form, scheduler, verbose=verbose, fail_fast=fail_fast)
         for kind, output in outputs:
             output.write(FORMATS[kind](reports) + "\n")
     if form != "text":
@@ -126,16 +128,28 @@ def check(
 
 
 def _check_all(
-    files: list[Path], options: CheckOptions, jobs: int | None, form: str, *, verbose: bool, fail_fast: bool
+    files: list[Path],
+    options: CheckOptions,
+    jobs: int | None,
+    form: str,
+    scheduler: str | None,
+    *,
+    verbose: bool,
+    fail_fast: bool,
 ) -> list[Report]:
     """The reports, in the order of the files; the text format is printed as they come."""
     reports: list[Report] = []
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
     with Progress(len(files)) as progress:
-        checks = check_files(
-            files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited
-        )
+        if scheduler is not None:
+            from certattn.sweep.cluster import check_on_cluster
+
+            checks = check_on_cluster(files, options, scheduler)
+        else:
+            checks = check_files(
+                files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited
+            )
         with closing(checks):
             for report in checks:
                 progress.finished()

@@ -23,6 +23,7 @@ COMMANDS = {
     "check": ("certattn.cli.check", "check", "Prove, refute or reject certificates."),
     "generate": ("certattn.cli.generate", "generate", "Make a certificate from arrays or a law."),
     "audit": ("certattn.cli.audit", "audit", "State and prove what the heads of a transformer do."),
+    "sweep": ("certattn.cli.sweep", "sweep", "Make and check many certificates from one spec."),
     "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
     "diff": ("certattn.cli.diff", "diff", "Say what has changed between two certificates."),
     "init": ("certattn.cli.init", "init", "Set a repository up to keep certificates valid."),

@@ -104,7 +104,7 @@ def use_color() -> bool:
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

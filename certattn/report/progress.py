@@ -42,8 +42,8 @@ class Progress:
         if self._seconds() != self._said:
             self._show()
 
-    def finished(self) -> None:
-        self._done += 1
+    def finished(self, count: int = 1) -> None:
+        self._done += count
 
     def clear(self) -> None:
         """Take the line away, so that a result can be printed in its place."""

@@ -18,7 +18,7 @@ from certattn.kernel.meter import Meter
 FORMAT_VERSION = "1"
 
 
-class _Section(Kind[Node]):
+class Section(Kind[Node]):
     """A mapping that the claim itself reads."""
 
     def read(self, node: Node, reading: Reading) -> Node:
@@ -47,9 +47,9 @@ class _Provenance(Kind[Node]):
 
 VERSION = Field("certattn", Choice((FORMAT_VERSION,)), "version of the certificate format")
 CLAIM = Field("claim", Text(), "which statement is made")
-GIVEN = Field("given", _Section(), "everything the statement is about, exactly")
-ASSERTS = Field("asserts", _Section(), "the numbers claimed")
-WITNESS = Field("witness", _Section(), "hints that make checking cheap; never believed", required=False)
+GIVEN = Field("given", Section(), "everything the statement is about, exactly")
+ASSERTS = Field("asserts", Section(), "the numbers claimed")
+WITNESS = Field("witness", Section(), "hints that make checking cheap; never believed", required=False)
 PROVENANCE = Field("provenance", _Provenance(), "who, when, how; shown, never believed", required=False)
 ENVELOPE = Record(VERSION, CLAIM, GIVEN, ASSERTS, WITNESS, PROVENANCE)
 

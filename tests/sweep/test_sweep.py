@@ -1,0 +1,236 @@
+"""Sweeps on this machine, from the command line on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certattn.cli.main import run
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
+from certattn.sweep.index import read_index
+from certattn.sweep.results import CHANGED, CHECKED, LOST, NOT_MADE, Result, filling, keep, kept
+from certattn.sweep.slots import Slot, do_locally
+from certattn.sweep.spec import Spec
+from certattn.sweep.sweep import run_sweep
+from certattn.sweep.tasks import Settings, Task
+
+from .conftest import MEAN, OPERATOR
+
+Read = Callable[[str], Spec]
+# One task of three has no certificate: a covariance of -1.
+ONE_FAILS = OPERATOR.replace("[1, 2, 3]", "[1, -1]").replace("{from: 0, to: 1/2, step: 1/2}", "[0]")
+
+
+def states(folder: Path) -> list[tuple[str, str]]:
+    return [(entry.state, entry.report.verdict.value if entry.report else "") for entry in read_index(folder)]
+
+
+def pretended(verdict: Verdict = Verdict.VERIFIED, digest: str = "a" * 64) -> Any:
+    """A scheduler that does nothing and says that all is well."""
+
+    def do(tasks: Sequence[Task], folder: Path, settings: Settings) -> Iterator[Result | None]:
+        for task in tasks:
+            with filling(folder, task.key) as made:
+                yield keep(folder, made, Result(task.key, CHECKED, Report("", verdict, task.claim, digest=digest)))
+
+    return do
+
+
+def never(tasks: Sequence[Task], folder: Path, settings: Settings) -> Iterator[Result | None]:
+    raise AssertionError("there is nothing left to do")
+    yield
+
+
+# -- the real thing
+
+
+def test_a_sweep_its_status_and_the_same_again(
+    spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, out = spec(ONE_FAILS).path, tmp_path / "out"
+    assert run(["sweep", str(path), "-o", str(out), "-j1"]) == 2
+    said = capsys.readouterr().out
+    assert "2 tasks\n  not made  1\n  verified  1\n" in said
+    assert "not made: mean=0, variance=-1: " in said
+    assert states(out) == [(CHECKED, "verified"), (NOT_MADE, "malformed")]
+    (certificate,) = out.glob("certificates/*/certificate.yaml")
+    assert run(["check", str(certificate)]) == 0
+    digest = next(entry.report.digest for entry in read_index(out) if entry.report and entry.report.digest)
+    assert digest in capsys.readouterr().out
+
+    monkeypatch.setattr(Slot, "program", ("-c", "raise SystemExit('nothing is done twice')"))
+    assert run(["sweep", str(path), "-o", str(out), "--format", "json"]) == 2
+    content = json.loads(capsys.readouterr().out)
+    assert [task["report"]["verdict"] for task in content["tasks"]] == ["verified", "malformed"]
+    assert content["tasks"][0]["fields"] == {"mean": "0", "variance": "1"}
+    assert run(["sweep", "--status", str(out)]) == 2
+
+
+def test_ctrl_c_leaves_a_folder_to_go_on_with(spec: Read, tmp_path: Path) -> None:
+    grid = MEAN.replace("zip:", "grid:").replace("[0, 1]", "{from: 0, to: 400}")
+    path, out = spec(grid).path, tmp_path / "out"
+    command = [sys.executable, "-m", "certattn", "sweep", str(path), "-o", str(out), "-j1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        try:
+            while len(list(out.glob("certificates/*"))) < 3:
+                assert process.poll() is None
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            assert process.stderr
+            assert process.stderr.read().strip() == b"certattn: interrupted"
+            assert process.wait(30) == 130
+        finally:
+            process.kill()
+    done = len(list(out.glob("certificates/*")))
+    # Nothing goes on, and what is there is found and counted.
+    time.sleep(0.3)
+    assert len(list(out.glob("certificates/*"))) == done
+    tasks = spec(grid).tasks()
+    assert sum(kept(out, task) is not None for task in tasks) == done
+    began: list[tuple[int, int]] = []
+    run_sweep(spec(grid), out, Settings(), pretended(), begun=lambda *numbers: began.append(numbers))
+    assert began == [(done, 802)]
+    assert len(read_index(out)) == 802
+
+
+# -- slots that end
+
+# Without certattn, to start at once: task 1 always ends it, task 2 the first time.
+ECHO = """
+import json, os, sys
+for line in sys.stdin:
+    position = json.loads(line)["task"]["position"]
+    mark = f"{sys.argv[1]}/{position}"
+    known = os.path.exists(mark)
+    open(mark, "w").close()
+    if position == 1 or position == 2 and not known:
+        sys.exit("killed")
+    print(json.dumps(json.loads(sys.argv[2])[position]), flush=True)
+"""
+
+
+def test_a_task_whose_worker_ends_is_given_to_another(
+    spec: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = spec(OPERATOR).tasks()
+    answers = [Result(task.key, CHECKED, Report("", Verdict.VERIFIED)).to_dict() for task in tasks]
+    monkeypatch.setattr(Slot, "program", ("-c", ECHO, str(tmp_path), json.dumps(answers)))
+    results = [result for result in do_locally(tasks, tmp_path, Settings(), 1) if result is not None]
+    found = {result.key: result for result in results}
+    assert len(results) == len(found) == len(tasks)
+    assert [found[task.key].state for task in tasks] == [CHECKED, LOST, CHECKED, CHECKED, CHECKED, CHECKED]
+    assert found[tasks[1].key].report.reason == "a worker ended (exit status 1: killed), 3 times"
+
+
+# -- the folder and the index
+
+
+def test_what_was_not_final_is_done_again(spec: Read, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_sweep(spec(OPERATOR), out, Settings(), pretended(Verdict.INCONCLUSIVE))
+    assert states(out) == [(CHECKED, "inconclusive")] * 6
+    run_sweep(spec(OPERATOR), out, Settings(), pretended())
+    assert states(out) == [(CHECKED, "verified")] * 6
+    run_sweep(spec(OPERATOR), out, Settings(), never)
+
+
+def test_a_lost_index_is_made_anew_and_a_lost_certificate_too(spec: Read, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_sweep(spec(OPERATOR), out, Settings(), pretended())
+    before = read_index(out)
+    (out / "index.sqlite").write_bytes(b"")
+    run_sweep(spec(OPERATOR), out, Settings(), never)
+    assert read_index(out) == before
+    shutil.rmtree(next((out / "certificates").iterdir()))
+    done: list[Result | None] = []
+    run_sweep(spec(OPERATOR), out, Settings(), pretended(), told=done.append)
+    assert len(done) == 1
+
+
+def test_a_statement_that_changed_is_an_error(spec: Read, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_sweep(spec(OPERATOR), out, Settings(), pretended(digest="a" * 64))
+    shutil.rmtree(out / "certificates")
+    for scheduler in (pretended(digest="b" * 64), never):
+        run_sweep(spec(OPERATOR), out, Settings(), scheduler)
+        assert states(out) == [(CHANGED, "error")] * 6
+    entry = read_index(out)[0]
+    assert entry.report
+    assert f"made the statement {'a' * 64} before and {'b' * 64} now" in entry.report.reason
+
+
+def test_a_grid_that_grows_keeps_what_is_done_and_one_that_shrinks_lists_less(spec: Read, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_sweep(spec(OPERATOR), out, Settings(), pretended())
+    done: list[Result | None] = []
+    run_sweep(spec(OPERATOR.replace("[1, 2, 3]", "[4, 1]")), out, Settings(), pretended(), told=done.append)
+    assert len(done) == 2
+    assert [entry.fields["variance"] for entry in read_index(out)] == ["4", "1", "4", "1"]
+
+
+def test_a_worker_of_another_version_is_not_believed(spec: Read, tmp_path: Path) -> None:
+    def old(tasks: Sequence[Task], folder: Path, settings: Settings) -> Iterator[Result]:
+        for task in tasks:
+            yield Result(task.key, CHECKED, Report("", Verdict.VERIFIED), version="0.0.1")
+
+    run_sweep(spec(OPERATOR), tmp_path / "out", Settings(), old)  # type: ignore[arg-type]
+    assert {verdict for _, verdict in states(tmp_path / "out")} == {"error"}
+
+
+def test_an_interrupted_sweep_waits(spec: Read, tmp_path: Path) -> None:
+    def interrupted(tasks: Sequence[Task], folder: Path, settings: Settings) -> Iterator[Result | None]:
+        yield next(pretended()(tasks, folder, settings))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(spec(OPERATOR), tmp_path / "out", Settings(), interrupted)  # type: ignore[arg-type]
+    assert states(tmp_path / "out") == [(CHECKED, "verified"), *[("waiting", "")] * 5]
+    assert run(["sweep", "--status", str(tmp_path / "out")]) == 4
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    assert run(["sweep", *map(str, arguments)]) == 2
+    return capsys.readouterr().err
+
+
+def test_what_makes_no_sense_is_refused(spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = spec(OPERATOR).path, tmp_path / "out"
+    out.mkdir()
+    assert "expected SPEC and -o DIR" in refusal(capsys, path)
+    assert "--status says what is in a folder" in refusal(capsys, path, "--status", out)
+    assert "no sweep's folder" in refusal(capsys, "--status", out)
+    (out / "mine.txt").touch()
+    assert "holds other things" in refusal(capsys, path, "-o", out)
+    assert "is no folder" in refusal(capsys, path, "-o", out / "mine.txt")
+    assert (out / "mine.txt").exists()
+
+
+def test_two_sweeps_in_one_folder_are_refused(spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with (out / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "another sweep is at work there" in refusal(capsys, spec(OPERATOR).path, "-o", out)
+    run_sweep(spec(OPERATOR), out, Settings(), pretended())
+
+
+def test_an_index_of_another_schema_is_refused(spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    run_sweep(spec(OPERATOR), out, Settings(), pretended())
+    with sqlite3.connect(out / "index.sqlite") as connection:
+        connection.execute("PRAGMA user_version = 9")
+    assert "has the schema 9" in refusal(capsys, "--status", out)
+    (out / "index.sqlite").write_bytes(b"no database at all, but long enough for a header" * 9)
+    assert "cannot be read" in refusal(capsys, "--status", out)
