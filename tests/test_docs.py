@@ -41,6 +41,7 @@ from certattn.kernel.document.fields import Deferred, Field, Kind, Listing, Reco
 from certattn.kernel.document.forms import ByKey, Variant
 from certattn.kernel.document.tree import parse_tree
 from certattn.kernel.verdict import RESULTS, Part
+from certattn.provers import PROVERS
 from certattn.report.text import MARKS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -388,6 +389,11 @@ def test_every_tool_is_listed() -> None:
 def test_every_public_name_is_on_the_api_page() -> None:
     for name in certattn.__all__:
         assert f"certattn.{name}\n" in read("docs/api.md"), name
+
+
+@pytest.mark.parametrize("claim", PROVERS)
+def test_every_prover_is_on_the_api_page(claim: str) -> None:
+    assert f"autofunction:: certattn.provers.{claim.replace('-', '_')}.generate\n" in read("docs/api.md")
 
 
 def test_the_citation_names_this_version() -> None:
