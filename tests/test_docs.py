@@ -56,6 +56,9 @@ PAGES = [
 # them at the same time.
 SECTIONED = ("docs/cli.md", "docs/gallery.md")
 
+# A page that changes the package: it is followed in a clone that has the sources too, by `python -m certattn`.
+WITH_SOURCES = ("docs/adding-a-claim.md",)
+
 _FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>\w+)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.DOTALL | re.MULTILINE)
 _SAVED = re.compile(r"# (?P<name>[\w./-]+\.\w+)(?: \((?P<verdict>\w+)\))?\n")
 _PROMPT, _CONTINUED = "$ ", "> "
@@ -154,11 +157,13 @@ def agrees(shown: str, printed: str, folder: Path) -> bool:
 # -- running
 
 
-def fresh_folder(parent: Path) -> Path:
-    """A folder as a clone begins: the gallery, the licence, nothing that was made."""
+def fresh_folder(parent: Path, page: str) -> Path:
+    """A folder as a clone begins: the gallery, the licence, nothing that was made; sources where the page needs them."""
     folder = parent / "clone"
     folder.mkdir()
     shutil.copytree(GALLERY, folder / "certificates")
+    if page in WITH_SOURCES:
+        shutil.copytree(ROOT / "certattn", folder / "certattn", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "LICENSE", folder)
     return folder
 
@@ -255,7 +260,7 @@ def follow(stretch: Stretch, folder: Path) -> tuple[str, list[str]]:
     "stretch", [each for page in PAGES for each in stretches(page) if any(blocks(each.text))], ids=str
 )
 def test_a_page_shows_what_happens(stretch: Stretch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = fresh_folder(tmp_path)
+    folder = fresh_folder(tmp_path, stretch.page)
     monkeypatch.chdir(folder)
     _, differences = follow(stretch, folder)
     assert not differences, "\n".join(differences) + "\n`python tests/test_docs.py` writes today's output"
@@ -266,7 +271,7 @@ def test_the_readme_s_first_command(tmp_path: Path) -> None:
     (line,) = [b["body"] for b in blocks(read("README.md")) if b["language"] == "sh" and "generate" in b["body"]]
     _, installed, rest = line.replace("\\\n", " ").partition("pip install")
     assert installed
-    folder = fresh_folder(tmp_path)
+    folder = fresh_folder(tmp_path, "README.md")
     steps = [step.strip().removeprefix(".venv/bin/") for step in rest.split("&&")[1:]]
     assert len(steps) == 2
     printed = [run(step, folder) for step in steps]
@@ -413,7 +418,7 @@ def main() -> None:
         text, differences = "", 0
         for stretch in stretches(page):
             with tempfile.TemporaryDirectory() as parent:
-                folder = fresh_folder(Path(parent))
+                folder = fresh_folder(Path(parent), page)
                 with contextlib.chdir(folder):
                     written, found = follow(stretch, folder)
             text, differences = text + written, differences + len(found)
