@@ -158,7 +158,7 @@ def agrees(shown: str, printed: str, folder: Path) -> bool:
 
 
 def fresh_folder(parent: Path, page: str) -> Path:
-    """A folder as a clone begins: the gallery, the licence, nothing that was made; sources where the page needs them."""
+    """A folder as a clone begins: the gallery, the licence, nothing that was made; sources for a page that needs them."""
     folder = parent / "clone"
     folder.mkdir()
     shutil.copytree(GALLERY, folder / "certificates")
