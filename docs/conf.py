@@ -11,7 +11,8 @@ author = "The certattn developers"
 copyright = "the certattn developers"
 version = release = certattn.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+# The last one brings MathJax and its fonts with it: the pages are read offline as well, and no server is told of it.
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -10,9 +10,9 @@ holds a copy of the gallery, as a fresh clone would; of the longest pages, each 
                     certificate is checked; its verdict is `verified`, or the one named in
                     brackets, as in `# wrong.yaml (refuted)`
 
-Times, versions, line breaks and the folder's own path count as equal, and `...` stands for anything. Blocks
-marked `sh` are for the reader's machine and are not run, but for what the README does after the
-installation. `python tests/test_docs.py` writes today's output into pages that differ.
+Times, versions, line breaks and the folder's own path count as equal, and `...` stands for anything. NOT_RUN says
+which other blocks there are, and why they are not run; the commands in them are at least real ones.
+`python tests/test_docs.py` writes today's output into pages that differ.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import doctest
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,7 @@ from certattn.kernel.document.fields import Deferred, Field, Kind, Listing, Reco
 from certattn.kernel.document.forms import ByKey, Variant
 from certattn.kernel.document.tree import parse_tree
 from certattn.kernel.verdict import RESULTS, Part
+from certattn.provers import PROVERS
 from certattn.report.text import MARKS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,6 +56,18 @@ PAGES = [
 # Long pages whose sections need no more of earlier ones than the files written down there: several processes follow
 # them at the same time.
 SECTIONED = ("docs/cli.md", "docs/gallery.md")
+
+RUN = ("console", "python", "yaml")
+# What every other kind of block is for, and what is tested of it.
+NOT_RUN = {
+    "sh": "usage lines, and what takes the reader's machine (installing, an hour of arithmetic, a whole gallery): that"
+    " its programs and options exist; what the README does after the installation is run",
+    "text": "trees of folders, grammars, formulas, and output of Coq, which takes minutes: nothing",
+    "py": "what a library outside the extras prints: nothing",
+}
+
+# A page that changes the package: it is followed in a clone that has the sources too, by `python -m certattn`.
+WITH_SOURCES = ("docs/adding-a-claim.md",)
 
 _FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>\w+)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.DOTALL | re.MULTILINE)
 _SAVED = re.compile(r"# (?P<name>[\w./-]+\.\w+)(?: \((?P<verdict>\w+)\))?\n")
@@ -153,11 +167,13 @@ def agrees(shown: str, printed: str, folder: Path) -> bool:
 # -- running
 
 
-def fresh_folder(parent: Path) -> Path:
-    """A folder as a clone begins: the gallery, the licence, nothing that was made."""
+def fresh_folder(parent: Path, page: str) -> Path:
+    """A folder as a clone begins: the gallery, the licence, nothing made; sources for a page that needs them."""
     folder = parent / "clone"
     folder.mkdir()
     shutil.copytree(GALLERY, folder / "certificates")
+    if page in WITH_SOURCES:
+        shutil.copytree(ROOT / "certattn", folder / "certattn", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "LICENSE", folder)
     return folder
 
@@ -254,7 +270,7 @@ def follow(stretch: Stretch, folder: Path) -> tuple[str, list[str]]:
     "stretch", [each for page in PAGES for each in stretches(page) if any(blocks(each.text))], ids=str
 )
 def test_a_page_shows_what_happens(stretch: Stretch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = fresh_folder(tmp_path)
+    folder = fresh_folder(tmp_path, stretch.page)
     monkeypatch.chdir(folder)
     _, differences = follow(stretch, folder)
     assert not differences, "\n".join(differences) + "\n`python tests/test_docs.py` writes today's output"
@@ -265,12 +281,51 @@ def test_the_readme_s_first_command(tmp_path: Path) -> None:
     (line,) = [b["body"] for b in blocks(read("README.md")) if b["language"] == "sh" and "generate" in b["body"]]
     _, installed, rest = line.replace("\\\n", " ").partition("pip install")
     assert installed
-    folder = fresh_folder(tmp_path)
+    folder = fresh_folder(tmp_path, "README.md")
     steps = [step.strip().removeprefix(".venv/bin/") for step in rest.split("&&")[1:]]
     assert len(steps) == 2
     printed = [run(step, folder) for step in steps]
     assert [status for _, status in printed] == [0, 0], printed
     assert printed[1][0].startswith("verified  ")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_run_or_of_a_kind_that_is_not(page: str) -> None:
+    assert {block["language"] for block in blocks(read(page))} <= {*RUN, *NOT_RUN}
+    rest = re.sub(r"^(`{3,})\{[\w-]+\}.*?^\1$", "", _FENCE.sub("", read(page)), flags=re.DOTALL | re.MULTILINE)
+    assert "```" not in rest, f"{page}: a block that names no language"
+
+
+def described() -> Iterator[tuple[str, list[str]]]:
+    """(page, words) of every command in a block for the reader's machine."""
+    for page in PAGES:
+        for block in blocks(read(page)):
+            if block["language"] == "sh":
+                for line in re.split(r"\n|&&", block["body"].replace("\\\n", " ")):
+                    yield page, shlex.split(line.replace("[OPTIONS]", "").replace("[NAME]", ""))
+
+
+def test_commands_that_are_not_run_are_real_ones() -> None:
+    from certattn.cli.main import cli
+
+    seen = 0
+    for page, words in described():
+        if words and Path(words[0]).name == "certattn" and words[1] != "COMMAND":
+            command: click.Command = cli
+            arguments = words[1 : words.index(">")] if ">" in words else words[1:]
+            with click.Context(cli) as context:
+                while isinstance(command, click.Group):
+                    found = command.get_command(context, arguments[0])
+                    assert found is not None, f"{page}: there is no command {' '.join(words)}"
+                    command, arguments = found, arguments[1:]
+                # Raises click.NoSuchOption.
+                command.make_parser(context).parse_args(args=arguments)
+            seen += 1
+        elif words[:1] == ["python"] and words[1].startswith("tools/"):
+            source = read(words[1])
+            assert all(f'"{word}"' in source for word in words[2:] if word.startswith("--")), f"{page}: {words}"
+            seen += 1
+    assert seen > 40
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -390,6 +445,11 @@ def test_every_public_name_is_on_the_api_page() -> None:
         assert f"certattn.{name}\n" in read("docs/api.md"), name
 
 
+@pytest.mark.parametrize("claim", PROVERS)
+def test_every_prover_is_on_the_api_page(claim: str) -> None:
+    assert f"autofunction:: certattn.provers.{claim.replace('-', '_')}.generate\n" in read("docs/api.md")
+
+
 def test_the_citation_names_this_version() -> None:
     citation = yaml.safe_load(read("CITATION.cff"))
     assert citation["cff-version"] == "1.2.0"
@@ -407,7 +467,7 @@ def main() -> None:
         text, differences = "", 0
         for stretch in stretches(page):
             with tempfile.TemporaryDirectory() as parent:
-                folder = fresh_folder(Path(parent))
+                folder = fresh_folder(Path(parent), page)
                 with contextlib.chdir(folder):
                     written, found = follow(stretch, folder)
             text, differences = text + written, differences + len(found)
