@@ -6,6 +6,7 @@ holds a copy of the gallery, as a fresh clone would; of the longest pages, each 
     ```console      each `$ command` is run in bash; what it prints must be what the page shows
     ```python       run; a block with `>>>` is a doctest
     ```yaml         read as strictly as a certificate
+    ```toml         read
     # name.ext      as the first line of a block: the block is saved as that file. A saved
                     certificate is checked; its verdict is `verified`, or the one named in
                     brackets, as in `# wrong.yaml (refuted)`
@@ -27,6 +28,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -57,7 +59,7 @@ PAGES = [
 # them at the same time.
 SECTIONED = ("docs/cli.md", "docs/gallery.md")
 
-RUN = ("console", "python", "yaml")
+RUN = ("console", "python", "yaml", "toml")
 # What every other kind of block is for, and what is tested of it.
 NOT_RUN = {
     "sh": "usage lines, and what takes the reader's machine (installing, an hour of arithmetic, a whole gallery): that"
@@ -258,6 +260,8 @@ def follow(stretch: Stretch, folder: Path) -> tuple[str, list[str]]:
             continue
         elif language == "yaml":
             parse_tree(body, f"{page}:{line}", certattn.Limits())
+        elif language == "toml":
+            tomllib.loads(body)
         elif language == "python":
             run_python(body, page, line, namespace)
     return "".join(pieces) + text[position:], differences

@@ -340,7 +340,7 @@ def test_moments_a_hair_beside_the_truth(
     """Radii and eigenvalues' bounds of `softmax-mean`, on either side of what is true."""
     folder = tmp_path_factory.getbasetemp()
     (query, *_), width = given["queries"], len(given[of][0])
-    given = {**{key: item for key, item in given.items() if key != "limit"}, "queries": [query]}
+    given = {**{key: item for key, item in given.items() if key not in ("limit", "causal")}, "queries": [query]}
     zeros = [["0"] * width for _ in range(width)]
     # What is asserted about a number, the number being the last one in it.
     forms: list[Callable[[str], tuple[dict[str, Any], bool]]] = [
