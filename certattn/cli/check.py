@@ -12,7 +12,15 @@ from typing import Any
 import click
 
 from certattn.cli.configuration import NAME, say_settings, settings_option
-from certattn.cli.options import arithmetic_option, checking_limits, processors, root_option, take_limits, use_color
+from certattn.cli.options import (
+    arithmetic_option,
+    checking_limits,
+    jobs_option,
+    processors,
+    root_option,
+    take_limits,
+    use_color,
+)
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
@@ -55,13 +63,7 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.command(epilog=EPILOG)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @settings_option
-@click.option(
-    "--jobs",
-    "-j",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Certificates checked at once; one per processor by default.",
-)
+@jobs_option
 @click.option(
     "--format",
     "form",

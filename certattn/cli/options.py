@@ -98,6 +98,15 @@ arithmetic_option = click.option(
 )
 
 
+jobs_option = click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Certificates checked at once; one per processor by default.",
+)
+
+
 def use_color() -> bool:
     """Colours only on a terminal, and not where NO_COLOR is set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from certattn.cli.check import find_certificates
-from certattn.cli.options import arithmetic_option, checking_limits, processors, root_option, take_limits
+from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import exit_status
@@ -42,13 +42,7 @@ Exit status: as that of `certattn check`, of the verdicts on the page.
 @click.option(
     "--patience", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Seconds for a picture."
 )
-@click.option(
-    "--jobs",
-    "-j",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Certificates checked at once; one per processor by default.",
-)
+@jobs_option
 @arithmetic_option
 @root_option
 @checking_limits

@@ -1,7 +1,7 @@
 """A figure of a certificate of `output-deviation`: |T(q) - T_inf(q)| of each listed query, and the certified bounds.
 
-Deviations are the middles of enclosures at 64 bits, from the smallest on; of many queries some are drawn, among them
-the largest of what was computed.
+Deviations are the middles of enclosures at 64 bits, from the smallest on. Of many queries some are drawn, evenly from
+the list: the one that deviates most need not be among them.
 """
 
 from __future__ import annotations

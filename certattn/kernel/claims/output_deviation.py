@@ -259,12 +259,11 @@ class OutputDeviation(Claim[Problem]):
                 found.append(at_most(f"per_query.at_most[{i}]", sentence, deviation, bounds.each_at_most[i], *base))
             if bounds.each_at_least is not None:
                 found.append(at_least(f"per_query.at_least[{i}]", sentence, deviation, bounds.each_at_least[i], *base))
-            scaled = f"{sentence}, at most a multiple of |T(q)|_{bounds.norm}"
-            if bounds.relative is not None:
-                found.append(at_most(f"relative_at_most[{i}]", scaled, deviation, bounds.relative * size, *base))
-            if bounds.each_relative is not None:
-                name = f"per_query.relative_at_most[{i}]"
-                found.append(at_most(name, scaled, deviation, bounds.each_relative[i] * size, *base))
+            each = bounds.each_relative[i] if bounds.each_relative is not None else None
+            for kind, factor in (("", bounds.relative), ("per_query.", each)):
+                if factor is not None:
+                    scaled = f"{sentence}, at most {show(factor)} |T(q)|_{bounds.norm}"
+                    found.append(at_most(f"{kind}relative_at_most[{i}]", scaled, deviation, factor * size, *base))
         if bounds.at_least is not None and "at_least" in wanted:
             largest = linf_norm([deviation for deviation, _ in pairs.values()])
             found.append(at_least("at_least", f"the largest {distance}", largest, bounds.at_least, *base))

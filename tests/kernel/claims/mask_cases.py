@@ -69,7 +69,7 @@ asserts:
             "relative_at_most: 0.269811",
             "relative_at_most: 0.269810",
             REFUTED,
-            "at query 1, at most a multiple",
+            "at query 1, at most 0.26981 |T(q)|_l2",
         ),
         "relative_at_most of zero": ("relative_at_most: 0.269811", "relative_at_most: 0", REFUTED, "at query"),
         "relative_at_most below zero": ("relative_at_most: 0.269811", "relative_at_most: -1", MALFORMED, ">= 0"),
