@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -11,6 +12,8 @@ from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 
 WIDTH = 100
+# In the name of an obligation; shells take square brackets for patterns.
+INDEX = re.compile(r"\[\w*\]")
 _COLORS = {
     Verdict.VERIFIED: "green",
     Verdict.REFUTED: "red",
@@ -32,6 +35,8 @@ def text_of(report: Report, *, color: bool) -> str:
         # The headline has said which file, where the reason has no line of it to add.
         reason = report.reason.removeprefix(f"{report.path}\n")
         lines += [f"  {line}" for line in printable(reason).split("\n")]
+    if code := code_to_explain(report):
+        lines.append(f"  what that means: certattn explain {code}")
     if report.claim:
         lines += paragraph(_proof(report), "  ")
         lines.append(f"  statement {report.digest}")
@@ -50,6 +55,13 @@ def printable(text: str) -> str:
 
 def on_one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n")
+
+
+def code_to_explain(report: Report) -> str:
+    """What `certattn explain` takes for the reason why a report is not verified; "" where it has no code."""
+    if report.claim and report.obligation:
+        return f"{report.claim}/{INDEX.sub('', report.obligation)}"
+    return report.limit
 
 
 def summary_line(reports: Sequence[Report], expected: int, *, color: bool) -> str:
@@ -87,10 +99,10 @@ def _obligation(obligation: dict[str, object]) -> str:
     return f"  {mark} {obligation['name']}: {obligation['sentence']}: {relation}{bits}"
 
 
-def paragraph(text: str, indent: str = "") -> list[str]:
-    """Lines of at most WIDTH characters, broken between words only."""
+def paragraph(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
+    """Lines of at most `width` characters, broken between words only."""
     return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 
