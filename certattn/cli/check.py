@@ -19,7 +19,6 @@ from certattn.cli.options import (
     processors,
     root_option,
     take_limits,
-    use_color,
 )
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
@@ -29,7 +28,8 @@ from certattn.kernel.verdict import Verdict
 from certattn.kernel.worker import check_files
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
-from certattn.report.text import summary_line, text_of
+from certattn.report.screen import is_coloured, tabulated
+from certattn.report.text import by_claim, summary_line, text_of
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -124,7 +124,9 @@ def check(
     if form != "text":
         click.echo(FORMATS[form](reports))
     elif len(certificates) > 1:
-        click.echo(summary_line(reports, len(certificates), color=use_color()), color=True)
+        if table := tabulated(sys.stdout, *by_claim(reports), otherwise=""):
+            click.echo(table + "\n", color=True)
+        click.echo(summary_line(reports, len(certificates), color=is_coloured(sys.stdout)), color=True)
     sys.stdout.flush()
     return exit_status(reports)
 
@@ -158,7 +160,7 @@ def _check_all(
                 reports.append(report)
                 if form == "text":
                     progress.clear()
-                    click.echo(text_of(report, color=use_color()), color=True)
+                    click.echo(text_of(report, color=is_coloured(sys.stdout)), color=True)
                 if fail_fast and report.verdict is not Verdict.VERIFIED:
                     break
     return reports

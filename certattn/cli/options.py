@@ -1,9 +1,8 @@
-"""Options that several commands share: limits, the root folder, colours."""
+"""Options that several commands share: limits, the root folder."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -105,11 +104,6 @@ jobs_option = click.option(
     metavar="N",
     help="Certificates checked at once; one per processor by default.",
 )
-
-
-def use_color() -> bool:
-    """Colours only on a terminal, and not where NO_COLOR is set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def processors() -> int:

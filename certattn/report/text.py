@@ -10,18 +10,11 @@ import click
 
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
+from certattn.report.screen import COLORS
 
 WIDTH = 100
 # In the name of an obligation; shells take square brackets for patterns.
 INDEX = re.compile(r"\[\w*\]")
-_COLORS = {
-    Verdict.VERIFIED: "green",
-    Verdict.REFUTED: "red",
-    Verdict.REJECTED: "red",
-    Verdict.INCONCLUSIVE: "yellow",
-    Verdict.MALFORMED: "magenta",
-    Verdict.ERROR: "magenta",
-}
 # How the text format marks the results of obligations.
 MARKS = {"proved": "+", "refuted": "x", "undecided": "?", "unproved": "-"}
 
@@ -76,6 +69,22 @@ def summary_line(reports: Sequence[Report], expected: int, *, color: bool) -> st
     return f"{expected} certificates: {', '.join(parts)}"
 
 
+def by_claim(reports: Sequence[Report]) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows of a table: of each claim how many certificates got which verdict, and the time they took."""
+    verdicts = [verdict for verdict in Verdict if any(report.verdict is verdict for report in reports)]
+    claims = {claim: [r for r in reports if r.claim == claim] for claim in sorted({r.claim for r in reports})}
+    rows = [
+        [
+            claim or "-",
+            str(len(found)),
+            *(str(sum(report.verdict is verdict for report in found) or "") for verdict in verdicts),
+            seconds(sum(report.nanoseconds.get("total", 0) for report in found)),
+        ]
+        for claim, found in claims.items()
+    ]
+    return ["claim", "certificates", *(verdict.value for verdict in verdicts), "time"], rows
+
+
 def seconds(nanoseconds: int) -> str:
     return f"{nanoseconds / 1e9:.2f} s" if nanoseconds >= 10**7 else f"{nanoseconds / 1e6:.1f} ms"
 
@@ -107,4 +116,4 @@ def paragraph(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
 
 
 def _paint(text: str, verdict: Verdict, color: bool) -> str:
-    return click.style(text, fg=_COLORS[verdict], bold=True) if color else text
+    return click.style(text, fg=COLORS[verdict.value], bold=True) if color else text

@@ -209,7 +209,8 @@ def test_a_name_without_its_claim_has_all_meanings() -> None:
     ("typed", "nearest"),
     [
         ("refutted", "refuted"), ("output-deviation/at_mots", "output-deviation/at_most"), ("at_mots[3]", "at_most"),
-        ("output-deviaton", "output-deviation"), ("MalformdError", "MalformedError"), ("max-margin/soluton", "solution"),
+        ("output-deviaton", "output-deviation"), ("MalformdError", "MalformedError"),
+        ("max-margin/soluton", "max-margin/solution"),
         ("output-deviaton/at_most", "output-deviation/at_most"), ("qqqqqqq", "`certattn explain` lists all"),
         ("", "`certattn explain` lists all"), ("output-deviation/", "output-deviation"), ("/", "lists all"),
     ],

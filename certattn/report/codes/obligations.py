@@ -1,8 +1,8 @@
 """The obligations of every claim, from the files in `obligations/`.
 
-A file has the name of its claim. A key is the name of an obligation, `[i]` for any index and `{a,b}` for either; under
-it stand what must be proved (`proves`), what kind of inequality that is (`sort`, of `sorts.yaml`), advice (`do`) and the
-page, where these are not those of the sort and of the claim. `PREFIX.*: {multipliers: POINT}` stands for the entries of
+A file has the name of its claim. A key is the name of an obligation, `[i]` for any index and `{a,b}` for either. Under
+it stand what must be proved (`proves`), which sort of `sorts.yaml` that is (`sort`), and advice (`do`) and the page,
+where these are not those of the sort and of the claim. `PREFIX.*: {multipliers: POINT}` stands for the entries of
 `multipliers.yaml`, and `PATTERN: {include: CLAIM}` for those of another claim.
 """
 
