@@ -41,7 +41,7 @@ def named_reports(context: click.Context, parameter: click.Parameter, values: tu
         if len(pair) != 2 or pair[0] not in FORMATS or not pair[1]:
             raise click.BadParameter(f"{value!r} is not FORM=FILE, with a format of {', '.join(FORMATS)}")
     if len({file for _, file in pairs}) < len(pairs):
-        raise click.BadParameter("two reports in one file")
+        raise click.BadParameter("two reports in one file; name another file for each")
     return [(form, file) for form, file in pairs]
 
 

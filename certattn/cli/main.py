@@ -16,6 +16,7 @@ import click
 
 from certattn._version import __version__
 from certattn.cli.statuses import refused_by_the_system, status_of
+from certattn.cli.suggesting import SuggestingGroup
 from certattn.kernel.errors import CertattnError
 
 # name -> (module, object, line of help). The line stands here so that --help loads no command.
@@ -50,7 +51,7 @@ class _OutputGoneError(Exception):
     """A broken pipe, under a name that click does not turn into the exit status 1."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """A group whose commands are imported when they are needed."""
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -66,7 +66,7 @@ def summary_line(reports: Sequence[Report], expected: int, *, color: bool) -> st
             parts.append(f"{count} {_paint(verdict.value, verdict, color)}")
     if len(reports) < expected:
         parts.append(f"{expected - len(reports)} not checked")
-    return f"{expected} certificates: {', '.join(parts)}"
+    return f"{expected} certificate{'s' if expected != 1 else ''}: {', '.join(parts)}"
 
 
 def by_claim(reports: Sequence[Report]) -> tuple[list[str], list[list[str]]]:
