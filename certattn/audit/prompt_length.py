@@ -8,43 +8,62 @@ certified of the head's deviation; it is proved by the mean square of the norm.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from certattn.audit.deviation import CERTIFICATE as DEVIATION
-from certattn.audit.head import Doubles, Head, Statement, mapping, reason
-from certattn.kernel.document.certificate import load
+from certattn.audit.head import Doubles, Head, Plan, Unfit, asserted, mapping, number, rational, reason
+from certattn.kernel.claims.output_tail import CLAIM
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.provers import output_tail
+from certattn.provers.rounding import as_float
 
 NAME = "prompt-length"
 CERTIFICATE = "prompt-length.yaml"
+_NORM = "l2"
 # The law's moments are rounded to so many places below the largest variance.
 _PLACES = 8
 
 
-def state(head: Head, probability: str) -> Statement:
-    """Write the certificate where there is such a length. Raises NotProvedError."""
-    stated = mapping(mapping(load(head.folder / DEVIATION).plain["asserts"])["deviation"])["at_most"]
-    bound = Fraction(stated)
+def plan(head: Head, probability: str, within: str) -> Plan:
+    """One certificate, for the bound `within` that is certified of the deviation. Raises NotProvedError."""
+    bound = rational(within)
     if bound == 0:
-        return Statement(missing="the head is its surrogate: no random prompt is as near to its limit")
-    needed = lengths(head, float(Fraction(probability) * bound * bound))
+        raise NotProvedError("the head is its surrogate: no random prompt is as near to its limit")
+    goal = as_float(rational(probability) * bound * bound)
+    if not goal > 0:
+        raise NotProvedError("the bound and its probability are too small for doubles: no length is sought")
+    needed = lengths(head, goal)
     query = int(np.argmax(needed))
-    figures = {"query": query, "within": stated, "probability": probability}
-    try:
-        made = output_tail.generate(
-            head.folder / CERTIFICATE,
-            given=gaussian(head, query),
-            norm="l2",
-            exceeds=stated,
-            probability=probability,
-            method=output_tail.MEAN_SQUARE,
-        )
-    except NotProvedError as error:
-        return Statement(figures=figures, missing=f"at query {query}, {reason(error)}")
-    return Statement([CERTIFICATE], {**figures, "length": int(mapping(made.plain["given"])["length"])})
+    law = gaussian(head, query)
+
+    def write() -> None:
+        try:
+            output_tail.generate(
+                head.folder / CERTIFICATE,
+                given=dict(law),
+                norm=_NORM,
+                exceeds=within,
+                probability=probability,
+                method=output_tail.MEAN_SQUARE,
+            )
+        except NotProvedError as error:
+            raise NotProvedError(f"at query {query}, {reason(error)}") from None
+
+    def figures(found: Sequence[Certificate]) -> dict[str, Any]:
+        (certificate,) = found
+        length = number(mapping(certificate.given.plain()).get("length"))
+        tail = mapping(asserted(certificate, CLAIM.name, {**law, "length": length}).get("norm"))
+        stated = [tail.get("norm"), rational(tail.get("exceeds")), rational(tail.get("probability"))]
+        if stated != [_NORM, bound, rational(probability)]:
+            raise Unfit(f"{certificate.path}: expected a tail beyond {within} of probability {probability}")
+        return {"query": query, "within": within, "probability": probability, "length": int(rational(length).p)}
+
+    return Plan([CERTIFICATE], write, figures)
 
 
 def lengths(head: Head, goal: float) -> Doubles:
@@ -66,7 +85,7 @@ def lengths(head: Head, goal: float) -> Doubles:
     return np.maximum(needed, 1)
 
 
-def gaussian(head: Head, query: int) -> dict[str, object]:
+def gaussian(head: Head, query: int) -> dict[str, Plain]:
     """The law of score and value side by side, with the tilt that takes the score; the values are the rest."""
     seen = int(head.seen[query])
     rows = np.column_stack([head.scores[query, :seen], head.values[:seen].astype(np.float64)])
@@ -78,13 +97,13 @@ def gaussian(head: Head, query: int) -> dict[str, object]:
     places = _PLACES - math.floor(math.log10(largest)) if largest > 0 else _PLACES
     # Every entry is off by half a unit of the last place, a symmetric matrix of them by at most size / 2 units.
     covariance[np.diag_indices(size)] += size * 10.0**-places
-    unit = [["1" if column == row + 1 else "0" for column in range(size)] for row in range(size - 1)]
-    law = {
+    unit: list[Plain] = [["1" if column == row + 1 else "0" for column in range(size)] for row in range(size - 1)]
+    law: dict[str, Plain] = {
         "kind": "gaussian",
         "mean": [_decimal(entry, places) for entry in mean],
         "covariance": [[_decimal(entry, places) for entry in row] for row in covariance],
     }
-    return {"law": law, "tilt": ["1"] + ["0"] * (size - 1), "V": unit}
+    return {"law": law, "tilt": ["1", *["0"] * (size - 1)], "V": unit}
 
 
 def _decimal(value: float, places: int) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from certattn.kernel.document.numbers import NumberError, parse_real
 from certattn.kernel.errors import LimitExceededError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
 from certattn.kernel.worker import check_files
 from certattn.models.heads import LayerHeads
 
@@ -179,23 +180,30 @@ def _begin() -> None:
 def check_all(out: Path, heads: list[dict[str, Any]], jobs: int, said: Said) -> list[Report]:
     """Check every certificate, and note the verdict of every statement and what its check took, in seconds."""
     places = [
-        (statement, out / head["folder"] / name)
+        (statement, out / head["folder"] / name, digest)
         for head in heads
         for statement in head["statements"]
-        for name in statement["certificates"]
+        for name, digest in zip(statement["certificates"], statement["digests"], strict=True)
     ]
     reports: list[Report] = []
-    for statement, report in zip(
-        (statement for statement, _ in places),
-        check_files([path for _, path in places], CheckOptions(), jobs=jobs),
-        strict=True,
-    ):
+    found = check_files([path for _, path, _ in places], CheckOptions(), jobs=jobs)
+    for (statement, path, digest), checked in zip(places, found, strict=True):
+        report = about(digest, path, checked)
         reports.append(report)
         statement.setdefault("verdicts", []).append(report.verdict.value)
         taken = statement.get("check_seconds", 0) + report.nanoseconds.get("total", 0) / 1e9
         statement["check_seconds"] = round(taken, 3)
         said(len(reports), len(places))
     return reports
+
+
+def about(digest: str, path: Path, report: Report) -> Report:
+    """The report, unless it is about another statement than the figures are from: then nothing is verified."""
+    if report.verdict is not Verdict.VERIFIED or report.digest == digest:
+        return report
+    return replace(
+        report, verdict=Verdict.INCONCLUSIVE, reason=f"{path}: changed since its figures were read; audit it again"
+    )
 
 
 def seconds_since(start: float) -> float:

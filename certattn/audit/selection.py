@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from certattn.audit.deviation import QUANTILES, quantile
-from certattn.audit.head import Head, Statement, mapping
+from certattn.audit.head import Head, Plan, Unfit, asserted, mapping, numbers, rational
+from certattn.kernel.claims.selection_on_a_head import CLAIM
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import NotProvedError
 from certattn.provers import selection_on_a_head
 
 NAME = "selection"
@@ -19,43 +25,57 @@ _FEWEST = 1
 _CLEAR = 2.0**-36
 
 
-def state(head: Head) -> Statement:
-    """Write a certificate for each run of queries that select one token clearly. Raises NotProvedError."""
+def plan(head: Head) -> Plan:
+    """A certificate for each run of queries that select one token clearly. Raises NotProvedError."""
     clear = margins(head) > _CLEAR * np.abs(head.scores).max()
     if head.causal:
         # Query 0 sees one token: there is nothing to select.
         clear[0] = False
-    found = sorted(runs(clear), key=lambda run: run[0] - run[1])[:MOST_RUNS]
+    found = sorted(sorted(runs(clear), key=lambda run: run[0] - run[1])[:MOST_RUNS])
     if not found:
-        return Statement(missing="no query has one token whose score is clearly the largest")
-    certificates, tokens, margin, weight = [], Counter[str](), [], []
-    for first, stop in sorted(found):
-        name = f"selection-{first}-{stop}.yaml" if len(found) > 1 else "selection.yaml"
-        made = selection_on_a_head.generate(
-            head.folder / name,
-            source=head.source,
-            scale=head.scale,
-            query_rows=f"{first}:{stop}",
-            causal=first + 1 if head.causal else None,
-            per_query=True,
-        )
-        stated = mapping(made.plain["asserts"])
-        certificates.append(name)
-        tokens.update(stated["selected"])
-        margin += mapping(stated["margin"])["at_least"]
-        weight += mapping(stated["weight"])["at_least"]
+        raise NotProvedError("no query has one token whose score is clearly the largest")
+    files = [f"selection-{first}-{stop}.yaml" if len(found) > 1 else "selection.yaml" for first, stop in found]
+
+    def write() -> None:
+        for name, (first, stop) in zip(files, found, strict=True):
+            selection_on_a_head.generate(
+                head.folder / name,
+                source=head.source,
+                scale=head.scale,
+                query_rows=f"{first}:{stop}",
+                causal=first + 1 if head.causal else None,
+                per_query=True,
+            )
+
+    left = len(head.queries) - sum(stop - first for first, stop in found) - (1 if head.causal else 0)
+    missing = f"{counted(left, 'query')} with a tie, too little margin, or between such ones" if left else ""
+    return Plan(files, write, lambda made: figures(head, found, made), missing)
+
+
+def figures(head: Head, found: list[tuple[int, int]], made: Sequence[Certificate]) -> dict[str, Any]:
+    """What the certificates of all runs state together. Raises Unfit."""
+    tokens, margin, weight = Counter[str](), list[str](), list[str]()
+    references = head.references("keys", "values", "queries")
+    for (first, stop), certificate in zip(found, made, strict=True):
+        queries: dict[str, Plain] = {**mapping(references["queries"]), "rows": f"{first}:{stop}"}
+        given: dict[str, Plain] = {**references, "queries": queries, "scale": head.scale}
+        if head.causal:
+            given["causal"] = str(first + 1)
+        stated = asserted(certificate, CLAIM.name, given)
+        tokens.update(str(rational(token)) for token in numbers(stated.get("selected")))
+        margin += numbers(mapping(stated.get("margin")).get("at_least"))
+        weight += numbers(mapping(stated.get("weight")).get("at_least"))
     (token, times), count = tokens.most_common(1)[0], sum(stop - first for first, stop in found)
-    figures = {
+    if not token.isdecimal() or not len(margin) == len(weight) == tokens.total() == count:
+        raise Unfit("expected a token, a margin and a weight for each query")
+    return {
         "queries": count,
         "distinct_tokens": len(tokens),
         "most_selected": {"token": int(token), "queries": times},
-        "least_margin": min(margin, key=Fraction),
-        "least_weight": min(weight, key=Fraction),
+        "least_margin": min(margin, key=rational),
+        "least_weight": min(weight, key=rational),
         "median_weight": quantile(weight, QUANTILES["median"]),
     }
-    left = len(head.queries) - count - (1 if head.causal else 0)
-    missing = f"{left} queries with a tie, too little margin, or between such ones" if left else ""
-    return Statement(certificates, figures, missing)
 
 
 def margins(head: Head) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from certattn.audit.head import Head, Statement, mapping
+from certattn.audit.head import Head, Plan, Unfit, asserted, mapping, number, numbers
+from certattn.kernel.claims.singular_values import CLAIM as SINGULAR_CLAIM
+from certattn.kernel.claims.spectral_distance import CLAIM as DISTANCE_CLAIM
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import NotProvedError
 from certattn.provers import singular_values, spectral_distance
+from certattn.provers.matrix_sources import attention_section
 
 SINGULAR, DISTANCE = "singular-values", "spectral-distance"
 SINGULAR_CERTIFICATE, DISTANCE_CERTIFICATE = f"{SINGULAR}.yaml", f"{DISTANCE}.yaml"
@@ -20,53 +27,77 @@ _LAW_STATES = ("law", "quarter-circle")
 _PLACES = 3
 
 
-def singular(head: Head) -> Statement:
-    """Write the certificate about singular values. Raises NotProvedError."""
-    if refused := _refused(head):
-        return Statement(missing=refused)
-    made = singular_values.generate(
-        head.folder / SINGULAR_CERTIFICATE,
-        source=head.source,
-        scale=head.scale,
-        largest=min(LARGEST, head.tokens),
-        states=_STATES,
-    )
-    stated = mapping(made.plain["asserts"])
-    effective = mapping(stated["effective_rank"])
-    figures = {
-        "largest": mapping(stated["values"])["value"],
-        "radius": mapping(stated["values"])["radius"],
-        "stable_rank": stated["stable_rank"],
-        "effective_rank": effective["values"],
-    }
-    return Statement([SINGULAR_CERTIFICATE], figures)
+def singular(head: Head) -> Plan:
+    """One certificate about singular values. Raises NotProvedError."""
+    _require_square(head)
+    largest = min(LARGEST, head.tokens)
+
+    def write() -> None:
+        singular_values.generate(
+            head.folder / SINGULAR_CERTIFICATE, source=head.source, scale=head.scale, largest=largest, states=_STATES
+        )
+
+    def figures(found: Sequence[Certificate]) -> dict[str, Any]:
+        (certificate,) = found
+        stated = asserted(certificate, SINGULAR_CLAIM.name, _given(head))
+        values = mapping(stated.get("values"))
+        return {
+            "largest": numbers(values.get("value")),
+            "radius": number(values.get("radius")),
+            "stable_rank": _bounds(stated.get("stable_rank")),
+            "effective_rank": _bounds(mapping(stated.get("effective_rank")).get("values")),
+        }
+
+    return Plan([SINGULAR_CERTIFICATE], write, figures)
 
 
-def distance(head: Head) -> Statement:
-    """Write the certificate about the distance from the equivalent law. Raises NotProvedError."""
-    if refused := _refused(head):
-        return Statement(missing=refused)
+def distance(head: Head) -> Plan:
+    """One certificate about the distance from the equivalent law. Raises NotProvedError."""
+    _require_square(head)
     if head.queries.shape[1] != head.keys.shape[1]:
-        return Statement(missing=UNPAIRED)
+        raise NotProvedError(UNPAIRED)
     if not (np.any(head.queries) and np.any(head.keys)):
-        return Statement(missing="queries or keys are 0, and random weights are not")
+        raise NotProvedError("queries or keys are 0, and random weights are not")
     unit = f"{math.sqrt(_size(head.queries) * _size(head.keys)):.3g}"
-    made = spectral_distance.generate(
-        head.folder / DISTANCE_CERTIFICATE,
-        source=head.source,
-        scale=head.scale,
-        unit=unit,
-        states=_LAW_STATES,
-        places=_PLACES,
-    )
-    stated: dict[str, Any] = mapping(made.plain["asserts"])
-    return Statement([DISTANCE_CERTIFICATE], {"unit": unit, **stated})
+
+    def write() -> None:
+        spectral_distance.generate(
+            head.folder / DISTANCE_CERTIFICATE,
+            source=head.source,
+            scale=head.scale,
+            unit=unit,
+            states=_LAW_STATES,
+            places=_PLACES,
+        )
+
+    def figures(found: Sequence[Certificate]) -> dict[str, Any]:
+        (certificate,) = found
+        given = {**_given(head), "law": spectral_distance.law_section({"unit": unit})}
+        stated = asserted(certificate, DISTANCE_CLAIM.name, given)
+        return {"unit": unit, **{name: _bounds(stated.get(name)) for name in ("law", "quarter_circle")}}
+
+    return Plan([DISTANCE_CERTIFICATE], write, figures)
 
 
-def _refused(head: Head) -> str:
+def _given(head: Head) -> dict[str, Plain]:
+    return attention_section(head.references("queries", "keys"), head.scale, centred=True)
+
+
+def _bounds(node: object) -> dict[str, str]:
+    """A lower bound, an upper one, or both. Raises Unfit."""
+    stated = mapping(node)
+    found = {side: number(stated[side]) for side in ("at_least", "at_most") if side in stated}
+    if not found:
+        raise Unfit("no bound where the certificate has one or two")
+    return found
+
+
+def _require_square(head: Head) -> None:
+    """Raises NotProvedError where the matrix is not the one that the claims are about."""
     if head.causal:
-        return MASKED
-    return UNPAIRED if len(head.queries) != len(head.keys) else ""
+        raise NotProvedError(MASKED)
+    if len(head.queries) != len(head.keys):
+        raise NotProvedError(UNPAIRED)
 
 
 def _size(rows: np.ndarray[Any, Any]) -> float:

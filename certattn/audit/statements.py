@@ -1,4 +1,4 @@
-"""All statements about one head: made in its folder, and noted there when they are complete."""
+"""All statements about one head: made in its folder, and kept there when they are complete."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ import numpy as np
 
 from certattn._version import __version__
 from certattn.audit import deviation, prompt_length, selection, spectrum
-from certattn.audit.head import ARRAYS, Head, Statement, reason
+from certattn.audit.head import ARRAYS, Head, Plan, Statement, Unfit, reason
+from certattn.audit.notes import NOTES, Notes, read_notes, sha256, write_notes
+from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
-from certattn.provers.output import write_file
+from certattn.provers.array_files import open_array_file
 
-NOTES = "head.json"
 # What may be stated, and what has to be stated before.
 STATES: Mapping[str, tuple[str, ...]] = {
     deviation.NAME: (),
@@ -59,70 +60,99 @@ class Task:
 
 
 def complete(task: Task) -> dict[str, Any]:
-    """What is noted of a head that was complete, or of one that is made complete now."""
-    kept = noted(task)
-    return kept if kept is not None else stated(task)
+    """All statements about a head: kept where its folder has them, made where not.
 
-
-def noted(task: Task) -> dict[str, Any] | None:
-    """What stands in a head's folder, if it was complete, made of the same inputs, and nothing changed since."""
+    Nothing is believed of the folder: what is said comes from certificates of the demanded kind about the demanded
+    arrays, and what could not be stated is tried again.
+    """
+    kept = _kept(task)
     try:
-        found = json.loads((task.folder / NOTES).read_text("utf-8"))
-        if not isinstance(found, dict) or found.pop("inputs") != task.digest:
-            return None
-        same = all(_sha256(task.folder / name) == digest for name, digest in found["files"].items())
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        return None
-    return found if same else None
+        return _completed(task, kept)
+    except (Unfit, OSError, MalformedError):
+        if kept is None:
+            raise
+        return _completed(task, None)
 
 
-def stated(task: Task) -> dict[str, Any]:
-    """State everything anew. What was in the folder before is removed."""
+def _kept(task: Task) -> Notes | None:
+    """What is noted of a head that was complete and made of the same; None where it is made anew."""
+    notes = read_notes(task.folder)
+    return notes if notes is not None and notes.inputs == task.digest else None
+
+
+def _completed(task: Task, kept: Notes | None) -> dict[str, Any]:
+    """Raises Unfit, OSError and MalformedError for a folder that is not what its notes say."""
+    if kept is None:
+        _begin(task)
+    else:
+        _require_arrays(task)
+    head = Head(task.folder, task.scale, task.factor, task.causal, task.queries, task.keys, task.values)
+    plans: dict[str, Callable[[Mapping[str, Statement]], Plan]] = {
+        deviation.NAME: lambda _: deviation.plan(head),
+        prompt_length.NAME: lambda done: prompt_length.plan(
+            head, task.probability, done[deviation.NAME].figures["at_most"]
+        ),
+        selection.NAME: lambda _: selection.plan(head),
+        spectrum.SINGULAR: lambda _: spectrum.singular(head),
+        spectrum.DISTANCE: lambda _: spectrum.distance(head),
+    }
+    done: dict[str, Statement] = {}
+    seconds: dict[str, float] = {}
+    for name in (name for name in STATES if name in task.states):
+        before = time.process_time()
+        needed = next((other for other in STATES[name] if other not in done or not done[other].certificates), None)
+        if needed is None:
+            done[name] = _stated(head, lambda name=name: plans[name](done), kept)  # type: ignore[misc]
+        else:
+            done[name] = Statement(missing=f"it needs the {needed}")
+        spent = round(time.process_time() - before, 3)
+        seconds[name] = spent if kept is None else kept.seconds.get(name, spent)
+    files = [ARRAYS, *(name for statement in done.values() for name in statement.certificates)]
+    notes = Notes(task.digest, {name: sha256(task.folder / name) for name in files}, seconds)
+    if kept is not None and not set(kept.files) <= set(files):
+        raise Unfit(f"{task.folder}: files that are no part of the head")
+    if kept is None or kept.files != notes.files:
+        write_notes(task.folder, notes)
+    return {
+        "tokens": head.tokens,
+        "dimension": head.keys.shape[1],
+        "statements": [{"name": name, **asdict(done[name]), "seconds": seconds[name]} for name in done],
+        "files": notes.files,
+    }
+
+
+def _begin(task: Task) -> None:
+    """The arrays alone: what was in the folder before is removed."""
     task.folder.mkdir(parents=True, exist_ok=True)
     for pattern in (NOTES, ARRAYS, *(f"{name}*.yaml" for name in STATES)):
         for old in task.folder.glob(pattern):
             with suppress(FileNotFoundError):
                 old.unlink()
     np.savez(task.folder / ARRAYS, queries=task.queries, keys=task.keys, values=task.values)
-    head = Head(task.folder, task.scale, task.factor, task.causal, task.queries, task.keys, task.values)
-    makers: dict[str, Callable[[], Statement]] = {
-        deviation.NAME: lambda: deviation.state(head),
-        prompt_length.NAME: lambda: prompt_length.state(head, task.probability),
-        selection.NAME: lambda: selection.state(head),
-        spectrum.SINGULAR: lambda: spectrum.singular(head),
-        spectrum.DISTANCE: lambda: spectrum.distance(head),
-    }
-    found: list[dict[str, Any]] = []
-    missing: set[str] = set()
-    for name in STATES:
-        if name in task.states:
-            before = next((other for other in STATES[name] if other in missing), None)
-            made = _made(makers[name]) if before is None else (Statement(missing=f"it needs the {before}"), 0.0)
-            if not made[0].certificates:
-                missing.add(name)
-            found.append({"name": name, **asdict(made[0]), "seconds": round(made[1], 3)})
-    files = [ARRAYS, *(name for statement in found for name in statement["certificates"])]
-    notes = {
-        "tokens": head.tokens,
-        "dimension": head.keys.shape[1],
-        "statements": found,
-        "files": {name: _sha256(task.folder / name) for name in files},
-    }
-    # Last of all: without it the head is not complete.
-    write_file(task.folder / NOTES, json.dumps({"inputs": task.digest, **notes}, indent=1).encode("utf-8") + b"\n")
-    return notes
 
 
-def _made(make: Callable[[], Statement]) -> tuple[Statement, float]:
-    """A statement, or why there is none, and the processor time that it took."""
-    before = time.process_time()
+def _require_arrays(task: Task) -> None:
+    """Raises Unfit where the arrays in the folder are others than those of the head."""
     try:
-        found = make()
+        file = open_array_file(task.folder / ARRAYS)
+        same = all(_bits(file.read(name)) == _bits(getattr(task, name)) for name in ("queries", "keys", "values"))
+    except (UsageError, KeyError) as error:
+        raise Unfit(str(error)) from None
+    if not same:
+        raise Unfit(f"{task.folder / ARRAYS}: other arrays than those of the head")
+
+
+def _bits(array: np.ndarray[Any, Any]) -> tuple[str, tuple[int, ...], bytes]:
+    return array.dtype.str, array.shape, array.tobytes()
+
+
+def _stated(head: Head, planned: Callable[[], Plan], kept: Notes | None) -> Statement:
+    """A statement with its figures, or why there is none. Raises Unfit."""
+    try:
+        plan = planned()
+        if kept is None or not set(plan.files) <= set(kept.files):
+            plan.write()
     except (NotProvedError, UsageError, MalformedError) as error:
-        found = Statement(missing=reason(error))
-    return found, time.process_time() - before
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        return Statement(missing=reason(error))
+    found = [load(head.folder / name) for name in plan.files]
+    return Statement(list(plan.files), [made.digest for made in found], plan.figures(found), plan.left)

@@ -10,6 +10,7 @@ from certattn._version import __version__
 from certattn.audit import deviation, prompt_length, selection, spectrum
 from certattn.audit.statements import STATES
 from certattn.audit.subject import Subject
+from certattn.kernel.verdict import Verdict
 from certattn.provers.output import write_file
 
 VERSION = 1
@@ -30,6 +31,7 @@ _STATEMENT = _object(
     {
         "name": {"enum": list(STATES)},
         "certificates": {"type": "array", "items": _TEXT},
+        "digests": {"type": "array", "items": _DIGEST},
         "figures": {"type": "object"},
         "missing": _TEXT,
         "seconds": _SECONDS,
@@ -143,7 +145,8 @@ def _padded(row: tuple[str, ...], widths: list[int]) -> list[str]:
 
 def _row(head: dict[str, Any], *, several: bool) -> tuple[str, ...]:
     statements = {statement["name"]: statement for statement in head["statements"]}
-    figures = {name: statement["figures"] for name, statement in statements.items()}
+    # What is not verified says nothing.
+    figures = {name: found["figures"] for name, found in statements.items() if _holds(found)}
     off, length = figures.get(deviation.NAME, {}), figures.get(prompt_length.NAME, {})
     chosen, rank = figures.get(selection.NAME, {}), figures.get(spectrum.SINGULAR, {})
     law = figures.get(spectrum.DISTANCE, {}).get("law", {})
@@ -152,7 +155,7 @@ def _row(head: dict[str, Any], *, several: bool) -> tuple[str, ...]:
         f"{head['prompt']}." * several + f"{head['layer']}.{head['head']}",
         _short(off.get("at_most")),
         *(_short(off.get(f"relative_{name}")) for name in ("median", "quantile_90", "at_most")),
-        _length(statements.get(prompt_length.NAME), length),
+        _length(statements.get(prompt_length.NAME), length, stated=bool(off)),
         _short(chosen.get("median_weight")),
         f"{most['token']} ({most['queries']} of {chosen['queries']})" if most else _NOTHING,
         _short(rank.get("effective_rank", {}).get("at_most")),
@@ -161,10 +164,10 @@ def _row(head: dict[str, Any], *, several: bool) -> tuple[str, ...]:
     )
 
 
-def _length(statement: dict[str, Any] | None, figures: dict[str, Any]) -> str:
+def _length(statement: dict[str, Any] | None, figures: dict[str, Any], *, stated: bool) -> str:
     if "length" in figures:
         return f"{figures['length']:.3g}" if figures["length"] >= 10**6 else str(figures["length"])
-    return "none" if statement is not None and "query" in figures else _NOTHING
+    return "none" if statement is not None and stated else _NOTHING
 
 
 def _short(number: str | None) -> str:
@@ -173,6 +176,11 @@ def _short(number: str | None) -> str:
         return _NOTHING
     numerator, _, denominator = number.partition("/")
     return f"{float(numerator) / float(denominator or 1):.3g}"
+
+
+def _holds(statement: dict[str, Any]) -> bool:
+    """Whether it was verified, or not checked yet."""
+    return all(found == Verdict.VERIFIED.value for found in statement.get("verdicts", []))
 
 
 def verdict(head: dict[str, Any]) -> str:

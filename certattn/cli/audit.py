@@ -20,6 +20,7 @@ from certattn.audit.subject import Options, open_subject
 from certattn.audit.summary import COLUMNS, SUMMARY, rows, summary, table, write_summary
 from certattn.cli.options import processors
 from certattn.kernel.document.numbers import NumberError, parse_rational
+from certattn.kernel.document.quoting import counted
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.reports import exit_status
@@ -102,14 +103,16 @@ def audit(
         seconds["check"] = seconds_since(start)
     result = summary(subject, plan.probability, found, seconds, checked=check)
     write_summary(out, result)
+    certificates = sum(len(statement["certificates"]) for head in found for statement in head["statements"])
     if form == "json":
         click.echo(json.dumps(result))
     else:
         click.echo(tabulated(sys.stdout, COLUMNS, rows(result), otherwise="\n".join(table(result))), color=True)
-        count = sum(len(statement["certificates"]) for head in found for statement in head["statements"])
         proved = f"{sum(r.verdict.value == 'verified' for r in reports)} verified" if check else "not checked"
-        click.echo(f"{count} certificates about {len(found)} heads, {proved}: {out / SUMMARY}")
-    return exit_status(reports) if reports else 0
+        about = f"{counted(certificates, 'certificate')} about {counted(len(found), 'head')}"
+        click.echo(f"{about}, {proved}: {out / SUMMARY}")
+    # Of no certificate at all nothing is proved, checked or not.
+    return exit_status(reports) if check or not certificates else 0
 
 
 def indices(text: str | None, option: str) -> list[int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,10 +25,12 @@ from tiny_models import write_model
 import certattn
 from certattn.audit import deviation, prompt_length, selection, statements
 from certattn.audit.head import Head
-from certattn.audit.run import chosen
+from certattn.audit.notes import sha256
+from certattn.audit.run import about, chosen
 from certattn.audit.summary import SCHEMA, table
 from certattn.cli.main import run
 from certattn.kernel.errors import UsageError
+from certattn.kernel.reports import Report
 
 IDS = "3 1 4 1 5 9 2"
 
@@ -197,14 +200,14 @@ def test_queries_with_ties_are_left_out_and_counted(tmp_path: Path) -> None:
     assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1) == 0
     by_name = {s["name"]: s for s in summary(tmp_path / "out")["heads"][0]["statements"]}
     assert by_name["selection"]["certificates"] == ["selection-0-1.yaml", "selection-2-4.yaml"]
-    assert by_name["selection"]["missing"].startswith("1 queries with a tie")
+    assert by_name["selection"]["missing"].startswith("1 query with a tie")
     assert by_name["selection"]["figures"]["queries"] == 3
 
 
 def test_a_head_that_is_its_surrogate_and_has_no_outputs_says_so(tmp_path: Path) -> None:
     zeros = {f"layer0.{name}": np.zeros((1, 3, 2), "float32") for name in ("queries", "keys", "values")}
     np.savez(tmp_path / "heads.npz", **zeros)
-    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--no-check") == 0
+    assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--no-check") == 2
     missing = {s["name"]: s["missing"] for s in summary(tmp_path / "out")["heads"][0]["statements"]}
     assert "may be 0" in missing["deviation"]
     assert missing["prompt-length"] == "it needs the deviation"
@@ -289,7 +292,7 @@ def test_complete_heads_are_kept_and_changed_ones_are_made_anew(tmp_path: Path) 
     assert (folders[0] / "head.json").stat().st_mtime_ns > after[0]
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"inputs": 1}', '{"inputs": "x", "files": 3}'])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"inputs": 1}', '{"inputs": "x", "files": 3}', "[" * 9999])
 def test_broken_notes_of_a_head_are_no_obstacle(content: str, tmp_path: Path) -> None:
     recorded(tmp_path / "heads.npz")
     options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--heads", 0, "--state", "deviation"]
@@ -306,12 +309,135 @@ def test_a_certificate_that_does_not_verify_is_said_so(tmp_path: Path, monkeypat
     folder = tmp_path / "out" / "layer00-head00"
     path, notes = folder / "deviation.yaml", json.loads((folder / "head.json").read_text())
     path.write_text(re.sub("at_most: .*", "at_most: 1/9", path.read_text(), count=1))
-    notes["files"]["deviation.yaml"] = statements._sha256(path)
+    notes["files"]["deviation.yaml"] = sha256(path)
     (folder / "head.json").write_text(json.dumps(notes))
     assert audit(*options) == 1
     found = summary(tmp_path / "out")
     assert found["heads"][0]["statements"][0]["verdicts"] == ["refuted"]
     assert table(found)[1].endswith("refuted")
+
+
+def resumed(out: Path, *options: Any) -> list[dict[str, Any]]:
+    """The summary of the same audit again, without what differs from run to run."""
+    assert audit(*options, "-o", out, "-j", 1) == 0
+    found = summary(out)
+    for head in found["heads"]:
+        for statement in head["statements"]:
+            for key in ("seconds", "check_seconds"):
+                statement.pop(key, None)
+    heads: list[dict[str, Any]] = found["heads"]
+    return heads
+
+
+def renote(folder: Path, change: Any) -> None:
+    """Notes that agree with whatever the folder holds now, and then what `change` makes of them."""
+    notes = json.loads((folder / "head.json").read_text())
+    notes["files"] = {name: sha256(folder / name) for name in notes["files"]}
+    change(notes)
+    (folder / "head.json").write_text(json.dumps(notes))
+
+
+def copied(name: str) -> Any:
+    return lambda mine, other: (mine / name).write_bytes((other / name).read_bytes())
+
+
+def rewritten(name: str, old: str, new: str) -> Any:
+    def change(mine: Path, other: Path) -> None:
+        text = (mine / name).read_text()
+        (mine / name).write_text(re.sub(old, new, text, count=1))
+        assert (mine / name).read_text() != text
+
+    return change
+
+
+def elsewhere(notes: Any) -> None:
+    notes["files"]["../layer00-head01/deviation.yaml"] = notes["files"].pop("deviation.yaml")
+
+
+ATTACKS: dict[str, tuple[Any, Any]] = {
+    "the certificate of another head": (copied("deviation.yaml"), None),
+    "a tail of another head": (copied("prompt-length.yaml"), None),
+    "a certificate of another claim": (
+        lambda mine, other: (mine / "deviation.yaml").write_bytes((mine / "selection.yaml").read_bytes()),
+        None,
+    ),
+    "the folder of another head": (
+        lambda mine, other: [copied(path.name)(mine, other) for path in other.glob("*.*") if path.stem != "head"],
+        None,
+    ),
+    "another scale": (rewritten("deviation.yaml", r"1/sqrt\(3\)", "1/sqrt(4)"), None),
+    "another probability": (rewritten("prompt-length.yaml", "probability: 0.01", "probability: 0.5"), None),
+    "fewer queries": (rewritten("selection.yaml", "rows: 0:9", "rows: 0:8"), None),
+    "a token over two lines": (rewritten("selection.yaml", r"selected: \[\d+", r'selected: ["1\\n\\e[31m2"'), None),
+    "a number of a million digits": (rewritten("deviation.yaml", "at_most: .*", "at_most: 1e999999999"), None),
+    "no certificate": (rewritten("deviation.yaml", "claim", "clam"), None),
+    "a file outside of the folder": (lambda mine, other: None, elsewhere),
+    "no statement": (lambda mine, other: None, lambda notes: notes.update(files={}, statements=[])),
+    "fewer statements": (lambda mine, other: None, lambda notes: notes["files"].pop("deviation.yaml")),
+    "text for a time": (lambda mine, other: None, lambda notes: notes.update(seconds={"deviation": "long"})),
+    "text for a mapping": (lambda mine, other: None, lambda notes: notes.update(seconds="long")),
+    "an endless time": (lambda mine, other: None, lambda notes: notes["seconds"].update(deviation=float("inf"))),
+    "a list for a digest": (lambda mine, other: None, lambda notes: notes["files"].update({"deviation.yaml": [1]})),
+}
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """An audit of two recorded heads, and its heads in the summary."""
+    folder = tmp_path_factory.mktemp("audited")
+    recorded(folder / "heads.npz")
+    return folder, resumed(folder / "out", folder / "heads.npz")
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_resumed_audit_says_what_its_certificates_prove(
+    attack: str, audited: tuple[Path, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    """Whatever was put into a head's folder, with notes that fit it: the head is made anew."""
+    folder, expected = audited
+    shutil.copytree(folder / "out", tmp_path / "out")
+    mine, other = (tmp_path / "out" / f"layer00-head0{i}" for i in range(2))
+    files, notes = ATTACKS[attack]
+    files(mine, other)
+    renote(mine, notes or (lambda _: None))
+    assert resumed(tmp_path / "out", folder / "heads.npz") == expected
+
+
+def test_figures_are_not_those_of_notes(audited: tuple[Path, list[dict[str, Any]]], tmp_path: Path) -> None:
+    folder, expected = audited
+    shutil.copytree(folder / "out", tmp_path / "out")
+    for path in (tmp_path / "out").glob("*/head.json"):
+        renote(path.parent, lambda notes: notes.update(statements=[{"name": "deviation", "figures": {"at_most": "0"}}]))
+    assert resumed(tmp_path / "out", folder / "heads.npz") == expected
+
+
+def test_reasons_are_found_again(tmp_path: Path) -> None:
+    """Of a note nothing is believed that no certificate shows: what is missing was tried, now or before."""
+    recorded(tmp_path / "heads.npz")
+    options = [tmp_path / "heads.npz", "--heads", 0, "--causal"]
+    expected = resumed(tmp_path / "out", *options)
+    folder = tmp_path / "out" / "layer00-head00"
+    for name in ("selection.yaml", "deviation.yaml", "prompt-length.yaml"):
+        (folder / name).unlink()
+    renote_without = json.loads((folder / "head.json").read_text())
+    renote_without["files"] = {"arrays.npz": sha256(folder / "arrays.npz")}
+    (folder / "head.json").write_text(json.dumps(renote_without))
+    assert resumed(tmp_path / "out", *options) == expected
+
+
+def test_a_verdict_counts_for_the_statement_that_the_figures_are_from_alone(tmp_path: Path) -> None:
+    verified = Report("some.yaml", certattn.Verdict.VERIFIED, digest="a" * 64)
+    assert about("a" * 64, tmp_path, verified) is verified
+    other = about("b" * 64, tmp_path, verified)
+    assert other.verdict is certattn.Verdict.INCONCLUSIVE
+    assert "changed since its figures were read" in other.reason
+
+
+def test_an_audit_without_certificates_proves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tmp_path / "heads.npz")
+    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--causal", "--state", "singular-values"]
+    assert audit(*options) == 2
+    assert "0 certificates about 2 heads, 0 verified" in capsys.readouterr().out
 
 
 def test_an_interrupted_audit_ends_at_once_and_goes_on(tmp_path: Path) -> None:
