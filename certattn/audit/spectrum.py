@@ -86,7 +86,8 @@ def _given(head: Head) -> dict[str, Plain]:
 def _bounds(node: object) -> dict[str, str]:
     """A lower bound, an upper one, or both. Raises Unfit."""
     stated = mapping(node)
-    found = {side: number(stated[side]) for side in ("at_least", "at_most") if side in stated}
+    sides: tuple[str, ...] = ("at_least", "at_most")
+    found = {side: number(stated[side]) for side in sides if side in stated}
     if not found:
         raise Unfit("no bound where the certificate has one or two")
     return found

@@ -12,6 +12,7 @@ from certattn.audit.statements import STATES
 from certattn.audit.subject import Subject
 from certattn.kernel.verdict import Verdict
 from certattn.provers.output import write_file
+from certattn.report.rounded import between, downward, upward
 
 VERSION = 1
 SUMMARY = "audit.json"
@@ -109,6 +110,8 @@ def write_summary(out: Path, found: dict[str, Any]) -> None:
 # -- the table
 
 _NOTHING = "-"
+# Lengths from here on are shown to three digits.
+_LONG = 10**6
 COLUMNS = (
     "head",
     "|T-T_inf|",
@@ -144,38 +147,36 @@ def _padded(row: tuple[str, ...], widths: list[int]) -> list[str]:
 
 
 def _row(head: dict[str, Any], *, several: bool) -> tuple[str, ...]:
+    """Upper bounds and lengths are rounded up, lower bounds of weights down, ranges outwards."""
     statements = {statement["name"]: statement for statement in head["statements"]}
     # What is not verified says nothing.
     figures = {name: found["figures"] for name, found in statements.items() if _holds(found)}
-    off, length = figures.get(deviation.NAME, {}), figures.get(prompt_length.NAME, {})
-    chosen, rank = figures.get(selection.NAME, {}), figures.get(spectrum.SINGULAR, {})
-    law = figures.get(spectrum.DISTANCE, {}).get("law", {})
+    off, chosen = figures.get(deviation.NAME, {}), figures.get(selection.NAME, {})
     most = chosen.get("most_selected")
     return (
         f"{head['prompt']}." * several + f"{head['layer']}.{head['head']}",
-        _short(off.get("at_most")),
-        *(_short(off.get(f"relative_{name}")) for name in ("median", "quantile_90", "at_most")),
-        _length(statements.get(prompt_length.NAME), length, stated=bool(off)),
-        _short(chosen.get("median_weight")),
+        *(
+            upward(off[name]) if name in off else _NOTHING
+            for name in ("at_most", "relative_median", "relative_quantile_90", "relative_at_most")
+        ),
+        _length(figures.get(prompt_length.NAME), stated=bool(off)),
+        downward(chosen["median_weight"]) if chosen else _NOTHING,
         f"{most['token']} ({most['queries']} of {chosen['queries']})" if most else _NOTHING,
-        _short(rank.get("effective_rank", {}).get("at_most")),
-        _short(law.get("at_most")),
+        _range(figures.get(spectrum.SINGULAR), "effective_rank"),
+        _range(figures.get(spectrum.DISTANCE), "law"),
         verdict(head),
     )
 
 
-def _length(statement: dict[str, Any] | None, figures: dict[str, Any], *, stated: bool) -> str:
-    if "length" in figures:
-        return f"{figures['length']:.3g}" if figures["length"] >= 10**6 else str(figures["length"])
-    return "none" if statement is not None and stated else _NOTHING
+def _length(figures: dict[str, Any] | None, *, stated: bool) -> str:
+    """Without a certificate: `none` where the deviation has one, and no length was found for it."""
+    if figures:
+        return upward(str(figures["length"])) if figures["length"] >= _LONG else str(figures["length"])
+    return "none" if stated and figures is not None else _NOTHING
 
 
-def _short(number: str | None) -> str:
-    """Three digits for a table; the certificate has all."""
-    if number is None:
-        return _NOTHING
-    numerator, _, denominator = number.partition("/")
-    return f"{float(numerator) / float(denominator or 1):.3g}"
+def _range(figures: dict[str, Any] | None, name: str) -> str:
+    return between(figures[name]) if figures else _NOTHING
 
 
 def _holds(statement: dict[str, Any]) -> bool:

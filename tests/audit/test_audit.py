@@ -27,7 +27,7 @@ from certattn.audit import deviation, prompt_length, selection, statements
 from certattn.audit.head import Head
 from certattn.audit.notes import sha256
 from certattn.audit.run import about, chosen
-from certattn.audit.summary import SCHEMA, table
+from certattn.audit.summary import SCHEMA, rows, table
 from certattn.cli.main import run
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report
@@ -187,6 +187,34 @@ def test_a_text_is_cut_by_its_tokenizer(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     assert audit(path, *options) == 2
     assert "no such file, expected the tokenizer of the model" in capsys.readouterr().err
+
+
+def test_the_table_rounds_to_what_is_certified() -> None:
+    """Upper bounds up, lower bounds down, lengths up, ranges outwards: as tight as three digits allow."""
+    bounds = dict.fromkeys(("at_most", "relative_median", "relative_quantile_90", "relative_at_most"), "1.77179")
+    chosen = {"queries": 9, "most_selected": {"token": 3, "queries": 5}, "median_weight": "0.46459"}
+    rank, law = {"at_least": "129.91", "at_most": "129.92"}, {"at_least": "0.9991"}
+    named = {
+        "deviation": bounds,
+        "prompt-length": {"length": 12_740_001},
+        "selection": chosen,
+        "singular-values": {"effective_rank": rank},
+        "spectral-distance": {"law": law},
+    }
+    head: dict[str, Any] = {
+        "prompt": 0,
+        "layer": 1,
+        "head": 2,
+        "statements": [{"name": name, "figures": figures, "verdicts": ["verified"]} for name, figures in named.items()],
+    }
+    (row,) = rows({"prompts": [0], "heads": [head]})
+    assert row == (
+        *("1.2", "1.78", "1.78", "1.78", "1.78", "1.28e+7", "0.464", "3 (5 of 9)", "129..130", ">=0.999", "verified"),
+    )
+    for statement in head["statements"]:
+        statement["verdicts"] = ["refuted"]
+    (row,) = rows({"prompts": [0], "heads": [head]})
+    assert row == ("1.2", *["-"] * 9, "refuted")
 
 
 # -- what cannot be stated

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 
 from certattn.report.page.entry import Entry, HeadPlace, as_double
+from certattn.report.rounded import figure as shown_figure
 
 _SHADES = 10
 _MOST_MAPS = 24
-_DIGITS = 3
-_ROUNDING = (("at_most", ROUND_CEILING), ("at_least", ROUND_FLOOR))
 # From such a quotient of the largest and the smallest number on, shades are those of logarithms.
 _WIDE = 30.0
 
@@ -64,6 +62,11 @@ def _map(claim: str, prompt: int, figure: str, places: dict[HeadPlace, list[int]
         place: [entries[n].described.figures[figure] for n in numbers if entries[n].verified]
         for place, numbers in places.items()
     }
+    short = {
+        entries[n].described.figures[figure]: shown_figure(figure, entries[n].described.figures)
+        for numbers in places.values()
+        for n in numbers
+    }
     known = sorted({text for found in texts.values() for text in found}, key=as_double)
     shade = _shades([as_double(text) for text in known])
     shades = {text: shade(as_double(text)) for text in known}
@@ -76,7 +79,7 @@ def _map(claim: str, prompt: int, figure: str, places: dict[HeadPlace, list[int]
         numbers = places[place]
         if not texts[place]:
             return Cell(entries[numbers[0]].report.verdict.value, None, numbers[0])
-        return Cell(", ".join(short(text, figure) for text in texts[place]), shades[texts[place][0]], numbers[0])
+        return Cell(", ".join(short[text] for text in texts[place]), shades[texts[place][0]], numbers[0])
 
     layers = sorted({place.layer for place in places})
     rows = tuple((layer, tuple(cell(layer, head) for head in heads)) for layer in layers)
@@ -86,19 +89,8 @@ def _map(claim: str, prompt: int, figure: str, places: dict[HeadPlace, list[int]
         prompt,
         heads,
         rows,
-        *((short(known[0], figure), short(known[-1], figure)) if known else ("", "")),
+        *((short[known[0]], short[known[-1]]) if known else ("", "")),
     )
-
-
-def short(text: str, figure: str) -> str:
-    """Three digits for a cell, so rounded that a bound stays one; the certificate has all."""
-    mode = next((mode for ending, mode in _ROUNDING if figure.endswith(ending)), ROUND_HALF_EVEN)
-    numerator, _, denominator = text.partition("/")
-    with localcontext(prec=_DIGITS, rounding=mode):
-        try:
-            return f"{Decimal(numerator) / Decimal(denominator or '1'):g}"
-        except ArithmeticError:
-            return text
 
 
 class _shades:  # noqa: N801 - used as a function

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from certattn.report.page.content import Content
 from certattn.report.page.earlier import fitting, read_reports
 from certattn.report.page.entry import Entry, HeadPlace, single_numbers
 from certattn.report.page.formulas import mathml
-from certattn.report.page.heads import heat_maps, short
+from certattn.report.page.heads import heat_maps
 from certattn.report.page.margins import least_slack, margins
 from certattn.report.page.markdown import as_markdown
 from certattn.report.page.pictures import SharedParts, simplified
+from certattn.report.rounded import between, figure
 
 from .conftest import HOSTILE, obligation
 
@@ -125,10 +127,43 @@ def test_a_map_has_a_row_for_each_layer_and_only_verified_numbers(entry: Make) -
     assert [cell and (cell.text, cell.shade) for cell in cells[3]] == [("refuted", None), None]
 
 
-def test_bounds_are_rounded_outwards() -> None:
-    assert short("0.12341", "x.at_most") == "0.124"
-    assert short("0.12349", "x.at_least") == "0.123"
-    assert short("0.12349", "x") == "0.123"
+@pytest.mark.parametrize(
+    ("path", "text", "shown"),
+    [
+        ("x.at_most", "0.12341", "0.124"),
+        ("x.relative_at_most", "1/3", "0.334"),
+        ("x.at_most", "-0.12349", "-0.123"),
+        ("x.at_least", "0.12349", "0.123"),
+        ("norm.exceeds", "0.09221", "0.0923"),
+        ("norm.probability", "4.511e-6", "0.00000452"),
+        ("law.radius", "1.0001e-9", "1.01e-9"),
+        # Of these neither direction is the weaker statement, or it is another one by the claim.
+        ("gronwall.radius", "0.01344", "0.01344"),
+        ("gap.lower", "0.316858864541769131", "0.316858864541769131"),
+        ("gap.upper", "0.423093213397053390", "0.423093213397053390"),
+        ("law.value", "0.12349", "0.12349"),
+        ("rate", "0.38849", "0.38849"),
+        ("length", "1382825", "1382825"),
+        ("risk", "-1/36", "-1/36"),
+        ("within", "7.4999e-17", "7.4999e-17"),
+    ],
+)
+def test_numbers_are_shown_as_statements_that_hold(path: str, text: str, shown: str) -> None:
+    figures = {path: text, "law.value": "0.5"} if path == "law.radius" else {path: text}
+    assert Decimal(figure(path, figures)) == Decimal(shown) if "/" not in shown else figure(path, figures) == shown
+
+
+@pytest.mark.parametrize(
+    ("bounds", "shown"),
+    [
+        ({"at_least": "10.358", "at_most": "10.3581"}, "10.3..10.4"),
+        ({"at_least": "0.44", "at_most": "0.44"}, "0.44"),
+        ({"at_least": "0.9999"}, ">=0.999"),
+        ({"at_most": "0.1234"}, "<=0.124"),
+    ],
+)
+def test_ranges_are_rounded_outwards(bounds: dict[str, str], shown: str) -> None:
+    assert between(bounds) == shown
 
 
 def test_prompts_have_maps_of_their_own(entry: Make) -> None:
