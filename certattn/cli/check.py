@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 from contextlib import ExitStack, closing
@@ -12,6 +11,7 @@ from typing import Any
 import click
 
 from certattn.cli.configuration import NAME, say_settings, settings_option
+from certattn.cli.globs import give_up, is_pattern, matching
 from certattn.cli.options import (
     arithmetic_option,
     checking_limits,
@@ -182,9 +182,8 @@ def _named(text: str) -> list[Path]:
     if not text:
         raise UsageError("an empty path: expected a certificate, a folder or a glob")
     path = Path(text)
-    if any(mark in text for mark in "*?[") and not os.path.lexists(path):
-        matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]  # noqa: PTH207 - absolute ones too
-        files = [file for match in matches for file in (_below(match) if match.is_dir() else [match])]
+    if is_pattern(text) and not os.path.lexists(path):
+        files = [file for match in matching(text) for file in (_below(match) if match.is_dir() else [match])]
         files = [file for file in files if file.suffix in SUFFIXES]
         if not files:
             raise UsageError(f"{text}: no certificate ({' or '.join(SUFFIXES)}) matches")
@@ -200,12 +199,7 @@ def _named(text: str) -> list[Path]:
 def _below(folder: Path) -> list[Path]:
     """The certificates in a folder and below. Raises OSError where a folder cannot be read."""
     found: list[Path] = []
-    for parent, folders, names in os.walk(folder, onerror=_give_up):
+    for parent, folders, names in os.walk(folder, onerror=give_up):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(parent, name) for name in names if name.endswith(SUFFIXES) and not name.startswith(".")]
     return sorted(found)
-
-
-def _give_up(error: OSError) -> None:
-    # A folder that was left out silently would look like one without certificates.
-    raise error

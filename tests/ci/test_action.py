@@ -96,6 +96,11 @@ def test_statuses_are_kept(repository: Path, args: str, status: int) -> None:
     assert check(repository, paths="certificates", args=args).status == status
 
 
+def test_options_of_all_lines_count(repository: Path) -> None:
+    done = check(repository, paths="certificates", args="\n--jobs 1\n  --only operator.offset\n")
+    assert done.status == 3
+
+
 def test_without_paths_the_settings_count(repository: Path) -> None:
     assert check(repository).status == 2
     (repository / "certattn.toml").write_text('paths = ["certificates"]')
