@@ -15,6 +15,7 @@ Errors are subclasses of `CertattnError`: `MalformedError`, `LimitExceededError`
 
 from __future__ import annotations
 
+import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from certattn.kernel.reports import Report, exit_status
     from certattn.kernel.sandbox import active_layers
     from certattn.kernel.verdict import Obligation, Outcome, Verdict
+
+# Earlier than anything of the kernel was read: a cache does not believe sources that are younger.
+IMPORTED_NS = time.time_ns()
 
 # Where each name is, so that it is imported when it is used: the command line starts at once.
 _MODULES = {
