@@ -15,10 +15,10 @@ Errors are subclasses of `CertattnError`: `MalformedError`, `LimitExceededError`
 
 from __future__ import annotations
 
-import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import certattn._start  # noqa: F401 - before anything of the kernel
 from certattn._version import __version__
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from certattn.kernel.reports import Report, exit_status
     from certattn.kernel.sandbox import active_layers
     from certattn.kernel.verdict import Obligation, Outcome, Verdict
-
-# Earlier than anything of the kernel was read: a cache does not believe sources that are younger.
-IMPORTED_NS = time.time_ns()
 
 # Where each name is, so that it is imported when it is used: the command line starts at once.
 _MODULES = {

@@ -1,1 +1,1 @@
-"""What was verified before by this program: looked up instead of proved again. Not trusted by the kernel, nor part of it."""
+"""What this program has verified before, looked up instead of proved again. No part of the kernel."""

@@ -1,9 +1,9 @@
 """Checks with a cache: a certificate that this program has verified before is looked up instead of proved again.
 
-A question is made of every byte of the certificate's file, of every option, and of the program. The certificate names its
-array files by SHA-256; these are hashed anew each time, by the kernel's rules. Only `verified` is ever noted or believed,
-and only of bytes that were hashed before the check: the check of a file that has others by then fails. So the process
-that checks has no say in which question its answer is noted for.
+A question is made of every byte of the certificate's file, of every option, and of the program. The certificate names
+its array files by SHA-256; these are hashed anew each time, by the kernel's rules. Only `verified` is ever noted or
+believed, and only of bytes that were hashed before the check: the check of a file that has others by then fails. So the
+process that checks has no say in which question its answer is noted for.
 """
 
 from __future__ import annotations

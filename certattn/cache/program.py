@@ -18,8 +18,8 @@ from pathlib import Path
 import flint
 import yaml
 
-import certattn
 import certattn.kernel
+from certattn._start import IMPORTED_NS
 from certattn.cache.errors import UnusableError
 
 # The names under which the libraries of the kernel are installed, by the names under which they are imported.
@@ -65,7 +65,7 @@ def _kernel(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _require_loaded(source: Path, status: os.stat_result) -> None:
     """What this process runs is what the file says now. Raises UnusableError."""
-    if status.st_ctime_ns > certattn.IMPORTED_NS - _TICK_NS:
+    if status.st_ctime_ns > IMPORTED_NS - _TICK_NS:
         raise UnusableError(f"{source} was changed after this program had begun; run it again")
     try:
         compiled = os.stat(cache_from_source(str(source))).st_mtime_ns  # noqa: PTH116 - a text

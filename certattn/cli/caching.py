@@ -36,12 +36,12 @@ def cache_options(command: F) -> F:
 
 def open_cache(context: click.Context, wanted: bool, folder: Path | None) -> Cache | None:
     """The cache, if one is wanted and can be used; a line on the error stream says what keeps it from being used."""
-    stated = {name: context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in ("cache", "cache_dir")}
-    if stated["cache_dir"] and stated["cache"] and not wanted:
+    stated = context.get_parameter_source("cache") is ParameterSource.COMMANDLINE
+    if stated and not wanted and folder is not None:
         raise click.UsageError("--no-cache and --cache-dir exclude each other")
-    if not wanted and not stated["cache_dir"]:
+    if not wanted and folder is None:
         return None
-    if not any(stated.values()) and os.environ.get("CI", "").lower() not in _NOT_SET:
+    if not stated and folder is None and os.environ.get("CI", "").lower() not in _NOT_SET:
         _say("no cache: settings alone do not turn it on in CI, where CI is set; --cache does")
         return None
     # Imported here: a check without a cache starts without it.

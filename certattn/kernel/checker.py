@@ -133,9 +133,7 @@ def claim_of(certificate: Certificate) -> AnyClaim:
 def check_file(path: Path, options: CheckOptions) -> Report:
     """Read and check one certificate file. Bad input gives a `malformed` report, not an exception."""
     try:
-        certificate = load(
-            path, root=options.root, limits=options.limits, meter=options.meter, sha256=options.sha256
-        )
+        certificate = load(path, root=options.root, limits=options.limits, meter=options.meter, sha256=options.sha256)
         return check_certificate(certificate, options)
     except MalformedError as error:
         return malformed_report(str(path), error)
