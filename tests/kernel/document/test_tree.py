@@ -496,7 +496,7 @@ def test_what_is_not_refused_as_a_character_is_one_that_yaml_takes(character: st
             assert yaml.load(f"a: 'x{character}y'", Loader=loader) == {"a": f"x{character}y"}
 
 
-def test_bytes_with_another_hash_are_not_read(tmp_path: Path) -> None:
+def test_bytes_with_another_hash_are_not_read(tmp_path: Path, refused: Any) -> None:
     path = tmp_path / "c.yaml"
     path.write_bytes(b"a: &anchor 1\n")
     other = hashlib.sha256(b"a: 1\n").hexdigest()
