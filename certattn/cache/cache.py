@@ -31,8 +31,8 @@ from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 from certattn.kernel.worker import Check
 
-# New entries are written together, at least so often.
-_SECONDS = 1.0
+# New entries are written together, at least so often. It begins with a look at the whole program, some 30 milliseconds.
+_SECONDS = 10.0
 # Checks the files that the cache does not know, in their order.
 Rest = Callable[[Sequence[Path], Check], Iterator[Report]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -56,4 +57,6 @@ def open_cache(context: click.Context, wanted: bool, folder: Path | None) -> Cac
 
 
 def _say(message: str) -> None:
-    click.echo(on_one_line(f"certattn: {message}"), err=True)
+    # Where nobody can read it, the check goes on.
+    with suppress(OSError):
+        click.echo(on_one_line(f"certattn: {message}"), err=True)
