@@ -5,8 +5,8 @@
     python tools/bench_cache.py certificates/max-margin --runs 3
 
 Seconds by the clock and processor seconds of whole commands with their workers. Each run goes through all three, so
-that they meet the same machine; the medians of the ratios within runs are printed. Other programs on the machine disturb
-processor seconds little.
+that they meet the same machine; the medians of the ratios within runs are printed. Other programs disturb processor
+seconds little.
 """
 
 from __future__ import annotations
