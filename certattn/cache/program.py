@@ -1,6 +1,6 @@
 """Which program decides: one digest of all that a verdict rests on beside the certificate and the options.
 
-The kernel's sources, the interpreter, the libraries with their compiled parts, the processor, and the variables of the
+The kernel's sources, the interpreter, the libraries with all their files, the processor, and the variables of the
 environment that change how these compute. Another digest is another program, whose verdicts are not believed.
 """
 
@@ -24,7 +24,6 @@ from certattn.cache.errors import UnusableError
 
 # The names under which the libraries of the kernel are installed, by the names under which they are imported.
 _LIBRARIES = {"flint": "python-flint", "numpy": "numpy", "yaml": "pyyaml"}
-_COMPILED = (".so", ".dylib", ".pyd")
 _ENVIRONMENT = ("DYLD_", "GLIBC_", "LD_", "MKL_", "NPY_", "OMP_", "OPENBLAS_", "PYTHON", "GOTO_", "BLIS_", "VECLIB_")
 _PROCESSOR = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "microcode", "flags",
@@ -77,7 +76,10 @@ def _require_loaded(source: Path, status: os.stat_result) -> None:
 
 
 def _library(name: str, project: str) -> list[object]:
-    """What is installed: the list of its files with their hashes, and what the system says of the compiled ones."""
+    """What is installed: the list of its files with their hashes, and what the system says of each.
+
+    A change in place shows in the time of the last change, which no program can set.
+    """
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise UnusableError(f"the library {name} is not to be found")
@@ -94,15 +96,15 @@ def _library(name: str, project: str) -> list[object]:
     try:
         record = listed[0].read_text(encoding="utf-8")
         names = [line.rsplit(",", 2)[0] for line in record.splitlines()]
-        compiled = [(each, _status(folder / each)) for each in names if any(end in each for end in _COMPILED)]
+        found = [(each, _status(folder / each)) for each in names if "__pycache__" not in each]
     except (OSError, ValueError) as error:
         raise UnusableError(f"{listed[0]} does not list what is installed ({error})") from None
-    return [hashlib.sha256(record.encode("utf-8")).hexdigest(), compiled]
+    return [hashlib.sha256(record.encode("utf-8")).hexdigest(), found]
 
 
 def _status(file: Path) -> list[int]:
     status = file.stat()
-    return [status.st_size, status.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def _c_library() -> str:
