@@ -56,7 +56,7 @@ def state_all(out: Path, subject: Subject, plan: Plan, said: Said) -> list[dict[
         }
         said(len(found), total)
     if not found:
-        raise UsageError(f"none of the layers {', '.join(map(str, layers))} is there")
+        raise UsageError(f"--layers: none of the layers {', '.join(map(str, layers))} is there")
     return [found[key] for key in sorted(found)]
 
 
@@ -66,7 +66,7 @@ def chosen(wanted: Sequence[int] | None, count: int, what: str) -> list[int]:
         return list(range(count))
     for index in wanted:
         if not 0 <= index < count:
-            raise UsageError(f"{what} {index}, expected 0 to {count - 1}")
+            raise UsageError(f"--{what}s: there is no {what} {index}, expected 0 to {count - 1}")
     return sorted(set(wanted))
 
 
@@ -99,7 +99,9 @@ def _tasks(out: Path, subject: Subject, plan: Plan, layers: list[int], heads: li
 def _arrays(found: LayerHeads, head: int, *, causal: bool) -> list[np.ndarray[Any, Any]]:
     """Queries, keys and values of a head in float32: these exact numbers are what is certified. Raises UsageError."""
     if head >= len(found.queries):
-        raise UsageError(f"head {head} of layer {found.layer}, which has {len(found.queries)}")
+        raise UsageError(
+            f"--heads: there is no head {head} in layer {found.layer}, expected 0 to {len(found.queries) - 1}"
+        )
     with np.errstate(over="ignore"):
         arrays = [part[head].astype("<f4") for part in (found.queries, found.keys, found.values)]
     if any(bool(np.isfinite(array).all()) is not True for array in arrays):
@@ -113,10 +115,10 @@ def factor_of(scale: str) -> float:
     """A scale as certificates write it, as a double. Raises UsageError."""
     try:
         factor = float(scale_ball(parse_real(scale, DEFAULT_LIMITS)).mid())
-    except NumberError as error:
-        raise UsageError(f"the scale {scale!r}: {error}, expected a number such as 1/sqrt(32)") from None
+    except NumberError:
+        raise UsageError(f"the scale is {scale!r}, expected a number such as 0.125 or 1/sqrt(32)") from None
     if not 0 < abs(factor) < math.inf:
-        raise UsageError(f"the scale {scale!r}, expected a number other than 0")
+        raise UsageError(f"the scale is {scale!r}, expected a number other than 0")
     return factor
 
 

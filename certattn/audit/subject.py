@@ -73,7 +73,9 @@ def _prompts(path: Path, model: Model, options: Options) -> list[TokenPrompt]:
 
 def _recorded(path: Path, options: Options) -> Subject:
     if options.ids or options.texts or options.tokenizer is not None or options.tokens is not None:
-        raise UsageError("recorded heads take no ids, texts or tokens; they were recorded on theirs")
+        raise UsageError(
+            "--ids, --text, --tokenizer and --tokens are for models; recorded heads were recorded on tokens of theirs"
+        )
     file = open_recorded(path)
     shape = file.shape(options.scale, causal=options.causal)
     tokens = file.file.headers[f"layer{file.layers[0]}.keys"].shape[1]

@@ -124,9 +124,14 @@ COLUMNS = (
 
 def table(found: dict[str, Any]) -> list[str]:
     """A line for each head, below the names of the columns."""
-    rows = [COLUMNS, *(_row(head, several=len(found["prompts"]) > 1) for head in found["heads"])]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
-    return ["  ".join(_padded(row, widths)).rstrip() for row in rows]
+    lines = [COLUMNS, *rows(found)]
+    widths = [max(len(row[i]) for row in lines) for i in range(len(COLUMNS))]
+    return ["  ".join(_padded(row, widths)).rstrip() for row in lines]
+
+
+def rows(found: dict[str, Any]) -> list[tuple[str, ...]]:
+    """What the table has of each head."""
+    return [_row(head, several=len(found["prompts"]) > 1) for head in found["heads"]]
 
 
 def _padded(row: tuple[str, ...], widths: list[int]) -> list[str]:

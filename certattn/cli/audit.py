@@ -14,16 +14,18 @@ import click
 # Before numpy is imported: heads are worked on side by side, and bounds of binary64 are for one thread in each product.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from certattn.audit.run import Plan, Said, check_all, seconds_since, state_all
+from certattn.audit.run import Plan, check_all, seconds_since, state_all
 from certattn.audit.statements import STATES
 from certattn.audit.subject import Options, open_subject
-from certattn.audit.summary import SUMMARY, summary, table, write_summary
-from certattn.cli.options import processors
+from certattn.audit.summary import COLUMNS, SUMMARY, rows, summary, table, write_summary
+from certattn.cli.options import format_option, processors
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.reports import exit_status
 from certattn.models.weights import PRECISIONS
+from certattn.report.progress import counting
+from certattn.report.screen import tabulated
 
 EPILOG = """\b
 Examples:
@@ -57,7 +59,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--scale", metavar="S", help="Recorded heads: factor of the scores; 1/sqrt(d) by default.")
 @click.option("--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes; one per processor by default.")
 @click.option("--check/--no-check", default=True, help="Check all certificates at the end; the default.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def audit(
     model: Path,
     out: Path,
@@ -92,19 +94,18 @@ def audit(
         raise UsageError(f"{out}: there is something that is no folder; choose another name for -o")
     out.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    found = state_all(out, subject, plan, said("heads stated"))
+    found = state_all(out, subject, plan, counting("heads stated"))
     seconds = {"state": seconds_since(start), "check": 0.0}
     start, reports = time.monotonic(), []
     if check:
-        reports = check_all(out, found, plan.jobs, said("certificates checked"))
+        reports = check_all(out, found, plan.jobs, counting("certificates checked"))
         seconds["check"] = seconds_since(start)
     result = summary(subject, plan.probability, found, seconds, checked=check)
     write_summary(out, result)
     if form == "json":
         click.echo(json.dumps(result))
     else:
-        for line in table(result):
-            click.echo(line)
+        click.echo(tabulated(sys.stdout, COLUMNS, rows(result), otherwise="\n".join(table(result))), color=True)
         count = sum(len(statement["certificates"]) for head in found for statement in head["statements"])
         proved = f"{sum(r.verdict.value == 'verified' for r in reports)} verified" if check else "not checked"
         click.echo(f"{count} certificates about {len(found)} heads, {proved}: {out / SUMMARY}")
@@ -135,13 +136,3 @@ def require_share(text: str) -> str:
     if inside is not True:
         raise UsageError(f"--probability is {text!r}, expected a number above 0 and below 1")
     return text
-
-
-def said(what: str) -> Said:
-    """A line of progress, where a person looks on."""
-
-    def say(done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            click.echo(f"\r\x1b[K{done} of {total} {what}" + "\n" * (done == total), err=True, nl=False, color=True)
-
-    return say

@@ -21,7 +21,6 @@ from certattn.cli.options import (
     processors,
     root_option,
     take_limits,
-    use_color,
 )
 from certattn.kernel.checker import CheckOptions, check_file
 from certattn.kernel.errors import UsageError
@@ -31,7 +30,8 @@ from certattn.kernel.verdict import Verdict
 from certattn.kernel.worker import Check, check_files
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
-from certattn.report.text import summary_line, text_of
+from certattn.report.screen import is_coloured, tabulated
+from certattn.report.text import by_claim, summary_line, text_of
 
 if TYPE_CHECKING:
     from certattn.cache.cache import Cache
@@ -46,7 +46,7 @@ def named_reports(context: click.Context, parameter: click.Parameter, values: tu
         if len(pair) != 2 or pair[0] not in FORMATS or not pair[1]:
             raise click.BadParameter(f"{value!r} is not FORM=FILE, with a format of {', '.join(FORMATS)}")
     if len({file for _, file in pairs}) < len(pairs):
-        raise click.BadParameter("two reports in one file")
+        raise click.BadParameter("two reports in one file; name another file for each")
     return [(form, file) for form, file in pairs]
 
 
@@ -134,7 +134,9 @@ def check(
     if form != "text":
         click.echo(FORMATS[form](reports))
     elif len(certificates) > 1:
-        click.echo(summary_line(reports, len(certificates), color=use_color()), color=True)
+        if table := tabulated(sys.stdout, *by_claim(reports), otherwise=""):
+            click.echo(table + "\n", color=True)
+        click.echo(summary_line(reports, len(certificates), color=is_coloured(sys.stdout)), color=True)
     sys.stdout.flush()
     return exit_status(reports)
 
@@ -174,7 +176,7 @@ def _check_all(
                 reports.append(report)
                 if form == "text":
                     progress.clear()
-                    click.echo(text_of(report, color=use_color()), color=True)
+                    click.echo(text_of(report, color=is_coloured(sys.stdout)), color=True)
                 if fail_fast and report.verdict is not Verdict.VERIFIED:
                     break
     return reports

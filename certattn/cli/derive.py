@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
@@ -78,8 +79,8 @@ def _load() -> Mapping[str, Derivation]:
 
 def _find(name: str, derivations: Mapping[str, Derivation]) -> Derivation:
     if name not in derivations:
-        known = ", ".join(derivations)
-        raise click.UsageError(f"no derivation is called {name!r}; there are: {known}")
+        near = "".join(f"; did you mean {each!r}?" for each in get_close_matches(name, derivations, 1))
+        raise click.UsageError(f"no derivation is called {name!r}{near or '.'} There are: {', '.join(derivations)}")
     return derivations[name]
 
 

@@ -16,6 +16,7 @@ import click
 
 from certattn._version import __version__
 from certattn.cli.statuses import refused_by_the_system, status_of
+from certattn.cli.suggesting import SuggestingGroup
 from certattn.kernel.errors import CertattnError
 
 # name -> (module, object, line of help). The line stands here so that --help loads no command.
@@ -25,6 +26,7 @@ COMMANDS = {
     "generate": ("certattn.cli.generate", "generate", "Make a certificate from arrays or a law."),
     "audit": ("certattn.cli.audit", "audit", "State and prove what the heads of a transformer do."),
     "sweep": ("certattn.cli.sweep", "sweep", "Make and check many certificates from one spec."),
+    "explain": ("certattn.cli.explain", "explain", "Say what a verdict or an obligation means."),
     "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
     "diff": ("certattn.cli.diff", "diff", "Say what has changed between two certificates."),
     "init": ("certattn.cli.init", "init", "Set a repository up to keep certificates valid."),
@@ -50,7 +52,7 @@ class _OutputGoneError(Exception):
     """A broken pipe, under a name that click does not turn into the exit status 1."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """A group whose commands are imported when they are needed."""
 
     def invoke(self, ctx: click.Context) -> Any:

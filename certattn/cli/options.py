@@ -1,9 +1,8 @@
-"""Options that several commands share: limits, the root folder, colours."""
+"""Options that several commands share: limits, the root folder."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -107,9 +106,14 @@ jobs_option = click.option(
 )
 
 
-def use_color() -> bool:
-    """Colours only on a terminal, and not where NO_COLOR is set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="For people or programs.",
+)
 
 
 def processors() -> int:

@@ -15,6 +15,10 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import exit_status
 from certattn.report.text import on_one_line, summary_line
 
+# Endings of names, and the format that each is of; _OTHERS are of none that is written here.
+_ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
+_OTHERS = (".json", ".pdf", ".png", ".svg", ".xml")
+
 EPILOG = """\b
 Examples:
   certattn report certificates/ -o report.html          check, and write a page
@@ -71,6 +75,7 @@ def report(
 
     options = CheckOptions(take_limits(limits), root, detail=True, arithmetic=arithmetic)
     files = find_certificates(paths)
+    require_ending(out, form)
     require_place(out, [*files, *([source] if source else [])])
     require_libraries(form, pictures)
     workers = jobs or processors()
@@ -97,6 +102,14 @@ def report(
     click.echo(f"wrote {on_one_line(str(out))}")
     click.echo(summary_line(reports, len(files), color=False))
     return exit_status(reports)
+
+
+def require_ending(out: Path, form: str) -> None:
+    """Raises UsageError where the file's name says that it is of another format."""
+    ending = out.suffix.lower()
+    if ending in (*_ENDINGS, *_OTHERS) and _ENDINGS.get(ending) != form:
+        ending = next(each for each, kind in _ENDINGS.items() if kind == form)
+        raise UsageError(f"{out}: expected a name that ends in {ending} for a page of --format {form}")
 
 
 def require_libraries(form: str, pictures: bool) -> None:

@@ -13,11 +13,12 @@ from typing import Any
 import click
 
 from certattn._version import __version__
-from certattn.cli.options import arithmetic_option, checking_limits, processors, take_limits
+from certattn.cli.options import arithmetic_option, checking_limits, format_option, processors, take_limits
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
 from certattn.kernel.verdict import Verdict
 from certattn.report.progress import Progress
+from certattn.report.screen import tabulated
 from certattn.report.text import on_one_line
 from certattn.sweep.index import WAITING, Entry, read_index
 from certattn.sweep.results import CHECKED, Result
@@ -61,14 +62,7 @@ _MOST_LISTED = 20
     "--jobs", "-j", type=click.IntRange(1), metavar="N", help="Tasks done at once; one per processor by default."
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Do the tasks on the Dask cluster of this scheduler.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="For people or programs.",
-)
+@format_option
 @arithmetic_option
 @checking_limits
 def sweep(
@@ -147,7 +141,9 @@ def _as_text(entries: Sequence[Entry], reports: Sequence[Report]) -> str:
     counts = Counter(map(_outcome, entries, reports))
     width = max(map(len, counts), default=0)
     lines = [f"{len(entries)} task{'s' if len(entries) != 1 else ''}"]
-    lines += [f"  {outcome:<{width}}  {count}" for outcome, count in sorted(counts.items())]
+    plain = "\n".join(f"  {outcome:<{width}}  {count}" for outcome, count in sorted(counts.items()))
+    rows = [(outcome, str(count)) for outcome, count in sorted(counts.items())]
+    lines += [tabulated(sys.stdout, ("outcome", "tasks"), rows, otherwise=plain)] if counts else []
     open_ones = [pair for pair in zip(entries, reports, strict=True) if pair[1].verdict is not Verdict.VERIFIED]
     told = [pair for pair in open_ones if pair[0].state != WAITING]
     for entry, report in told[:_MOST_LISTED]:

@@ -135,7 +135,7 @@ def export(
     than `most_seconds`.
     """
     if out.exists() or out.is_symlink():
-        raise UsageError(f"{out}: is there already; name a folder that is not")
+        raise UsageError(f"{out}: is there already; expected the name of a new folder")
     if not out.absolute().parent.is_dir():
         raise UsageError(f"{out.absolute().parent}: is no folder to write into")
     instance = instance_of(certificate, fast=fast)

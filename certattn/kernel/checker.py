@@ -172,6 +172,7 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
         verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))
     counts = {result: sum(o.result == result for o in obligations) for result in RESULTS}
     statement = claim.statement(problem)
+    open_one = _open_one(obligations)
     return Report(
         certificate.path,
         verdict,
@@ -180,7 +181,8 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
         digest=certificate.digest,
         findings=(*claim.findings(problem, obligations), *search.notes),
         reason=reason,
-        place=None if verdict is Verdict.VERIFIED else _place(certificate, obligations),
+        place=None if verdict is Verdict.VERIFIED else _place(certificate, open_one),
+        obligation=open_one,
         arithmetic=_arithmetic(obligations) or claim.arithmetic,
         bits=search.bits,
         counts=counts,
@@ -245,10 +247,14 @@ class _Search:
             self.found.update((answer.name, answer) for answer in answers)
 
 
-def _place(certificate: Certificate, obligations: list[Obligation]) -> tuple[str, int, str]:
-    """File, line and key path of what is not proved, for a message to point to."""
+def _open_one(obligations: list[Obligation]) -> str:
+    """The name of the first obligation that is not proved, the loudest outcome first; "" where all are."""
     first = {o.result: o.name for o in reversed(obligations) if o.outcome is not Outcome.PROVED}
-    name = next((first[result] for result in ("refuted", UNPROVED, "undecided") if result in first), "")
+    return next((first[result] for result in ("refuted", UNPROVED, "undecided") if result in first), "")
+
+
+def _place(certificate: Certificate, name: str) -> tuple[str, int, str]:
+    """File, line and key path of what the obligation of this name is about, for a message to point to."""
     place = asserted_at(certificate.asserts, name).place
     return place.file, place.line, place.path
 

@@ -15,7 +15,8 @@ class Report:
 
     `statement` in words, `digest` of the statement, `findings` lines about the result (the worst
     query, the slack), `reason` why it is not verified, `place` file, line (0: the file as a whole) and
-    key path of what is malformed or not proved, `arithmetic` the trusted base, `bits` the
+    key path of what is malformed or not proved, `obligation` the name of the first one that is not
+    proved, `arithmetic` the trusted base, `bits` the
     precision that decided, `limit` the resource that ran out ("time", "memory", "processes" or ""),
     `nanoseconds` by phase, `counts` of obligations by outcome, `arrays` the array files that were named, each with the
     SHA-256 it must have. `cached` is when a cache took note of this verdict, in UTC; empty if it was checked now, as
@@ -30,6 +31,7 @@ class Report:
     findings: tuple[str, ...] = ()
     reason: str = ""
     place: tuple[str, int, str] | None = None
+    obligation: str = ""
     arithmetic: str = ""
     bits: int = 0
     limit: str = ""

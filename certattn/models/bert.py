@@ -78,7 +78,8 @@ class Bert:
         words = self.weights.take(f"{at}word_embeddings.weight", self.vocabulary, width, rows=ids)
         positions = self.weights.take(f"{at}position_embeddings.weight", None, width)
         if places[-1] >= len(positions):
-            raise UsageError(f"{self.weights.path}: {len(positions)} positions for {len(ids)} tokens")
+            most = f"the model has positions for {len(positions)}"
+            raise UsageError(f"{self.weights.path}: {len(ids)} tokens, but {most}; --tokens N takes the first N")
         types = self.weights.take(f"{at}token_type_embeddings.weight", None, width)
         return self._norm(words + types[0] + positions[places], f"{at}LayerNorm")
 

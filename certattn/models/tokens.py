@@ -28,7 +28,7 @@ def prompt_of_ids(path: Path, model: Model, most: int | None) -> TokenPrompt:
     """Ids in a `.npy` file, or in a text file of whole numbers. Raises UsageError."""
     ids = _stored_ids(path) if path.suffix == ".npy" else _written_ids(path)
     if len(ids) == 0:
-        raise UsageError(f"{path}: no token ids")
+        raise UsageError(f"{path}: no token ids, expected at least one")
     wrong = ids[(ids < 0) | (ids >= model.vocabulary)]
     if len(wrong) > 0:
         raise UsageError(f"{path}: the token id {wrong[0]}, expected 0 to {model.vocabulary - 1}")
@@ -60,7 +60,7 @@ def prompt_of_text(path: Path, tokenizer: Path, model: Model, most: int | None) 
     try:
         reader = Tokenizer.from_file(str(tokenizer))
     except Exception as error:  # the package raises plain Exceptions
-        raise UsageError(f"{tokenizer}: not a tokenizer file ({error})") from None
+        raise UsageError(f"{tokenizer}: not a tokenizer file ({error}), expected the model's tokenizer.json") from None
     reader.no_padding()
     reader.no_truncation()
     whole = len(reader.encode(text).ids)
@@ -68,9 +68,9 @@ def prompt_of_text(path: Path, tokenizer: Path, model: Model, most: int | None) 
     reader.enable_truncation(cut(model, most))
     ids = np.array(reader.encode(text).ids, np.int64)
     if len(ids) == 0:
-        raise UsageError(f"{path}: a text without tokens")
+        raise UsageError(f"{path}: a text without tokens, expected at least one")
     if int(ids.max()) >= model.vocabulary:
-        raise UsageError(f"{tokenizer}: the token id {ids.max()}, but the model knows {model.vocabulary}")
+        raise UsageError(f"{tokenizer}: the token id {ids.max()}, expected 0 to {model.vocabulary - 1} as in the model")
     return TokenPrompt(path.name, ids, whole)
 
 

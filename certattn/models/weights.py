@@ -85,12 +85,15 @@ def _files(path: Path) -> list[Path]:
     """The files that hold the tensors."""
     if not path.is_dir():
         if path.suffix != ".safetensors":
-            raise UsageError(f"{path}: expected a folder or a .safetensors file; recorded heads are a .npz file")
+            found = "a file of another kind" if path.exists() else "no such file or folder"
+            raise UsageError(
+                f"{path}: {found}, expected a folder or a .safetensors file; recorded heads are a .npz file"
+            )
         return [path]
     if (path / WEIGHTS).exists():
         return [path / WEIGHTS]
     if not (path / INDEX).exists():
-        raise UsageError(f"{path}: neither {WEIGHTS} nor {INDEX} in this folder")
+        raise UsageError(f"{path}: neither {WEIGHTS} nor {INDEX} in this folder, expected the folder of a model")
     parts = _mapping(path / INDEX, "the index of the weights").get("weight_map")
     if not isinstance(parts, dict) or not parts or not all(isinstance(part, str) for part in parts.values()):
         raise UsageError(f"{path / INDEX}: no weight_map, expected one from names of tensors to names of files")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+from certattn.report.screen import bar, is_drawn_on
 from certattn.report.text import on_one_line
 
 _NAME = 40
@@ -22,7 +24,7 @@ class Progress:
         self._said: int | None = None  # the seconds in the line that is shown, if one is
         self._start = time.monotonic_ns()
         self._bytes = (0, 0)
-        self._enabled = total > 0 and sys.stderr.isatty()
+        self._enabled = total > 0 and is_drawn_on(sys.stderr)
 
     def __enter__(self) -> Progress:
         return self
@@ -57,8 +59,9 @@ class Progress:
             return
         self.clear()
         self._said = self._seconds()
-        line = f"[{self._done}/{self._total}] {self._said} s  checking {self._current}{self._reading()}"
-        sys.stderr.write(line)
+        checking = f"  checking {self._current}" if self._current else ""
+        line = f"[{self._done}/{self._total}] {self._said} s{checking}{self._reading()}"
+        sys.stderr.write(bar(sys.stderr, self._done, self._total, line) + line)
         sys.stderr.flush()
 
     def _reading(self) -> str:
@@ -72,3 +75,16 @@ class Progress:
 
     def _seconds(self) -> int:
         return (time.monotonic_ns() - self._start) // 10**9
+
+
+def counting(what: str) -> Callable[..., None]:
+    """Says how many of what are done, on one line that ends with the last; nothing where nobody looks on."""
+
+    def say(done: int, total: int, more: str = "") -> None:
+        if is_drawn_on(sys.stderr):
+            line = f"{done} of {total} {what}{more}"
+            drawn = bar(sys.stderr, done, total, line)
+            sys.stderr.write(f"\r\x1b[K{drawn}{line}" + "\n" * (done == total))
+            sys.stderr.flush()
+
+    return say

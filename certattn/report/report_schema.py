@@ -46,6 +46,7 @@ def _report() -> dict[str, Any]:
         findings=_TEXTS,
         reason={"type": "string", "description": "why it is not verified"},
         place={"oneOf": [{"$ref": "#/$defs/place"}, {"type": "null"}]},
+        obligation={"type": "string", "description": "name of the first obligation that is not proved"},
         arithmetic={"type": "string", "description": "what the enclosures rest on"},
         bits=_COUNT,
         limit={"enum": ["", "time", "memory", "processes"], "description": "the resource that ran out"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -9,16 +10,11 @@ import click
 
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
+from certattn.report.screen import COLORS
 
 WIDTH = 100
-_COLORS = {
-    Verdict.VERIFIED: "green",
-    Verdict.REFUTED: "red",
-    Verdict.REJECTED: "red",
-    Verdict.INCONCLUSIVE: "yellow",
-    Verdict.MALFORMED: "magenta",
-    Verdict.ERROR: "magenta",
-}
+# In the name of an obligation; shells take square brackets for patterns.
+INDEX = re.compile(r"\[\w*\]")
 # How the text format marks the results of obligations.
 MARKS = {"proved": "+", "refuted": "x", "undecided": "?", "unproved": "-"}
 
@@ -32,6 +28,8 @@ def text_of(report: Report, *, color: bool) -> str:
         # The headline has said which file, where the reason has no line of it to add.
         reason = report.reason.removeprefix(f"{report.path}\n")
         lines += [f"  {line}" for line in printable(reason).split("\n")]
+    if code := code_to_explain(report):
+        lines.append(f"  what that means: certattn explain {code}")
     if report.claim:
         lines += paragraph(_proof(report), "  ")
         lines.append(f"  statement {report.digest}")
@@ -53,6 +51,13 @@ def on_one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
+def code_to_explain(report: Report) -> str:
+    """What `certattn explain` takes for the reason why a report is not verified; "" where it has no code."""
+    if report.claim and report.obligation:
+        return f"{report.claim}/{INDEX.sub('', report.obligation)}"
+    return report.limit
+
+
 def summary_line(reports: Sequence[Report], expected: int, *, color: bool) -> str:
     """How many certificates got which verdict."""
     parts = []
@@ -62,7 +67,7 @@ def summary_line(reports: Sequence[Report], expected: int, *, color: bool) -> st
             parts.append(f"{count} {_paint(verdict.value, verdict, color)}")
     if len(reports) < expected:
         parts.append(f"{expected - len(reports)} not checked")
-    return f"{expected} certificates: {', '.join(parts)}{earlier_ones(reports)}"
+    return f"{expected} certificate{'s' if expected != 1 else ''}: {', '.join(parts)}{earlier_ones(reports)}"
 
 
 def is_earlier(report: Report) -> bool:
@@ -79,6 +84,22 @@ def earlier_ones(reports: Sequence[Report]) -> str:
     """How many of the verified were not checked now, in brackets; empty where all were."""
     count = sum(map(is_earlier, reports))
     return f" ({count} of them earlier, as the cache says)" if count else ""
+
+
+def by_claim(reports: Sequence[Report]) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows of a table: of each claim how many certificates got which verdict, and the time they took."""
+    verdicts = [verdict for verdict in Verdict if any(report.verdict is verdict for report in reports)]
+    claims = {claim: [r for r in reports if r.claim == claim] for claim in sorted({r.claim for r in reports})}
+    rows = [
+        [
+            claim or "-",
+            str(len(found)),
+            *(str(sum(report.verdict is verdict for report in found) or "") for verdict in verdicts),
+            seconds(sum(report.nanoseconds.get("total", 0) for report in found)),
+        ]
+        for claim, found in claims.items()
+    ]
+    return ["claim", "certificates", *(verdict.value for verdict in verdicts), "time"], rows
 
 
 def seconds(nanoseconds: int) -> str:
@@ -106,12 +127,12 @@ def _obligation(obligation: dict[str, object]) -> str:
     return f"  {mark} {obligation['name']}: {obligation['sentence']}: {relation}{bits}"
 
 
-def paragraph(text: str, indent: str = "") -> list[str]:
-    """Lines of at most WIDTH characters, broken between words only."""
+def paragraph(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
+    """Lines of at most `width` characters, broken between words only."""
     return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 
 def _paint(text: str, verdict: Verdict, color: bool) -> str:
-    return click.style(text, fg=_COLORS[verdict], bold=True) if color else text
+    return click.style(text, fg=COLORS[verdict.value], bold=True) if color else text

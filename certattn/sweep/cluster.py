@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import secrets
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -129,6 +130,9 @@ def _client(address: str) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise UsageError("--scheduler needs Dask: pip install 'certattn[dask]'") from None
+    if re.search(r":\d+$", address) is None:
+        # Dask takes it, and tells only in a traceback that it could not.
+        raise UsageError(f"--scheduler is {address!r}, expected an address with a port, such as tcp://host:8786")
     try:
         client = Client(address, timeout=_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

@@ -120,7 +120,9 @@ def read_index(folder: Path) -> list[Entry]:
     """The tasks of a sweep, in order. Raises UsageError for a folder without an index."""
     path = folder / INDEX
     if not path.is_file():
-        raise UsageError(f"{folder}: no sweep's folder, for it has no {INDEX}")
+        raise UsageError(
+            f"{folder}: no sweep's folder, for it has no {INDEX}; expected the DIR of `certattn sweep SPEC -o DIR`"
+        )
     with closing(_connect(path)) as connection:
         _version_of(connection, path)
         try:
@@ -148,7 +150,9 @@ def _version_of(connection: sqlite3.Connection, path: Path) -> int:
     except sqlite3.Error as error:
         raise _unreadable(path, error) from None
     if version not in (0, VERSION):
-        raise UsageError(f"{path} has the schema {version}; certattn {__version__} knows {VERSION}")
+        raise UsageError(
+            f"{path} has the schema {version}; certattn {__version__} knows {VERSION}: sweep into a new folder"
+        )
     return int(version)
 
 

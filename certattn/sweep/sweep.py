@@ -99,7 +99,7 @@ def _facts(spec: Spec) -> dict[str, str]:
 def _held(folder: Path) -> Iterator[None]:
     """The folder, made if need be, for this process alone. Raises UsageError."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is no folder")
+        raise UsageError(f"{folder} is no folder; choose another name for -o")
     if folder.is_dir() and not (folder / INDEX).exists() and any(entry.name != "lock" for entry in folder.iterdir()):
         raise UsageError(f"{folder} holds other things; expected an empty folder or that of a sweep")
     folder.mkdir(parents=True, exist_ok=True)

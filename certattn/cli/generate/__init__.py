@@ -36,9 +36,10 @@ from certattn.cli.generate.token_optimality import token_optimality
 from certattn.cli.generate.training_convergence import training_convergence
 from certattn.cli.generate.typical_prompt import typical_prompt
 from certattn.cli.generate.universality_bound import universality_bound
+from certattn.cli.suggesting import SuggestingGroup
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def generate() -> None:
     """Make a certificate. What is generated is not trusted: `certattn check` proves it."""
 

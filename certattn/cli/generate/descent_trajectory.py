@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from certattn.cli.generate.shared import (
     read_mapping,
 )
 from certattn.kernel.errors import UsageError
+from certattn.report.progress import counting
 
 _EPILOG = """\b
 Examples:
@@ -97,13 +97,7 @@ def descent_trajectory(
             given=read_mapping(training, out),
             names=array_names(names),
             tasks=not all_tasks,
-            said=_say_step if sys.stderr.isatty() else None,
+            said=counting("steps"),
             drawing=None if plot is None else partial(draw_into, path=plot),
             **options,
         )
-
-
-def _say_step(done: int, steps: int) -> None:
-    """A line of progress in a long run."""
-    end = "\n" if done == steps else ""
-    click.echo(f"\r\x1b[K{done} of {steps} steps{end}", err=True, nl=False, color=True)

@@ -12,6 +12,8 @@ from certattn.cli.generate.shared import array_names, blaming, make_certificate,
 from certattn.cli.options import arithmetic_option
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
+from certattn.report.progress import counting
+from certattn.report.screen import is_drawn_on
 
 _DEVIATION_EPILOG = """\b
 Examples:
@@ -98,15 +100,14 @@ def output_deviation(
     where = _region(radius, centre, box, hull, read_mapping(Path(region), out) if region is not None else None)
     with blaming(Path(limit), "given.limit"), blaming(Path(region or ""), "given.region" if region else "-"):
         stated = "empirical" if limit == "empirical" else read_mapping(Path(limit), out)
-        said = {"said": _say_part} if sys.stderr.isatty() else {}
+        said = {"said": _say_part} if is_drawn_on(sys.stderr) else {}
         options |= {"limit": stated, "region": where, "names": array_names(names), **said}
         make_certificate("output-deviation", out, source=source, **options)
 
 
 def _say_part(done: int, parts: int, left: float) -> None:
     """A line of progress in a long run."""
-    end = "\n" if done == parts else ""
-    click.echo(f"\r\x1b[K{done} of {parts} parts, about {left:.0f} s left{end}", err=True, nl=False, color=True)
+    counting("parts")(done, parts, f", about {left:.0f} s left")
 
 
 def _region(

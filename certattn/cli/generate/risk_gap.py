@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
 from certattn.kernel.document.numbers import MOST_COUNT
+from certattn.report.progress import counting
 
 _EPILOG = """\b
 Examples:
@@ -54,11 +54,4 @@ def risk_gap(task: Path, out: Path, **options: Any) -> None:
     TASK is a YAML file with a `covariance`, and either a `ball` of parameters or a `length` and `parameters`.
     """
     with blaming(task, "given"):
-        said = _say_points if sys.stderr.isatty() else None
-        make_certificate("risk-gap", out, given=read_mapping(task, out), said=said, **options)
-
-
-def _say_points(done: int, points: int) -> None:
-    """A line of progress at given parameters."""
-    end = "\n" if done == points else ""
-    click.echo(f"\r\x1b[K{done} of {points} points{end}", err=True, nl=False, color=True)
+        make_certificate("risk-gap", out, given=read_mapping(task, out), said=counting("points"), **options)

@@ -13,7 +13,7 @@ from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 
 _MOST_BYTES = 2**28
-_TEXTS = ("path", "claim", "statement", "digest", "reason", "arithmetic", "limit", "cached")
+_TEXTS = ("path", "claim", "statement", "digest", "reason", "obligation", "arithmetic", "limit", "cached")
 _COUNTS = ("counts", "nanoseconds")
 _OBLIGATION = ("name", "sentence", "left", "relation", "right", "outcome", "arithmetic", "part")
 

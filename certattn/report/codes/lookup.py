@@ -1,0 +1,72 @@
+"""From what somebody types to what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache
+
+from certattn.kernel.checker import CLAIMS
+from certattn.kernel.errors import UsageError
+from certattn.report.codes.explanation import Explanation
+from certattn.report.codes.obligations import SEPARATOR, entries, explained, plain, read
+from certattn.report.verdict_help import VERDICTS
+
+VERDICT = "verdict"
+
+
+@cache
+def general() -> dict[str, tuple[Explanation, ...]]:
+    """Verdicts, exit statuses and so on, by group."""
+    verdicts = tuple(
+        Explanation(
+            verdict.value, VERDICT, text.title, (("means", text.means), ("what to do", text.advice)), "docs/trust.md"
+        )
+        for verdict, text in VERDICTS.items()
+    )
+    groups = {VERDICT: verdicts}
+    for group, content in read("general.yaml").items():
+        groups[group] = tuple(
+            Explanation(code, group, text["says"], (("what to do", text["do"]),), content["page"])
+            for code, text in content["codes"].items()
+        )
+    return groups
+
+
+def obligations(claim: str) -> list[Explanation]:
+    """Those of a claim, in the order in which a check names them."""
+    return [explained(claim, entry) for entry in entries(claim).values()]
+
+
+def codes() -> Iterator[str]:
+    """Everything that can be asked for: general codes, claims, obligations of claims."""
+    seen = dict.fromkeys(each.code for group in general().values() for each in group)
+    yield from seen
+    for claim in CLAIMS:
+        yield claim
+        yield from (f"{claim}{SEPARATOR}{code}" for code in entries(claim))
+
+
+def look_up(code: str) -> list[Explanation]:
+    """What a code stands for: more than one where it has several meanings. Raises UsageError, with what is nearest.
+
+    An obligation may be given with or without its claim, and its indices with any number or none.
+    """
+    found = [each for group in general().values() for each in group if each.code == code]
+    claim, _, name = code.rpartition(SEPARATOR)
+    for each in [claim] if claim else CLAIMS:
+        entry = entries(each).get(plain(name)) if each in CLAIMS else None
+        found += [explained(each, entry)] if entry is not None else []
+    if not found:
+        raise UsageError(f"there is no code {code!r}; {_nearest(code)}")
+    return found
+
+
+def _nearest(code: str) -> str:
+    wanted = plain(code)
+    known = dict.fromkeys(codes())
+    names = dict.fromkeys(each.rpartition(SEPARATOR)[2] for each in known)
+    near = get_close_matches(wanted, [*known, *names], 3, 0.6)
+    if near:
+        return f"the nearest {'are' if len(near) > 1 else 'is'} {', '.join(dict.fromkeys(near))}"
+    return "`certattn explain` lists all of them"

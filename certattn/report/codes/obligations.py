@@ -1,0 +1,113 @@
+"""The obligations of every claim, from the files in `obligations/`.
+
+A file has the name of its claim. A key is the name of an obligation, `[i]` for any index and `{a,b}` for either. Under
+it stand what must be proved (`proves`), which sort of `sorts.yaml` that is (`sort`), and advice (`do`) and the page,
+where these are not those of the sort and of the claim. `PREFIX.*: {multipliers: POINT}` stands for the entries of
+`multipliers.yaml`, and `PATTERN: {include: CLAIM}` for those of another claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from itertools import product
+from typing import Any
+
+import yaml
+
+from certattn.report.codes.explanation import Explanation
+from certattn.report.text import INDEX
+
+SEPARATOR = "/"
+_EITHER = re.compile(r"\{([^}]*)\}")
+_PAGE = "docs/claims/{}.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An obligation: its name with `[i]` for an index, what must be proved, its sort, advice, its page.
+
+    `key` is what the file says it under, with the claim whose file that is: several obligations may share it.
+    """
+
+    name: str
+    proves: str
+    sort: str
+    do: str
+    page: str
+    key: tuple[str, str]
+
+
+def read(name: str) -> dict[str, Any]:
+    """A file of this folder. These are part of the package, as its code is."""
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+    content: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return content
+
+
+@cache
+def sorts() -> Mapping[str, Mapping[str, Any]]:
+    """What becomes of obligations, by sort."""
+    return read("sorts.yaml")
+
+
+def plain(name: str) -> str:
+    """A name without its indices, which is the code of the obligation: `at_most` of `at_most[3]`."""
+    return INDEX.sub("", name)
+
+
+@cache
+def entries(claim: str) -> Mapping[str, Entry]:
+    """Those of a claim by their code within it, in the order of the file; empty where there is none of this name."""
+    if not files(__package__).joinpath("obligations", f"{claim}.yaml").is_file():
+        return {}
+    found: dict[str, Entry] = {}
+    explicit: set[str] = set()
+    for key, content in read(f"obligations/{claim}.yaml").items():
+        for entry in _entries(claim, key, content):
+            code = plain(entry.name)
+            if "proves" in content:
+                if code in explicit:
+                    raise ValueError(f"{claim}.yaml: {entry.name} stands there twice")
+                explicit.add(code)
+            elif code in explicit:
+                continue
+            found[code] = entry
+    return found
+
+
+def _entries(claim: str, key: str, content: dict[str, str]) -> Iterator[Entry]:
+    """What a key of a file stands for."""
+    if "include" in content:
+        others = entries(content["include"]).items()
+        yield from (entry for code, entry in others if fnmatchcase(code, plain(key)))
+    elif "multipliers" in content:
+        for condition, said in read("multipliers.yaml").items():
+            proves = said["proves"].format(point=content["multipliers"])
+            yield _entry(claim, key, key.replace("*", condition), {**said, "proves": proves})
+    else:
+        yield from (_entry(claim, key, name, content) for name in expanded(key))
+
+
+def _entry(claim: str, key: str, name: str, said: dict[str, str]) -> Entry:
+    do = said.get("do", sorts()[said["sort"]]["do"])
+    return Entry(name, said["proves"], said["sort"], do, _PAGE.format(said.get("page", claim)), (claim, key))
+
+
+def expanded(key: str) -> list[str]:
+    """All names that a key with `{a,b}` stands for."""
+    parts = _EITHER.split(key)
+    return [
+        "".join(choice) for choice in product(*(part.split(",") if i % 2 else [part] for i, part in enumerate(parts)))
+    ]
+
+
+def explained(claim: str, entry: Entry) -> Explanation:
+    """An obligation, with what its outcomes mean."""
+    sort = sorts()[entry.sort]
+    more = (("if false", sort["false"]), ("if undecided", sort["undecided"]), ("what to do", entry.do))
+    return Explanation(f"{claim}{SEPARATOR}{entry.name}", f"obligation of {claim}", entry.proves, more, entry.page)

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Write docs/codes.md from the texts of `certattn explain`.
+
+python tools/codes_page.py             write it
+python tools/codes_page.py --check     only compare: exit status 1 where it is out of date
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from certattn.kernel.checker import CLAIMS
+from certattn.report.codes.lookup import VERDICT, general
+from certattn.report.codes.obligations import entries, sorts
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "codes.md"
+
+_HEAD = """# Codes
+
+What `certattn explain CODE` says, in one page: `python tools/codes_page.py` writes it from the same texts. Where a
+check prints that something is not proved, it names the code, as in `certattn explain output-deviation/at_most`. Indices
+may be left out: `at_most[3]` is explained under `at_most`.
+
+The claim before the slash may be left out; all obligations of that name are then explained.
+"""
+_SORTS = """## What an outcome means
+
+An obligation belongs to the statement or to the witness: a false one of the statement refutes, one of the witness
+rejects. Each is of one of these sorts. The advice is what `certattn explain` gives where an obligation has none of its
+own.
+
+"""
+_OBLIGATIONS = """## Obligations
+
+`[i]` stands for any index. `certattn check --explain` prints all obligations of a certificate.
+"""
+
+
+def page() -> str:
+    """The page, whole."""
+    parts = [_HEAD]
+    for group, found in general().items():
+        labels = [label for label, _ in found[0].more]
+        title = group[0].upper() + group[1:] + "s" * (group == VERDICT)
+        head = ("code", "says", *labels)
+        parts += [f"## {title}\n", table(head, ((f"`{e.code}`", e.says, *(t for _, t in e.more)) for e in found))]
+    head = ("sort", "part", "if false", "if undecided", "what to do")
+    rows = ((f"`{n}`", " or ".join(s["parts"]), s["false"], s["undecided"], s["do"]) for n, s in sorts().items())
+    parts += [_SORTS + table(head, rows), _OBLIGATIONS]
+    for claim in CLAIMS:
+        parts += [f"### `{claim}`\n", f"Proofs: [{claim}](claims/{claim}.md).\n", _of_claim(claim)]
+    return "\n".join(parts)
+
+
+def _of_claim(claim: str) -> str:
+    """A row for each text: obligations that share one stand together."""
+    shared: dict[tuple[str, str, str], list[str]] = {}
+    for entry in entries(claim).values():
+        do = "" if entry.do == sorts()[entry.sort]["do"] else entry.do
+        shared.setdefault((entry.proves, entry.sort, do), []).append(f"`{entry.name}`")
+    rows = ((", ".join(names), proves, f"`{sort}`", do) for (proves, sort, do), names in shared.items())
+    return table(("obligation", "must hold", "sort", "what to do"), rows)
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table in Markdown; bars in formulas are escaped."""
+    lines = [" | ".join(head), "|".join("---" for _ in head)]
+    lines += [" | ".join(_cell(cell) for cell in row) for row in rows]
+    return "".join(f"| {line} |\n" if i != 1 else f"|{line}|\n" for i, line in enumerate(lines))
+
+
+def _cell(text: str) -> str:
+    """Formulas are plain text: nothing in them is a mark of Markdown, but code between backticks is code."""
+    parts = text.split("`")
+    marks = str.maketrans({"|": "\\|", "*": "\\*", "_": "\\_", "<": "\\<", "[": "\\[", "~": "\\~", "$": "\\$"})
+    return "`".join(part.replace("|", "\\|") if i % 2 else part.translate(marks) for i, part in enumerate(parts))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="only compare")
+    written = page()
+    if parser.parse_args().check:
+        if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == written:
+            return 0
+        print(f"{PAGE.name} is out of date: python tools/codes_page.py writes it anew", file=sys.stderr)
+        return 1
+    PAGE.write_text(written, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
