@@ -18,7 +18,7 @@ from certattn.audit.run import Plan, check_all, seconds_since, state_all
 from certattn.audit.statements import STATES
 from certattn.audit.subject import Options, open_subject
 from certattn.audit.summary import COLUMNS, SUMMARY, rows, summary, table, write_summary
-from certattn.cli.options import processors
+from certattn.cli.options import format_option, processors
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.errors import UsageError
@@ -60,7 +60,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--scale", metavar="S", help="Recorded heads: factor of the scores; 1/sqrt(d) by default.")
 @click.option("--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes; one per processor by default.")
 @click.option("--check/--no-check", default=True, help="Check all certificates at the end; the default.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def audit(
     model: Path,
     out: Path,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from certattn.cli.caching import cache_options, open_cache
 from certattn.cli.configuration import NAME, say_settings, settings_option
+from certattn.cli.globs import give_up, is_pattern, matching
 from certattn.cli.options import (
     arithmetic_option,
     checking_limits,
@@ -20,16 +22,19 @@ from certattn.cli.options import (
     root_option,
     take_limits,
 )
-from certattn.kernel.checker import CheckOptions
+from certattn.kernel.checker import CheckOptions, check_file
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
 from certattn.kernel.sandbox import active_layers
 from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import check_files
+from certattn.kernel.worker import Check, check_files
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
 from certattn.report.screen import is_coloured, tabulated
 from certattn.report.text import by_claim, summary_line, text_of
+
+if TYPE_CHECKING:
+    from certattn.cache.cache import Cache
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -53,6 +58,7 @@ Examples:
   certattn check cert.yaml --explain           every obligation with both enclosures
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --report junit=report.xml
+  certattn check certificates/ --cache         what was verified before is looked up
 
 \b
 Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
@@ -86,6 +92,7 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
 @click.option("--scheduler", metavar="ADDRESS", help="Check on the Dask cluster of this scheduler, which you trust.")
+@cache_options
 @root_option
 @checking_limits
 @click.pass_context
@@ -102,6 +109,8 @@ def check(
     verbose: bool,
     fail_fast: bool,
     scheduler: str | None,
+    cache: bool,
+    cache_dir: Path | None,
     root: Path | None,
     **limits: Any,
 ) -> int:
@@ -118,7 +127,8 @@ def check(
     with ExitStack() as stack:
         # Opened first: a check that is interrupted leaves an empty report, not an old one.
         outputs = [(kind, stack.enter_context(open(file, "w", encoding="utf-8"))) for kind, file in files]
-        reports = _check_all(certificates, options, jobs, form, scheduler, verbose=verbose, fail_fast=fail_fast)
+        known = open_cache(context, cache, cache_dir) if only is None else None
+        reports = _check_all(certificates, options, jobs, form, scheduler, known, verbose=verbose, fail_fast=fail_fast)
         for kind, output in outputs:
             output.write(FORMATS[kind](reports) + "\n")
     if form != "text":
@@ -137,6 +147,7 @@ def _check_all(
     jobs: int | None,
     form: str,
     scheduler: str | None,
+    cache: Cache | None,
     *,
     verbose: bool,
     fail_fast: bool,
@@ -146,14 +157,19 @@ def _check_all(
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
     with Progress(len(files)) as progress:
-        if scheduler is not None:
-            from certattn.sweep.cluster import check_on_cluster
 
-            checks = check_on_cluster(files, options, scheduler)
-        else:
-            checks = check_files(
-                files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited
-            )
+        def run(paths: Sequence[Path], check: Check) -> Generator[Report, None, None]:
+            if scheduler is not None:
+                from certattn.sweep.cluster import check_on_cluster
+
+                return check_on_cluster(paths, options, scheduler)
+            return check_files(
+                paths, options, jobs=jobs or processors(), check=check,
+                started=progress.started, waited=progress.waited,
+            )  # fmt: skip
+
+        # What a cluster says is not noted: it was not proved by this program, nor here.
+        checks = cache.reports(files, options, run, noting=scheduler is None) if cache else run(files, check_file)
         with closing(checks):
             for report in checks:
                 progress.finished()
@@ -184,9 +200,8 @@ def _named(text: str) -> list[Path]:
     if not text:
         raise UsageError("an empty path: expected a certificate, a folder or a glob")
     path = Path(text)
-    if any(mark in text for mark in "*?[") and not os.path.lexists(path):
-        matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]  # noqa: PTH207 - absolute ones too
-        files = [file for match in matches for file in (_below(match) if match.is_dir() else [match])]
+    if is_pattern(text) and not os.path.lexists(path):
+        files = [file for match in matching(text) for file in (_below(match) if match.is_dir() else [match])]
         files = [file for file in files if file.suffix in SUFFIXES]
         if not files:
             raise UsageError(f"{text}: no certificate ({' or '.join(SUFFIXES)}) matches")
@@ -202,12 +217,7 @@ def _named(text: str) -> list[Path]:
 def _below(folder: Path) -> list[Path]:
     """The certificates in a folder and below. Raises OSError where a folder cannot be read."""
     found: list[Path] = []
-    for parent, folders, names in os.walk(folder, onerror=_give_up):
+    for parent, folders, names in os.walk(folder, onerror=give_up):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(parent, name) for name in names if name.endswith(SUFFIXES) and not name.startswith(".")]
     return sorted(found)
-
-
-def _give_up(error: OSError) -> None:
-    # A folder that was left out silently would look like one without certificates.
-    raise error

@@ -79,9 +79,8 @@ def _load() -> Mapping[str, Derivation]:
 
 def _find(name: str, derivations: Mapping[str, Derivation]) -> Derivation:
     if name not in derivations:
-        near = get_close_matches(name, derivations, 3)
-        known = f"the nearest: {', '.join(near)}" if near else "`certattn derive` lists all"
-        raise click.UsageError(f"no derivation is called {name!r}; {known}")
+        near = "".join(f"; did you mean {each!r}?" for each in get_close_matches(name, derivations, 1))
+        raise click.UsageError(f"no derivation is called {name!r}{near or '.'} There are: {', '.join(derivations)}")
     return derivations[name]
 
 

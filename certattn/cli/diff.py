@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.options import reading_limits, root_option, take_limits
+from certattn.cli.options import format_option, reading_limits, root_option, take_limits
 from certattn.kernel.document.certificate import Certificate
 from certattn.report.text import on_one_line
 
@@ -31,7 +31,7 @@ _SAID = {
 @click.command(epilog=EPILOG)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 @root_option
 @reading_limits
 def diff(old: str, new: str, form: str, root: Path | None, **limits: Any) -> int:

@@ -7,6 +7,7 @@ import json
 import click
 from click.shell_completion import CompletionItem
 
+from certattn.cli.options import format_option
 from certattn.kernel.checker import CLAIMS
 from certattn.report.codes.explanation import Explanation
 from certattn.report.codes.lookup import codes, general, look_up, obligations
@@ -30,14 +31,7 @@ def complete(context: click.Context, parameter: click.Parameter, incomplete: str
 
 @click.command(epilog=EPILOG)
 @click.argument("code", required=False, shell_complete=complete)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="For people or programs.",
-)
+@format_option
 def explain(code: str | None, form: str) -> None:
     """Say what a verdict, exit status, obligation or error means, and what to do.
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from certattn._version import __version__
 from certattn.cli.configuration import NAME, SHARED, has_settings
 from certattn.cli.scaffold import CI_SYSTEMS, FOLDER, HOOK, files
 from certattn.kernel.errors import UsageError
@@ -15,30 +14,26 @@ from certattn.report.text import on_one_line
 
 EPILOG = """\b
 Examples:
-  certattn init                 this folder, with a workflow of GitHub
-  certattn init paper --ci none --dry-run
+  certattn init
+  certattn init paper --ci github --install ./certattn --dry-run
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("folder", metavar="[DIR]", default=".")
-@click.option("--ci", type=click.Choice(CI_SYSTEMS), default="github", show_default=True, help="CI system to set up.")
-@click.option(
-    "--install", "requirement", metavar="REQ", default=f"certattn=={__version__}", show_default=True,
-    help="What pip installs in the CI system: a version, a folder, an address.",
-)  # fmt: skip
+@click.option("--ci", type=click.Choice(CI_SYSTEMS), help="CI system to set up; needs --install.")
+@click.option("--install", "requirement", metavar="REQ", help="What pip installs there: a folder, an address.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
-def init(folder: str, ci: str, requirement: str, dry_run: bool) -> None:
-    """Set a repository up: settings, an example certificate, a pre-commit hook, a CI job.
+def init(folder: str, ci: str | None, requirement: str | None, dry_run: bool) -> None:
+    """Set a repository up: settings, an example certificate, a pre-commit hook; with --ci, a CI job.
 
     Files that are there are left as they are.
     """
-    if not requirement.isprintable() or not requirement.strip() or requirement.startswith("-"):
-        raise UsageError(f"--install is {requirement!r}, expected what pip installs, on one line")
+    _look_at(ci, requirement)
     top = Path(folder)
     if os.path.lexists(top) and not top.is_dir():
         raise UsageError(f"{folder}: not a folder; expected one to set up, or a name for a new one")
-    left = [path for path, text in files(ci, requirement).items() if not _write(top, path, text, dry_run=dry_run)]
+    left = [path for path, text in files(ci, requirement or "").items() if not _write(top, path, text, dry_run=dry_run)]
     if ".pre-commit-config.yaml" in left and b"certattn-check" not in (top / ".pre-commit-config.yaml").read_bytes():
         click.echo(f"to check before each commit, put this under `repos:` there:\n\n{HOOK}")
     if dry_run:
@@ -47,6 +42,21 @@ def init(folder: str, ci: str, requirement: str, dry_run: bool) -> None:
         click.echo(f"not the top of a git repository: {NAME} counts in this folder only")
     where = "" if top.resolve() == Path.cwd() else f"cd {on_one_line(folder)} && "
     click.echo(f"now prove what is there: {where}certattn check {FOLDER}")
+
+
+def _look_at(ci: str | None, requirement: str | None) -> None:
+    # The name alone is no default: whoever registers it in an index would run code in the CI system.
+    if ci and requirement is None:
+        raise UsageError(
+            f"--ci {ci} needs --install, what pip installs there: `--install ./certattn` for a copy in the repository, "
+            "or an address of yours"
+        )
+    if requirement is not None and ci is None:
+        raise UsageError(f"--install {on_one_line(requirement)} is for a CI system, expected --ci beside it")
+    if requirement is not None and (
+        not requirement.isprintable() or not requirement.strip() or requirement.startswith("-")
+    ):
+        raise UsageError(f"--install is {requirement!r}, expected what pip installs, on one line")
 
 
 def _write(top: Path, path: str, text: str, *, dry_run: bool) -> bool:

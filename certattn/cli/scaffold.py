@@ -74,17 +74,17 @@ certificates:
 """
 
 _CI = {"github": (".github/workflows/certattn.yml", _GITHUB), "gitlab": (".gitlab-ci.yml", _GITLAB)}
-CI_SYSTEMS = (*_CI, "none")
+CI_SYSTEMS = tuple(_CI)
 
 
-def files(ci: str, requirement: str) -> dict[str, str]:
-    """Path in the repository to content; `requirement` is what pip installs in the CI system `ci`."""
+def files(ci: str | None, requirement: str) -> dict[str, str]:
+    """Path in the repository to content; `requirement` is what pip installs in the CI system `ci`, if there is one."""
     content = {
         "certattn.toml": _SETTINGS,
         f"{FOLDER}/example.yaml": _EXAMPLE,
         ".pre-commit-config.yaml": f"repos:\n{HOOK}",
     }
-    if ci != "none":
+    if ci:
         path, text = _CI[ci]
         content[path] = text.format(requirement=shlex.quote(requirement), folder=FOLDER)
     return content

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from certattn._version import __version__
-from certattn.cli.options import arithmetic_option, checking_limits, processors, take_limits
+from certattn.cli.options import arithmetic_option, checking_limits, format_option, processors, take_limits
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
 from certattn.kernel.verdict import Verdict
@@ -62,14 +62,7 @@ _MOST_LISTED = 20
     "--jobs", "-j", type=click.IntRange(1), metavar="N", help="Tasks done at once; one per processor by default."
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Do the tasks on the Dask cluster of this scheduler.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="For people or programs.",
-)
+@format_option
 @arithmetic_option
 @checking_limits
 def sweep(

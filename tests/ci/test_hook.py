@@ -37,9 +37,21 @@ def test_which_files_it_takes(path: str, taken: bool) -> None:
 def test_settings_of_the_repository_do_not_reach_the_hook(tmp_path: Path) -> None:
     (tmp_path / "certattn.toml").write_text("limits.max-nodes = 1")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    command = [*MANIFEST["entry"].split(), str(GOOD)]
+    command = [*MANIFEST["entry"].split(), *MANIFEST["args"], str(GOOD)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["--only=operator.offset/a.yaml", "-h/a.yaml", "--help"])
+def test_no_file_is_taken_for_an_option(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(GOOD.read_text().replace("- [9]", "- [8]"))
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [*MANIFEST["entry"].split(), *MANIFEST["args"], str(GOOD), name]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert b"refuted" in done.stdout
 
 
 def test_both_hooks_have_one_name() -> None:

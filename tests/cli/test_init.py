@@ -17,6 +17,7 @@ from jsonschema import Draft7Validator, Draft202012Validator  # type: ignore[imp
 
 Run = Callable[..., Any]
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
+CI = ["--ci", "github", "--install", "./certattn"]
 WRITTEN = ["certattn.toml", "certificates/example.yaml", ".pre-commit-config.yaml", ".github/workflows/certattn.yml"]
 
 
@@ -26,7 +27,7 @@ def tree(folder: Path) -> dict[str, str]:
 
 def test_what_is_set_up_verifies(certattn_run: Run, folder: Path) -> None:
     (folder / ".git").mkdir()
-    done = certattn_run("init")
+    done = certattn_run("init", *CI)
     assert (done.status, done.err) == (0, "")
     assert done.out.splitlines() == [
         *(f"wrote {path}" for path in WRITTEN), "now prove what is there: certattn check certificates",
@@ -35,7 +36,7 @@ def test_what_is_set_up_verifies(certattn_run: Run, folder: Path) -> None:
 
 
 def test_a_new_folder(certattn_run: Run, folder: Path) -> None:
-    done = certattn_run("init", "paper/proofs", "--ci", "none")
+    done = certattn_run("init", "paper/proofs")
     assert sorted(tree(folder)) == sorted(f"paper/proofs/{path}" for path in WRITTEN[:3])
     assert "not the top of a git repository" in done.out
     assert done.out.endswith("now prove what is there: cd paper/proofs && certattn check certificates\n")
@@ -47,7 +48,7 @@ def test_nothing_is_overwritten(certattn_run: Run, folder: Path) -> None:
         (folder / path).write_text("mine")
     (folder / "certattn.toml").symlink_to("nowhere")
     before = tree(folder)
-    done = certattn_run("init")
+    done = certattn_run("init", *CI)
     assert done.status == 0
     assert tree(folder) == before
     assert not (folder / "nowhere").exists()
@@ -57,22 +58,22 @@ def test_nothing_is_overwritten(certattn_run: Run, folder: Path) -> None:
 
 
 def test_a_second_time_nothing_happens(certattn_run: Run, folder: Path) -> None:
-    certattn_run("init")
+    certattn_run("init", *CI)
     before = tree(folder)
-    done = certattn_run("init")
+    done = certattn_run("init", *CI)
     assert tree(folder) == before
     assert "under `repos:`" not in done.out
 
 
 def test_a_dry_run_writes_nothing(certattn_run: Run, folder: Path) -> None:
-    done = certattn_run("init", "new", "--dry-run")
+    done = certattn_run("init", "new", *CI, "--dry-run")
     assert done.out.splitlines() == [f"would write new/{path}" for path in WRITTEN]
     assert list(folder.iterdir()) == []
 
 
 def test_settings_that_are_there_are_enough(certattn_run: Run, folder: Path) -> None:
     (folder / "pyproject.toml").write_text('[tool.certattn]\npaths = ["certificates"]\n')
-    done = certattn_run("init")
+    done = certattn_run("init", *CI)
     assert done.out.startswith("left out certattn.toml: pyproject.toml has settings\n")
     assert not (folder / "certattn.toml").exists()
     assert certattn_run("check").status == 0
@@ -81,9 +82,9 @@ def test_settings_that_are_there_are_enough(certattn_run: Run, folder: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["file"], "not a folder"), (["file/below"], ""), (["--install", "a\nb"], "on one line"),
-        (["--install", " "], "what pip installs"), (["--install", "--pre"], "what pip installs"),
-        (["--ci", "x"], "--ci"),
+        (["file"], "not a folder"), (["file/below"], ""), ([*CI[:3], "a\nb"], "on one line"),
+        ([*CI[:3], " "], "what pip installs"), ([*CI[:3], "--pre"], "what pip installs"),
+        (["--ci", "x"], "--ci"), (CI[:2], "--ci github needs --install"), (CI[2:], "expected --ci beside it"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_set_up(certattn_run: Run, folder: Path, arguments: list[str], said: str) -> None:
@@ -107,7 +108,7 @@ def test_settings_are_settings(certattn_run: Run, folder: Path) -> None:
 
 
 def test_the_workflow_of_github(certattn_run: Run, folder: Path) -> None:
-    certattn_run("init", "--install", "./my folder")
+    certattn_run("init", *CI[:3], "./my folder")
     # YAML 1.1 reads the key `on` as true.
     content = yaml.safe_load((folder / WRITTEN[3]).read_text())
     workflow = {"on" if key is True else key: value for key, value in content.items()}
@@ -122,7 +123,7 @@ def test_the_workflow_of_github(certattn_run: Run, folder: Path) -> None:
 
 
 def test_the_job_of_gitlab(certattn_run: Run, folder: Path) -> None:
-    certattn_run("init", "--ci", "gitlab")
+    certattn_run("init", "--ci", "gitlab", "--install", ".")
     pipeline = yaml.safe_load((folder / ".gitlab-ci.yml").read_text())
     Draft7Validator(json.loads((SCHEMAS / "gitlab-ci.json").read_text())).validate(pipeline)
     job = pipeline["certificates"]

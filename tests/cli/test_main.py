@@ -81,6 +81,22 @@ def test_every_command_has_the_help_of_the_list_and_an_example(certattn_run: Run
     assert command == "generate" or "Example" in done.out
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["chek"], "No such command 'chek'. Did you mean 'check'?"),
+        (["generate", "softmax-men"], "No such command 'softmax-men'. Did you mean 'softmax-mean'?"),
+        (["qqq"], "No such command 'qqq'."),
+        (["derive", "softmax-men"], "no derivation is called 'softmax-men'; did you mean 'softmax-mean'?"),
+    ],
+)
+def test_a_name_that_is_mistyped_suggests_the_nearest(certattn_run: Run, typed: list[str], said: str) -> None:
+    done = certattn_run(*typed)
+    assert done.status == 2
+    assert f"Error: {said}" in done.err
+    assert ("mean '" in done.err) is ("mean '" in said)
+
+
 def test_the_module_is_the_program(program: Program, write: Write) -> None:
     done = program("check", write("verified").name)
     assert (done.returncode, done.stderr) == (0, b"")

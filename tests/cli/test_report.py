@@ -99,6 +99,9 @@ def test_errors_of_usage(certattn_run: Any, write: Callable[..., Path], folder: 
     for arguments, message in (
         (("verified.yaml", "-o", "verified.yaml"), "is an input and would be overwritten"),
         (("verified.yaml", "-o", "none/page.html"), "no such folder"),
+        (("verified.yaml", "-o", "page.md"), "page.md: expected a name that ends in .html for a page of --format html"),
+        (("verified.yaml", "-o", "page.pdf"), "page.pdf: expected a name that ends in .html"),
+        (("verified.yaml", "-o", "page.html", "--format", "markdown"), "page.html: expected a name that ends in .md"),
         (("verified.yaml", "-o", "page.html", "--from", "reports.json"), "expected the output of `certattn check"),
     ):
         done = certattn_run("report", *arguments)

@@ -106,3 +106,6 @@ def test_nobody_answers(
     arguments = ["sweep", str(spec(OPERATOR).path), "-o", str(tmp_path / "out"), "--scheduler", "tcp://127.0.0.1:9"]
     assert run(arguments) == 2
     assert "no Dask scheduler answers there" in capsys.readouterr().err
+    assert run([*arguments[:-1], "nonsense"]) == 2
+    told = capsys.readouterr().err
+    assert told == "certattn: --scheduler is 'nonsense', expected an address with a port, such as tcp://host:8786\n"

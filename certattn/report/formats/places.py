@@ -8,6 +8,7 @@ from pathlib import Path
 
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
+from certattn.report.text import earlier_ones
 
 
 def problems(reports: Sequence[Report]) -> list[Report]:
@@ -18,7 +19,7 @@ def problems(reports: Sequence[Report]) -> list[Report]:
 def count_line(reports: Sequence[Report]) -> str:
     """How many are verified, in a line."""
     verified = len(reports) - len(problems(reports))
-    return f"certattn: {verified} of {len(reports)} certificates verified"
+    return f"certattn: {verified} of {len(reports)} certificates verified{earlier_ones(reports)}"
 
 
 def line_of(report: Report) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
@@ -37,7 +38,7 @@ def entry(tmp_path: Path) -> Callable[..., Entry]:
     return make
 
 
-class Page(HTMLParser):
+class Elements(HTMLParser):
     """The elements of a page, with their attributes, and its text without scripts and styles."""
 
     def __init__(self, text: str) -> None:
@@ -67,22 +68,49 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def page() -> Callable[[str], Page]:
-    return Page
+def page() -> Callable[[str], Elements]:
+    return Elements
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the browser without a window. Its absence is a failure where CERTATTN_REQUIRE_CHROMIUM is set."""
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Debian's browser, without a window. Its absence is a failure where CERTATTN_REQUIRE_CHROMIUM is set.
+
+    For a module and not for the session: while it is open, no other test of the process can run an event loop.
+    """
     found = shutil.which("chromium")
     if found is None:
         assert not os.environ.get("CERTATTN_REQUIRE_CHROMIUM"), "chromium is not installed: apt-get install chromium"
         pytest.skip("chromium is not installed: apt-get install chromium")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
 
-    def run(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
-        command = [found, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
-        return subprocess.run(
-            [*command, *options, page.as_uri()], capture_output=True, text=True, timeout=90, check=True
-        )
 
-    return run
+@pytest.fixture
+def opened(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Open a file in a window of its own; options are those of a Playwright context.
+
+    Errors of the page fail the test, and so does a request for anything but the file; where errors are expected,
+    `refused` gives a text that each of them has to hold.
+    """
+    contexts: list[BrowserContext] = []
+    errors: list[str] = []
+    expected: list[str] = []
+
+    def open_file(file: Path, refused: Sequence[str] = (), **options: Any) -> Page:
+        contexts.append(chromium.new_context(**options))
+        expected.extend(refused)
+        window = contexts[-1].new_page()
+        window.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        window.on("pageerror", lambda error: errors.append(str(error)))
+        window.on("request", lambda asked: errors.append(asked.url) if asked.url != file.as_uri() else None)
+        window.goto(file.as_uri())
+        return window
+
+    yield open_file
+    for context in contexts:
+        context.close()
+    assert len(errors) == len(expected), errors
+    assert all(text in error for text, error in zip(expected, errors, strict=True)), errors
