@@ -30,20 +30,32 @@ def describe(files: Sequence[Path], options: CheckOptions, jobs: int) -> list[De
     return [Described(**found) for found in _find(files, options, jobs, _describe)]
 
 
-def draw(files: Sequence[Path], options: CheckOptions, jobs: int, patience: int) -> list[tuple[str, str]]:
-    """The picture of each certificate as SVG, or why there is none; `patience` are seconds for one.
+def draw(reports: Sequence[Report], options: CheckOptions, jobs: int, patience: int) -> list[tuple[str, str]]:
+    """The picture of each verified certificate as SVG, or why there is none; `patience` are seconds for one.
 
+    A picture says "certified": it is of the very statement that was verified.
     Raises UsageError where matplotlib is missing.
     """
     from certattn.provers.figures import require_matplotlib, warm_up
 
     require_matplotlib()
-    if files:
+    if reports:
         # What every process would do again: importing, and finding fonts.
         warm_up()
     limits = replace(options.limits, timeout_seconds=min(patience, options.limits.timeout_seconds))
-    found = _find(files, replace(options, limits=limits), jobs, _draw)
-    return [(picture.get("picture", ""), picture.get("without", "it could not be drawn in time")) for picture in found]
+    found = _find([Path(report.path) for report in reports], replace(options, limits=limits), jobs, _draw)
+    return [_of(report, picture) for report, picture in zip(reports, found, strict=True)]
+
+
+def _of(report: Report, found: dict[str, str]) -> tuple[str, str]:
+    if found.get("picture") and found["digest"] != report.digest:
+        return "", "the file has changed since it was checked"
+    return found.get("picture", ""), found.get("without", "it could not be drawn in time")
+
+
+def same_statement(described: Described, report: Report) -> Described:
+    """What was read of a file, if that is the statement that the report is about; else nothing."""
+    return described if described.digest == report.digest else Described()
 
 
 def gather(files: Sequence[Path], options: CheckOptions, jobs: int, find: Check = check_file) -> list[Report]:
@@ -94,11 +106,11 @@ def _draw(path: Path, options: CheckOptions) -> Report:
         certificate = load(path, root=options.root, limits=options.limits)
         if certificate.claim not in PICTURES:
             return _sent(path, {"without": ""})
-        picture = as_svg(certificate)
+        picture = as_svg(certificate, checked=True)
     except UsageError as error:
         return _sent(path, {"without": str(error)})
     except CertattnError:
         return _sent(path, {"without": "what is stated could not be drawn"})
     if len(picture) > _LARGEST:
         return _sent(path, {"without": "it would be too large"})
-    return _sent(path, {"picture": picture})
+    return _sent(path, {"picture": picture, "digest": certificate.digest})

@@ -7,13 +7,16 @@ from typing import Any
 
 import click
 
-from certattn.cli.options import reading_limits, root_option, take_limits
-from certattn.report.text import on_one_line
+from certattn.cli.options import checking_limits, root_option, take_limits
+from certattn.report.text import on_one_line, text_of
 
 EPILOG = """\b
 Examples:
   certattn plot cert.yaml -o cert.svg
-  certattn plot cert.yaml -o cert.png
+  certattn plot cert.yaml --check -o cert.png
+
+\b
+Exit status: with --check that of `certattn check`; nothing is drawn of what is not verified.
 """
 
 
@@ -26,23 +29,40 @@ Examples:
     type=click.Path(dir_okay=False, path_type=Path),
     help="The picture to write; .svg, .png or .pdf.",
 )
+@click.option("--check", is_flag=True, help="Check it first; draw it only where it is verified.")
 @root_option
-@reading_limits
-def plot(certificate: str, out: Path, root: Path | None, **limits: Any) -> None:
+@checking_limits
+def plot(certificate: str, out: Path, check: bool, root: Path | None, **limits: Any) -> int:
     """Draw what a certificate states.
 
-    Nothing is checked: a picture shows the bounds as they stand in the file, and beside them what is computed in
-    doubles.
+    A picture shows the bounds as they stand in the file, and beside them what is computed in doubles. Without --check
+    it says that they are stated, and that nothing was checked.
     """
-    from certattn.kernel.checker import claim_of
+    from certattn.kernel.checker import CheckOptions, claim_of
     from certattn.kernel.document.certificate import load
+    from certattn.kernel.errors import UsageError
+    from certattn.kernel.reports import exit_status
+    from certattn.kernel.verdict import Verdict
+    from certattn.kernel.worker import check_files
     from certattn.provers.figures import require_figure
     from certattn.provers.output import require_place
     from certattn.provers.plots import draw, require_picture
 
     require_place(out, [Path(certificate)])
-    loaded = load(certificate, root=root, limits=take_limits(limits))
+    options = CheckOptions(take_limits(limits), root)
+    loaded = load(certificate, root=root, limits=options.limits)
     require_picture(claim_of(loaded).name)
     require_figure(out)
-    draw(loaded, out)
-    click.echo(f"drew {on_one_line(str(out))}; nothing is checked by that")
+    if not check:
+        draw(loaded, out)
+        click.echo(f"drew {on_one_line(str(out))}; nothing is checked by that")
+        return 0
+    (report,) = check_files([Path(certificate)], options)
+    if report.verdict is not Verdict.VERIFIED:
+        click.echo(text_of(report, color=False), nl=False)
+        return exit_status([report])
+    if report.digest != loaded.digest:
+        raise UsageError(f"{certificate}: changed while it was checked; try again")
+    draw(loaded, out, checked=True)
+    click.echo(f"verified, and drew {on_one_line(str(out))}")
+    return 0

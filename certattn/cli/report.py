@@ -67,7 +67,7 @@ def report(
     The page says what each certificate states, how much slack its proof has, and on what it rests. It is one file
     that loads nothing, and its links to the certificates are relative to it.
     """
-    from certattn.cli.gathering import describe, draw, gather
+    from certattn.cli.gathering import describe, draw, gather, same_statement
     from certattn.provers.output import require_place, write_file
     from certattn.report.page.audits import missing_of
     from certattn.report.page.content import Content
@@ -87,13 +87,14 @@ def report(
 
         earlier = read_reports(source)
         reports = [fitting(earlier, source, f, d.digest) for f, d in zip(files, described, strict=True)]
+    described = [same_statement(found, said) for found, said in zip(described, reports, strict=True)]
     entries = [
         Entry(file, said, source is None, found) for file, said, found in zip(files, reports, described, strict=True)
     ]
     if pictures and form == "html":
         # The words of a picture say "certified": only what is verified has one.
         wanted = [number for number, entry in enumerate(entries) if entry.verified]
-        drawn = draw([files[number] for number in wanted], options, workers, patience)
+        drawn = draw([reports[number] for number in wanted], options, workers, patience)
         for number, (picture, without) in zip(wanted, drawn, strict=True):
             entries[number] = Entry(files[number], reports[number], source is None, described[number], picture, without)
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -13,7 +13,7 @@ from certattn.kernel.claims.gronwall_bound import Gronwall
 from certattn.kernel.claims.trajectory_assertions import EveryStep, Range
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
 _LOOK = {
@@ -41,7 +41,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         axes.set_yscale("log")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("step $k$")
-        axes.set_title(f"certified bounds, {problem.setting.prompts.count} prompts", fontsize=10)
+        axes.set_title(f"{standing()} bounds, {problem.setting.prompts.count} prompts", fontsize=10)
         axes.grid(True, color="0.9", lw=0.6)
         axes.legend(frameon=False, fontsize=9)
 

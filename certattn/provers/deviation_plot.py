@@ -13,7 +13,7 @@ from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.output_deviation import CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
 _RUN, _BOUND = "#1f4e79", "#c0562f"
@@ -33,7 +33,7 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
     order = np.argsort(found, kind="stable")
     ranks = np.arange(len(rows))
     each = ((bounds.each_at_most, "v", "bound of each query, at most"), (bounds.each_at_least, "^", "at least"))
-    whole = ((bounds.at_most, "-", "certified: every query at most"), (bounds.at_least, ":", "some query at least"))
+    whole = ((bounds.at_most, "-", f"{standing()}: every query at most"), (bounds.at_least, ":", "some query at least"))
     with canvas(target, (6.0, 3.6)) as (_, axes):
         axes.plot(ranks, found[order], color=_RUN, marker="o", ms=2.5, lw=0.8, label="deviation, computed")
         for stated, marker, label in each:

@@ -16,7 +16,7 @@ from certattn.kernel.claims.equivalent_assertions import Problem
 from certattn.kernel.claims.equivalent_law import CLAIM, law_of
 from certattn.kernel.document.certificate import Certificate
 from certattn.provers.best_scales import pieces
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.spectrum_figures import (
     BITS,
@@ -81,7 +81,7 @@ def _mark(axes: Any, problem: Problem, ends: list[float]) -> None:
     axes.plot(ends, [0.0] * len(ends), ls="", marker="|", ms=10, color=POINT, clip_on=False)
     if problem.density:
         points = np.array([(as_float(point.at), as_float(point.value)) for point in problem.density])
-        axes.plot(*points.T, ls="", marker="o", ms=4, color=POINT, label="certified", clip_on=False)
+        axes.plot(*points.T, ls="", marker="o", ms=4, color=POINT, label=standing(), clip_on=False)
 
 
 def _title(problem: Problem) -> str:

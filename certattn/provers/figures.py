@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ from certattn.kernel.errors import UsageError
 SUFFIXES = (".svg", ".png", ".pdf")
 # Where a figure goes: a file, whose ending says the format, or bytes in memory, which are SVG.
 Target = Path | BytesIO
+
+UNCHECKED = "as stated: nothing was checked for this picture"
+# Of the picture that is being drawn: whether its certificate is verified, None where that is not said.
+_CHECKED: ContextVar[bool | None] = ContextVar("checked", default=None)
 
 _SETTINGS = {
     "font.size": 10,
@@ -49,6 +54,21 @@ def warm_up() -> None:
 
 
 @contextmanager
+def drawn_as(*, checked: bool) -> Iterator[None]:
+    """What is drawn in the block is of a certificate that is verified, or else says that it is not known to be."""
+    before = _CHECKED.set(checked)
+    try:
+        yield
+    finally:
+        _CHECKED.reset(before)
+
+
+def standing() -> str:
+    """The word for bounds of the certificate that is drawn."""
+    return "certified" if _CHECKED.get() else "stated"
+
+
+@contextmanager
 def canvas(target: Target, size: tuple[float, float], rows: int = 1, **options: Any) -> Iterator[tuple[Any, Any]]:
     """A figure of so many rows of axes, and the axes; written to the target when the block ends."""
     import matplotlib
@@ -62,6 +82,8 @@ def canvas(target: Target, size: tuple[float, float], rows: int = 1, **options: 
         figure, axes = pyplot.subplots(rows, figsize=size, layout="constrained", **options)
         try:
             yield figure, axes
+            if _CHECKED.get() is False:
+                figure.supxlabel(UNCHECKED, fontsize=8, style="italic", color="0.35")
             form = target.suffix[1:] if isinstance(target, Path) else "svg"
             metadata = {"Date": None} if form == "svg" else None
             figure.savefig(target, format=form, dpi=160, metadata=metadata)

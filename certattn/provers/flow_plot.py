@@ -18,7 +18,7 @@ from certattn.kernel.claims.flow_trajectory import CLAIM
 from certattn.kernel.claims.regression_inputs import exact_regression
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.training_runs import Array, FloatRun, doubles
 
@@ -60,7 +60,7 @@ def draw_certificate(certificate: Certificate, path: Target, entry: tuple[int, i
 def _draw_path(axes: Any, problem: Problem, project: Project) -> None:
     """Stated points, and around the lines between them all that the tubes allow."""
     corners = [(doubles(problem.start.A), as_float(problem.start.b))]
-    label = "certified: the path lies here"
+    label = f"{standing()}: the path lies here"
     for point in problem.points:
         corners.append((doubles(point.parameters.A), as_float(point.parameters.b)))
         if point.tube is None:
@@ -100,7 +100,7 @@ def _draw_risk(axes: Any, problem: Problem) -> None:
         (as_float(p.time), as_float(p.risk[0]), as_float(p.risk[1])) for p in problem.points if p.risk is not None
     ]
     bounded = [(0.0, first, first), *stated]
-    label = "certified: the risk lies here"
+    label = f"{standing()}: the risk lies here"
     for (begins, _, upper), (ends, lower, _) in pairwise(bounded):
         axes.fill_between([begins, ends], lower, upper, color=_LIGHT, lw=0, zorder=1, label=label)
         label = ""

@@ -10,7 +10,7 @@ from certattn.kernel.claims.head_assertions import MARGIN, WEIGHT, StatedRange
 from certattn.kernel.claims.head_problem import Problem
 from certattn.kernel.claims.selection_on_a_head import CLAIM
 from certattn.kernel.document.certificate import Certificate
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
 _WEIGHT, _MARGIN = "#1f4e79", "#c0562f"
@@ -30,7 +30,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
             tokens.legend(frameon=False, fontsize=9)
         tokens.set_ylim(-0.02 * prompt.length, 1.02 * prompt.length)
         tokens.set_ylabel("selected token")
-        figure.colorbar(shown, ax=tokens, label="certified weight", pad=0.01)
+        figure.colorbar(shown, ax=tokens, label=f"{standing()} weight", pad=0.01)
         _bars(weights, queries, low, _WEIGHT, "weight at least")
         weights.set_ylim(0, 1)
         _bars(margins, queries, _bounds(problem, MARGIN.name), _MARGIN, "margin at least")

@@ -13,7 +13,7 @@ import numpy as np
 from certattn.kernel.claims.joint_max_margin import CLAIM, Problem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.joint_multipliers import Array, floats
 from certattn.provers.rounding import as_float
 
@@ -65,7 +65,7 @@ def _wedge(axes: Any, unit: Array, angle: float, reach: float, color: str) -> No
     middle = math.atan2(unit[1], unit[0])
     turns = np.linspace(middle - angle, middle + angle, 60)
     x, y = np.append(0, reach * np.cos(turns)), np.append(0, reach * np.sin(turns))
-    axes.fill(x, y, color=color, alpha=0.15, lw=0, label=f"certified, within {math.degrees(angle):.2g} degrees")
+    axes.fill(x, y, color=color, alpha=0.15, lw=0, label=f"{standing()}, within {math.degrees(angle):.2g} degrees")
 
 
 def _run(problem: Problem, step: float = 0.1) -> tuple[Array, Array]:

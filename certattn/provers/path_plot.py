@@ -9,7 +9,7 @@ import numpy as np
 from flint import fmpq
 
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
 _PATH, _CONE, _RAY = "#1f4e79", "#c0562f", "#111111"
@@ -28,7 +28,7 @@ def draw(
     angle = float(np.arctan2(ray[1], ray[0]))
     with canvas(file, (5.2, 4.6)) as (_, axes):
         for k, (radius, cosine) in enumerate(zip(radii, cosines, strict=True)):
-            label = r"certified: $p_R$ lies here" if k == 0 else None
+            label = f"{standing()}: $p_R$ lies here" if k == 0 else None
             _draw_arc(axes, as_float(radius), angle, float(np.arccos(as_float(cosine))), label)
         length = 1.06 * max(as_float(radius) for radius in radii)
         tip = length * ray / np.linalg.norm(ray)

@@ -13,7 +13,7 @@ from typing import Any
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import Target, require_matplotlib
+from certattn.provers.figures import Target, drawn_as, require_matplotlib
 
 # claim -> (module with `draw_certificate`, what its picture shows)
 PICTURES: Mapping[str, tuple[str, str]] = {
@@ -43,18 +43,20 @@ def require_picture(claim: str) -> None:
     require_matplotlib()
 
 
-def draw(certificate: Certificate, target: Target, **options: Any) -> None:
+def draw(certificate: Certificate, target: Target, *, checked: bool = False, **options: Any) -> None:
     """Draw a certificate's picture into a file, or into memory as SVG; `options` are the drawing's own.
 
+    Only where the certificate is verified, which the caller knows, `checked` has the picture say so.
     Raises UsageError where there is no such picture: of the claim, or of what this certificate states.
     """
     require_picture(certificate.claim)
     module, _ = PICTURES[certificate.claim]
-    import_module(f"certattn.provers.{module}").draw_certificate(certificate, target, **options)
+    with drawn_as(checked=checked):
+        import_module(f"certattn.provers.{module}").draw_certificate(certificate, target, **options)
 
 
-def as_svg(certificate: Certificate) -> str:
+def as_svg(certificate: Certificate, *, checked: bool = False) -> str:
     """The picture as the text of an SVG file. Raises UsageError as `draw` does."""
     memory = BytesIO()
-    draw(certificate, memory)
+    draw(certificate, memory, checked=checked)
     return memory.getvalue().decode("utf-8")

@@ -31,7 +31,7 @@ from certattn.kernel.claims.selection_theorems import (
 )
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
 _RUN, _CERTIFIED, _RAY, _TOKEN = "#1f4e79", "#c0562f", "#111111", "#6b6b6b"
@@ -73,11 +73,11 @@ def _draw(axes: Any, problem: Problem) -> None:
         axes.plot(*run.points.T, color=_RUN, lw=1.5, label=label, zorder=4)
         axes.plot(*run.points[0], marker="o", ms=4, color=_RUN, zorder=5)
         if problem.rate is not None:
-            _draw_tube(axes, run, problem.rate, turn, "certified for all later steps" if number == 0 else None)
+            _draw_tube(axes, run, problem.rate, turn, f"{standing()} for all later steps" if number == 0 else None)
     unit = "step" if problem.rule.discrete else "time"
     steps = ", ".join(describe(stated.at) for stated in problem.angles)
     for index, stated in enumerate(problem.angles):
-        label = f"certified at {unit} {steps}" if index == 0 else None
+        label = f"{standing()} at {unit} {steps}" if index == 0 else None
         opening, radius = _opening(as_float(stated.at_most)), runs[0].radius_at(as_float(stated.at))
         axes.plot(*_arc(radius, turn - opening, turn + opening).T, color=_CERTIFIED, lw=3, label=label, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")

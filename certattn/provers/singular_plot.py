@@ -20,7 +20,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.provers.equivalent_plot import density_curve
 from certattn.provers.exact_inputs import Number, exact_rational
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.not_marchenko_pastur import bits_of_support
 from certattn.provers.rounding import as_float
 from certattn.provers.spectrum_figures import (
@@ -92,7 +92,7 @@ def _mark(axes: Any, problem: Problem) -> None:
     asserted = problem.asserted
     marks = [] if asserted.values is None else [as_float(value) for value in asserted.values.loaded.row(0)]
     if 0 < len(marks) <= _MOST_MARKS:
-        label = f"{len(marks)} certified values"
+        label = f"{len(marks)} {standing()} values"
         axes.plot(marks, np.zeros(len(marks)), ls="", marker="|", ms=9, color=POINT, clip_on=False, label=label)
     for stated in asserted.counts:
         axes.axvline(as_float(stated.above), color=POINT, lw=0.9, ls=":")
@@ -100,7 +100,9 @@ def _mark(axes: Any, problem: Problem) -> None:
         axes.annotate(text, (as_float(stated.above), 0.97), xycoords=("data", "axes fraction"), fontsize=8, va="top")
     if "norm" in asserted.ranges:
         ends = [as_float(bound) for bound in asserted.ranges["norm"].bounds.values()]
-        axes.plot(ends, [0.0] * len(ends), ls="", marker="^", ms=5, color=POINT, clip_on=False, label="certified norm")
+        axes.plot(
+            ends, [0.0] * len(ends), ls="", marker="^", ms=5, color=POINT, clip_on=False, label=f"{standing()} norm"
+        )
 
 
 def _title(problem: Problem) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.prompt_simulation import Quantile
 
 _BOUND, _TRUTH, _STATED = "#1f4e79", "#c0562f", "#111111"
@@ -45,9 +45,7 @@ def _draw_curve(axes: Any, figure: Figure) -> None:
     curve, (length, eps) = figure.curve, figure.stated
     label = rf"bound by the rules, $\delta = {figure.delta}$"
     handles = list(axes.loglog(curve.lengths, curve.bounds, color=_BOUND, lw=1.8, label=label))
-    handles += axes.plot(
-        [length], [eps], marker="D", ms=7, mfc="white", mec=_STATED, ls="", label="certified", zorder=5
-    )
+    handles += axes.plot([length], [eps], marker="D", ms=7, mfc="white", mec=_STATED, ls="", label=standing(), zorder=5)
     if curve.simulated:
         x = [at for at, _ in curve.simulated]
         y = np.array([[q.value, q.low, q.high] for _, q in curve.simulated])

@@ -12,7 +12,7 @@ import numpy as np
 from certattn.kernel.claims.training_convergence import CLAIM
 from certattn.kernel.claims.training_runs import Problem
 from certattn.kernel.document.certificate import Certificate
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.training_runs import Array, FloatRun
 
@@ -33,7 +33,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         axes.semilogy(times, risks, color=_RUN, lw=1.6, label="the run, in doubles")
         grid = np.linspace(begins, last, 200)
         base = "e^{-2c(t - t_0)}" if problem.rule.step is None else r"(1 - 2\eta c)^{k - k_0}"
-        label = f"certified: ${risk:.3g}\\,{base}$, $c = {as_float(problem.rate):.3g}$"
+        label = f"{standing()}: ${risk:.3g}\\,{base}$, $c = {as_float(problem.rate):.3g}$"
         axes.semilogy(grid, risk * np.exp(-fall * (grid - begins)), color=_BOUND, lw=1.6, ls="--", label=label)
         for stated in problem.risks:
             axes.plot(as_float(stated.at), as_float(stated.at_most), marker="v", color=_BOUND, ls="")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from certattn import CLAIMS
+from certattn.provers import figures
 from certattn.provers.plots import PICTURES
 
 GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
@@ -27,6 +32,68 @@ def test_a_picture_of_a_claim(certattn_run: Any, folder: Path, claim: str) -> No
     done = certattn_run("plot", GALLERY / claim / f"{QUICK[claim]}.yaml", "-o", "picture.svg")
     assert (done.status, done.out) == (0, "drew picture.svg; nothing is checked by that\n")
     assert "</svg>" in (folder / "picture.svg").read_text()
+
+
+def words_of(picture: Path) -> str:
+    """What is written in a picture that was drawn with its letters as text."""
+    return " ".join(element.text or "" for element in ElementTree.parse(picture).iter() if element.tag.endswith("text"))
+
+
+@pytest.fixture
+def letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures with their letters as text."""
+    monkeypatch.setitem(figures._SETTINGS, "svg.fonttype", "none")
+
+
+def copy_of(folder: Path, old: str = "", new: str = "") -> Path:
+    text = (GALLERY / "output-deviation" / "gaussian-prompt.yaml").read_text()
+    assert old in text
+    shutil.copytree(GALLERY / "output-deviation" / "data", folder / "data")
+    (folder / "cert.yaml").write_text(text.replace(old, new))
+    return folder / "cert.yaml"
+
+
+@pytest.mark.usefixtures("letters")
+def test_what_was_not_checked_is_stated_and_the_picture_says_so(certattn_run: Any, folder: Path) -> None:
+    assert certattn_run("plot", copy_of(folder), "-o", "a.svg").status == 0
+    words = words_of(folder / "a.svg")
+    assert "stated: every query at most" in words
+    assert "certified" not in words
+    assert figures.UNCHECKED in words
+
+
+@pytest.mark.usefixtures("letters")
+def test_what_was_checked_is_certified(certattn_run: Any, folder: Path) -> None:
+    done = certattn_run("plot", copy_of(folder), "--check", "-o", "a.svg")
+    assert (done.status, done.out) == (0, "verified, and drew a.svg\n")
+    words = words_of(folder / "a.svg")
+    assert "certified: every query at most" in words
+    assert figures.UNCHECKED not in words
+
+
+def test_what_is_not_verified_is_not_drawn_as_checked(certattn_run: Any, folder: Path) -> None:
+    path = copy_of(folder)
+    path.write_text(re.sub("at_most: .*", "at_most: 1e-9", path.read_text(), count=1))
+    done = certattn_run("plot", path, "--check", "-o", "a.svg")
+    assert done.status == 1
+    assert done.out.startswith("refuted  ")
+    assert not (folder / "a.svg").exists()
+
+
+def test_no_picture_calls_anything_certified_by_itself() -> None:
+    """`standing` alone knows whether what is drawn was verified."""
+    for path in Path(figures.__file__).parent.glob("*plot*.py"):
+        if path.name == "plots.py":
+            continue
+        tree = ast.parse(path.read_text())
+        docstrings = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and isinstance(node.body[0], ast.Expr)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+                assert "certified" not in node.value, f"{path.name}:{node.lineno}"
 
 
 @pytest.mark.parametrize(("name", "begins"), [("a.png", b"\x89PNG"), ("a.pdf", b"%PDF")])
