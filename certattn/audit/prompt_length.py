@@ -1,8 +1,8 @@
-"""How long random prompts have to be to be as near to their limit as this head is to its surrogate.
+"""A length at which random prompts are as near to their limit as this head is to its surrogate; fewer may be enough.
 
 The law is the Gaussian with the moments of score and value over the tokens that a query sees, for the query for which
-it takes the longest. The certificate says for a length L that P(|T_L - T| > r) <= delta, with the bound r that is
-certified of the head's deviation; it is proved by the mean square of the norm.
+the proof takes the longest. The certificate says for a length L that P(|T_L - T| > r) <= delta, with the bound r that
+is certified of the head's deviation; it is proved by the mean square of the norm.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from certattn.kernel.errors import NotProvedError
 from certattn.provers.figures import Target
 from certattn.provers.prompt_simulation import Quantile, errors, floats, quantile
 from certattn.provers.rounding import as_float
-from certattn.provers.tail_goals import Goal, goals_of
+from certattn.provers.tail_goals import Goal, goals_of, mean_square_goal
 from certattn.provers.tail_plot import Curve, Figure, draw
 from certattn.provers.tail_search import MOST_TOKENS, smallest_eps
 
@@ -38,8 +38,7 @@ def figure_of(problem: Problem) -> Figure:
     length, delta = prompt.length, stated.delta
     direction = floats(problem.directions[0].direction)[0] if problem.directions else None
     norm = problem.norm.norm if problem.norm is not None and direction is None else None
-    named = [list(problem.directions[0].direction.row(0))] if direction is not None else []
-    (goal,) = goals_of(prompt, [[str(entry) for entry in row] for row in named], norm)
+    goal = _goal_of(problem, norm)
     goal = goal.tuned(as_float(stated.eps), float(length))
     counts = _lengths(length)
     bounds = _bounds(goal, counts, math.log(as_float(delta)))
@@ -50,7 +49,21 @@ def figure_of(problem: Problem) -> Figure:
         {None: r"$\langle u, T_L - T \rangle$", "l2": r"$|T_L - T|_2$", "linf": r"$|T_L - T|_\infty$"}[norm],
         f"{as_float(delta):g}",
         f"{type(prompt.law.law).__name__} tokens, dimension {prompt.dimension}",
+        "by the mean square" if norm is not None and by_mean_square(problem) else "by the rules",
     )
+
+
+def by_mean_square(problem: Problem) -> bool:
+    """Whether the certificate proves its norm by the mean square: the curve is of the method that it has."""
+    return problem.norm is not None and problem.norm.tokens is not None
+
+
+def _goal_of(problem: Problem, norm: str | None) -> Goal:
+    if norm is not None and by_mean_square(problem):
+        return mean_square_goal(problem.prompt, norm)
+    named = [list(stated.direction.row(0)) for stated in problem.directions[:1]]
+    (goal,) = goals_of(problem.prompt, [[str(entry) for entry in row] for row in named], norm)
+    return goal
 
 
 def _lengths(length: int) -> list[int]:

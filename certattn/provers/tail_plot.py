@@ -33,6 +33,7 @@ class Figure:
     deviation: str
     delta: str
     title: str
+    method: str
 
 
 def draw(figure: Figure, path: Target) -> None:
@@ -43,7 +44,7 @@ def draw(figure: Figure, path: Target) -> None:
 
 def _draw_curve(axes: Any, figure: Figure) -> None:
     curve, (length, eps) = figure.curve, figure.stated
-    label = rf"bound by the rules, $\delta = {figure.delta}$"
+    label = rf"bound {figure.method}, $\delta = {figure.delta}$"
     handles = list(axes.loglog(curve.lengths, curve.bounds, color=_BOUND, lw=1.8, label=label))
     handles += axes.plot([length], [eps], marker="D", ms=7, mfc="white", mec=_STATED, ls="", label=standing(), zorder=5)
     if curve.simulated:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 
 import certattn
@@ -136,6 +137,19 @@ def test_a_figures_curve_lies_above_the_simulated_intervals(certattn_run: Run, f
     assert len(figure.curve.simulated) >= 4
     assert all(quantile.low < quantile.high < bounds[length] for length, quantile in figure.curve.simulated)
     assert figure.stated[1] == pytest.approx(bounds.get(60, figure.stated[1]), rel=1e-2)
+
+
+def test_a_figures_curve_is_that_of_the_method(certattn_run: Run, folder: Path, law: str) -> None:
+    """What is proved by the mean square stands on the curve of the mean square, not far above one of other rules."""
+    from certattn.kernel.claims.output_tail import CLAIM
+    from certattn.provers import tail_figures
+
+    ask = ["--norm", "l2", "--method", "mean-square", "--probability", "0.01", "--length", "60"]
+    assert generate(certattn_run, law, *ask).status == 0
+    figure = tail_figures.figure_of(CLAIM.read(certattn.load(folder / "tail.yaml")))
+    at, height = figure.stated
+    assert height == pytest.approx(np.interp(at, figure.curve.lengths, figure.curve.bounds), rel=0.15)
+    assert figure.method == "by the mean square"
 
 
 def test_without_matplotlib_a_figure_is_refused_before_any_work(
