@@ -145,12 +145,7 @@ def _work(path: Path, options: CheckOptions, check: Check, results: int, stderr:
     status = 1
     try:
         results = _isolate(options.limits, results, stderr)
-        before = time.perf_counter_ns()
-        report = _checked(path, options, check)
-        if reason := refusals():
-            report = Report(str(path), Verdict.ERROR, reason=reason)
-        total = {**report.nanoseconds, "total": time.perf_counter_ns() - before}
-        content = json.dumps(replace(report, nanoseconds=total).to_dict()).encode("ascii")
+        content = json.dumps(confined_report(path, options, check).to_dict()).encode("ascii")
         with open(results, "wb") as file:
             file.write(content)
         status = 0
@@ -178,6 +173,15 @@ def _isolate(limits: Limits, results: int, stderr: int) -> int:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     confine(limits.memory_bytes)
     return results
+
+
+def confined_report(path: Path, options: CheckOptions, check: Check = check_file) -> Report:
+    """What a process that has been confined says of a file: an error if it ever tried what was refused."""
+    before = time.perf_counter_ns()
+    report = _checked(path, options, check)
+    if reason := refusals():
+        report = Report(str(path), Verdict.ERROR, reason=reason)
+    return replace(report, nanoseconds={**report.nanoseconds, "total": time.perf_counter_ns() - before})
 
 
 def _checked(path: Path, options: CheckOptions, check: Check) -> Report:
