@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from certattn.kernel.interrupts import end_with_parent
@@ -158,14 +159,14 @@ class Series:
         def program(answer: int) -> None:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             self._begin(memory)
-            before = _most_memory()
+            before = _memory()
             # What answers go to stays open: its end is the end of the process, after all complaints.
             with open(inner, "rb") as pieces, open(answer, "wb", closefd=False) as answers:
                 for line in pieces:
                     seconds, piece = json.loads(line)
                     # For systems where a parent that is killed does not end it.
                     signal.alarm(min(seconds + 60, 10**9))
-                    content = json.dumps([self._work(piece), _most_memory() - before > _MOST_GROWTH])
+                    content = json.dumps([self._work(piece), _memory() - before > _MOST_GROWTH])
                     signal.alarm(0)
                     answers.write(content.encode("ascii") + b"\n")
                     answers.flush()
@@ -216,6 +217,9 @@ def limit_memory(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (min(least, sys.maxsize),) * 2)
 
 
-def _most_memory() -> int:
-    """Bytes that this process has had in memory at most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+def _memory() -> int:
+    """Bytes of address space that this process has; where the system does not say, of memory that it had at most."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -110,7 +110,7 @@ def request_of(folder: Path, settings: Settings) -> dict[str, Any]:
 
 
 @dataclass
-class _Batch:
+class Batch:
     """What a slot has been given and not yet answered: tasks, each with the number of the attempt."""
 
     left: deque[tuple[Task, int]]
@@ -143,7 +143,7 @@ def do_locally(
     Closing the iterator, or an exception such as KeyboardInterrupt, ends all slots.
     """
     waiting = deque((task, 1) for task in tasks)
-    running: dict[Slot, _Batch] = {}
+    running: dict[Slot, Batch] = {}
     # Slots with nothing to do, and how many tasks each is given next.
     idle = [(Slot(), 1) for _ in range(min(jobs, len(tasks)))]
     request = request_of(folder, settings)
@@ -154,7 +154,7 @@ def do_locally(
                     slot, size = idle.pop()
                     # None takes what would keep another busy.
                     size = min(size, -(-len(waiting) // jobs))
-                    batch = running[slot] = _Batch(deque(waiting.popleft() for _ in range(size)), size)
+                    batch = running[slot] = Batch(deque(waiting.popleft() for _ in range(size)), size)
                     selector.register(slot.answers, selectors.EVENT_READ, slot)
                     slot.ask({TASKS: [task.to_dict() for task, _ in batch.left], **request})
                 ready = selector.select(0.2)
