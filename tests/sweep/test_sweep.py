@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from certattn.cli.main import run
+from certattn.kernel.document.certificate import load
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 from certattn.sweep.index import read_index
@@ -27,7 +29,7 @@ from certattn.sweep.spec import Spec
 from certattn.sweep.sweep import run_sweep
 from certattn.sweep.tasks import Settings, Task
 
-from .conftest import MEAN, OPERATOR
+from .conftest import FILES, MEAN, OPERATOR
 
 Read = Callable[[str], Spec]
 # One task of three has no certificate: a covariance of -1.
@@ -104,6 +106,21 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with(spec: Read, tmp_path: Path) -> Non
     run_sweep(spec(grid), out, Settings(), pretended(), begun=lambda *numbers: began.append(numbers))
     assert began == [(done, 802)]
     assert len(read_index(out)) == 802
+
+
+def test_a_file_that_changes_is_not_taken_for_the_one_before(
+    spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("keys", "values", "queries"):
+        np.save(tmp_path / f"{name}.npy", np.array([[0.5]]))
+    path, out = spec(FILES).path, tmp_path / "out"
+    command = ["sweep", str(path), "-o", str(out), "-j1"]
+    assert run(command) == 0
+    np.save(tmp_path / "values.npy", np.array([[0.25]]))
+    assert run(command) == 0
+    assert "1 task\n  verified  1\n" in capsys.readouterr().out
+    stated = {load(each).plain["asserts"]["mean"]["value"][0][0] for each in out.glob("certificates/*/*.yaml")}  # type: ignore[call-overload, index]
+    assert stated == {"0.5", "0.25"}
 
 
 # -- slots that end
