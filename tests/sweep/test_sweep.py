@@ -123,6 +123,23 @@ def test_a_file_that_changes_is_not_taken_for_the_one_before(
     assert stated == {"0.5", "0.25"}
 
 
+def test_a_page_about_a_sweep_takes_its_reports_from_the_index(
+    spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, page = tmp_path / "out", tmp_path / "page.html"
+    run(["sweep", str(spec(OPERATOR).path), "-o", str(out), "-j1"])
+    changed, *_ = sorted(out.glob("certificates/*/certificate.yaml"))
+    changed.write_text(changed.read_text().replace("V: [[-1]]", "V:\n  - [-2]").replace("- [-1]", "- [-2]"))
+    monkeypatch.setattr("certattn.cli.gathering.check_file", never)
+    command = ["report", str(out / "certificates"), "--from", str(out / "index.sqlite"), "-o", str(page)]
+    assert run(command) == 3
+    assert "6 certificates: 5 verified, 1 inconclusive" in capsys.readouterr().out
+    with sqlite3.connect(out / "index.sqlite") as connection:
+        connection.execute("UPDATE tasks SET report = json_set(report, '$.bits', 'many')")
+    assert run(command) == 2
+    assert "expected the index of a sweep" in capsys.readouterr().err
+
+
 # -- slots that end
 
 # Without certattn, to start at once: task 1 always ends it, task 2 the first time.
