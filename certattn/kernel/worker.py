@@ -178,19 +178,16 @@ def _isolate(limits: Limits, results: int, stderr: int) -> int:
 def confined_report(path: Path, options: CheckOptions, check: Check = check_file) -> Report:
     """What a process that has been confined says of a file: an error if it ever tried what was refused."""
     before = time.perf_counter_ns()
-    report = _checked(path, options, check)
+    try:
+        report = check(path, options)
+    except Exception as error:
+        if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
+            report = _memory_report(path, options.limits)
+        else:
+            report = Report(str(path), Verdict.ERROR, reason=bug(error))
     if reason := refusals():
         report = Report(str(path), Verdict.ERROR, reason=reason)
     return replace(report, nanoseconds={**report.nanoseconds, "total": time.perf_counter_ns() - before})
-
-
-def _checked(path: Path, options: CheckOptions, check: Check) -> Report:
-    try:
-        return check(path, options)
-    except Exception as error:
-        if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
-            return _memory_report(path, options.limits)
-        return Report(str(path), Verdict.ERROR, reason=bug(error))
 
 
 def bug(error: BaseException) -> str:
