@@ -492,6 +492,13 @@ CASES: dict[str, list[Case]] = {
             (POSITIVE, POSITIVE, POSITIVE),
         )
     ],
+    "attention_matrix.causal_row": [
+        Case(
+            lambda *w: attention_matrix.causal_row(attention_matrix.scaled_row, w, 2)[1],
+            lambda *w: mp.sqrt(3) * w[1] / (w[0] + w[1]),
+            (POSITIVE, POSITIVE, POSITIVE),
+        )
+    ],
     "chosen_tokens.selected_weight": [
         Case(
             lambda *g: chosen_tokens.selected_weight(g, BALLS),
