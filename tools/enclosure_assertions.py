@@ -368,6 +368,7 @@ CASES: dict[str, list[Case]] = {
         Case(lambda v: mean_square.logistic(7, v, BALLS), lambda v: 1 / (1 + 6 * mp.exp(-v)), (REAL,))
     ],
     "mean_square.logistic_floor": [Case(mean_square.logistic_floor, lambda s, b: s - b / 2, (REAL, REAL))],
+    "mean_square.markov": [Case(mean_square.markov, lambda m, e: m / e**2, (REAL, POSITIVE))],
     "mean_square.tilted_second_moment": [
         Case(mean_square.tilted_second_moment, lambda r, s, b: r * (s + b), (REAL, REAL, REAL))
     ],
