@@ -143,6 +143,59 @@ def test_the_worst_query_and_the_slack_are_found(arrays: Path) -> None:
     assert line == ""
 
 
+RELATIVE = """
+given:
+  keys: [[1, 0], [0, 1], [-1, 1/2], [2, -1]]
+  values: [[1, 2], [0, -1], [3, 0.5], [-1, 1]]
+  queries: [[1, 1], [-2, 0.5], [1/2, -1]]
+  scale: 1/sqrt(2)
+  causal: 2
+  limit: {kind: empirical}
+asserts:
+  deviation: {norm: l2, BOUND}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "begin", "end"),
+    [
+        # The deviations are 0, 0.61732679... and 0.17536067..., 0.26981023... and 0.16766111... times the output.
+        (
+            "relative_at_most: 0.27",
+            ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "slack 0.000190",
+        ),
+        (
+            "relative_at_most: 1/5",
+            ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "slack -0.0698",
+        ),
+        (
+            "at_most: 1, relative_at_most: 1",
+            ["worst query [1]: deviation [0.617326", "worst query [1] beside its output"],
+            "slack 0.730",
+        ),
+        (
+            "per_query: {relative_at_most: [0, 2, 0.2]}",
+            ["nearest to its bound [2]: deviation / |T(q)| [0.1676611"],
+            "slack 0.0323",
+        ),
+        (
+            "per_query: {relative_at_most: [0, 0, 0.2]}",
+            ["nearest to its bound [1]: deviation [0.617326"],
+            "where 0 is asserted",
+        ),
+        ("at_least: 1/2", [], ""),
+    ],
+)
+def test_the_worst_query_beside_its_output_is_found(bound: str, begin: list[str], end: str, tmp_path: Path) -> None:
+    text = f"certattn: 1\nclaim: output-deviation{RELATIVE.replace('BOUND', bound)}"
+    lines = check(text, tmp_path).findings
+    assert len(lines) == len(begin)
+    assert all(line.startswith(words) for line, words in zip(lines, begin, strict=True)), lines
+    assert "".join(lines[-1:]).endswith(end)
+
+
 def test_a_hint_of_bits_is_where_the_check_begins(arrays: Path) -> None:
     text = by_name("a zero query").text
     for bits, expected in ((2, 2), (100, 100), (10**9, 4096)):
