@@ -680,8 +680,12 @@ def prompts(count: int, rng: Draw) -> Iterator[Assertion]:
             prompt = softmax.Prompt(as_exact(keys), as_exact(values), scale)
             off = prompt.outputs_from_mean(as_exact(queries))
             raw = [weights.tolist()[0] for weights in prompt.weights(as_exact(queries[:1]))]
-            plain = attention_matrix.attention_matrix(as_exact(queries), as_exact(keys), scale, centred=False)
-            middle = attention_matrix.attention_matrix(as_exact(queries), as_exact(keys), scale, centred=True)
+            plain = attention_matrix.attention_matrix(
+                as_exact(queries), as_exact(keys), scale, centred=False, causal=False
+            )
+            middle = attention_matrix.attention_matrix(
+                as_exact(queries), as_exact(keys), scale, centred=True, causal=False
+            )
             linear = linearization.linear_part(as_exact(queries), as_exact(keys), scale)
             near = balls.scale_ball(scale)
         given = f"keys {keys}, values {values}, queries {queries}, scale^2 {radicand}"

@@ -357,7 +357,9 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown := set(options.module) - {Path(module).name for module in kernel_mutants.modules(ROOT)}:
         parser.error(f"no module of the kernel is called {', '.join(sorted(unknown))}")
     if options.critical or options.module:
-        found = all_sites(lambda module: (options.critical and module in CRITICAL) or Path(module).name in options.module)
+        found = all_sites(
+            lambda module: (options.critical and module in CRITICAL) or Path(module).name in options.module
+        )
         every = (mutant for of_module in found for mutant in kernel_mutants.in_full(of_module))
         judged(m for m in (every if options.full else kernel_mutants.drawn(found, options.seed)) if m.key not in done)
     if options.sample:

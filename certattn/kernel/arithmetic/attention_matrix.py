@@ -21,7 +21,7 @@ from certattn.kernel.arithmetic.softmax import Prompt
 
 
 def attention_matrix(
-    queries: ExactMatrix, keys: ExactMatrix, scale: Real, *, centred: bool, causal: bool = False
+    queries: ExactMatrix, keys: ExactMatrix, scale: Real, *, centred: bool, causal: bool
 ) -> list[list[arb]]:
     """M for d queries and d keys, d x d; under a causal mask if asked."""
     prompt, row = Prompt(keys, keys, scale), centred_row if centred else scaled_row

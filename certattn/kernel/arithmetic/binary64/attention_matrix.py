@@ -46,7 +46,7 @@ class Normalisers:
     radii: Floats
 
 
-def attention_matrix(queries: Floats, keys: Floats, scale: Real, *, centred: bool, causal: bool = False) -> Dense:
+def attention_matrix(queries: Floats, keys: Floats, scale: Real, *, centred: bool, causal: bool) -> Dense:
     """M for d queries and d keys (d x p each, doubles exactly), under a causal mask if asked.
 
     Raises RefusedError or GuardError.

@@ -242,4 +242,4 @@ def test_exact_sums_are_seen() -> None:
 def test_attention_beyond_reach_is_refused(size: float, said: str) -> None:
     queries = np.ones((3, 2)) * size
     with pytest.raises(RefusedError, match=said):
-        tested.attention_matrix(queries, queries, fmpq(1), centred=True)
+        tested.attention_matrix(queries, queries, fmpq(1), centred=True, causal=False)
