@@ -54,9 +54,7 @@ def attention_matrix(queries: Floats, keys: Floats, scale: Real, *, centred: boo
     return normalised(queries, keys, scale, centred=centred, causal=causal)[0]
 
 
-def normalised(
-    queries: Floats, keys: Floats, scale: Real, *, centred: bool, causal: bool = False
-) -> tuple[Dense, Normalisers]:
+def normalised(queries: Floats, keys: Floats, scale: Real, *, centred: bool, causal: bool) -> tuple[Dense, Normalisers]:
     """M and what its rows were divided by. Raises RefusedError or GuardError."""
     require_sound_arithmetic()
     factor, off = rounded_scale(scale), scaled_sums_error(queries, keys, scale)

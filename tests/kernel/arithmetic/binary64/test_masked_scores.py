@@ -96,6 +96,25 @@ def test_rounding_that_is_too_large_is_refused(which: int) -> None:
         whole.attention_matrix(queries, keys, fmpq(1), centred=True, causal=True)
 
 
+@pytest.mark.parametrize("which", [0, 4, TOKENS - 1])
+@pytest.mark.parametrize("size", [1e200, np.nan, np.inf])
+@pytest.mark.parametrize("name", ["queries", "keys", "radius"])
+def test_one_number_that_is_too_large_or_none_is_refused(name: str, size: float, which: int) -> None:
+    parts = {"queries": np.ones((TOKENS, 2)), "keys": np.ones((TOKENS, 2)), "radius": np.zeros(TOKENS)}
+    parts[name][which] = size
+    with pytest.raises(RefusedError, match="numbers that are too large, or not finite"):
+        prefixes._weights(parts["queries"], parts["radius"], parts["keys"], np.full(TOKENS, 9.0))
+
+
+@pytest.mark.parametrize("which", [0, 4, TOKENS - 1])
+@pytest.mark.parametrize("size", [-1e6, 1e6])
+def test_one_score_beyond_reach_is_refused(size: float, which: int) -> None:
+    queries, keys = np.ones((TOKENS, 1)), np.ones((TOKENS, 1))
+    queries[which] = size
+    with pytest.raises(RefusedError, match="scores beyond"):
+        balls(queries, keys, np.arange(1, TOKENS + 1))
+
+
 @pytest.mark.parametrize(("weight", "total"), [(0.0, 0.0), (1e-12, 0.0), (0.0, 1e-12), (1e-3, 1e-2), (0.1, 0.2)])
 def test_the_error_of_a_share(weight: float, total: float) -> None:
     """At least what the worst weights give, and hardly more than its formula."""
