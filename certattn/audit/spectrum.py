@@ -13,7 +13,7 @@ from certattn.provers import singular_values, spectral_distance
 SINGULAR, DISTANCE = "singular-values", "spectral-distance"
 SINGULAR_CERTIFICATE, DISTANCE_CERTIFICATE = f"{SINGULAR}.yaml", f"{DISTANCE}.yaml"
 LARGEST = 4
-MASKED = "the claims about spectra know no mask: the matrix of a causal head is another one"
+MASKED = "no law is known of random weights under a causal mask; the limit law is that of a matrix without one"
 UNPAIRED = "the attention matrix is of as many queries as keys; here are others"
 _STATES = ("values", "norm", "stable-rank", "effective-rank")
 _LAW_STATES = ("law", "quarter-circle")
@@ -22,12 +22,13 @@ _PLACES = 3
 
 def singular(head: Head) -> Statement:
     """Write the certificate about singular values. Raises NotProvedError."""
-    if refused := _refused(head):
-        return Statement(missing=refused)
+    if len(head.queries) != len(head.keys):
+        return Statement(missing=UNPAIRED)
     made = singular_values.generate(
         head.folder / SINGULAR_CERTIFICATE,
         source=head.source,
         scale=head.scale,
+        causal=head.causal,
         largest=min(LARGEST, head.tokens),
         states=_STATES,
     )
@@ -44,8 +45,10 @@ def singular(head: Head) -> Statement:
 
 def distance(head: Head) -> Statement:
     """Write the certificate about the distance from the equivalent law. Raises NotProvedError."""
-    if refused := _refused(head):
-        return Statement(missing=refused)
+    if head.causal:
+        return Statement(missing=MASKED)
+    if len(head.queries) != len(head.keys):
+        return Statement(missing=UNPAIRED)
     if head.queries.shape[1] != head.keys.shape[1]:
         return Statement(missing=UNPAIRED)
     if not (np.any(head.queries) and np.any(head.keys)):
@@ -61,12 +64,6 @@ def distance(head: Head) -> Statement:
     )
     stated: dict[str, Any] = mapping(made.plain["asserts"])
     return Statement([DISTANCE_CERTIFICATE], {"unit": unit, **stated})
-
-
-def _refused(head: Head) -> str:
-    if head.causal:
-        return MASKED
-    return UNPAIRED if len(head.queries) != len(head.keys) else ""
 
 
 def _size(rows: np.ndarray[Any, Any]) -> float:
