@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -84,3 +85,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> CompiledLibrary:
     folder = tmp_path_factory.getbasetemp()
     # With several processes, each has a folder of its own below that of the run.
     return SharedLibrary((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "library")
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures that are drawn from here on, which are kept instead of written."""
+    # Imported where something is drawn, for it takes its time.
+    from matplotlib.figure import Figure
+
+    figures: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: figures.append(figure))
+    return figures

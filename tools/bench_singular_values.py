@@ -62,7 +62,7 @@ def measure(size: int, runs: int, *, sharp: bool) -> Row:
     scale = real_root(fmpq(1, 4 * size * 2**40))
     left, right = queries.astype(float), keys.astype(float)
     with working_precision(96):
-        dense = attention_matrix(left, right, scale, centred=True)
+        dense = attention_matrix(left, right, scale, centred=True, causal=False)
         svd = min(timed(lambda: np.linalg.svd(dense.values, full_matrices=False))[0] for _ in range(runs))
         check, found = min(
             (timed(lambda: _in_doubles(left, right, scale)) for _ in range(runs)), key=lambda pair: pair[0]
@@ -83,12 +83,12 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 
 def _in_doubles(queries: Any, keys: Any, scale: Real) -> exact.SingularValues:
-    return in_doubles.enclose(attention_matrix(queries, keys, scale, centred=True), None, len(keys) - 1)
+    return in_doubles.enclose(attention_matrix(queries, keys, scale, centred=True, causal=False), None, len(keys) - 1)
 
 
 def _in_integers(queries: Any, keys: Any, scale: Real) -> exact.SingularValues:
     tables = [ExactMatrix.dyadic(*table.shape, table.ravel().tolist(), 0) for table in (queries, keys)]
-    matrix = exact.FixedPoint.rounded(in_arb.attention_matrix(*tables, scale, centred=True), _BITS)
+    matrix = exact.FixedPoint.rounded(in_arb.attention_matrix(*tables, scale, centred=True, causal=False), _BITS)
     if matrix is None:
         raise ValueError("an enclosure that is not finite")
     return exact.enclose(matrix, in_doubles.lapack_factors(matrix), len(keys) - 1)

@@ -368,6 +368,7 @@ CASES: dict[str, list[Case]] = {
         Case(lambda v: mean_square.logistic(7, v, BALLS), lambda v: 1 / (1 + 6 * mp.exp(-v)), (REAL,))
     ],
     "mean_square.logistic_floor": [Case(mean_square.logistic_floor, lambda s, b: s - b / 2, (REAL, REAL))],
+    "mean_square.markov": [Case(mean_square.markov, lambda m, e: m / e**2, (REAL, POSITIVE))],
     "mean_square.tilted_second_moment": [
         Case(mean_square.tilted_second_moment, lambda r, s, b: r * (s + b), (REAL, REAL, REAL))
     ],
@@ -489,6 +490,13 @@ CASES: dict[str, list[Case]] = {
         Case(
             lambda *w: attention_matrix.scaled_row(w)[2],
             lambda *w: mp.sqrt(3) * w[2] / sum(w),
+            (POSITIVE, POSITIVE, POSITIVE),
+        )
+    ],
+    "attention_matrix.causal_row": [
+        Case(
+            lambda *w: attention_matrix.causal_row(attention_matrix.scaled_row, w, 2)[1],
+            lambda *w: mp.sqrt(3) * w[1] / (w[0] + w[1]),
             (POSITIVE, POSITIVE, POSITIVE),
         )
     ],
@@ -672,8 +680,12 @@ def prompts(count: int, rng: Draw) -> Iterator[Assertion]:
             prompt = softmax.Prompt(as_exact(keys), as_exact(values), scale)
             off = prompt.outputs_from_mean(as_exact(queries))
             raw = [weights.tolist()[0] for weights in prompt.weights(as_exact(queries[:1]))]
-            plain = attention_matrix.attention_matrix(as_exact(queries), as_exact(keys), scale, centred=False)
-            middle = attention_matrix.attention_matrix(as_exact(queries), as_exact(keys), scale, centred=True)
+            plain = attention_matrix.attention_matrix(
+                as_exact(queries), as_exact(keys), scale, centred=False, causal=False
+            )
+            middle = attention_matrix.attention_matrix(
+                as_exact(queries), as_exact(keys), scale, centred=True, causal=False
+            )
             linear = linearization.linear_part(as_exact(queries), as_exact(keys), scale)
             near = balls.scale_ball(scale)
         given = f"keys {keys}, values {values}, queries {queries}, scale^2 {radicand}"

@@ -112,6 +112,12 @@ def write(folder: Path) -> None:
         radius="1e-6",
         note="the keys of drawn-200-gap themselves, 200 x 50 integers: the three largest singular values",
     )
+    write_heads(folder)
+
+
+def write_heads(folder: Path) -> None:
+    """Queries and keys of real heads."""
+    data = folder / "data"
     for name, (layer, head, note) in HEADS.items():
         arrays = np.load(ARRAYS / f"{name}.npz")
         cut = data / f"{name}-queries-keys.npz"
@@ -125,3 +131,14 @@ def write(folder: Path) -> None:
             above=["1"],
             note=HEAD.format(layer, head, note),
         )
+    certattn.generate(
+        "singular-values",
+        folder / "layer1-head9-causal.yaml",
+        source=data / "layer1-head9-queries-keys.npz",
+        scale="1/sqrt(32)",
+        causal=True,
+        largest=16,
+        radius="1e-8",
+        above=["1"],
+        note=HEAD.format(1, 9, "the same where every query sees the tokens up to its own"),
+    )

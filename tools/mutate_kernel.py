@@ -3,6 +3,7 @@
     python tools/kernel_test_map.py FOLDER tests/kernel tests/test_gallery.py     once: which test runs which line
     python tools/mutate_kernel.py run FOLDER --critical            every site of the modules that decide and read
     python tools/mutate_kernel.py run FOLDER --sample 600          a stratified sample of all the others
+    python tools/mutate_kernel.py run FOLDER --module causal.py    every site of the modules of this name
     python tools/mutate_kernel.py again FOLDER                     the survivors, after tests were added
     python tools/mutate_kernel.py confirm FOLDER                   all that were noticed, once more
     python tools/mutate_kernel.py report FOLDER
@@ -327,8 +328,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("what", choices=("run", "again", "confirm", "report"))
     parser.add_argument("folder", type=Path, help="where the map of the tests is, outside the tree")
     parser.add_argument("--critical", action="store_true", help="every site of the critical modules")
-    parser.add_argument("--full", action="store_true", help="with --critical: every mutant of every site")
+    parser.add_argument("--full", action="store_true", help="with --critical or --module: every mutant of every site")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="N mutants of all the other modules")
+    parser.add_argument("--module", action="append", default=[], metavar="NAME", help="every site of these modules")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default 0)")
     parser.add_argument("--budget", type=float, default=60, help="seconds of tests per mutant (default 60)")
     parser.add_argument("--whole", action="store_true", help="run also the parameters of tests that are not in the map")
@@ -352,8 +354,12 @@ def main(arguments: list[str] | None = None) -> int:
     if options.what in ("again", "confirm"):
         judged(_known(options.folder, noticed=options.what == "confirm"))
         return 0
-    if options.critical:
-        found = all_sites(lambda module: module in CRITICAL)
+    if unknown := set(options.module) - {Path(module).name for module in kernel_mutants.modules(ROOT)}:
+        parser.error(f"no module of the kernel is called {', '.join(sorted(unknown))}")
+    if options.critical or options.module:
+        found = all_sites(
+            lambda module: (options.critical and module in CRITICAL) or Path(module).name in options.module
+        )
         every = (mutant for of_module in found for mutant in kernel_mutants.in_full(of_module))
         judged(m for m in (every if options.full else kernel_mutants.drawn(found, options.seed)) if m.key not in done)
     if options.sample:

@@ -4430,8 +4430,13 @@ def exponential_error(c: dict[str, Fraction], table: Vector, S: Fraction, tail: 
     return bound
 
 
-def attention(given: dict[str, Any], scale: tuple[Fraction, int]) -> tuple[list[list[Any]], list[Any], Matrix, Matrix]:
-    """Attention A of given queries and keys, sum_j e^(s <q_i, k_j>) of each row as its logarithm, queries and keys."""
+def attention(
+    given: dict[str, Any], scale: tuple[Fraction, int], causal: bool = False
+) -> tuple[list[list[Any]], list[Any], Matrix, Matrix]:
+    """Attention A of given queries and keys, sum_j e^(s <q_i, k_j>) of each row as its logarithm, queries and keys.
+
+    Under a mask the i-th query takes the first i keys, and its row has so many entries.
+    """
     keys, queries = matrix(given["keys"], "given.keys"), matrix(given["queries"], "given.queries")
     if len(keys) != len(queries) or len(keys[0]) != len(queries[0]) or len(keys) > 16384:
         raise Rejected("given: as many keys as queries, of one dimension")
@@ -4440,7 +4445,9 @@ def attention(given: dict[str, Any], scale: tuple[Fraction, int]) -> tuple[list[
     p = Prompt.__new__(Prompt)
     p.act, p.scale, (p.keys, p.dk) = None, scale, integers(keys)
     rows, logs = [], []
-    for q in queries:
+    all_keys = p.keys
+    for i, q in enumerate(queries):
+        p.keys = all_keys[: i + 1] if causal else all_keys
         e, top = p.softmax(q)
         total = sum(e, start=iv(0))
         even = all(x.a == x.b == e[0].a for x in e)  # scores that are equal exactly, as for equal keys
@@ -4566,7 +4573,10 @@ def share_entropy(xs: Sequence[Any], most: int) -> I:
 def stated_matrix(given: dict[str, Any]) -> tuple[list[list[Any]], int, Any, bool]:
     """A matrix, or that of attention: entries, a bound of its rank, the sum of squares, and whether it is in files."""
     if given["matrix"] is not None:
-        if any(given[k] is not None for k in ("queries", "keys", "scale", "centred")):
+        if (
+            any(given[k] is not None for k in ("queries", "keys", "scale", "centred"))
+            or given.get("causal") is not None
+        ):
             raise Rejected("given: a matrix, or queries and keys")
         found = matrix(given["matrix"], "given.matrix")
         least, most = sorted((len(found), len(found[0])))
@@ -4574,17 +4584,19 @@ def stated_matrix(given: dict[str, Any]) -> tuple[list[list[Any]], int, Any, boo
     if any(given[k] is None for k in ("queries", "keys", "centred")):
         raise Rejected("given: queries, keys and centred, or a matrix")
     centred = one_of(given["centred"], "given.centred", "true", "false") == "true"
-    m = attention(given, scale_of(given["scale"]))[0]
+    mask = given.get("causal")  # of singular-values alone; the others have no such field
+    causal = mask is not None and one_of(mask, "given.causal", "true", "false") == "true"
+    m = attention(given, scale_of(given["scale"]), causal)[0]
     n = len(m)
-    wide, less = root(iv(n)), Fraction(int(centred), n)
-    m = [[wide * (x - less) for x in row] for row in m]
+    wide = root(iv(n))
+    m = [[wide * (x - Fraction(int(centred), len(row))) for x in row] + [Fraction(0)] * (n - len(row)) for row in m]
     files = isinstance(given["queries"], dict) and isinstance(given["keys"], dict)
     return m, n - centred, sum((square(x) for row in m for x in row), start=iv(0)), files
 
 
 def singular_values(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/singular-values.md, by rotations of its own; up to 300 rows and columns."""
-    given = fields(g, "given", "", "matrix queries keys scale centred")
+    given = fields(g, "given", "", "matrix queries keys scale centred causal")
     m, full, energy, files = stated_matrix(given)
     shape = len(m), len(m[0])
     factors(w, *shape, files)

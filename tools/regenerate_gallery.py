@@ -162,6 +162,17 @@ HEADS = {
     "layer2-head6": (2, 6, "in between"),
 }
 
+HEADS_OTHERWISE: dict[str, dict[str, Any]] = {
+    "layer0-head6-relative": {
+        "relative": True,
+        "note": "the deviation beside the output at each query",
+    },
+    "layer1-head9-causal": {
+        "causal": 1,
+        "relative": True,
+        "note": "every query sees the tokens up to its own, and is compared with the moments of these",
+    },
+}
 
 REGIONS: dict[str, dict[str, Any]] = {
     "gaussian-prompt-ball": {
@@ -216,7 +227,22 @@ def write_deviations(folder: Path) -> None:
             limit=limit,
             note=f"1,000 Gaussian tokens of dimension 4, K = Q = V = I, against {note}",
         )
+    write_heads_otherwise(folder)
     write_regions(folder)
+
+
+def write_heads_otherwise(folder: Path) -> None:
+    """Two of the heads beside their outputs, one of them under a causal mask."""
+    for name, options in HEADS_OTHERWISE.items():
+        head, _, _ = name.rpartition("-")
+        layer, number, _ = HEADS[head]
+        certattn.generate(
+            "output-deviation",
+            folder / f"{name}.yaml",
+            source=folder / "data" / f"{head}.npz",
+            scale="1/sqrt(32)",
+            **{**options, "note": HEAD.format(layer, number, options["note"])},
+        )
 
 
 def write_regions(folder: Path) -> None:

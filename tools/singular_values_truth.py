@@ -72,7 +72,7 @@ def judge_singular_values(given: Any, asserts: Any, witness: Any, folder: Path) 
 def spectrum_of(given: Any, folder: Path) -> tuple[Callable[[], list[mpf]], tuple[int, int]]:
     """The singular values at mpmath's precision, from the largest on; and the shape of the matrix."""
     if isinstance(given, dict) and "queries" in given:
-        require_record(given, "given", {"queries", "keys", "centred"}, {"scale"})
+        require_record(given, "given", {"queries", "keys", "centred"}, {"scale", "causal"})
         queries, keys, scale = (
             read_table(given["queries"], folder),
             read_table(given["keys"], folder),
@@ -80,10 +80,12 @@ def spectrum_of(given: Any, folder: Path) -> tuple[Callable[[], list[mpf]], tupl
         )
         require((len(queries), len(queries[0])) == (len(keys), len(keys[0])), "queries and keys of other shapes")
         require(given["centred"] in ("true", "false"), "centred")
+        require(given.get("causal", "false") in ("true", "false"), "causal")
         size = len(keys)
 
         def entries() -> list[list[mpf]]:
-            return _attention(queries, keys, root_of(scale), centred=given["centred"] == "true")
+            masked = given.get("causal") == "true"
+            return _attention(queries, keys, root_of(scale), centred=given["centred"] == "true", masked=masked)
 
         shape = (size, size)
     else:
@@ -109,14 +111,16 @@ def spectrum_of(given: Any, folder: Path) -> tuple[Callable[[], list[mpf]], tupl
     return lambda: list(at(mp.dps)), shape
 
 
-def _attention(queries: Table, keys: Table, scale: mpf, *, centred: bool) -> list[list[mpf]]:
+def _attention(queries: Table, keys: Table, scale: mpf, *, centred: bool, masked: bool) -> list[list[mpf]]:
     size, rows = len(keys), []
-    for query in queries:
-        scores = [scale * to_real(sum((a * b for a, b in zip(query, key, strict=True)), Fraction(0))) for key in keys]
+    for i, query in enumerate(queries):
+        seen = keys[: i + 1] if masked else keys
+        scores = [scale * to_real(sum((a * b for a, b in zip(query, key, strict=True)), Fraction(0))) for key in seen]
         top = max(scores)
         masses = [mp.exp(score - top) for score in scores]
         total = mp.fsum(masses)
-        rows.append([mp.sqrt(size) * (mass / total - (mpf(1) / size if centred else 0)) for mass in masses])
+        less = mpf(1) / len(seen) if centred else 0
+        rows.append([mp.sqrt(size) * (mass / total - less) for mass in masses] + [mpf(0)] * (size - len(seen)))
     return rows
 
 

@@ -20,7 +20,7 @@ from certattn.provers.matrix_sources import attention_section
 SINGULAR, DISTANCE = "singular-values", "spectral-distance"
 SINGULAR_CERTIFICATE, DISTANCE_CERTIFICATE = f"{SINGULAR}.yaml", f"{DISTANCE}.yaml"
 LARGEST = 4
-MASKED = "the claims about spectra know no mask: the matrix of a causal head is another one"
+MASKED = "no law is known of random weights under a causal mask; the limit law is that of a matrix without one"
 UNPAIRED = "the attention matrix is of as many queries as keys; here are others"
 _STATES = ("values", "norm", "stable-rank", "effective-rank")
 _LAW_STATES = ("law", "quarter-circle")
@@ -29,12 +29,18 @@ _PLACES = 3
 
 def singular(head: Head) -> Plan:
     """One certificate about singular values. Raises NotProvedError."""
-    _require_square(head)
+    if len(head.queries) != len(head.keys):
+        raise NotProvedError(UNPAIRED)
     largest = min(LARGEST, head.tokens)
 
     def write() -> None:
         singular_values.generate(
-            head.folder / SINGULAR_CERTIFICATE, source=head.source, scale=head.scale, largest=largest, states=_STATES
+            head.folder / SINGULAR_CERTIFICATE,
+            source=head.source,
+            scale=head.scale,
+            causal=head.causal,
+            largest=largest,
+            states=_STATES,
         )
 
     def figures(found: Sequence[Certificate]) -> dict[str, Any]:
@@ -53,7 +59,10 @@ def singular(head: Head) -> Plan:
 
 def distance(head: Head) -> Plan:
     """One certificate about the distance from the equivalent law. Raises NotProvedError."""
-    _require_square(head)
+    if head.causal:
+        raise NotProvedError(MASKED)
+    if len(head.queries) != len(head.keys):
+        raise NotProvedError(UNPAIRED)
     if head.queries.shape[1] != head.keys.shape[1]:
         raise NotProvedError(UNPAIRED)
     if not (np.any(head.queries) and np.any(head.keys)):
@@ -80,7 +89,7 @@ def distance(head: Head) -> Plan:
 
 
 def _given(head: Head) -> dict[str, Plain]:
-    return attention_section(head.references("queries", "keys"), head.scale, centred=True)
+    return attention_section(head.references("queries", "keys"), head.scale, centred=True, causal=head.causal)
 
 
 def _bounds(node: object) -> dict[str, str]:
@@ -91,14 +100,6 @@ def _bounds(node: object) -> dict[str, str]:
     if not found:
         raise Unfit("no bound where the certificate has one or two")
     return found
-
-
-def _require_square(head: Head) -> None:
-    """Raises NotProvedError where the matrix is not the one that the claims are about."""
-    if head.causal:
-        raise NotProvedError(MASKED)
-    if len(head.queries) != len(head.keys):
-        raise NotProvedError(UNPAIRED)
 
 
 def _size(rows: np.ndarray[Any, Any]) -> float:

@@ -22,6 +22,7 @@ from certattn.cli.options import (
     root_option,
     take_limits,
 )
+from certattn.cli.report_files import named_reports, open_reports
 from certattn.kernel.checker import CheckOptions, check_file
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
@@ -37,17 +38,6 @@ if TYPE_CHECKING:
     from certattn.cache.cache import Cache
 
 SUFFIXES = (".yaml", ".yml")
-
-
-def named_reports(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Pairs of format and file from FORM=FILE."""
-    pairs = [tuple(value.split("=", 1)) for value in values]
-    for value, pair in zip(values, pairs, strict=True):
-        if len(pair) != 2 or pair[0] not in FORMATS or not pair[1]:
-            raise click.BadParameter(f"{value!r} is not FORM=FILE, with a format of {', '.join(FORMATS)}")
-    if len({file for _, file in pairs}) < len(pairs):
-        raise click.BadParameter("two reports in one file; name another file for each")
-    return [(form, file) for form, file in pairs]
 
 
 EPILOG = """\b
@@ -126,13 +116,15 @@ def check(
     certificates = find_certificates(paths)
     with ExitStack() as stack:
         # Opened first: a check that is interrupted leaves an empty report, not an old one.
-        outputs = [(kind, stack.enter_context(open(file, "w", encoding="utf-8"))) for kind, file in files]
+        outputs = open_reports(files, certificates, stack)
         known = open_cache(context, cache, cache_dir) if only is None else None
         reports = _check_all(certificates, options, jobs, form, scheduler, known, verbose=verbose, fail_fast=fail_fast)
+        # Whoever reads a file sees those that were not reached, too.
+        listed = [*reports, *_not_reached(certificates[len(reports) :], reports)]
         for kind, output in outputs:
-            output.write(FORMATS[kind](reports) + "\n")
+            output.write(FORMATS[kind](listed) + "\n")
     if form != "text":
-        click.echo(FORMATS[form](reports))
+        click.echo(FORMATS[form](listed))
     elif len(certificates) > 1:
         if table := tabulated(sys.stdout, *by_claim(reports), otherwise=""):
             click.echo(table + "\n", color=True)
@@ -180,6 +172,12 @@ def _check_all(
                 if fail_fast and report.verdict is not Verdict.VERIFIED:
                     break
     return reports
+
+
+def _not_reached(files: Sequence[Path], reports: Sequence[Report]) -> list[Report]:
+    """What --fail-fast left; the limit is the one that ended the last check, so that the status stays."""
+    reason = "not checked: --fail-fast stopped before it"
+    return [Report(str(path), Verdict.INCONCLUSIVE, reason=reason, limit=reports[-1].limit) for path in files]
 
 
 def find_certificates(paths: tuple[str, ...]) -> list[Path]:

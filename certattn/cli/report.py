@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from certattn.cli.check import find_certificates
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
-from certattn.kernel.reports import exit_status
+from certattn.kernel.reports import Report, exit_status
 from certattn.report.text import on_one_line, summary_line
 
 # Endings of names, and the format that each is of; _OTHERS are of none that is written here.
@@ -25,6 +26,8 @@ Examples:
   certattn report audit/ --format markdown -o audit.md
   certattn report certificates/ --from reports.json -o report.html
                                                         what `check --format json` printed
+  certattn report runs/certificates --from runs/index.sqlite -o report.html
+                                                        what `sweep` found
 
 \b
 Exit status: as that of `certattn check`, of the verdicts on the page.
@@ -40,7 +43,7 @@ Exit status: as that of `certattn check`, of the verdicts on the page.
     "source",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Check nothing: take the reports that `check --format json` printed into this file.",
+    help="Check nothing: take the reports that `check --format json` printed into this file, or a sweep's index.",
 )
 @click.option("--pictures/--no-pictures", default=True, show_default=True, help="Draw what is verified.")
 @click.option(
@@ -83,17 +86,19 @@ def report(
     if source is None:
         reports = gather(files, options, workers)
     else:
-        from certattn.report.page.earlier import fitting, read_reports
+        from certattn.report.page.earlier import by_file, fitting
 
-        earlier = read_reports(source)
+        earlier = by_file(_earlier(source), source)
         reports = [fitting(earlier, source, f, d.digest) for f, d in zip(files, described, strict=True)]
     described = [same_statement(found, said) for found, said in zip(described, reports, strict=True)]
     entries = [
         Entry(file, said, source is None, found) for file, said, found in zip(files, reports, described, strict=True)
     ]
     if pictures and form == "html":
+        from certattn.provers.plots import PICTURES
+
         # The words of a picture say "certified": only what is verified has one.
-        wanted = [number for number, entry in enumerate(entries) if entry.verified]
+        wanted = [number for number, entry in enumerate(entries) if entry.verified and entry.report.claim in PICTURES]
         drawn = draw([reports[number] for number in wanted], options, workers, patience)
         for number, (picture, without) in zip(wanted, drawn, strict=True):
             entries[number] = Entry(files[number], reports[number], source is None, described[number], picture, without)
@@ -111,6 +116,20 @@ def require_ending(out: Path, form: str) -> None:
     if ending in (*_ENDINGS, *_OTHERS) and _ENDINGS.get(ending) != form:
         ending = next(each for each, kind in _ENDINGS.items() if kind == form)
         raise UsageError(f"{out}: expected a name that ends in {ending} for a page of --format {form}")
+
+
+def _earlier(source: Path) -> list[Report]:
+    """The reports of an earlier check, or of a sweep. Raises UsageError."""
+    from certattn.report.page.earlier import read_reports, reports_of
+    from certattn.sweep.index import INDEX, WAITING, read_index
+
+    if source.name != INDEX:
+        return read_reports(source)
+    entries = [entry for entry in read_index(source.parent) if entry.state != WAITING]
+    try:
+        return reports_of(json.loads(json.dumps(entry.report.to_dict())) for entry in entries if entry.report)
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{source}: {str(error)[:200]}; expected the index of a sweep") from None
 
 
 def require_libraries(form: str, pictures: bool) -> None:

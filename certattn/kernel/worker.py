@@ -145,12 +145,7 @@ def _work(path: Path, options: CheckOptions, check: Check, results: int, stderr:
     status = 1
     try:
         results = _isolate(options.limits, results, stderr)
-        before = time.perf_counter_ns()
-        report = _checked(path, options, check)
-        if reason := refusals():
-            report = Report(str(path), Verdict.ERROR, reason=reason)
-        total = {**report.nanoseconds, "total": time.perf_counter_ns() - before}
-        content = json.dumps(replace(report, nanoseconds=total).to_dict()).encode("ascii")
+        content = json.dumps(confined_report(path, options, check).to_dict()).encode("ascii")
         with open(results, "wb") as file:
             file.write(content)
         status = 0
@@ -180,13 +175,19 @@ def _isolate(limits: Limits, results: int, stderr: int) -> int:
     return results
 
 
-def _checked(path: Path, options: CheckOptions, check: Check) -> Report:
+def confined_report(path: Path, options: CheckOptions, check: Check = check_file) -> Report:
+    """What a process that has been confined says of a file: an error if it ever tried what was refused."""
+    before = time.perf_counter_ns()
     try:
-        return check(path, options)
+        report = check(path, options)
     except Exception as error:
         if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
-            return _memory_report(path, options.limits)
-        return Report(str(path), Verdict.ERROR, reason=bug(error))
+            report = _memory_report(path, options.limits)
+        else:
+            report = Report(str(path), Verdict.ERROR, reason=bug(error))
+    if reason := refusals():
+        report = Report(str(path), Verdict.ERROR, reason=reason)
+    return replace(report, nanoseconds={**report.nanoseconds, "total": time.perf_counter_ns() - before})
 
 
 def bug(error: BaseException) -> str:

@@ -1,24 +1,47 @@
 """A figure of a certificate of `output-deviation`: |T(q) - T_inf(q)| of each listed query, and the certified bounds.
 
-Deviations are the middles of enclosures at 64 bits, from the smallest on. Of many queries some are drawn, evenly from
-the list: the one that deviates most need not be among them.
+Where bounds are in units of the output, a panel of its own shows |T(q) - T_inf(q)| / |T(q)| beside these. Deviations
+are the middles of enclosures, in doubles or at 64 bits, from the smallest on. Of many queries some are drawn, evenly
+from the list, and where doubles tell all of them, the worst one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.claims.output_deviation import CLAIM
+from certattn.kernel.claims.deviation_bounds import Bounds
+from certattn.kernel.claims.output_deviation import CLAIM, Problem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.errors import UsageError
+from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
 _RUN, _BOUND = "#1f4e79", "#c0562f"
 _BITS, _MOST = 64, 200
-_NORMS = {"l2": r"$|T(q) - T_\infty(q)|_2$", "linf": r"$|T(q) - T_\infty(q)|_\infty$"}
+_INDEX = {"l2": "2", "linf": r"\infty"}
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """What is drawn in one axes: numbers by query, NaN where there is none, and bounds of all and of each."""
+
+    quantity: str
+    values: Floats
+    whole: Sequence[tuple[fmpq | None, str, str]]
+    each: Sequence[tuple[Sequence[fmpq] | None, str, str]]
+
+    @property
+    def is_stated(self) -> bool:
+        return any(bound is not None for bound, _, _ in (*self.whole, *self.each))
 
 
 def draw_certificate(certificate: Certificate, target: Target) -> None:
@@ -26,27 +49,83 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
     problem = CLAIM.read(certificate)
     if problem.region is not None:
         raise UsageError("a figure shows listed queries; this certificate is about a region of them")
-    bounds = problem.bounds
-    rows = np.unique(np.linspace(0, problem.count - 1, min(problem.count, _MOST)).round().astype(int)).tolist()
+    rows, compared = _compared(problem)
+    panels = [panel for panel in _panels(problem.bounds, compared) if panel.is_stated]
+    with canvas(target, (6.0, 0.6 + 3.0 * len(panels)), len(panels), squeeze=False) as (figure, axes):
+        drawn = [_draw(panel, rows, problem.count, part) for panel, part in zip(panels, axes[:, 0], strict=True)]
+        shown = f"{max(drawn)} of {problem.count}" if max(drawn) < problem.count else f"{problem.count}"
+        figure.suptitle(f"{shown} queries, limit {problem.limit_kind}", fontsize=10)
+
+
+def _compared(problem: Problem) -> tuple[list[int], list[tuple[arb, arb]]]:
+    """Deviations and norms of outputs: of all queries where they are few, or doubles tell; else of some."""
+    if problem.count > _MOST and CLAIM.tiers(problem):
+        from certattn.kernel.claims.deviation_binary64 import compared
+
+        rows = list(range(problem.count))
+        try:
+            with working_precision(_BITS):
+                return rows, compared(problem, rows)
+        except Binary64Error:
+            pass
+    rows = _evenly(problem.count)
     with working_precision(_BITS):
-        found = np.array([float(deviation.mid()) for deviation in problem.deviations(rows)])
-    order = np.argsort(found, kind="stable")
-    ranks = np.arange(len(rows))
-    each = ((bounds.each_at_most, "v", "bound of each query, at most"), (bounds.each_at_least, "^", "at least"))
-    whole = ((bounds.at_most, "-", f"{standing()}: every query at most"), (bounds.at_least, ":", "some query at least"))
-    with canvas(target, (6.0, 3.6)) as (_, axes):
-        axes.plot(ranks, found[order], color=_RUN, marker="o", ms=2.5, lw=0.8, label="deviation, computed")
-        for stated, marker, label in each:
-            if stated is not None:
-                heights = [as_float(stated[rows[k]]) for k in order]
-                axes.plot(ranks, heights, color=_BOUND, ls="", marker=marker, ms=3, label=label)
-        for bound, dashes, words in whole:
-            if bound is not None:
-                label = f"{words} {describe(bound)}"
-                axes.axhline(as_float(bound), color=_BOUND, lw=1.4, ls=dashes, label=label)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("queries, from the smallest deviation on")
-        axes.set_ylabel(_NORMS[bounds.norm])
-        shown = f"{len(rows)} of {problem.count}" if len(rows) < problem.count else f"{problem.count}"
-        axes.set_title(f"{shown} queries, limit {problem.limit_kind}", fontsize=10)
-        axes.legend(frameon=False, fontsize=9)
+        return rows, problem.compared(rows)
+
+
+def _evenly(count: int) -> list[int]:
+    found: list[int] = np.unique(np.linspace(0, count - 1, min(count, _MOST)).round().astype(int)).tolist()
+    return found
+
+
+def _panels(bounds: Bounds, compared: Sequence[tuple[arb, arb]]) -> list[_Panel]:
+    deviations = np.array([float(deviation.mid()) for deviation, _ in compared])
+    # Beside an output that is 0, or may be, there is nothing to draw.
+    sizes = np.array([float(size.mid()) if (size > 0) is True else np.nan for _, size in compared])
+    index = _INDEX[bounds.norm]
+    distance, size = rf"|T(q) - T_\infty(q)|_{{{index}}}", rf"|T(q)|_{{{index}}}"
+    return [
+        _Panel(
+            f"${distance}$",
+            deviations,
+            (
+                (bounds.at_most, "-", f"{standing()}: every query at most"),
+                (bounds.at_least, ":", "some query at least"),
+            ),
+            ((bounds.each_at_most, "v", "bound of each query, at most"), (bounds.each_at_least, "^", "at least")),
+        ),
+        _Panel(
+            rf"${distance}\,/\,{size}$",
+            deviations / sizes,
+            ((bounds.relative, "-", f"{standing()}: every query at most"),),
+            ((bounds.each_relative, "v", "bound of each query, at most"),),
+        ),
+    ]
+
+
+def _draw(panel: _Panel, rows: Sequence[int], count: int, axes: Any) -> int:
+    """Draw some of the queries, the worst one named; how many these are."""
+    there = [k for k in range(len(rows)) if np.isfinite(panel.values[k])]
+    worst = max(there, key=lambda k: panel.values[k], default=None)
+    wanted = {*_evenly(count), *([] if worst is None else [rows[worst]])}
+    order = sorted((k for k in there if rows[k] in wanted), key=lambda k: panel.values[k])
+    ranks = range(len(order))
+    axes.plot(ranks, panel.values[order], color=_RUN, marker="o", ms=2.5, lw=0.8, label="deviation, computed")
+    for stated, marker, label in panel.each:
+        if stated is not None:
+            heights = [as_float(stated[rows[k]]) for k in order]
+            axes.plot(ranks, heights, color=_BOUND, ls="", marker=marker, ms=3, label=label)
+    for bound, dashes, words in panel.whole:
+        if bound is not None:
+            axes.axhline(as_float(bound), color=_BOUND, lw=1.4, ls=dashes, label=f"{words} {describe(bound)}")
+    if worst is not None:
+        which = "worst" if len(rows) == count else "worst of these"
+        at = (len(order) - 1, panel.values[worst])
+        axes.annotate(
+            f"{which}: query {rows[worst]}", at, (-8, -14), textcoords="offset points", fontsize=8, ha="right"
+        )
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("queries, from the smallest on")
+    axes.set_ylabel(panel.quantity)
+    axes.legend(frameon=False, fontsize=9, loc="best")
+    return len(order)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from certattn.kernel.claims.causal_matrix import CAUSAL
 from certattn.kernel.claims.matrix_inputs import CENTRED, KEYS, MATRIX, QUERIES
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.document.tree import Plain
@@ -53,16 +54,21 @@ def matrix_sources(source: str | Path | None, names: Mapping[str, str], arrays: 
     return {field: found[field] for field in whole[0]}
 
 
-def attention_section(references: Mapping[str, Plain], scale: str, *, centred: bool) -> dict[str, Plain]:
+def attention_section(
+    references: Mapping[str, Plain], scale: str, *, centred: bool, causal: bool = False
+) -> dict[str, Plain]:
     """A matrix, or queries and keys with their scores, as certificates write them.
 
     Raises UsageError where a matrix comes with what is about scores, which would be ignored.
     """
     stated: dict[str, Plain] = dict(references)
     if MATRIX.name not in stated:
-        return stated | {"scale": exact_text(scale, "scale"), CENTRED.name: "true" if centred else "false"}
+        stated |= {"scale": exact_text(scale, "scale"), CENTRED.name: "true" if centred else "false"}
+        return stated | {CAUSAL.name: "true"} if causal else stated
     if scale != "1":
         raise UsageError("a matrix has no scale of scores; expected queries and keys, or no --scale")
+    if causal:
+        raise UsageError("a matrix is taken as it is, with no mask; expected queries and keys, or no --causal")
     if centred is not True:
         raise UsageError(
             "a matrix is taken as it is, whether centred or not; expected queries and keys, or no --not-centred"

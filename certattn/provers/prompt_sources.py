@@ -40,7 +40,7 @@ def prompt_sources(
         file = open_array_file(Path(source))
         holds = f"{source} holds {'the tokens' if ONLY in file.headers else file.listed()}"
         found |= _in_file(file, {field: names.get(field, field) for field in known}, set(names))
-    found |= {field: InFile(open_array_file(Path(name)), ONLY) for field, name in names.items() if _is_file(name)}
+    found |= {field: InFile(open_array_file(Path(name)), ONLY) for field, name in names.items() if is_file(name)}
     found.update({field: array_of(field, array) for field, array in arrays.items()})
     whole = [[f for f in needed + optional if f in found] for needed, optional in forms if set(needed) <= set(found)]
     expected = f"expected arrays {', '.join(forms[0][0])}, or {', '.join(forms[1][0])} with K, Q, V or U, V"
@@ -70,12 +70,13 @@ def _in_file(file: ArrayFile, names: Mapping[str, str], named: set[str]) -> dict
     for field, name in names.items():
         if name in file.headers:
             found[field] = InFile(file, name)
-        elif field in named and not _is_file(name):
+        elif field in named and not is_file(name):
             raise UsageError(f"{file.path}: no array {name!r}; it holds {file.listed()}")
     return found
 
 
-def _is_file(name: str) -> bool:
+def is_file(name: str) -> bool:
+    """Whether the name of an array is that of a file of its own."""
     return name.endswith(".npy")
 
 

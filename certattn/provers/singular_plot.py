@@ -12,6 +12,7 @@ import numpy as np
 
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.reals import describe
+from certattn.kernel.claims.causal_matrix import CausalMatrix
 from certattn.kernel.claims.equivalent_assertions import LARGEST_BETA
 from certattn.kernel.claims.matrix_inputs import AttentionMatrix, StatedMatrix
 from certattn.kernel.claims.singular_values import CLAIM, Problem
@@ -77,6 +78,8 @@ def require_drawable(unit: Number | None, drawn: bool) -> None:
 
 
 def _law(matrix: StatedMatrix, unit: Number) -> SpectralLaw:
+    if isinstance(matrix, CausalMatrix):
+        raise UsageError("--unit says the limit law of a matrix without a mask; under one no law is known")
     if not isinstance(matrix, AttentionMatrix):
         raise UsageError("--unit is the standard deviation of queries and keys; of a matrix alone no law is known")
     if not matrix.centred:

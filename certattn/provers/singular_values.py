@@ -58,6 +58,7 @@ def generate(
     given: Mapping[str, Any] | None = None,
     scale: str = "1",
     centred: bool = True,
+    causal: bool = False,
     largest: int | None = None,
     radius: Number | None = None,
     above: Sequence[Number] = (),
@@ -77,7 +78,8 @@ def generate(
     names : names in the file that differ, as {"keys": "attn.k"}.
     given : instead of arrays, the section as certificates write it.
     scale : factor of the scores of queries and keys, an exact number such as "1/sqrt(32)".
-    centred : whether 1/d is taken off every entry of the attention matrix.
+    centred : whether 1/d is taken off every entry of the attention matrix; under a mask, 1/i off what query i sees.
+    causal : whether query i sees the first i tokens alone.
     largest : how many singular values to state; all by default.
     radius : how far stated values may be off, an exact number; as little as is proved fast by default.
     above : thresholds; for each it is stated how many singular values are larger, and how far from it all are.
@@ -94,13 +96,13 @@ def generate(
     require_place(out, [Path(source)] if source is not None else [])
     wanted = _Wanted(largest, radius, above, states, hint)
     if given is not None:
-        if source is not None or names or arrays or scale != "1" or centred is not True:
+        if source is not None or names or arrays or scale != "1" or centred is not True or causal:
             raise UsageError("a matrix that is given whole takes nothing else that certificates write under given")
         with not_yet_written(out):
             return _write(out, exact(dict(given), "given"), wanted, note)
     sources = matrix_sources(source, names or {}, arrays)
     with not_yet_written(out), placed(out, sources, data) as references:
-        return _write(out, attention_section(references, scale, centred=centred), wanted, note)
+        return _write(out, attention_section(references, scale, centred=centred, causal=causal), wanted, note)
 
 
 class _Wanted:

@@ -22,7 +22,7 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 from certattn.sweep.results import Result
-from certattn.sweep.slots import MOST_ATTEMPTS, LostError, Slot, lost, request_of
+from certattn.sweep.slots import CHECKS, MOST_ATTEMPTS, TASKS, LostError, Slot, lost, request_of
 from certattn.sweep.tasks import Settings, Task
 
 # At most so many tasks in a batch, and at least so many batches for each thread of the cluster.
@@ -37,28 +37,29 @@ _idle: queue.LifoQueue[Slot] = queue.LifoQueue()
 # -- in a worker
 
 
-def answers(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a slot says to each request; where slots end, again and again, {"lost": why}."""
-    return [_answer(request) for request in requests]
-
-
-def _answer(request: dict[str, Any]) -> dict[str, Any]:
-    reason = ""
-    for _ in range(MOST_ATTEMPTS):
+def answers(request: dict[str, Any], asked: str, things: Sequence[Any]) -> list[dict[str, Any]]:
+    """What slots say of each of the things that are `asked` for; where they end again and again, {"lost": why}."""
+    found: list[dict[str, Any]] = []
+    attempts = 1
+    while len(found) < len(things):
+        before = len(found)
         try:
             slot = _idle.get_nowait()
         except queue.Empty:
             slot = Slot()
-        slot.ask(request)
+        slot.ask({asked: things[before:], **request})
         try:
-            answer = slot.answer()
+            for _ in things[before:]:
+                found.append(slot.answer())
         except LostError as error:
             slot.end()
-            reason = str(error)
+            attempts = attempts + 1 if len(found) == before else 2
+            if attempts > MOST_ATTEMPTS:
+                found.append({"lost": f"{error}, {MOST_ATTEMPTS} times"})
+                attempts = 1
         else:
             _idle.put(slot)
-            return answer
-    return {"lost": f"{reason}, {MOST_ATTEMPTS} times"}
+    return found
 
 
 def _looked(path: str) -> tuple[str, str]:
@@ -82,8 +83,8 @@ def do_on_cluster(
     """
     with _client(address) as client:
         _require_same(client, folder)
-        requests = [request_of(task, folder, settings) for task in tasks]
-        with closing(_done(client, requests)) as done:
+        things = [task.to_dict() for task in tasks]
+        with closing(_done(client, request_of(folder, settings), TASKS, things)) as done:
             for number, answer in done:
                 if answer is None:
                     yield None
@@ -103,10 +104,10 @@ def check_on_cluster(paths: Sequence[Path], options: CheckOptions, address: str)
     }
     with _client(address) as client:
         _require_same(client, None)
-        requests = [{"path": str(path), "folder": str(Path.cwd()), "options": content} for path in paths]
+        request = {"folder": str(Path.cwd()), "options": content}
         ready: dict[int, Report] = {}
         following = 0
-        with closing(_done(client, requests)) as done:
+        with closing(_done(client, request, CHECKS, [str(path) for path in paths])) as done:
             for number, answer in done:
                 if answer is not None:
                     ready[number] = _report(paths[number], answer)
@@ -165,8 +166,10 @@ def _require_same(client: Any, folder: Path | None) -> None:
             raise UsageError(f"the worker {worker} does not see {folder}; use a folder that all machines share")
 
 
-def _done(client: Any, requests: Sequence[dict[str, Any]]) -> Generator[tuple[int, dict[str, Any] | None], None, None]:
-    """The answers with the numbers of their requests, as they come; (-1, None) while none does.
+def _done(
+    client: Any, request: dict[str, Any], asked: str, things: Sequence[Any]
+) -> Generator[tuple[int, dict[str, Any] | None], None, None]:
+    """The answers with the numbers of the things that are asked for, as they come; (-1, None) while none does.
 
     Dask gives what a lost worker had to another one, some times. After that the tasks of a batch go one by one, so
     that the one that ends workers takes no other with it.
@@ -174,13 +177,13 @@ def _done(client: Any, requests: Sequence[dict[str, Any]]) -> Generator[tuple[in
     from distributed import as_completed
 
     threads = max(1, sum(client.nthreads().values()))
-    size = min(_LARGEST_BATCH, -(-len(requests) // (_BATCHES * threads)))
-    numbers = [range(start, min(start + size, len(requests))) for start in range(0, len(requests), size)]
+    size = min(_LARGEST_BATCH, -(-len(things) // (_BATCHES * threads)))
+    numbers = [range(start, min(start + size, len(things))) for start in range(0, len(things), size)]
     batches: dict[Any, range] = {}
 
     def submit(batch: range) -> Any:
         # One function by its name, and requests as plain data: nothing else is pickled.
-        future = client.submit(answers, [requests[number] for number in batch], pure=False)
+        future = client.submit(answers, request, asked, things[batch.start : batch.stop], pure=False)
         batches[future] = batch
         return future
 

@@ -1,4 +1,4 @@
-"""The process that has the provers imported. It forks one process for each certificate that is to be generated.
+"""The process that has the provers imported. It forks the processes in which certificates are generated.
 
 No check is ever forked from it: provers need not be trusted, and what they do to their process must not reach a
 verdict.
@@ -10,17 +10,19 @@ import gc
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from certattn.kernel.document.writer import unflushed
 from certattn.kernel.errors import CertattnError, LimitExceededError, NotProvedError
 from certattn.kernel.verdict import Verdict
 from certattn.kernel.worker import bug
-from certattn.sweep.forks import run_limited
+from certattn.sweep.forks import Outcome, Series, limit_memory
 from certattn.sweep.results import CERTIFICATE
 from certattn.sweep.tasks import Settings, Task
 
@@ -29,24 +31,24 @@ _OUT_OF_MEMORY = re.compile("MemoryError|allocate memory|memory allocation|out o
 
 def serve(orders: int, answers: int) -> None:
     """Make what is ordered, line by line, until there are no more orders. Both are descriptors of pipes."""
-    # Now, so that no process that makes one certificate pays for it.
+    # Now, so that no process that makes certificates pays for it.
     import certattn.kernel.document.bit_patterns
     import certattn.provers
     import certattn.sweep.draws  # noqa: F401
 
     gc.freeze()
-    with open(orders, "rb") as reader, open(answers, "wb") as writer:
+    with open(orders, "rb") as reader, open(answers, "wb") as writer, closing(Making()) as making:
         for line in reader:
             order = json.loads(line)
             task, settings = Task.from_dict(order["task"]), Settings.from_dict(order["settings"])
-            answer = _made(task, Path(order["folder"]), settings)
+            answer = making.made(task, Path(order["folder"]), settings)
             _learn(answer.pop("imported", ()))
             writer.write(json.dumps(answer).encode("ascii") + b"\n")
             writer.flush()
 
 
 def _learn(modules: Sequence[str]) -> None:
-    """Import what a process had to import while it made a certificate: the next one has it from its start."""
+    """Import what a process had to import while it made certificates: the next one has it from its start."""
     missing = [name for name in modules if name not in sys.modules]
     for name in missing:
         with suppress(ImportError):
@@ -55,23 +57,56 @@ def _learn(modules: Sequence[str]) -> None:
         gc.freeze()
 
 
-def _made(task: Task, folder: Path, settings: Settings) -> dict[str, Any]:
-    """What `generate` in a process of its own came to: a digest, or a verdict on the task with its reason."""
-    limits = settings.limits
-    before = frozenset(sys.modules)
+class Making:
+    """Makes certificates, in a process that goes on with the next one where one was made."""
 
-    def work() -> dict[str, Any]:
-        answer = generate(task, folder)
-        return {**answer, "imported": [name for name in sys.modules if name not in before]}
+    def __init__(self) -> None:
+        known = frozenset(sys.modules)
 
-    outcome = run_limited(work, limits.timeout_seconds, limits.memory_bytes)
-    if isinstance(outcome.answer, dict):
-        return outcome.answer
-    if outcome.over_time:
-        return _failed(Verdict.INCONCLUSIVE, outcome.reason, "time")
-    if _OUT_OF_MEMORY.search(outcome.reason):
-        return _out_of_memory()
-    return _failed(Verdict.ERROR, outcome.reason)
+        def work(order: dict[str, Any]) -> dict[str, Any]:
+            folder = Path(order["folder"])
+            _empty(folder)
+            # A file that a crash of the machine leaves unwritten has not the hash that its result names.
+            with unflushed():
+                answer = generate(Task.from_dict(order["task"]), folder)
+            return {**answer, "imported": [name for name in sys.modules if name not in known]}
+
+        self._series = Series(limit_memory, work, _was_made)
+
+    def made(self, task: Task, folder: Path, settings: Settings) -> dict[str, Any]:
+        """What `generate` came to within the limits: a digest, or a verdict on the task with its reason."""
+        outcome = self._tried(task, folder, settings)
+        if not _was_made(outcome.answer) and not outcome.first and not outcome.over_time:
+            # It may have failed by what others left in the process: what counts is what a new one makes of it.
+            outcome = self._tried(task, folder, settings)
+        if isinstance(outcome.answer, dict):
+            return outcome.answer
+        if outcome.over_time:
+            return _failed(Verdict.INCONCLUSIVE, outcome.reason, "time")
+        if _OUT_OF_MEMORY.search(outcome.reason):
+            return _out_of_memory()
+        return _failed(Verdict.ERROR, outcome.reason)
+
+    def close(self) -> None:
+        self._series.end()
+
+    def _tried(self, task: Task, folder: Path, settings: Settings) -> Outcome:
+        limits = settings.limits
+        order = {"task": task.to_dict(), "folder": str(folder)}
+        return self._series.ask(order, limits.timeout_seconds, limits.memory_bytes)
+
+
+def _was_made(answer: Any) -> bool:
+    return isinstance(answer, dict) and "digest" in answer
+
+
+def _empty(folder: Path) -> None:
+    """Remove what an attempt that failed has left."""
+    for entry in list(folder.iterdir()):
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
 
 
 def generate(task: Task, folder: Path) -> dict[str, Any]:
@@ -86,6 +121,8 @@ def generate(task: Task, folder: Path) -> dict[str, Any]:
     try:
         arrays = {name: drawn(draw) for name, draw in task.arrays.items()}
         inputs = {**_with_draws(task.inputs), **({"source": task.source} if task.source else {})}
+        if task.files:
+            inputs["names"] = {**inputs["names"], **{array: path for array, (path, _) in task.files.items()}}
         inputs |= _as_taken(task.claim, arrays)
         certificate = PROVERS[task.claim](Path(CERTIFICATE), **inputs)
     except NotProvedError as error:

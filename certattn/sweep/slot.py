@@ -1,8 +1,9 @@
 """The program `python -m certattn.sweep.slot`: one task at a time, from standard input to standard output.
 
-It is a single thread that has imported the kernel and no prover. Each certificate is generated in a process forked
-from a second one, `maker`, and checked in a process forked from this one by `certattn.kernel.worker`, confined as
-every check is. So a check begins in a process that has read no certificate and in which no prover was ever imported.
+It is a single thread that has imported the kernel and no prover. Certificates are generated in processes forked from a
+second one, `maker`, and checked in confined processes forked from this one, as `checking` says.
+
+A request is a line, and each thing that it asks for is answered by a line, in order.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
-from contextlib import chdir
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any, BinaryIO
+from typing import Any
 
 import certattn.kernel
 from certattn.kernel.checker import CheckOptions
@@ -28,8 +29,10 @@ from certattn.kernel.limits import Limits
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 from certattn.kernel.worker import check_files
+from certattn.sweep.checking import Checking
 from certattn.sweep.forks import fork
-from certattn.sweep.results import CERTIFICATE, CHECKED, NOT_MADE, Result, filling, keep, kept, without_certificate
+from certattn.sweep.results import CHECKED, NOT_MADE, Result, filling, keep, kept, without_certificate
+from certattn.sweep.slots import CHECKS, TASKS
 from certattn.sweep.tasks import Settings, Task
 
 
@@ -72,31 +75,32 @@ def main() -> None:
     answers, requests = open(os.dup(1), "wb"), sys.stdin.buffer  # noqa: SIM115
     os.dup2(2, 1)  # what a library prints is no answer
     os.set_blocking(2, False)
-    maker: list[_Maker] = []
-
-    def making() -> _Maker:
-        if not maker:
-            maker.append(_Maker())
-        return maker[0]
-
-    _serve(requests, answers, making)
-    for each in maker:
-        each.close()
+    with ExitStack() as stack:
+        for line in requests:
+            for answer in _answers(json.loads(line), stack):
+                answers.write(json.dumps(answer.to_dict()).encode("ascii") + b"\n")
+                answers.flush()
 
 
-def _serve(requests: BinaryIO, answers: BinaryIO, making: Callable[[], _Maker]) -> None:
-    for line in requests:
-        request = json.loads(line)
-        if "task" in request:
-            settings, task = Settings.from_dict(request["settings"]), Task.from_dict(request["task"])
-            maker = making()
-            _warm()
-            answer = done(task, Path(request["folder"]), settings, maker.make).to_dict()
-        else:
-            _warm()
-            answer = _checked(request).to_dict()
-        answers.write(json.dumps(answer).encode("ascii") + b"\n")
-        answers.flush()
+def _answers(request: dict[str, Any], stack: ExitStack) -> Iterator[Result | Report]:
+    if TASKS not in request:
+        yield from _checked(request)
+        return
+    make, check = _maker(stack).make, _checking(stack).checked
+    folder, settings = Path(request["folder"]), Settings.from_dict(request["settings"])
+    for task in request[TASKS]:
+        yield done(Task.from_dict(task), folder, settings, make, check)
+
+
+@cache
+def _maker(stack: ExitStack) -> _Maker:
+    return stack.enter_context(closing(_Maker()))
+
+
+@cache
+def _checking(stack: ExitStack) -> Checking:
+    _warm()
+    return stack.enter_context(closing(Checking()))
 
 
 @cache
@@ -109,19 +113,23 @@ def _warm() -> None:
     gc.freeze()
 
 
-def _checked(request: dict[str, Any]) -> Report:
-    """A check by itself, of a file that this machine sees."""
+def _checked(request: dict[str, Any]) -> Iterator[Report]:
+    """Checks by themselves, of files that this machine sees: a process for each, as `certattn check` has it."""
+    _warm()
     content = request["options"]
     root = Path(content["root"]) if content["root"] is not None else None
     limits = Limits(**content["limits"])
     options = CheckOptions(limits, root, content["only"], content["detail"], content["arithmetic"])
-    with chdir(request["folder"]):
-        (report,) = check_files([Path(request["path"])], options)
-    return report
+    os.chdir(request["folder"])
+    return check_files([Path(path) for path in request[CHECKS]], options)
 
 
 def done(
-    task: Task, folder: Path, settings: Settings, make: Callable[[Task, Path, Settings], dict[str, Any]]
+    task: Task,
+    folder: Path,
+    settings: Settings,
+    make: Callable[[Task, Path, Settings], dict[str, Any]],
+    check: Callable[[Task, Path, Settings], Report],
 ) -> Result:
     """Generate and check the certificate of a task, unless its result is there already, and put both in their place."""
     if (before := kept(folder, task)) is not None:
@@ -131,9 +139,7 @@ def done(
         answer = make(task, made, settings)
         middle = time.perf_counter_ns()
         if "digest" in answer:
-            with chdir(made):
-                (report,) = check_files([Path(CERTIFICATE)], settings.options)
-            result = Result(task.key, CHECKED, agreed(report, answer["digest"]))
+            result = Result(task.key, CHECKED, agreed(check(task, made, settings), answer["digest"]))
         else:
             result = without_certificate(task, NOT_MADE, Verdict(answer["verdict"]), answer["reason"], answer["limit"])
         times = {"generate": middle - start, "check": time.perf_counter_ns() - middle}

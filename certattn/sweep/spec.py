@@ -29,6 +29,7 @@ from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node, read_tree
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers import PROVERS
+from certattn.provers.prompt_sources import is_file
 from certattn.sweep.axes import Axes, Row, Rows, grid_rows, together, zip_rows
 from certattn.sweep.draws import is_draw, read_draw
 from certattn.sweep.inputs import Signature, read_inputs, signature_of
@@ -75,13 +76,19 @@ class Spec:
         inputs = read_inputs(template, signature, self.reading)
         if ARRAYS in values:
             arrays = self._arrays(fill(values[ARRAYS], row), signature)
+        assert isinstance(template.value, dict)
         source, sha256 = "", ""
         if "source" in inputs:
-            assert isinstance(template.value, dict)
             source, sha256 = files.named(template.value["source"], inputs.pop("source"))
-        return Task(
-            position, {name: node.plain() for name, node in row.items()}, self.claim, inputs, arrays, source, sha256
-        )
+        named = self._named(template.value["names"], inputs["names"], files) if "names" in inputs else {}
+        fields = {name: node.plain() for name, node in row.items()}
+        return Task(position, fields, self.claim, inputs, arrays, source, sha256, named)
+
+    def _named(self, node: Node, names: dict[str, Any], files: _Files) -> dict[str, tuple[str, str]]:
+        """The array files among the names of arrays, which leave `names`."""
+        assert isinstance(node.value, dict)
+        found = [(array, name) for array, name in names.items() if isinstance(name, str) and is_file(name)]
+        return {array: files.named(node.value[array], names.pop(array)) for array, _ in found}
 
     def _arrays(self, node: Node, signature: Signature) -> dict[str, Any]:
         assert isinstance(node.value, dict)

@@ -14,9 +14,10 @@ from certattn.kernel.limits import Limits
 
 @dataclass(frozen=True)
 class Task:
-    """What `generate` is called with: claim, inputs by name, arrays to draw, and the file `source` with its SHA-256.
+    """What `generate` is called with: claim, inputs by name, arrays to draw, and array files with their SHA-256.
 
-    `position` and `fields` say where in the sweep it stands. They are not part of `key`, nor is the path of the source.
+    `files` are those that `names` gives to arrays, by the array: path and SHA-256. `position` and `fields` say where in
+    the sweep it stands. They are not part of `key`, nor are the paths of files.
     """
 
     position: int
@@ -26,11 +27,19 @@ class Task:
     arrays: dict[str, Any]
     source: str = ""
     source_sha256: str = ""
+    files: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def from_files(self) -> bool:
+        """Whether bytes of files that the spec names, which may be anybody's, come into its certificate."""
+        return bool(self.source or self.files)
 
     @cached_property
     def key(self) -> str:
         """SHA-256 of what decides which certificate comes out."""
         content = {"claim": self.claim, "inputs": self.inputs, "arrays": self.arrays, "source": self.source_sha256}
+        if self.files:
+            content["files"] = {name: sha256 for name, (_, sha256) in self.files.items()}
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -40,7 +49,8 @@ class Task:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Task:
-        return cls(**content)
+        files = {array: (path, sha256) for array, (path, sha256) in content["files"].items()}
+        return cls(**{**content, "files": files})
 
 
 @dataclass(frozen=True)

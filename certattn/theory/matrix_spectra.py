@@ -52,6 +52,23 @@ def check_rows(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"equal weights give 0, d = {size}", alike, [0] * size)
 
 
+def check_masked_rows(kernel: Kernel) -> Iterator[Check]:
+    """sqrt(d) (w_j / Z - 1/n) and sqrt(d) w_j / Z of the first n of d weights, 0 beyond, and what they sum to."""
+    module = kernel.attention_matrix
+    for size in _SIZES:
+        for seen in range(1, size + 1):
+            weights = _positive("w", size)
+            total, root, beyond = sum(weights[:seen]), sympy.sqrt(size), [0] * (size - seen)
+            centred = plain(module.causal_row(module.centred_row, _numbers(weights), seen))
+            scaled = plain(module.causal_row(module.scaled_row, _numbers(weights), seen))
+            meant = [root * (weight / total - sympy.Rational(1, seen)) for weight in weights[:seen]]
+            name = f"{seen} of {size} seen"
+            yield equal(f"a centred row, {name}", centred, [*meant, *beyond])
+            shares = [root * weight / total for weight in weights[:seen]]
+            yield equal(f"a row that is not centred, {name}", scaled, [*shares, *beyond])
+            yield equal(f"M 1 = 0 where it is centred, {name}", sum(centred), 0)
+
+
 def check_lengths(kernel: Kernel) -> Iterator[Check]:
     """(1 - d) |x|^2 <= |U x|^2 <= (1 + d) |x|^2, d the largest size of an eigenvalue of U'U - I, in its eigenbasis."""
     for size in _SIZES:

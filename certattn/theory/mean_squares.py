@@ -104,6 +104,32 @@ def check_lower_tail(kernel: Kernel) -> Iterator[Check]:
     yield equal("the two parts", kernel.mean_square.general_mean_square(v, L, t, rest), v / L / (1 - t) ** 2 + rest)
 
 
+def check_markov(kernel: Kernel) -> Iterator[Check]:
+    """eps^2 1{|y| > eps} <= |y|^2 pointwise, its mean over a law of atoms, other norms, and the bound for Gaussians."""
+    eps, rest = positive_symbol("epsilon"), positive_symbol("r")
+    yield positive("|y|^2 - eps^2 beyond eps", sympy.expand((eps + rest) ** 2 - eps**2))
+    near, far = [sympy.Symbol(f"n_{i}", nonnegative=True) for i in (1, 2)], [positive_symbol(f"r_{i}") for i in (1, 2)]
+    at_near, at_far = ([positive_symbol(f"{name}_{i}") for i in (1, 2)] for name in ("p", "w"))
+    # |y| is n_i with probability p_i, at most eps, and eps + r_i with probability w_i.
+    square = sum(p * n**2 for p, n in zip(at_near, near, strict=True))
+    square += sum(w * (eps + r) ** 2 for w, r in zip(at_far, far, strict=True))
+    slack = sympy.expand((kernel.mean_square.markov(square, eps) - sum(at_far)) * eps**2)
+    yield positive("E|y|^2 / eps^2 - P(|y| > eps), two atoms on either side", slack)
+    for size in (1, 2, 3):
+        y = vector("y", size)
+        for i in range(size):
+            others = sum((y[j] ** 2 for j in range(size) if j != i), sympy.Integer(0))
+            whole = sum(entry**2 for entry in y) - y[i] ** 2
+            yield equal(f"|y|^2 - y_{i + 1}^2 is a sum of squares, dimension {size}", whole, others)
+            yield Check(f"which is not negative, dimension {size}, entry {i + 1}", others.is_nonnegative is True)
+    q, S, B, kappa = (sympy.Symbol(name, nonnegative=True) for name in ("q", "S", "B", "kappa"))
+    formula = kernel.mean_square.gaussian_mean_square
+    dropped = sympy.expand(formula(q, 0, S, B) - formula(q, kappa, S, B))
+    yield equal("leaving kappa out adds 6 kappa B", dropped, 6 * kappa * B)
+    yield Check("which is not negative", dropped.is_nonnegative is True)
+    yield equal("the bound", kernel.mean_square.markov(formula(q, 0, S, B), eps), q * (S + B) / eps**2)
+
+
 def check_averages(kernel: Kernel) -> Iterator[Check]:
     """Completing the square in z, the Mellin transform, and the largest x^(1-theta) / (1 + x)."""
     w = real("w")

@@ -1,4 +1,4 @@
-"""Derivation of the formulas of the claim `output-tail`; the checks stand in `weighted_sums` and `capped_sums`.
+"""Derivation of the formulas of the claim `output-tail`; checks in `weighted_sums`, `capped_sums`, `mean_squares`.
 
 How rarely the softmax output over a random prompt is far from its infinite-prompt limit (Boursier and Boyer
 2026, arXiv 2512.11784, section 3), with every constant explicit.
@@ -6,7 +6,7 @@ How rarely the softmax output over a random prompt is far from its infinite-prom
 
 from __future__ import annotations
 
-from certattn.theory import capped_sums, weighted_sums
+from certattn.theory import capped_sums, mean_squares, weighted_sums
 from certattn.theory.derivation import Derivation, Step
 
 _MOMENTS = (
@@ -156,6 +156,23 @@ _CAPPED = (
         ("Σ ⟨u_c, y⟩² - |y|² = y' (Σ u_c u_c' - I) y ≥ 0",),
         (r"\sum_c \langle u_c, y \rangle^2 - |y|^2 &= y^\top \Big( \sum_c u_c u_c^\top - I \Big) y \ge 0",),
         weighted_sums.check_norm,
+    ),
+    Step(
+        "Markov's inequality for a norm",
+        "Beyond `eps` the square of the norm is more than `eps^2`, so its mean is at least `eps^2` times the "
+        "probability. The largest entry is at most the l2 norm. The mean square over Gaussian tokens is that of the "
+        "derivation of `output-mean-square`; what it takes off is left out. Checked for laws with two atoms on either "
+        "side, and in dimension 1 to 3.",
+        (
+            "ε² 1{|y| > ε} ≤ |y|²,   P(|T_L - T| > ε) ≤ E|T_L - T|² / ε²",
+            "E|T_L - T|² = q (S + B) - 6 κ B ≤ q (S + B),   κ, B ≥ 0",
+        ),
+        (
+            r"\varepsilon^2\, 1_{\{|y| > \varepsilon\}} &\le |y|^2, \qquad \mathbb P(|T_L - T| > \varepsilon) \le "
+            r"\mathbb E |T_L - T|^2 / \varepsilon^2",
+            r"\mathbb E |T_L - T|^2 &= q (S + B) - 6 \kappa B \le q (S + B), \qquad \kappa, B \ge 0",
+        ),
+        mean_squares.check_markov,
     ),
 )
 

@@ -18,6 +18,18 @@ _STEPS = (
         matrix_spectra.check_rows,
     ),
     Step(
+        "Causal rows of the attention matrix",
+        "Query n sees the first n of d tokens. Its row is that of a matrix of n tokens, times sqrt(d/n). Centred rows "
+        "sum to 0 as before. Checked for up to 3 tokens.",
+        ("sqrt(d) (w_j/Z - 1/n) = sqrt(d/n) sqrt(n) (w_j/Z - 1/n)   for j <= n,   0 beyond", "Z = w_1 + ... + w_n"),
+        (
+            r"\sqrt d \left( \frac{w_j}{Z} - \frac1n \right) &= \sqrt{\frac dn}\, \sqrt n \left( \frac{w_j}{Z} - "
+            r"\frac1n \right) \quad (j \le n)",
+            r"Z &= \sum_{j \le n} w_j, \qquad M \mathbf 1 = 0",
+        ),
+        matrix_spectra.check_masked_rows,
+    ),
+    Step(
         "Lengths under a factor",
         "A factor whose Gram matrix is near the identity changes lengths little. Written in an eigenbasis of the "
         "difference, for 1 to 3 columns.",

@@ -78,9 +78,13 @@ def test_every_head_of_a_model_has_certificates_that_verify(made: Any, tmp_path:
             for name in statement["certificates"]:
                 path = tmp_path / "out" / head["folder"] / name
                 plain = certattn.load(path).plain
-                assert ("causal" in plain["given"]) is (causal and name.startswith(("deviation", "selection")))
+                masked = name.startswith(("deviation", "selection", "singular-values"))
+                assert ("causal" in plain["given"]) is (causal and masked)
         by_name = {statement["name"]: statement for statement in head["statements"]}
-        assert (by_name["singular-values"]["certificates"] == []) is causal
+        assert by_name["singular-values"]["certificates"] == ["singular-values.yaml"]
+        # No law is known under a mask, and a reader is told so.
+        assert (by_name["spectral-distance"]["certificates"] == []) is causal
+        assert ("under a causal mask" in by_name["spectral-distance"]["missing"]) is causal
 
 
 def test_arrays_are_those_of_the_forward_pass_in_single_precision(tmp_path: Path) -> None:
@@ -135,6 +139,26 @@ def test_deviations_of_masked_heads_are_those_of_prefixes(tmp_path: Path) -> Non
             p = np.exp(s - s.max()) / np.exp(s - s.max()).sum()
             off = np.linalg.norm(p @ seen - (1 + s - s.mean()) @ seen / (i + 1))
             assert off - 1e-12 <= float(bound) <= off * (1 + 2e-5) + 1e-12
+
+
+def test_spectra_of_masked_heads_are_those_of_triangles(tmp_path: Path) -> None:
+    recorded(tmp_path / "heads.npz")
+    options = ["--causal", "--scale", "1/2", "--state", "singular-values"]
+    assert audit(tmp_path / "heads.npz", *options, "-o", tmp_path / "out", "-j", 1) == 0
+    arrays = np.load(tmp_path / "heads.npz")
+    for head in summary(tmp_path / "out")["heads"]:
+        q, k = (arrays[f"layer0.{name}"][head["head"]].astype(float) for name in ("queries", "keys"))
+        size = len(k)
+        weights = np.tril(np.exp(q @ k.T / 2))
+        below = np.tril(np.ones((size, size)))
+        off = weights / weights.sum(axis=1, keepdims=True) - below / below.sum(axis=1, keepdims=True)
+        s = np.linalg.svd(np.sqrt(size) * off, compute_uv=False)
+        (found,) = head["statements"]
+        assert np.allclose([float(value) for value in found["figures"]["largest"]], s[:4], rtol=0, atol=1e-9)
+        shares = s[s > 1e-12] / s.sum()
+        rank = np.exp(-(shares * np.log(shares)).sum())
+        bounds = found["figures"]["effective_rank"]
+        assert float(bounds["at_least"]) - 1e-6 <= rank <= float(bounds["at_most"]) + 1e-6
 
 
 def test_several_prompts_have_a_folder_each(tmp_path: Path) -> None:
@@ -463,7 +487,7 @@ def test_a_verdict_counts_for_the_statement_that_the_figures_are_from_alone(tmp_
 
 def test_an_audit_without_certificates_proves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded(tmp_path / "heads.npz")
-    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--causal", "--state", "singular-values"]
+    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--causal", "--state", "spectral-distance"]
     assert audit(*options) == 2
     assert "0 certificates about 2 heads, 0 verified" in capsys.readouterr().out
 

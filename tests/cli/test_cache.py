@@ -70,7 +70,7 @@ def test_a_page_from_reports_says_so_too(certattn_run: Run, write: Write, folder
     write("verified", "a.yaml")
     for _ in range(2):
         (folder / "r.json").write_text(certattn_run("check", "a.yaml", "--cache", "--format", "json").out)
-    assert certattn_run("report", "a.yaml", "--from", "r.json", "-o", "page.md").status == 0
+    assert certattn_run("report", "a.yaml", "--from", "r.json", "-o", "page.md", "--format", "markdown").status == 0
     assert "verified earlier, at 20" in (folder / "page.md").read_text()
 
 

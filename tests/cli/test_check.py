@@ -357,8 +357,36 @@ def test_github(certattn_run: Run, write: Write) -> None:
 def test_machine_formats_are_printed_after_fail_fast(certattn_run: Run, write: Write) -> None:
     paths = [write("refuted", "a.yaml"), write("verified", "b.yaml")]
     done = certattn_run("check", *paths, "--fail-fast", "--format", "json")
-    (report,) = json.loads(done.out)["reports"]
-    assert Report.from_dict(report).verdict is Verdict.REFUTED
+    first, second = map(Report.from_dict, json.loads(done.out)["reports"])
+    assert first.verdict is Verdict.REFUTED
+    assert (second.verdict, second.path) == (Verdict.INCONCLUSIVE, str(paths[1]))
+    assert second.reason == "not checked: --fail-fast stopped before it"
+    assert certattn_run("check", *paths, "--fail-fast", "--format", "junit").out.count("<failure") == 2
+
+
+def test_fail_fast_keeps_the_status_of_what_was_reached(certattn_run: Run, write: Write, slow: Path) -> None:
+    done = certattn_run("check", slow, write("verified"), "--fail-fast", "--timeout", "1", "--format", "json")
+    assert done.status == json.loads(done.out)["exit_status"] == 4
+
+
+@pytest.mark.parametrize("name", ["b.yaml", "link.json", "data.npz", "to-data.json", "new.yml", "-"])
+def test_no_report_takes_the_place_of_an_input(certattn_run: Run, write: Write, folder: Path, name: str) -> None:
+    paths = [write("refuted", "a.yaml"), write("verified", "b.yaml")]
+    (folder / "data.npz").write_bytes(b"arrays")
+    (folder / "link.json").symlink_to("b.yaml")
+    (folder / "to-data.json").symlink_to("data.npz")
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    done = certattn_run("check", *paths, "--report", "markdown=r.md", "--report", f"json={name}")
+    assert done.status == 2
+    assert "input" in done.err or "expected the name of a file" in done.err
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_a_certificate_of_any_name_is_no_place_for_a_report(certattn_run: Run, write: Write) -> None:
+    path = write("verified", "plain.txt")
+    done = certattn_run("check", path, "--report", f"json={path}")
+    assert done.status == 2
+    assert "is a certificate to be checked, and would be overwritten" in done.err
 
 
 def test_reports_in_files_beside_the_text(certattn_run: Run, write: Write, folder: Path) -> None:

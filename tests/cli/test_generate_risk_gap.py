@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from certattn import generate as generate_certificate
-from certattn.cli.generate.risk_gap import _say_points
 from certattn.kernel.arithmetic.weight_samples import weights
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -83,20 +82,13 @@ def test_what_cannot_be_stated_is_said(
     assert not (folder / "gap.yaml").exists()
 
 
-def test_progress_at_given_parameters_counts_the_points_of_the_fits(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_at_given_parameters_counts_the_points_of_the_fits(folder: Path) -> None:
     found: list[tuple[int, int]] = []
     given = {"covariance": [["1/2"]], "length": "4", "parameters": {"A": [["1/2"]], "b": "1/2"}}
     generate_certificate("risk-gap", folder / "gap.yaml", given=given, digits=1, said=lambda *said: found.append(said))
     orders = [int(order) for order in load(folder / "gap.yaml").plain["witness"]["orders"]]
     assert [done for done, _ in found] == [sum(orders[:k]) + k for k in range(1, len(orders) + 1)]
     assert {points for _, points in found} == {found[-1][0]}
-    for said in found:
-        _say_points(*said)
-    lines = capsys.readouterr().err
-    assert f"{found[-1][0]} of {found[-1][0]} points\n" in lines
-    assert lines.count("\n") == 1
 
 
 def test_progress_points_are_not_enclosed_again_for_the_bounds(folder: Path) -> None:

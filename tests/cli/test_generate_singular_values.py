@@ -38,6 +38,8 @@ def files(folder: Path) -> Path:
     [
         (["head.npz", "--scale", "1/2"], "M = sqrt(d) (A - 11'/d), d = 30"),
         (["head.npz", "--scale", "1/2", "--not-centred", "--radius", "1e-9"], "M = sqrt(d) A, d = 30"),
+        (["head.npz", "--scale", "1/2", "--causal"], "M = sqrt(d) (A - C), d = 30"),
+        (["head.npz", "--scale", "1/2", "--causal", "--not-centred", "--hint", "float64"], "and 0 for j > i"),
         (["head.npz", "--above", "1/2", "--above", "100"], "none of the 30 singular values is > 100"),
         (["m.npy", "--largest", "2"], "the largest 2 of 28"),
         (["m.npy", "--state", "entropy", "--state", "stable-rank"], "the entropy of the shares sigma_k^2"),
@@ -68,6 +70,8 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
         (["m.npy", "--array", "tokens=x"], 2, "unknown arrays tokens"),
         (["plane.yaml", "--hint", "float32"], 2, "a hint is for a matrix in array files"),
         (["plane.yaml", "--scale", "2"], 2, "takes nothing else"),
+        (["three.yaml", "--causal"], 2, "takes nothing else"),
+        (["m.npy", "--causal"], 2, "expected queries and keys, or no --causal"),
         (["both.npz"], 2, "the matrix, or that of queries and keys?"),
         (["other.npz"], 2, "expected an array matrix, or arrays queries and keys; other.npz holds a, b"),
         (["other.npz", "--array", "matrix=c"], 2, "no array 'c'; it holds a, b"),
@@ -158,6 +162,7 @@ def test_singular_values_stay_visible_beside_a_law_that_goes_far_beyond(folder: 
     [
         ({"matrix": np.eye(3)}, "of a matrix alone no law is known"),
         ({"queries": np.eye(3), "keys": np.eye(3), "centred": False}, "the limit law of the centred matrix"),
+        ({"queries": np.eye(3), "keys": np.eye(3), "causal": True}, "under one no law is known"),
         ({"queries": np.eye(3), "keys": np.eye(3), "scale": "1000"}, "--unit is too large"),
     ],
 )

@@ -31,6 +31,12 @@ zip:
   n: [4, 8]
   seed: [0, 1]
 """
+FILES = """\
+certattn-sweep: 1
+claim: softmax-mean
+inputs:
+  names: {keys: keys.npy, values: values.npy, queries: queries.npy}
+"""
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,9 +15,10 @@ import pytest
 
 from certattn.cli.main import run
 from certattn.kernel.errors import UsageError
-from certattn.sweep.cluster import _require_same, do_on_cluster
+from certattn.sweep.cluster import _require_same, answers, do_on_cluster
 from certattn.sweep.index import read_index
 from certattn.sweep.results import Result
+from certattn.sweep.slots import Slot
 from certattn.sweep.spec import Spec
 from certattn.sweep.sweep import run_sweep
 from certattn.sweep.tasks import Settings
@@ -69,6 +71,26 @@ def test_checks_on_the_cluster(
     assert run(["check", *paths, "--scheduler", cluster.scheduler_address]) == 2
     said = [line for line in capsys.readouterr().out.splitlines() if line and line[0] != " "]
     assert said[:3] == [f"verified  {paths[0]}", f"malformed  {paths[1]}", f"verified  {paths[2]}"]
+
+
+# Ends at the second thing of all each time, and at the fourth the first time.
+ENDING = """
+import json, os, sys
+for line in sys.stdin:
+    for thing in json.loads(line)["things"]:
+        mark = f"{sys.argv[1]}/{thing}"
+        if thing == 1 or thing == 3 and not os.path.exists(mark):
+            open(mark, "w").close()
+            sys.exit("killed")
+        print(json.dumps({"did": thing}), flush=True)
+"""
+
+
+def test_slots_that_end_in_the_middle_of_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Slot, "program", ("-c", ENDING, str(tmp_path)))
+    monkeypatch.setattr("certattn.sweep.cluster._idle", queue.LifoQueue())
+    lost = {"lost": "a worker ended (exit status 1: killed), 3 times"}
+    assert answers({}, "things", [0, 1, 2, 3, 4]) == [{"did": 0}, lost, {"did": 2}, {"did": 3}, {"did": 4}]
 
 
 class Workers:

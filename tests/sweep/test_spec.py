@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 from certattn.sweep.axes import MOST_TASKS
 from certattn.sweep.draws import drawn, drawn_texts
 from certattn.sweep.spec import Spec
+from certattn.sweep.tasks import Task
 
-from .conftest import MEAN, OPERATOR
+from .conftest import FILES, MEAN, OPERATOR
 
 Read = Callable[[str], Spec]
 Refused = Callable[[str], tuple[int, str, str]]
@@ -74,6 +76,25 @@ def test_files_are_found_hashed_and_not_named_in_the_key(spec: Read, tmp_path: P
     assert [task.key for task in spec(text).tasks()] == [task.key for task in tasks]
     (tmp_path / "heads/00.npz").write_bytes(b"other")
     assert spec(text).tasks()[0].key != tasks[0].key
+
+
+def test_arrays_in_files_of_their_own_are_hashed_too(spec: Read, tmp_path: Path) -> None:
+    for name in ("keys", "values", "queries"):
+        np.save(tmp_path / f"{name}.npy", np.ones((2, 2)))
+    (task,) = spec(FILES).tasks()
+    assert task.inputs == {"names": {}}
+    assert task.from_files
+    assert {array: path for array, (path, _) in task.files.items()} == {
+        name: str(tmp_path / f"{name}.npy") for name in ("keys", "values", "queries")
+    }
+    assert Task.from_dict(json.loads(json.dumps(task.to_dict()))) == task
+    (tmp_path / "keys.npy").rename(tmp_path / "same.npy")
+    (moved,) = spec(FILES.replace("keys.npy", "same.npy")).tasks()
+    assert moved.key == task.key
+    np.save(tmp_path / "keys.npy", np.zeros((2, 2)))
+    assert spec(FILES).tasks()[0].key != task.key
+    exchanged = FILES.replace("keys.npy", "x.npy").replace("values.npy", "keys.npy").replace("x.npy", "values.npy")
+    assert spec(exchanged).tasks()[0].key not in (task.key, spec(FILES).tasks()[0].key)
 
 
 def test_the_order_of_a_spec_is_no_part_of_a_key(spec: Read) -> None:
@@ -163,6 +184,7 @@ def test_refused(refused: Refused, old: str, new: str, line: int, path: str, fou
         ("digits: 9", "out: /etc/passwd", "inputs.out"),
         ("digits: 9", "data: reference", "inputs.data"),
         ("digits: 9", "source: nowhere.npz", "inputs.source"),
+        ("digits: 9", "names: {keys: nowhere.npy}", "inputs.names.keys"),
         ("shape: [$n, 2]", "shape: [0, 2]", "arrays.keys.shape[0]"),
         ("shape: [$n, 2]", "shape: [$n, 100000000]", "arrays.keys.shape"),
         ("draw: normal", "draw: cauchy", "arrays.keys.draw"),

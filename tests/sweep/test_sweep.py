@@ -10,23 +10,26 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from certattn.cli.main import run
+from certattn.kernel.document.certificate import load
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 from certattn.sweep.index import read_index
 from certattn.sweep.results import CHANGED, CHECKED, LOST, NOT_MADE, Result, filling, keep, kept
-from certattn.sweep.slots import Slot, do_locally
+from certattn.sweep.slots import Batch, Slot, do_locally
 from certattn.sweep.spec import Spec
 from certattn.sweep.sweep import run_sweep
 from certattn.sweep.tasks import Settings, Task
 
-from .conftest import MEAN, OPERATOR
+from .conftest import FILES, MEAN, OPERATOR
 
 Read = Callable[[str], Spec]
 # One task of three has no certificate: a covariance of -1.
@@ -105,19 +108,53 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with(spec: Read, tmp_path: Path) -> Non
     assert len(read_index(out)) == 802
 
 
+def test_a_file_that_changes_is_not_taken_for_the_one_before(
+    spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("keys", "values", "queries"):
+        np.save(tmp_path / f"{name}.npy", np.array([[0.5]]))
+    path, out = spec(FILES).path, tmp_path / "out"
+    command = ["sweep", str(path), "-o", str(out), "-j1"]
+    assert run(command) == 0
+    np.save(tmp_path / "values.npy", np.array([[0.25]]))
+    assert run(command) == 0
+    assert "1 task\n  verified  1\n" in capsys.readouterr().out
+    stated = {load(each).plain["asserts"]["mean"]["value"][0][0] for each in out.glob("certificates/*/*.yaml")}  # type: ignore[call-overload, index]
+    assert stated == {"0.5", "0.25"}
+
+
+def test_a_page_about_a_sweep_takes_its_reports_from_the_index(
+    spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, page = tmp_path / "out", tmp_path / "page.html"
+    run(["sweep", str(spec(OPERATOR).path), "-o", str(out), "-j1"])
+    changed, *_ = sorted(out.glob("certificates/*/certificate.yaml"))
+    changed.write_text(changed.read_text().replace("V: [[-1]]", "V:\n  - [-2]").replace("- [-1]", "- [-2]"))
+    monkeypatch.setattr("certattn.cli.gathering.check_file", never)
+    command = ["report", str(out / "certificates"), "--from", str(out / "index.sqlite"), "-o", str(page)]
+    assert run(command) == 3
+    assert "6 certificates: 5 verified, 1 inconclusive" in capsys.readouterr().out
+    with sqlite3.connect(out / "index.sqlite") as connection:
+        connection.execute("UPDATE tasks SET report = json_set(report, '$.bits', 'many')")
+    assert run(command) == 2
+    assert "expected the index of a sweep" in capsys.readouterr().err
+
+
 # -- slots that end
 
 # Without certattn, to start at once: task 1 always ends it, task 2 the first time.
 ECHO = """
 import json, os, sys
 for line in sys.stdin:
-    position = json.loads(line)["task"]["position"]
-    mark = f"{sys.argv[1]}/{position}"
-    known = os.path.exists(mark)
-    open(mark, "w").close()
-    if position == 1 or position == 2 and not known:
-        sys.exit("killed")
-    print(json.dumps(json.loads(sys.argv[2])[position]), flush=True)
+    for task in json.loads(line)["tasks"]:
+        position = task["position"]
+        with open(f"{sys.argv[1]}/{position}", "a+") as mark:
+            mark.seek(0)
+            known = mark.read()
+            mark.write("once ")
+        if position == 1 or position == 2 and not known:
+            sys.exit("killed")
+        print(json.dumps(json.loads(sys.argv[2])[position]), flush=True)
 """
 
 
@@ -132,6 +169,13 @@ def test_a_task_whose_worker_ends_is_given_to_another(
     assert len(results) == len(found) == len(tasks)
     assert [found[task.key].state for task in tasks] == [CHECKED, LOST, CHECKED, CHECKED, CHECKED, CHECKED]
     assert found[tasks[1].key].report.reason == "a worker ended (exit status 1: killed), 3 times"
+    # What a slot had not begun when it ended counts as no attempt, and nothing that was answered is done again.
+    assert [(tmp_path / str(task.position)).read_text().split().count("once") for task in tasks] == [1, 3, 2, 1, 1, 1]
+
+
+def test_batches_grow_while_they_are_quick() -> None:
+    for since, sizes in ((0.0, [2, 4, 32]), (10.0, [1, 1, 16])):
+        assert [Batch(deque(), size, time.monotonic() - since).next_size for size in (1, 2, 32)] == sizes
 
 
 # -- the folder and the index

@@ -23,6 +23,7 @@ _EPILOG = """\b
 Examples:
   certattn generate singular-values head.npz --scale "1/sqrt(32)" -o head.yaml
   certattn generate singular-values head.npz --scale "1/sqrt(32)" --above 1 --above 2 -o counts.yaml
+  certattn generate singular-values head.npz --scale "1/sqrt(32)" --causal --largest 8 -o causal.yaml
   certattn generate singular-values matrix.npy --largest 10 --radius 1e-9 -o largest.yaml
   certattn generate singular-values matrix.npy --state norm --state effective-rank -o norm.yaml
   certattn generate singular-values weights.npz --scale "1/20" --unit 1 --state norm -o weights.yaml --plot weights.svg
@@ -40,6 +41,7 @@ A YAML file in the place of MATRIX holds what certificates write under given, fo
 @click.option(
     "--centred/--not-centred", default=True, show_default=True, help="Whether 1/d is taken off the attention matrix."
 )
+@click.option("--causal", is_flag=True, help="Query i sees the first i tokens alone: the matrix of a decoder's head.")
 @click.option("--largest", type=int, metavar="K", help="How many singular values to state; all by default.")
 @click.option("--radius", metavar="R", help="How far stated values may be off, an exact number.")
 @click.option("--above", multiple=True, metavar="T", help="State how many singular values are larger than T.")

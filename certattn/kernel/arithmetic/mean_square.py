@@ -14,6 +14,10 @@ Any law, with R_2 = e^(Lambda(2a) - 2 Lambda(a)), C = C(2a), M_4 = E|V(x - tau(a
     (3)  E|T_L - T|^2 <= R_2 (S + B) / (L (1 - t)^2) + (L M_4 P)^(1/2)
          P = (e^(lambda (1 - t)) (1 - lambda + lambda^2 R_2 / 2))^L, at least the probability of Z < 1 - t
 
+And by Markov's inequality, in any norm that is at most the l2 norm:
+
+    (4)  P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2
+
 `docs/claims/output-mean-square.md` has the proofs. Generic in the number type.
 """
 
@@ -40,6 +44,11 @@ def logistic(length: int, variance: Number, fn: Functions) -> Number:
 def logistic_floor(spread: Number, shift: Number) -> Number:
     """S - B/2, at most L E|T_L - T|^2: (1) with kappa <= q/4, and q >= 1/L where it is positive: (2)."""
     return spread - shift / 2
+
+
+def markov(mean_square: Number, eps: Number) -> Number:
+    """E|T_L - T|^2 / eps^2, an upper bound of the probability that |T_L - T| > eps: (4)."""
+    return mean_square / (eps * eps)
 
 
 def tilted_second_moment(doubled: Number, spread: Number, shift: Number) -> Number:

@@ -32,7 +32,10 @@ def seen_tokens(prompt: StatedPrompt, causal: int | None) -> tuple[int, ...]:
 
 def sight_words(prompt: StatedPrompt, causal: int | None) -> str:
     """What a sentence says of it after it has named the queries and the prompt."""
-    if causal is None:
-        return ""
-    more = ", every further query one more" if prompt.count > 1 else ""
-    return f", of which the first query sees the first {causal}{more}"
+    return "" if causal is None else sight_of_queries(prompt.count, causal)
+
+
+def sight_of_queries(count: int, first: int) -> str:
+    """That the first of so many queries sees the first tokens alone, after a sentence has named these."""
+    more = ", every further query one more" if count > 1 else ""
+    return f", of which the first query sees the first {first}{more}"

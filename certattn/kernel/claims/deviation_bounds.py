@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.arithmetic.balls import NORMS
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
 from certattn.kernel.document.matrices import Vector
+from certattn.kernel.verdict import Obligation, show
 
 NORM = Field("norm", Choice(tuple(NORMS)), "the norm of the deviation")
 AT_MOST = Field("at_most", Rational(minimum=0), "no query deviates by more", required=False)
@@ -83,6 +85,37 @@ class Bounds:
         if self.each_relative is not None:
             parts.append(rf"{distance} \le t_i\, {size} \ \forall i")
         return r",\qquad ".join(parts)
+
+
+def worst_relative(bounds: Bounds, obligations: Sequence[Obligation]) -> list[str]:
+    """Which query comes nearest to its bound in units of |T(q)|, in a line; nothing where no such bound is asserted."""
+    kind = "relative_at_most" if bounds.relative is not None else "per_query.relative_at_most"
+    factors = bounds.each_relative if bounds.relative is None else [bounds.relative]
+    worst: tuple[arb, str, arb, arb] | None = None
+    for obligation in obligations:
+        deviation, most = obligation.left, obligation.right
+        if obligation.name.startswith(f"{kind}[") and isinstance(deviation, arb):
+            share = _share(deviation, arb(most))
+            if worst is None or share.upper() > worst[0].upper():
+                worst = share, obligation.name.removeprefix(kind), deviation, arb(most)
+    if worst is None or factors is None:
+        return []
+    share, place, deviation, most = worst
+    factor = factors[int(place[1:-1])] if bounds.relative is None else factors[0]
+    # Where every query has a bound of its own, the one that comes nearest need not deviate most.
+    which = f"worst query {place} beside its output" if bounds.relative is not None else f"nearest to its bound {place}"
+    if share.is_finite() is not True:
+        return [f"{which}: deviation {show(deviation)}, where {show(most)} is asserted"]
+    quotient = share * factor
+    slack = (factor - quotient).lower().str(3, radius=False)
+    return [f"{which}: deviation / |T(q)| {show(quotient)}, slack {slack}"]
+
+
+def _share(deviation: arb, most: arb) -> arb:
+    """The part of a bound that a deviation takes: 0 of any for no deviation, infinite where the bound may be 0."""
+    if (deviation == 0) is True:
+        return arb(0)
+    return deviation / most if (most > 0) is True else arb.pos_inf()
 
 
 def read_bounds(deviation: Values, count: int) -> Bounds:

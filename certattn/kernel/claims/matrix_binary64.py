@@ -12,7 +12,7 @@ from certattn.kernel.arithmetic.binary64.conversions import rounded
 from certattn.kernel.arithmetic.binary64.dense import Dense, gathered
 from certattn.kernel.arithmetic.binary64.rows import Floats
 from certattn.kernel.arithmetic.binary64.singular_values import FloatFactors
-from certattn.kernel.claims.matrix_inputs import AttentionMatrix, GivenMatrix, Spectrum, StatedMatrix
+from certattn.kernel.claims.matrix_inputs import GivenMatrix, SoftmaxMatrix, Spectrum, StatedMatrix
 from certattn.kernel.claims.stored_prompts import require_finite, stored_rows
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.errors import RefusedError
@@ -28,7 +28,7 @@ def spectrum_in_binary64(matrix: StatedMatrix, hint: Hint | None) -> Spectrum:
     with naming_what_is_not_finite(matrix.inputs):
         dense = dense_matrix(matrix)
     # A given matrix keeps its zeros to itself here: its rank would take exact arithmetic.
-    rank = matrix.rank_bound if isinstance(matrix, AttentionMatrix) else matrix.count
+    rank = matrix.rank_bound if isinstance(matrix, SoftmaxMatrix) else matrix.count
     return spectrum_of(dense, hint, rank)
 
 
@@ -44,9 +44,9 @@ def spectrum_of(dense: Dense, hint: Hint | None, rank: int) -> Spectrum:
 
 def dense_matrix(matrix: StatedMatrix) -> Dense:
     """M in doubles, within a proved distance. Raises Binary64Error."""
-    if isinstance(matrix, AttentionMatrix):
+    if isinstance(matrix, SoftmaxMatrix):
         queries, keys = doubles(matrix.queries), doubles(matrix.keys)
-        return attention_matrix(queries, keys, matrix.scale, centred=matrix.centred)
+        return attention_matrix(queries, keys, matrix.scale, centred=matrix.centred, causal=matrix.causal)
     if isinstance(matrix, GivenMatrix):
         # Doubles are read as they are.
         return Dense(doubles(matrix.matrix), 0)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from flint import arb, fmpq
 
@@ -178,7 +179,7 @@ class GivenMatrix(StatedMatrix):
         return self.matrix.load()
 
     def words(self) -> str:
-        return f"the {_by(self.shape)} matrix M = {self.matrix.words()}"
+        return f"the {by(self.shape)} matrix M = {self.matrix.words()}"
 
     @property
     def latex(self) -> str:
@@ -205,13 +206,16 @@ class GivenMatrix(StatedMatrix):
 
 
 @dataclass(frozen=True)
-class AttentionMatrix(StatedMatrix):
-    """sqrt(d) times the attention matrix of queries and keys, less 1/d in every entry where it is centred."""
+class SoftmaxMatrix(StatedMatrix):
+    """sqrt(d) times the attention matrix of queries and keys, less the one of equal scores where it is centred."""
 
     queries: MatrixInput
     keys: MatrixInput
     scale: Real
     centred: bool
+
+    # Whether query i sees the first i tokens alone.
+    causal: ClassVar[bool]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -221,18 +225,10 @@ class AttentionMatrix(StatedMatrix):
     def inputs(self) -> Sequence[MatrixInput]:
         return [self.queries, self.keys]
 
-    def words(self) -> str:
-        defined = "sqrt(d) (A - 11'/d)" if self.centred else "sqrt(d) A"
-        return (
-            f"the {_by(self.shape)} matrix M = {defined}, d = {self.count}, where row i of A is the softmax of "
-            f"s <q_i, k_j> over j, s = {describe(self.scale)}, queries q = {self.queries.words()}, "
-            f"keys k = {self.keys.words()}"
-        )
-
     @property
-    def latex(self) -> str:
-        centre = r" - \tfrac1d \mathbf 1 \mathbf 1^\top" if self.centred else ""
-        return rf"M = \sqrt d\,(A{centre})" if centre else r"M = \sqrt d\,A"
+    def inputs_words(self) -> str:
+        """Scale, queries and keys."""
+        return f"s = {describe(self.scale)}, queries q = {self.queries.words()}, keys k = {self.keys.words()}"
 
     @cached_property
     def exact(self) -> tuple[ExactMatrix, ExactMatrix]:
@@ -240,12 +236,31 @@ class AttentionMatrix(StatedMatrix):
         return self.queries.load(), self.keys.load()
 
     def fixed_point(self, bits: int) -> FixedPoint | None:
-        return FixedPoint.rounded(attention_matrix(*self.exact, self.scale, centred=self.centred), bits)
+        entries = attention_matrix(*self.exact, self.scale, centred=self.centred, causal=self.causal)
+        return FixedPoint.rounded(entries, bits)
 
     @property
     def rank_bound(self) -> int:
-        # (A - 11'/d) 1 = 0, as the rows of A sum to 1.
+        # Centred, M 1 = 0, as the rows of A sum to 1 and so do those of what is taken off.
         return self.count - 1 if self.centred else self.count
+
+
+class AttentionMatrix(SoftmaxMatrix):
+    """That of queries which all see all tokens: less 1/d in every entry where it is centred."""
+
+    causal = False
+
+    def words(self) -> str:
+        defined = "sqrt(d) (A - 11'/d)" if self.centred else "sqrt(d) A"
+        return (
+            f"the {by(self.shape)} matrix M = {defined}, d = {self.count}, where row i of A is the softmax of "
+            f"s <q_i, k_j> over j, {self.inputs_words}"
+        )
+
+    @property
+    def latex(self) -> str:
+        centre = r" - \tfrac1d \mathbf 1 \mathbf 1^\top" if self.centred else ""
+        return rf"M = \sqrt d\,(A{centre})" if centre else r"M = \sqrt d\,A"
 
     @property
     def is_zero(self) -> bool:
@@ -270,5 +285,6 @@ def require_tokens(queries: MatrixInput, keys: MatrixInput) -> None:
         )
 
 
-def _by(shape: tuple[int, int]) -> str:
+def by(shape: tuple[int, int]) -> str:
+    """A shape in words."""
     return f"{shape[0]} x {shape[1]}"

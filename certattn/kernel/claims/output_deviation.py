@@ -40,7 +40,7 @@ from certattn.kernel.arithmetic.softmax import Prompt
 from certattn.kernel.claims.attention_inputs import read_scale
 from certattn.kernel.claims.causal import seen_tokens, sight_words
 from certattn.kernel.claims.claim import AFTER_BINARY64, Claim, Statement
-from certattn.kernel.claims.deviation_bounds import DEVIATION, Bounds, read_bounds
+from certattn.kernel.claims.deviation_bounds import DEVIATION, Bounds, read_bounds, worst_relative
 from certattn.kernel.claims.deviation_inputs import (
     GIVEN,
     LIMIT,
@@ -279,10 +279,11 @@ class OutputDeviation(Claim[Problem]):
                 continue
             if worst is None or enclosure.upper() > worst[0].upper():
                 worst = enclosure, obligation.name.removeprefix("at_most")
-        if worst is None or bound is None:
-            return []
-        slack = (bound - worst[0]).lower().str(3, radius=False)
-        return [f"worst query {worst[1]}: deviation {show(worst[0])}, slack {slack}"]
+        found = []
+        if worst is not None and bound is not None:
+            slack = (bound - worst[0]).lower().str(3, radius=False)
+            found.append(f"worst query {worst[1]}: deviation {show(worst[0])}, slack {slack}")
+        return found + worst_relative(problem.bounds, obligations)
 
 
 def _rows(count: int, names: frozenset[str]) -> list[int]:

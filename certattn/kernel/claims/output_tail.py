@@ -25,6 +25,7 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.laws import Gaussian
+from certattn.kernel.arithmetic.mean_square import markov
 from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.claims.frames import sum_of_squares
@@ -110,7 +111,7 @@ class StatedNorm:
             return f"the sum of {counted(len(self.rules), 'one-sided bound')}", total
         mean_square = logistic_bounds(prompt, self.tokens).ranges["mean_square"].upper
         assert mean_square is not None
-        return "a bound of E|T_L - T|^2, over exceeds^2,", mean_square / (self.eps * self.eps)
+        return "a bound of E|T_L - T|^2, over exceeds^2,", markov(mean_square, self.eps)
 
     def words(self) -> str:
         return (

@@ -4,6 +4,9 @@ The matrix M is given exactly, m x n, or is that of softmax attention over given
 
     M = sqrt(d) (A - 1 1'/d)   or   M = sqrt(d) A,   A_ij = e^(s <q_i, k_j>) / sum_j e^(s <q_i, k_j>).
 
+Under a causal mask query i sees the first i keys alone, and the attention of equal scores over these takes the place of
+1 1'/d: `causal_matrix`.
+
 With sigma_1 >= sigma_2 >= ... its min(m, n) singular values, a certificate asserts one or more of
 
     values          |sigma_k - value_k| <= radius_k for the largest of them, or for all
@@ -28,8 +31,9 @@ from flint import arb, fmpq
 from certattn.kernel.arithmetic.balls import ARB, working_precision
 from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.arithmetic.spectrum_shape import effective_rank, entropy, stable_rank
+from certattn.kernel.claims.causal_matrix import HEAD_FORMS, read_head_matrix
 from certattn.kernel.claims.claim import AFTER_BINARY64, Claim, Statement
-from certattn.kernel.claims.matrix_inputs import MATRIX_FORMS, Spectrum, StatedMatrix, read_matrix
+from certattn.kernel.claims.matrix_inputs import Spectrum, StatedMatrix
 from certattn.kernel.claims.spectrum_assertions import ASSERTS, QUANTITIES, Assertions, StatedCount, read_assertions
 from certattn.kernel.claims.spectrum_words import latex_of, words_of
 from certattn.kernel.document.certificate import Certificate
@@ -76,7 +80,7 @@ class SingularValuesClaim(Claim[Problem]):
     name = "singular-values"
     title = "singular values of a matrix or of softmax attention: values, counts, norms, effective rank"
     arithmetic = ARB
-    given = MATRIX_FORMS
+    given = HEAD_FORMS
     asserts = ASSERTS
     witness = Record(HINT)
 
@@ -91,7 +95,7 @@ class SingularValuesClaim(Claim[Problem]):
 
     def read_given(self, certificate: Certificate) -> StatedMatrix:
         """The section `given` alone. Raises MalformedError."""
-        return read_matrix(*MATRIX_FORMS.read(certificate.given, certificate.reading))
+        return read_head_matrix(*HEAD_FORMS.read(certificate.given, certificate.reading))
 
     def statement(self, problem: Problem) -> Statement:
         return Statement(words_of(problem.matrix, problem.asserted), latex_of(problem.matrix, problem.asserted))

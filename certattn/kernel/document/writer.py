@@ -6,11 +6,15 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import yaml
 
 from certattn.kernel.document.tree import UNSHOWN, Plain
+
+_unflushed: ContextVar[bool] = ContextVar("_unflushed", default=False)
 
 
 def to_text(plain: dict[str, Plain]) -> str:
@@ -24,6 +28,7 @@ def to_text(plain: dict[str, Plain]) -> str:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write to a temporary file beside `path`, then rename: `path` is whole or untouched.
 
+    Even if the machine stops, except within `unflushed`.
     Raises OSError; also where `path` is there but no file, such as /dev/null, which must not be replaced.
     """
     if path.exists() and not path.is_file():
@@ -33,12 +38,23 @@ def write_atomically(path: Path, data: bytes) -> None:
         with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if not _unflushed.get():
+                os.fsync(file.fileno())
         Path(temporary).chmod(_new_file_mode())
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def unflushed() -> Iterator[None]:
+    """Within it `write_atomically` does not wait for the disk: for files whose hashes are kept and compared."""
+    token = _unflushed.set(True)
+    try:
+        yield
+    finally:
+        _unflushed.reset(token)
 
 
 def _new_file_mode() -> int:

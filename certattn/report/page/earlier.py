@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,18 +26,31 @@ def read_reports(file: Path) -> list[Report]:
         content = json.loads(file.read_text(encoding="utf-8"))
         if not isinstance(content, dict) or not isinstance(content.get("reports"), list):
             raise TypeError("no list of reports")
-        return [_report(found) for found in content["reports"]]
+        return reports_of(content["reports"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UsageError(f"{file}: {str(error)[:200]}; expected the output of `certattn check --format json`") from None
 
 
-def fitting(reports: Sequence[Report], source: Path, file: Path, digest: str) -> Report:
-    """The report about this file, if its statement is the file's; else one that says what is amiss.
+def reports_of(contents: Iterable[Mapping[str, Any]]) -> list[Report]:
+    """The reports that plain data stands for. Raises KeyError, TypeError and ValueError for what is none."""
+    return [_report(found) for found in contents]
 
-    Paths of reports are taken from the working folder, or from the folder of the reports.
-    """
-    name = file.absolute()
-    found = [r for r in reports if name in (Path(r.path).absolute(), (source.parent / r.path).absolute())]
+
+ByFile = Mapping[Path, Sequence[Report]]
+
+
+def by_file(reports: Iterable[Report], source: Path) -> ByFile:
+    """Reports by the files that they may be about: a path is taken from the working folder, or from `source`'s."""
+    found: dict[Path, list[Report]] = {}
+    for report in reports:
+        for name in {Path(report.path).absolute(), (source.parent / report.path).absolute()}:
+            found.setdefault(name, []).append(report)
+    return found
+
+
+def fitting(reports: ByFile, source: Path, file: Path, digest: str) -> Report:
+    """The report about this file, if its statement is the file's; else one that says what is amiss."""
+    found = reports.get(file.absolute(), ())
     reason = ""
     if not found:
         reason = f"not checked: {source} has no report about this file"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import causal_spectrum_cases
 from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Change, Family
 
 NAME = "singular-values"
@@ -232,5 +233,5 @@ asserts: {values: {value: [1.41421356237, 0], radius: [1e-11, 0]}}
     {"a value that is not sqrt(2)": ("1.41421356237,", "1.4142135,", REFUTED, "sigma_1")},
 )
 
-FAMILIES = [GIVEN, ATTENTION, UNIFORM, ZERO, EQUAL, ONE, STEEP]
+FAMILIES = [GIVEN, ATTENTION, UNIFORM, ZERO, EQUAL, ONE, STEEP, *causal_spectrum_cases.FAMILIES]
 CASES = [case for one in FAMILIES for case in one.cases()]

@@ -143,6 +143,93 @@ def test_the_worst_query_and_the_slack_are_found(arrays: Path) -> None:
     assert line == ""
 
 
+RELATIVE = """
+given:
+  keys: [[1, 0], [0, 1], [-1, 1/2], [2, -1]]
+  values: [[1, 2], [0, -1], [3, 0.5], [-1, 1]]
+  queries: [[1, 1], [-2, 0.5], [1/2, -1]]
+  scale: 1/sqrt(2)
+  causal: 2
+  limit: {kind: empirical}
+asserts:
+  deviation: {norm: l2, BOUND}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "begin", "end"),
+    [
+        # The deviations are 0, 0.61732679... and 0.17536067..., 0.26981023... and 0.16766111... times the output.
+        (
+            "relative_at_most: 0.27",
+            ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "slack 0.000190",
+        ),
+        (
+            "relative_at_most: 1/5",
+            ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "slack -0.0698",
+        ),
+        (
+            "at_most: 1, relative_at_most: 1",
+            ["worst query [1]: deviation [0.617326", "worst query [1] beside its output"],
+            "slack 0.730",
+        ),
+        (
+            "per_query: {relative_at_most: [0, 2, 0.2]}",
+            ["nearest to its bound [2]: deviation / |T(q)| [0.1676611"],
+            "slack 0.0323",
+        ),
+        (
+            "per_query: {relative_at_most: [0, 0, 0.2]}",
+            ["nearest to its bound [1]: deviation [0.617326"],
+            "where 0 is asserted",
+        ),
+        ("at_least: 1/2", [], ""),
+    ],
+)
+def test_the_worst_query_beside_its_output_is_found(bound: str, begin: list[str], end: str, tmp_path: Path) -> None:
+    text = f"certattn: 1\nclaim: output-deviation{RELATIVE.replace('BOUND', bound)}"
+    lines = check(text, tmp_path).findings
+    assert len(lines) == len(begin)
+    assert all(line.startswith(words) for line, words in zip(lines, begin, strict=True)), lines
+    assert "".join(lines[-1:]).endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words", "latex"),
+    [
+        ("at_most: 1", "at most 1 for every query", r"\max_i D \le 1"),
+        ("at_least: 1/2", "at least 0.5 for some query", r"\max_i D \ge 0.5"),
+        ("relative_at_most: 3", "at most 3 times the l2 norm of T(q) for every query", r"D \le 3\, S \ \forall i"),
+        (
+            "per_query: {at_most: [1, 2, 3]}",
+            "at most the stated bound of each query, (1, 2, 3)",
+            r"D \le r_i \ \forall i",
+        ),
+        (
+            "per_query: {at_least: [0, 0, 0]}",
+            "at least the stated bound of each query, (0, 0, 0)",
+            r"D \ge s_i \ \forall i",
+        ),
+        (
+            "per_query: {relative_at_most: [1, 2, 3]}",
+            "at most the stated multiple of each query, (1, 2, 3), of the l2 norm of T(q)",
+            r"D \le t_i\, S \ \forall i",
+        ),
+    ],
+)
+def test_words_and_formulas_say_what_is_asserted_and_nothing_else(
+    bound: str, words: str, latex: str, tmp_path: Path
+) -> None:
+    text = f"certattn: 1\nclaim: output-deviation{RELATIVE.replace('BOUND', bound)}"
+    found = CLAIM.statement(CLAIM.read(loads(text, tmp_path / "c.yaml")))
+    said = "the linear map v_bar + scale * Cov(v, k) q with the moments of the tokens that q sees is "
+    assert found.words.split(said)[1] == f"{words}."
+    distance, size = r"\| T(q_i) - T_\infty(q_i) \|_2", r"\| T(q_i) \|_2"
+    assert found.latex == latex.replace("D", distance).replace("S", size)
+
+
 def test_a_hint_of_bits_is_where_the_check_begins(arrays: Path) -> None:
     text = by_name("a zero query").text
     for bits, expected in ((2, 2), (100, 100), (10**9, 4096)):

@@ -8,15 +8,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import causal_spectrum_cases
 import numpy as np
 import pytest
 import singular_cases as cases
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, Case, check
 from flint import arb
 
+from certattn.kernel.arithmetic import attention_matrix as in_arb
 from certattn.kernel.arithmetic import singular_values as exact
 from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.claims import matrix_inputs, singular_values
+from certattn.kernel.claims import causal_matrix, matrix_inputs, singular_values
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.reports import Report
 
@@ -35,7 +37,9 @@ def test_there_are_more_rejects_than_accepts() -> None:
     assert len(cases.CASES) - len(accepts) >= 2 * len(accepts)
 
 
-@pytest.mark.parametrize("family", [cases.GIVEN, cases.ATTENTION], ids=lambda family: family.title)
+@pytest.mark.parametrize(
+    "family", [cases.GIVEN, cases.ATTENTION, causal_spectrum_cases.CENTRED], ids=lambda family: family.title
+)
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Any, tmp_path: Path, mutate: ModuleType) -> None:
     tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
     mutants = list(mutate.mutants(tree))
@@ -129,10 +133,23 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "nothing is centred": (
         matrix_inputs, "attention_matrix",
-        lambda queries, keys, scale, *, centred, found=matrix_inputs.attention_matrix: found(
-            queries, keys, scale, centred=False
+        lambda queries, keys, scale, *, centred, causal, found=matrix_inputs.attention_matrix: found(
+            queries, keys, scale, centred=False, causal=causal
         ),
     ),
+    "no mask is looked at": (
+        matrix_inputs, "attention_matrix",
+        lambda queries, keys, scale, *, centred, causal, found=matrix_inputs.attention_matrix: found(
+            queries, keys, scale, centred=centred
+        ),
+    ),
+    "masks are not read": (singular_values, "read_head_matrix", matrix_inputs.read_matrix),
+    "11'/d is taken off under a mask": (
+        in_arb, "causal_row",
+        lambda row, weights, seen: row([*weights[:seen], *[arb(0)] * (len(weights) - seen)]),
+    ),
+    "nothing is 0 under a mask": (causal_matrix, "is_uniform_where_seen", lambda queries, keys: False),
+    "all is 0 under a mask": (causal_matrix.CausalMatrix, "rank_bound", property(lambda self: 0)),
     "the rank is not known": (matrix_inputs.AttentionMatrix, "rank_bound", property(lambda self: self.count)),
     "hints are believed": (
         matrix_inputs, "enclose",

@@ -31,6 +31,8 @@ vector:
         ("at_most[313]", "deviation.at_most", 3),
         ("points[1].risk.upper", "points[1].risk.upper", 8),
         ("points[0].bayes", "points[0]", 5),
+        ("points[0].bayes.at", "points[0]", 5),
+        ("points[7].risk[0]", "points", 5),
         ("points[2].risk", "points", 5),
         ("points[99999999999999999999]", "points", 5),
         ("points[\u0661]", "points", 5),

@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from certattn.kernel.document.tree import Plain, parse_tree
-from certattn.kernel.document.writer import to_text, write_atomically
+from certattn.kernel.document.writer import to_text, unflushed, write_atomically
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 
@@ -237,3 +237,16 @@ except OSError as error:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ("File too large\n", "")
     assert files(tmp_path) == {"x.yaml": b"before"}
+
+
+def test_files_are_on_the_disk_before_they_have_their_name_except_where_that_is_not_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[set[str]] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.append({each.name for each in tmp_path.glob("*.yaml")}))
+    write_atomically(tmp_path / "a.yaml", b"a")
+    with unflushed():
+        write_atomically(tmp_path / "b.yaml", b"b")
+    write_atomically(tmp_path / "c.yaml", b"c")
+    assert flushed == [set(), {"a.yaml", "b.yaml"}]
+    assert files(tmp_path) == {"a.yaml": b"a", "b.yaml": b"b", "c.yaml": b"c"}

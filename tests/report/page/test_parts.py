@@ -16,7 +16,7 @@ from certattn.kernel.verdict import Verdict
 from certattn.report.formats import as_json
 from certattn.report.page.audits import missing_of
 from certattn.report.page.content import Content
-from certattn.report.page.earlier import fitting, read_reports
+from certattn.report.page.earlier import by_file, fitting, read_reports
 from certattn.report.page.entry import Entry, HeadPlace, single_numbers
 from certattn.report.page.formulas import mathml
 from certattn.report.page.heads import heat_maps
@@ -235,7 +235,7 @@ def test_a_report_fits_by_path_and_digest(tmp_path: Path, report: Report, monkey
     monkeypatch.chdir(tmp_path)
     source = tmp_path / "reports.json"
     source.write_text(as_json([report]))
-    assert fitting(read_reports(source), source, Path("a.yaml"), "d" * 64) == report
+    assert fitting(by_file(read_reports(source), source), source, Path("a.yaml"), "d" * 64) == report
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,8 @@ def test_a_report_that_does_not_fit_verifies_nothing(
     tmp_path: Path, report: Report, path: str, digest: str, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = fitting([report] * times, tmp_path / "reports.json", Path(path), digest)
+    source = tmp_path / "reports.json"
+    found = fitting(by_file([report] * times, source), source, Path(path), digest)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert found.reason.startswith("not checked: ")
 
@@ -255,7 +256,8 @@ def test_a_report_that_does_not_fit_verifies_nothing(
 def test_verified_without_a_digest_is_believed_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     bare = Report("a.yaml", Verdict.VERIFIED)
-    assert fitting([bare], tmp_path / "r.json", Path("a.yaml"), "").verdict is Verdict.INCONCLUSIVE
+    source = tmp_path / "r.json"
+    assert fitting(by_file([bare], source), source, Path("a.yaml"), "").verdict is Verdict.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(

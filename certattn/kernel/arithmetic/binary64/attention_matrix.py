@@ -1,6 +1,9 @@
 """The attention matrix of queries and keys in doubles, within a proved distance. Docs: binary64.md.
 
 M = sqrt(d) (A - 1 1'/d)   or   M = sqrt(d) A,   A_ij = e^(s <q_i, k_j>) / sum_j e^(s <q_i, k_j>).
+
+Under a causal mask query i sees the first i keys alone: sums are over j <= i, C takes the place of 1 1'/d, with
+C_ij = 1/i for j <= i, and everything is 0, exactly, for j > i.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certattn.kernel.arithmetic.binary64.conversions import rounded_scale
 from certattn.kernel.arithmetic.binary64.dense import Dense
@@ -22,6 +26,8 @@ from certattn.kernel.arithmetic.binary64.sums import DEPTH, LN2, require_reach
 from certattn.kernel.arithmetic.binary64.units import DOWN, LARGEST, UNDERFLOW, UNIT, UP, gamma
 from certattn.kernel.arithmetic.reals import Real
 from certattn.kernel.errors import RefusedError
+
+Mask = NDArray[np.bool_]
 
 # Doubles in a block of scores.
 _BLOCK = 2**19
@@ -40,19 +46,24 @@ class Normalisers:
     radii: Floats
 
 
-def attention_matrix(queries: Floats, keys: Floats, scale: Real, *, centred: bool) -> Dense:
-    """M for d queries and d keys (d x p each, doubles exactly). Raises RefusedError or GuardError."""
-    return normalised(queries, keys, scale, centred=centred)[0]
+def attention_matrix(queries: Floats, keys: Floats, scale: Real, *, centred: bool, causal: bool) -> Dense:
+    """M for d queries and d keys (d x p each, doubles exactly), under a causal mask if asked.
+
+    Raises RefusedError or GuardError.
+    """
+    return normalised(queries, keys, scale, centred=centred, causal=causal)[0]
 
 
-def normalised(queries: Floats, keys: Floats, scale: Real, *, centred: bool) -> tuple[Dense, Normalisers]:
+def normalised(queries: Floats, keys: Floats, scale: Real, *, centred: bool, causal: bool) -> tuple[Dense, Normalisers]:
     """M and what its rows were divided by. Raises RefusedError or GuardError."""
     require_sound_arithmetic()
     factor, off = rounded_scale(scale), scaled_sums_error(queries, keys, scale)
     values, squares = np.empty((len(queries), len(keys))), 0.0
+    sight = np.arange(1.0, len(queries) + 1) if causal else None
     known = Normalisers(*(np.empty(len(queries)) for _ in range(3)))
     for part in row_blocks(len(queries), len(keys)):
-        found, errors, normalisers = _rows(queries[part] @ keys.T, factor, off[part], centred)
+        seen = None if sight is None else sight[part]
+        found, errors, normalisers = _rows(queries[part] @ keys.T, factor, off[part], centred, seen)
         values[part] = found
         known.exponents[part], known.sums[part] = normalisers.exponents, normalisers.sums
         known.radii[part] = normalisers.radii
@@ -122,10 +133,26 @@ def _on_grid(matrix: Floats, grid: int) -> bool:
     return bool((np.floor(scaled) == scaled).all())
 
 
-def _rows(scores: Floats, factor: float, off: Floats, centred: bool) -> tuple[Floats, Floats, Normalisers]:
+def first_of(tokens: int, seen: Floats) -> Mask:
+    """Which tokens queries see that see the first `seen` of them, a row for each query."""
+    return np.arange(tokens)[None, :] < seen[:, None]
+
+
+def scores_of_seen(scores: Floats, visible: Mask) -> Floats:
+    """Scores where what is not seen has the largest that is, so that it reaches no limit; every row sees something."""
+    largest = np.where(visible, scores, -np.inf).max(axis=1)
+    return np.where(visible, scores, largest[:, None])
+
+
+def _rows(
+    scores: Floats, factor: float, off: Floats, centred: bool, seen: Floats | None
+) -> tuple[Floats, Floats, Normalisers]:
     """Rows of M from their sums <q_i, k_j>, which are off by `off` after scaling, how far they are off in norm, and
-    their normalisers."""
+    their normalisers. `seen` says of how many of the first tokens, None of all."""
     scores *= factor
+    visible = None if seen is None else first_of(scores.shape[1], seen)
+    if visible is not None:
+        scores = scores_of_seen(scores, visible)
     largest, least = scores.max(axis=1), scores.min(axis=1)
     require_reach(float(least.min()), float(largest.max()))
     delta = score_error(off, np.maximum(np.abs(largest), np.abs(least)))
@@ -133,15 +160,21 @@ def _rows(scores: Floats, factor: float, off: Floats, centred: bool) -> tuple[Fl
         raise RefusedError("scores that are too large for their rounding errors to be small")
     exponent, weights = exponentials(scores, largest)
     size = weights.shape[1]
+    level: Floats | float = 1 / size
+    if visible is not None and seen is not None:
+        # Of a token that is not seen all is 0 from here on.
+        weights *= visible
+        level = visible / seen[:, None]
     sums = weights.sum(axis=1)
     shares = weights / sums[:, None]
     root = math.sqrt(size)
-    values = (shares - 1 / size) * root if centred else shares * root
+    values = (shares - level) * root if centred else shares * root
     weight, rounding = beta(delta, relative_error()), gamma(size + 8)
     relative = share_error(weight, rounding)
-    # Of a share: what weights and sum are off by, and its rounding; of 1/d: u; of the last steps: 4 u of the value.
+    # Of a share: what weights and sum are off by, and its rounding; of n numbers 1/n: u sqrt(d/n); of the last steps:
+    # 4 u of the value.
     errors = root * (relative + 4 * UNIT) * norm_bounds(shares) + 4 * UNIT * norm_bounds(values)
-    errors += 2 * UNIT * centred + size * (RAISED + 8 * UNDERFLOW)
+    errors += 2 * UNIT * centred * (1.0 if seen is None else np.sqrt(size / seen)) + size * (RAISED + 8 * UNDERFLOW)
     # |W / v - 1| <= weight for the weights themselves, and |sum v / z - 1| <= rounding.
     radii = (sums * (weight + rounding + weight * rounding) + size * (RAISED + 8 * UNDERFLOW)) * UP
     return values, errors * UP, Normalisers(exponent[:, 0], sums, radii)

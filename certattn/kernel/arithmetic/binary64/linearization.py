@@ -50,7 +50,7 @@ def parts(queries: Floats, keys: Floats, scale: Real, rate: fmpq | None) -> Part
 
     tbar is enclosed at the working precision. Raises RefusedError or GuardError.
     """
-    attention, normalisers = normalised(queries, keys, scale, centred=True)
+    attention, normalisers = normalised(queries, keys, scale, centred=True, causal=False)
     linear = linear_part(queries, keys, scale)
     excess = [] if rate is None else _excess(queries, normalisers, rate)
     return Parts(attention, linear, excess)

@@ -13,10 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certattn.kernel.arithmetic.binary64.attention import BesideSurrogate, StoredPrompt
-from certattn.kernel.arithmetic.binary64.attention_matrix import RAISED, exponentials, share_error
+from certattn.kernel.arithmetic.binary64.attention_matrix import (
+    RAISED,
+    Mask,
+    exponentials,
+    first_of,
+    scores_of_seen,
+    share_error,
+)
 from certattn.kernel.arithmetic.binary64.ball_algebra import difference, product
 from certattn.kernel.arithmetic.binary64.dense import gathered
 from certattn.kernel.arithmetic.binary64.enclosures import LARGEST_SCORE_ERROR, Ball, beta, score_errors
@@ -81,13 +87,13 @@ def _weights(queries: Floats, radius: Floats, keys: Floats, seen: Floats) -> tup
     if not float(delta.max()) <= LARGEST_SCORE_ERROR:
         raise RefusedError("scores that are too large for their rounding errors to be small")
     scores = queries @ keys.T
-    visible = np.arange(tokens)[None, :] < seen[:, None]
-    largest = np.where(visible, scores, -np.inf).max(axis=1)
-    # What is not seen takes a score that is, so that it reaches no limit; its weight is 0 afterwards.
-    scores = np.where(visible, scores, largest[:, None])
+    visible = first_of(tokens, seen)
+    scores = scores_of_seen(scores, visible)
+    largest = scores.max(axis=1)
     require_reach(float(scores.min()), float(largest.max()))
     linear = _linear(scores, visible, delta, seen[:, None])
     _, weights = exponentials(scores, largest)
+    # Of a token that is not seen the weight is 0.
     weights *= visible
     shares = weights / weights.sum(axis=1)[:, None]
     # Weights and their sum, the quotient's rounding, and weights that were raised.
@@ -96,7 +102,7 @@ def _weights(queries: Floats, radius: Floats, keys: Floats, seen: Floats) -> tup
     return Ball(shares, off * visible), linear
 
 
-def _linear(scores: Floats, visible: NDArray[np.bool_], delta: Floats, seen: Floats) -> Ball:
+def _linear(scores: Floats, visible: Mask, delta: Floats, seen: Floats) -> Ball:
     """(1 + s_t - s_bar) / n for the tokens that are seen, for scores that are off by `delta`."""
     terms = scores.shape[1]
     size = np.abs(scores).max(axis=1)[:, None]

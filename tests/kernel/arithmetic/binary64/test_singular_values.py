@@ -166,10 +166,10 @@ def test_a_matrix_that_is_not_finite_or_too_large_is_refused(value: float) -> No
 # -- the attention matrix
 
 
-def off(queries: Array, keys: Array, scale: Real, found: Dense, *, centred: bool) -> arb:
+def off(queries: Array, keys: Array, scale: Real, found: Dense, *, centred: bool, causal: bool = False) -> arb:
     """How far it is from the true one, in the Frobenius norm."""
     with working_precision(400):
-        rows = in_arb.attention_matrix(exact(queries), exact(keys), scale, centred=centred)
+        rows = in_arb.attention_matrix(exact(queries), exact(keys), scale, centred=centred, causal=causal)
         return norm(arb_mat(rows) - balls(found.values))
 
 
@@ -188,19 +188,23 @@ ATTENTION = {
 }
 
 
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("name", ATTENTION)
-def test_the_attention_matrix_is_within_its_distance(name: str, centred: bool) -> None:
+def test_the_attention_matrix_is_within_its_distance(name: str, centred: bool, causal: bool) -> None:
     draw, scale, most = ATTENTION[name]
     rng = np.random.default_rng(9)
     for tokens, dimension in ((1, 1), (2, 3), (12, 8)):
         queries, keys = draw(rng, tokens, dimension), draw(rng, tokens, dimension)
-        found = tested.attention_matrix(queries, keys, scale, centred=centred)
-        true = off(queries, keys, scale, found, centred=centred)
+        found = tested.attention_matrix(queries, keys, scale, centred=centred, causal=causal)
+        true = off(queries, keys, scale, found, centred=centred, causal=causal)
         assert true <= arb(found.error) < arb(most)
 
 
-def test_the_distance_allows_for_an_exponential_as_bad_as_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_distance_allows_for_an_exponential_as_bad_as_is_proved(
+    causal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Weights that are too large and too small by turns, far more than is proved, and a bound that knows."""
     rng = np.random.default_rng(0)
     queries, keys = on_a_grid(rng, 9, 4), on_a_grid(rng, 9, 4)
@@ -212,11 +216,11 @@ def test_the_distance_allows_for_an_exponential_as_bad_as_is_proved(monkeypatch:
         return out
 
     monkeypatch.setattr(tested, "exp_shifted", worse)
-    unaware = tested.attention_matrix(queries, keys, fmpq(1), centred=True)
-    assert off(queries, keys, fmpq(1), unaware, centred=True) > arb(unaware.error)
+    unaware = tested.attention_matrix(queries, keys, fmpq(1), centred=True, causal=causal)
+    assert off(queries, keys, fmpq(1), unaware, centred=True, causal=causal) > arb(unaware.error)
     monkeypatch.setattr(tested, "relative_error", lambda: eps * 1.01)
-    aware = tested.attention_matrix(queries, keys, fmpq(1), centred=True)
-    true = off(queries, keys, fmpq(1), aware, centred=True)
+    aware = tested.attention_matrix(queries, keys, fmpq(1), centred=True, causal=causal)
+    true = off(queries, keys, fmpq(1), aware, centred=True, causal=causal)
     assert arb(aware.error) / 4 < true < arb(aware.error)
 
 
@@ -238,4 +242,4 @@ def test_exact_sums_are_seen() -> None:
 def test_attention_beyond_reach_is_refused(size: float, said: str) -> None:
     queries = np.ones((3, 2)) * size
     with pytest.raises(RefusedError, match=said):
-        tested.attention_matrix(queries, queries, fmpq(1), centred=True)
+        tested.attention_matrix(queries, queries, fmpq(1), centred=True, causal=False)
