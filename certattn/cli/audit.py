@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,15 +19,18 @@ from certattn.audit.run import Plan, check_all, seconds_since, state_all
 from certattn.audit.statements import STATES
 from certattn.audit.subject import Options, open_subject
 from certattn.audit.summary import COLUMNS, SUMMARY, rows, summary, table, write_summary
+from certattn.cli.check import find_certificates
 from certattn.cli.options import format_option, processors
 from certattn.kernel.document.numbers import NumberError, parse_rational
-from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.quoting import counted, listed
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.reports import exit_status
 from certattn.models.weights import PRECISIONS
+from certattn.report.page.audits import folders_beside
 from certattn.report.progress import counting
 from certattn.report.screen import tabulated
+from certattn.report.text import on_one_line
 
 EPILOG = """\b
 Examples:
@@ -103,6 +107,7 @@ def audit(
         seconds["check"] = seconds_since(start)
     result = summary(subject, plan.probability, found, seconds, checked=check)
     write_summary(out, result)
+    say_others(out, found)
     certificates = sum(len(statement["certificates"]) for head in found for statement in head["statements"])
     if form == "json":
         click.echo(json.dumps(result))
@@ -113,6 +118,16 @@ def audit(
         click.echo(f"{about}, {proved}: {out / SUMMARY}")
     # Of no certificate at all nothing is proved, checked or not.
     return exit_status(reports) if check or not certificates else 0
+
+
+def say_others(out: Path, heads: list[dict[str, Any]]) -> None:
+    """On the error stream, which certificates in the folder are no part of this audit: `check` and `report` count them."""
+    certificates = any(statement["certificates"] for head in heads for statement in head["statements"])
+    files = find_certificates((str(out),)) if certificates else []
+    if others := folders_beside(out, heads, files):
+        what = f"certificates in {counted(len(others), 'folder')} of {out} that are no part of this audit"
+        said = f"{what}: {listed(others)}; check and report of the folder count them, remove what you do not want"
+        click.echo(f"certattn: {on_one_line(said)}", err=True)
 
 
 def indices(text: str | None, option: str) -> list[int] | None:

@@ -72,7 +72,7 @@ def report(
     """
     from certattn.cli.gathering import describe, draw, gather, same_statement
     from certattn.provers.output import require_place, write_file
-    from certattn.report.page.audits import missing_of
+    from certattn.report.page.audits import missing_of, others_of
     from certattn.report.page.content import Content
     from certattn.report.page.entry import Entry
 
@@ -103,7 +103,15 @@ def report(
         for number, (picture, without) in zip(wanted, drawn, strict=True):
             entries[number] = Entry(files[number], reports[number], source is None, described[number], picture, without)
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    content = Content(entries, out.parent, when, str(source or ""), missing_of([Path(path) for path in paths]))
+    folders = [Path(path) for path in paths]
+    content = Content(
+        entries,
+        out.parent,
+        when,
+        str(source or ""),
+        missing_of(folders),
+        others_of(folders, [f.absolute() for f in files]),
+    )
     write_file(out, _text(content, form).encode("utf-8"))
     click.echo(f"wrote {on_one_line(str(out))}")
     click.echo(summary_line(reports, len(files), color=False))

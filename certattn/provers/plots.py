@@ -24,7 +24,10 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "linearization": ("linearization_plot", "singular values of the remainder beside a quarter circle"),
     "max-margin": ("margin_plot", "constraints in the plane, the solution and its margin"),
     "not-marchenko-pastur": ("law_plot", "the law beside quarter circles, and where they differ most"),
-    "output-deviation": ("deviation_plot", "the deviation of each query beside the certified bounds"),
+    "output-deviation": (
+        "deviation_plot",
+        "the deviation of each query beside the certified bounds, also in units of the output; the worst query is named",
+    ),
     "output-tail": ("tail_figures", "the bound and simulated prompts against the length of the prompt"),
     "regularization-path": ("regularization_plot", "the max-margin ray, the certified arcs and the path"),
     "risk-transfer": ("transfer_plot", "the risk, its bound and the tube along the way"),

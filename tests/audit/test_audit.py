@@ -485,6 +485,20 @@ def test_a_verdict_counts_for_the_statement_that_the_figures_are_from_alone(tmp_
     assert "changed since its figures were read" in other.reason
 
 
+def test_what_an_earlier_audit_left_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tmp_path / "heads.npz")
+    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--state", "deviation"]
+    assert audit(*options) == 0
+    assert capsys.readouterr().err == ""
+    assert audit(*options, "--heads", 1) == 0
+    assert "1 folder of" in (said := capsys.readouterr().err)
+    assert "no part of this audit: layer00-head00;" in said
+    assert run(["report", str(tmp_path / "out"), "--format", "markdown", "-o", str(tmp_path / "page.md")]) == 0
+    _, rest = (tmp_path / "page.md").read_text().split("## No part of the audit")
+    assert "layer00-head00" in rest
+    assert "layer00-head01" not in rest
+
+
 def test_an_audit_without_certificates_proves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded(tmp_path / "heads.npz")
     options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--causal", "--state", "spectral-distance"]

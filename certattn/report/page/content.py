@@ -28,6 +28,7 @@ _SIGNS = {
     Verdict.ERROR: "!",
 }
 _WORDS = 700
+OTHERS = "No part of the audit that audit.json sums up"
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,8 @@ class Content:
     """A page about `entries`, to lie in `folder`.
 
     `when` says when; `source` is where the reports are from that this run did not make, "" where it made them;
-    `missing` lists what an audit could not state, a sentence each.
+    `missing` lists what an audit could not state, a sentence each; `others` the folders with certificates that are no part
+    of the audit beside them.
     """
 
     entries: Sequence[Entry]
@@ -142,6 +144,7 @@ class Content:
     when: str
     source: str = ""
     missing: Sequence[str] = ()
+    others: Sequence[str] = ()
 
     @property
     def version(self) -> str:

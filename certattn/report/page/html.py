@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from certattn.kernel.errors import UsageError
-from certattn.report.page.content import FEW, MANY, Content, Shown
+from certattn.report.page.content import FEW, MANY, OTHERS, Content, Shown
 from certattn.report.page.formulas import mathml
 from certattn.report.page.pictures import SharedParts
 from certattn.report.text import printable
@@ -57,6 +57,7 @@ def _render(template: str, *, articles: Sequence[Shown], **values: Any) -> str:
         script_digest=base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii"),
         few=FEW,
         many=MANY,
+        others=OTHERS,
     )
     return text
 

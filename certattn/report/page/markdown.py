@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from certattn.report.page.content import FEW, Content, Shown
+from certattn.report.page.content import FEW, OTHERS, Content, Shown
 from certattn.report.page.margins import Margin
 from certattn.report.text import printable
 
@@ -35,6 +35,8 @@ def as_markdown(content: Content) -> str:
             lines += ["", *_section(shown)]
     if content.missing:
         lines += ["", "## What the audit could not state", "", *(f"- {plain(line)}" for line in content.missing)]
+    if content.others:
+        lines += ["", f"## {OTHERS}", "", *(f"- {plain(line)}" for line in content.others)]
     return "\n".join(lines) + "\n"
 
 

@@ -14,7 +14,7 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 from certattn.report.formats import as_json
-from certattn.report.page.audits import missing_of
+from certattn.report.page.audits import missing_of, others_of
 from certattn.report.page.content import Content
 from certattn.report.page.earlier import by_file, fitting, read_reports
 from certattn.report.page.entry import Entry, HeadPlace, single_numbers
@@ -294,6 +294,18 @@ def test_what_an_audit_could_not_state_is_listed(tmp_path: Path) -> None:
     heads = [{"folder": "layer0-head0", "statements": [{"name": "length", "missing": "no length below 10"}]}]
     (tmp_path / "audit.json").write_text(json.dumps({"heads": heads}))
     assert missing_of([tmp_path, tmp_path / "nowhere"]) == ["layer0-head0: length: no length below 10"]
+
+
+def test_what_is_no_part_of_the_audit_is_listed(tmp_path: Path) -> None:
+    heads = [{"folder": "layer0-head0", "statements": [{"certificates": ["deviation.yaml"]}]}]
+    (tmp_path / "audit.json").write_text(json.dumps({"heads": heads}))
+    own, left, added = (
+        tmp_path / name for name in ("layer0-head0/deviation.yaml", "layer5-head1/a.yaml", "layer0-head0/b.yaml")
+    )
+    assert others_of([tmp_path], [own]) == []
+    assert others_of([tmp_path], [own, left]) == [str(tmp_path / "layer5-head1")]
+    assert others_of([tmp_path], [added]) == [str(tmp_path / "layer0-head0")]
+    assert others_of([tmp_path / "nowhere"], [left]) == []
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"heads": [1]}', '{"heads": [{"statements": [{"missing": "a"}]}]}'])
