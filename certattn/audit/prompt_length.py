@@ -80,7 +80,7 @@ def lengths(head: Head, goal: float) -> Doubles:
     spread = (visible @ (values * values) / counts - means * means).sum(axis=1)
     variance = (centred * centred).sum(axis=1) / counts[:, 0]
     shift = ((centred @ values / counts) ** 2).sum(axis=1)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         needed: Doubles = 1 + np.exp(variance) * ((spread + shift) / goal - 1)
     return np.maximum(needed, 1)
 

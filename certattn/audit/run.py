@@ -81,7 +81,7 @@ def _tasks(out: Path, subject: Subject, plan: Plan, layers: list[int], heads: li
             for head in heads:
                 name = f"layer{found.layer:02}-head{head:02}"
                 folder = out / f"prompt{prompt}" / name if several else out / name
-                arrays = _arrays(found, head, causal=shape.causal)
+                arrays = _arrays(found, head, str(subject.model["source"]), causal=shape.causal)
                 states = [state for state in STATES if state in plan.states]
                 yield Task(
                     prompt,
@@ -97,7 +97,7 @@ def _tasks(out: Path, subject: Subject, plan: Plan, layers: list[int], heads: li
                 )
 
 
-def _arrays(found: LayerHeads, head: int, *, causal: bool) -> list[np.ndarray[Any, Any]]:
+def _arrays(found: LayerHeads, head: int, source: str, *, causal: bool) -> list[np.ndarray[Any, Any]]:
     """Queries, keys and values of a head in float32: these exact numbers are what is certified. Raises UsageError."""
     if head >= len(found.queries):
         raise UsageError(
@@ -106,7 +106,10 @@ def _arrays(found: LayerHeads, head: int, *, causal: bool) -> list[np.ndarray[An
     with np.errstate(over="ignore"):
         arrays = [part[head].astype("<f4") for part in (found.queries, found.keys, found.values)]
     if any(bool(np.isfinite(array).all()) is not True for array in arrays):
-        raise UsageError(f"layer {found.layer}, head {head}: numbers that are not finite in float32")
+        raise UsageError(
+            f"{source}: layer {found.layer}, head {head}: numbers beyond float32, in which heads are certified; "
+            "expected numbers up to 3.4e38"
+        )
     if causal and len(arrays[0]) > len(arrays[1]):
         raise UsageError(f"layer {found.layer}: more queries than keys, expected a key for each under a mask")
     return arrays
@@ -119,7 +122,7 @@ def factor_of(scale: str) -> float:
     except NumberError:
         raise UsageError(f"the scale is {scale!r}, expected a number such as 0.125 or 1/sqrt(32)") from None
     if not 0 < abs(factor) < math.inf:
-        raise UsageError(f"the scale is {scale!r}, expected a number other than 0")
+        raise UsageError(f"the scale is {scale!r}, expected a number that doubles hold, other than 0")
     return factor
 
 

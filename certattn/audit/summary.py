@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from certattn._version import __version__
 from certattn.audit import deviation, prompt_length, selection, spectrum
 from certattn.audit.statements import STATES
 from certattn.audit.subject import Subject
+from certattn.kernel.document.quoting import counted
 from certattn.kernel.verdict import Verdict
 from certattn.provers.output import write_file
 from certattn.report.rounded import between, downward, upward
@@ -110,6 +112,7 @@ def write_summary(out: Path, found: dict[str, Any]) -> None:
 # -- the table
 
 _NOTHING = "-"
+_NUMBER = re.compile(r"\d[\d.]*(e[-+]?\d+)?")
 # Lengths from here on are shown to three digits.
 _LONG = 10**6
 COLUMNS = (
@@ -139,6 +142,25 @@ def rows(found: dict[str, Any]) -> list[tuple[str, ...]]:
     return [_row(head, several=len(found["prompts"]) > 1) for head in found["heads"]]
 
 
+def reasons(found: dict[str, Any]) -> list[str]:
+    """Why there are cells without a number: a line for each kind of reason, with how many heads have it."""
+    several, alike = len(found["prompts"]) > 1, dict[tuple[str, bool, str], list[tuple[str, str]]]()
+    for head in found["heads"]:
+        for statement in head["statements"]:
+            if reason := statement["missing"]:
+                key = statement["name"], bool(statement["certificates"]), _NUMBER.sub("#", reason)
+                alike.setdefault(key, []).append((_name(head, several=several), reason))
+    return [
+        f"{'not all of ' if some else 'no '}{name} for {counted(len(heads), 'head')}, "
+        f"{'such as ' if len(heads) > 1 else ''}{heads[0][0]}: {heads[0][1]}"
+        for (name, some, _), heads in alike.items()
+    ]
+
+
+def _name(head: dict[str, Any], *, several: bool) -> str:
+    return f"{head['prompt']}." * several + f"{head['layer']}.{head['head']}"
+
+
 def _padded(row: tuple[str, ...], widths: list[int]) -> list[str]:
     return [
         cell.ljust(width) if i == 0 else cell.rjust(width)
@@ -154,7 +176,7 @@ def _row(head: dict[str, Any], *, several: bool) -> tuple[str, ...]:
     off, chosen = figures.get(deviation.NAME, {}), figures.get(selection.NAME, {})
     most = chosen.get("most_selected")
     return (
-        f"{head['prompt']}." * several + f"{head['layer']}.{head['head']}",
+        _name(head, several=several),
         *(
             upward(off[name]) if name in off else _NOTHING
             for name in ("at_most", "relative_median", "relative_quantile_90", "relative_at_most")

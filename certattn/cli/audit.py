@@ -18,9 +18,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from certattn.audit.run import Plan, check_all, seconds_since, state_all
 from certattn.audit.statements import STATES
 from certattn.audit.subject import Options, open_subject
-from certattn.audit.summary import COLUMNS, SUMMARY, rows, summary, table, write_summary
+from certattn.audit.summary import COLUMNS, SUMMARY, reasons, rows, summary, table, write_summary
 from certattn.cli.check import find_certificates
-from certattn.cli.options import format_option, processors
+from certattn.cli.options import format_option, goes_on, processors
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.document.quoting import counted, listed
 from certattn.kernel.errors import UsageError
@@ -30,7 +30,7 @@ from certattn.models.weights import PRECISIONS
 from certattn.report.page.audits import folders_beside
 from certattn.report.progress import counting
 from certattn.report.screen import tabulated
-from certattn.report.text import on_one_line
+from certattn.report.text import on_one_line, paragraph, printable
 
 EPILOG = """\b
 Examples:
@@ -95,16 +95,16 @@ def audit(
         indices(layers, "--layers"), indices(heads, "--heads"), wanted, require_share(probability), jobs or processors()
     )
     subject = open_subject(model, Options(ids, texts, tokenizer, tokens, dtype, causal, scale))
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{out}: there is something that is no folder; choose another name for -o")
-    out.mkdir(parents=True, exist_ok=True)
-    start = time.monotonic()
-    found = state_all(out, subject, plan, counting("heads stated"))
-    seconds = {"state": seconds_since(start), "check": 0.0}
+    require_out(out, model)
+    out.mkdir(exist_ok=True)
     start, reports = time.monotonic(), []
-    if check:
-        reports = check_all(out, found, plan.jobs, counting("certificates checked"))
-        seconds["check"] = seconds_since(start)
+    with goes_on():
+        found = state_all(out, subject, plan, counting("heads stated"))
+        seconds = {"state": seconds_since(start), "check": 0.0}
+        start = time.monotonic()
+        if check:
+            reports = check_all(out, found, plan.jobs, counting("certificates checked"))
+            seconds["check"] = seconds_since(start)
     result = summary(subject, plan.probability, found, seconds, checked=check)
     write_summary(out, result)
     say_others(out, found)
@@ -114,14 +114,27 @@ def audit(
     else:
         click.echo(tabulated(sys.stdout, COLUMNS, rows(result), otherwise="\n".join(table(result))), color=True)
         proved = f"{sum(r.verdict.value == 'verified' for r in reports)} verified" if check else "not checked"
+        for reason in reasons(result):
+            click.echo("\n".join(paragraph(printable(reason))))
         about = f"{counted(certificates, 'certificate')} about {counted(len(found), 'head')}"
         click.echo(f"{about}, {proved}: {out / SUMMARY}")
     # Of no certificate at all nothing is proved, checked or not.
     return exit_status(reports) if check or not certificates else 0
 
 
+def require_out(out: Path, model: Path) -> None:
+    """Raises UsageError for a folder that cannot be made, or that is the model's own."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: there is something that is no folder; choose another name for -o")
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent}: no such folder")
+    home = model if model.is_dir() else model.parent
+    if model.suffix != ".npz" and out.exists() and out.samefile(home):
+        raise UsageError(f"{out}: the folder of the model; choose another name for -o")
+
+
 def say_others(out: Path, heads: list[dict[str, Any]]) -> None:
-    """On the error stream, which certificates in the folder are no part of this audit: `check` and `report` count them."""
+    """On the error stream, where certificates in the folder are no part of this audit: other commands count them."""
     certificates = any(statement["certificates"] for head in heads for statement in head["statements"])
     files = find_certificates((str(out),)) if certificates else []
     if others := folders_beside(out, heads, files):

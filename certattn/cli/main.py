@@ -113,8 +113,10 @@ def run(arguments: list[str] | None = None) -> int:
         with _heard_or_not():
             error.show()
         return 2
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted", 130)
+    except (click.Abort, KeyboardInterrupt) as error:
+        # click has an Abort for it, of which it is the cause.
+        said = str(error.__cause__ or error)
+        return _fail(f"interrupted; {said}" if said else "interrupted", 130)
     except CertattnError as error:
         return _fail(str(error), status_of(error))
     except (_OutputGoneError, BrokenPipeError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -121,3 +122,12 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def goes_on() -> Iterator[None]:
+    """Work that the same command goes on with: an interrupt says so."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the same command goes on from here") from None

@@ -104,14 +104,7 @@ def report(
             entries[number] = Entry(files[number], reports[number], source is None, described[number], picture, without)
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     folders = [Path(path) for path in paths]
-    content = Content(
-        entries,
-        out.parent,
-        when,
-        str(source or ""),
-        missing_of(folders),
-        others_of(folders, [f.absolute() for f in files]),
-    )
+    content = Content(entries, out.parent, when, str(source or ""), missing_of(folders), others_of(folders, files))
     write_file(out, _text(content, form).encode("utf-8"))
     click.echo(f"wrote {on_one_line(str(out))}")
     click.echo(summary_line(reports, len(files), color=False))

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from certattn._version import __version__
-from certattn.cli.options import arithmetic_option, checking_limits, format_option, processors, take_limits
+from certattn.cli.options import arithmetic_option, checking_limits, format_option, goes_on, processors, take_limits
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
 from certattn.kernel.verdict import Verdict
@@ -87,7 +87,8 @@ def sweep(
     elif spec is None or out is None:
         raise UsageError("expected SPEC and -o DIR, or --status DIR")
     else:
-        _run(spec, out, settings, jobs or processors(), scheduler)
+        with goes_on():
+            _run(spec, out, settings, jobs or processors(), scheduler)
     entries = read_index(status or out or Path())
     reports = [_report(entry) for entry in entries]
     code = exit_status(reports)

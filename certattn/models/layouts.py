@@ -53,9 +53,19 @@ def model_of(weights: Weights) -> Model:
         if prefix is not None:
             _require_kind(family, weights)
             _require_known(family, prefix, weights)
-            return family.make(weights, prefix)
+            model = family.make(weights, prefix)
+            _require_all_layers(family, prefix, weights, model.shape.layers)
+            return model
     known = "; ".join(f"{family.name}: {family.pattern}" for family in FAMILIES)
     raise UsageError(f"{weights.path}: no layout that is known; found {listed(weights.tensors)}; expected {known}")
+
+
+def _require_all_layers(family: Family, prefix: str, weights: Weights, layers: int) -> None:
+    """Layers beyond those of the configuration would be left out of the model in silence. Raises UsageError."""
+    layer = re.compile(re.escape(prefix + family.layer).replace(r"\{\}", r"(\d+)"))
+    for name in weights.tensors:
+        if (found := layer.match(name)) and int(found[1]) >= layers:
+            raise UsageError(f"{weights.path}: {CONFIG} says {layers} layers, but there is a tensor {name!r}")
 
 
 def _require_kind(family: Family, weights: Weights) -> None:

@@ -48,8 +48,10 @@ class Recorded:
         if name not in self.file.headers:
             raise UsageError(f"{self.file.path}: no array {name!r}; found {self.file.listed()}; {_EXPECTED}")
         array = self.file.read(name)
-        if array.ndim != 3 or 0 in array.shape or array.dtype.kind != "f":
+        if array.ndim != 3 or 0 in array.shape:
             raise UsageError(f"{self.file.path}: {name} is {array.dtype.name} of shape {array.shape}; {_EXPECTED}")
+        if array.dtype.kind != "f":
+            raise UsageError(f"{self.file.path}: {name} is {array.dtype.name}, expected floats, as they were recorded")
         if bool(np.isfinite(array).all()) is not True:
             raise UsageError(f"{self.file.path}: {name} holds NaN or an infinity, expected finite numbers")
         return array
@@ -61,9 +63,14 @@ def open_recorded(path: Path) -> Recorded:
     matches = [found for name in file.headers if (found := _NAME.fullmatch(name))]
     if not matches:
         raise UsageError(f"{path}: no recorded heads; found {file.listed()}; {_EXPECTED}")
+    for name in file.headers:
+        # Such as layer00.queries, which would be left out in silence.
+        if name.startswith("layer") and not _NAME.fullmatch(name):
+            raise UsageError(f"{path}: the array {name!r}, which names no part of a layer; {_EXPECTED}")
     for found in matches:
-        if len(file.headers[found[0]].shape) != 3:
-            raise UsageError(f"{path}: {found[0]} has the shape {file.headers[found[0]].shape}; {_EXPECTED}")
+        shape = file.headers[found[0]].shape
+        if len(shape) != 3 or 0 in shape:
+            raise UsageError(f"{path}: {found[0]} has the shape {shape}; {_EXPECTED}, and none of them 0")
     layers = tuple(sorted({int(found[1]) for found in matches}))
     for layer in layers:
         for field in _FIELDS:

@@ -26,6 +26,8 @@ class TokenPrompt:
 
 def prompt_of_ids(path: Path, model: Model, most: int | None) -> TokenPrompt:
     """Ids in a `.npy` file, or in a text file of whole numbers. Raises UsageError."""
+    if path.suffix in (".npz", ".safetensors"):
+        raise UsageError(f"{path}: a {path.suffix} file, expected token ids: a .npy file, or a text of whole numbers")
     ids = _stored_ids(path) if path.suffix == ".npy" else _written_ids(path)
     if len(ids) == 0:
         raise UsageError(f"{path}: no token ids, expected at least one")
@@ -86,5 +88,9 @@ def _written_ids(path: Path) -> Ids:
         return np.array([int(word) for word in path.read_text("ascii").replace(",", " ").split()], np.int64)
     except OSError as error:
         raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}, expected a file of token ids") from None
-    except (ValueError, OverflowError) as error:
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not a file of token ids (no plain text), expected whole numbers") from None
+    except OverflowError:
+        raise UsageError(f"{path}: not a file of token ids (a number of more than 64 bits)") from None
+    except ValueError as error:
         raise UsageError(f"{path}: not a file of token ids ({error}), expected whole numbers") from None

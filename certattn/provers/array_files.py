@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,7 +65,8 @@ class ArrayFile:
                     return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
                 return _safetensors_array(file, name)
         except Exception as error:
-            raise UsageError(f"{self.path}: the array {name!r} cannot be read ({error})") from None
+            found = str(error) or type(error).__name__
+            raise UsageError(f"{self.path}: the array {name!r} cannot be read ({found})") from None
 
 
 def open_array_file(path: Path) -> ArrayFile:
@@ -81,7 +83,7 @@ def open_array_file(path: Path) -> ArrayFile:
     except OSError as error:
         raise UsageError(f"{path}: {reason(error)}, expected an array file") from None
     except Exception as error:  # zipfile, json and numpy raise many kinds for broken files
-        raise UsageError(f"{path}: not a {path.suffix} file ({error})") from None
+        raise UsageError(f"{path}: not a {path.suffix} file ({str(error) or type(error).__name__})") from None
 
 
 # -- npz
@@ -124,8 +126,33 @@ def _safetensors_entries(file: IO[bytes]) -> tuple[dict[str, Any], int]:
 
 
 def _safetensors_headers(file: IO[bytes]) -> dict[str, Header]:
-    entries, _ = _safetensors_entries(file)
+    entries, start = _safetensors_entries(file)
+    there = file.seek(0, io.SEEK_END) - start
+    for name, entry in entries.items():
+        _require_entry(name, entry, there)
     return {name: Header(_dtype_name(entry["dtype"]), tuple(entry["shape"]), True) for name, entry in entries.items()}
+
+
+def _require_entry(name: str, entry: Any, there: int) -> None:
+    """Every array takes the bytes that its header says, and these are in the file. Raises ValueError."""
+    where = f"the array {name!r}"
+    if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= entry.keys():
+        raise ValueError(f"{where} has no dtype, shape and data_offsets")
+    code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not _are_counts(shape):
+        raise ValueError(f"{where} has the shape {shape!r:.60}, expected whole numbers")
+    if not _are_counts(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise ValueError(f"{where} has the data_offsets {offsets!r:.60}, expected where its bytes begin and end")
+    if offsets[1] > there:
+        raise ValueError(f"{where} ends at byte {offsets[1]} of the numbers, and there are {there}: a part is missing")
+    size = 2 if code == "BF16" else np.dtype(_SAFETENSORS[code]).itemsize if code in _SAFETENSORS else None
+    taken, expected = offsets[1] - offsets[0], math.prod(shape) * (size or 0)
+    if size is not None and taken != expected:
+        raise ValueError(f"{where}, {code} of shape {tuple(shape)}, takes {taken} bytes, expected {expected}")
+
+
+def _are_counts(found: Any) -> bool:
+    return isinstance(found, list) and all(type(entry) is int and entry >= 0 for entry in found)
 
 
 def _dtype_name(code: str) -> str:

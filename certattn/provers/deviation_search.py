@@ -124,6 +124,13 @@ def relative_bounds(problem: Problem, arithmetic: str) -> list[fmpq]:
             return [found[row] for row in range(problem.count)]
         with working_precision(bits):
             found |= _ratios(rest, asked.compared(rest))
+    with working_precision(BITS[-1]):
+        ((_, size),) = asked.compared(rest[:1])
+    if (size > 0) is True:
+        raise NotProvedError(
+            f"the deviation at query {rest[0]} is 2^64 times the output, or more, or not known well enough: "
+            "the scores are too large"
+        )
     raise NotProvedError(f"the output at query {rest[0]} may be 0, and no deviation is a multiple of it")
 
 

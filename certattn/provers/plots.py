@@ -26,7 +26,8 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "not-marchenko-pastur": ("law_plot", "the law beside quarter circles, and where they differ most"),
     "output-deviation": (
         "deviation_plot",
-        "the deviation of each query beside the certified bounds, also in units of the output; the worst query is named",
+        "the deviation of each query beside the certified bounds, also in units of the output; the worst query is "
+        "named",
     ),
     "output-tail": ("tail_figures", "the bound and simulated prompts against the length of the prompt"),
     "regularization-path": ("regularization_plot", "the max-margin ray, the certified arcs and the path"),

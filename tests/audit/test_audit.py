@@ -494,7 +494,7 @@ def test_what_an_earlier_audit_left_is_named(tmp_path: Path, capsys: pytest.Capt
     assert "1 folder of" in (said := capsys.readouterr().err)
     assert "no part of this audit: layer00-head00;" in said
     assert run(["report", str(tmp_path / "out"), "--format", "markdown", "-o", str(tmp_path / "page.md")]) == 0
-    _, rest = (tmp_path / "page.md").read_text().split("## No part of the audit")
+    _, rest = (tmp_path / "page.md").read_text().replace("\\", "").split("## No part of the audit")
     assert "layer00-head00" in rest
     assert "layer00-head01" not in rest
 
@@ -516,7 +516,7 @@ def test_an_interrupted_audit_ends_at_once_and_goes_on(tmp_path: Path) -> None:
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said.strip()) == (130, b"certattn: interrupted")
+    assert (process.returncode, said.strip()) == (130, b"certattn: interrupted; the same command goes on from here")
     assert not (tmp_path / "out" / "audit.json").exists()
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
@@ -543,6 +543,10 @@ def test_an_interrupted_audit_ends_at_once_and_goes_on(tmp_path: Path) -> None:
         (["--ids", "ids.txt", "--heads", "1:1"], "--heads is '1:1', expected such as 0:3 or 0,2,5"),
         (["--ids", "ids.txt", "--probability", "1"], "--probability is '1', expected a number above 0 and below 1"),
         (["--ids", "ids.txt", "-o", "ids.txt"], "ids.txt: there is something that is no folder"),
+        (["--ids", "ids.txt", "-o", "model"], "model: the folder of the model; choose another name for -o"),
+        (["--ids", "ids.txt", "-o", "no/such"], "no: no such folder"),
+        (["--ids", "heads.npz"], "heads.npz: a .npz file, expected token ids: a .npy file, or a text"),
+        (["--ids", "huge.txt"], "huge.txt: not a file of token ids (a number of more than 64 bits)"),
     ],
 )
 def test_options_that_make_no_sense(
@@ -550,8 +554,15 @@ def test_options_that_make_no_sense(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     model(tmp_path)
-    for name, text in {"words.txt": "three", "empty.txt": " ", "far.txt": "20", "long.txt": "1 " * 11}.items():
+    for name, text in {
+        "words.txt": "three",
+        "empty.txt": " ",
+        "far.txt": "20",
+        "long.txt": "1 " * 11,
+        "huge.txt": "9" * 30,
+    }.items():
         (tmp_path / name).write_text(text)
+    recorded(tmp_path / "heads.npz")
     np.save(tmp_path / "square.npy", np.eye(2, dtype=np.int64))
     assert audit("model", *(["-o", "out"] if "-o" not in options else []), *options) == 2
     assert words in capsys.readouterr().err
@@ -565,8 +576,11 @@ def test_options_that_make_no_sense(
         ({"layer0.values": np.ones((2, 8, 3))}, "a value for each key"),
         ({"layer0.keys": np.ones((9, 3))}, "layer0.keys has the shape (9, 3)"),
         ({"layer0.keys": np.full((2, 9, 3), np.nan)}, "layer0.keys holds NaN or an infinity"),
-        ({"layer0.keys": np.full((2, 9, 3), 1e300)}, "numbers that are not finite in float32"),
-        ({"layer0.keys": np.ones((2, 9, 3), int)}, "layer0.keys is int64"),
+        ({"layer0.keys": np.full((2, 9, 3), 1e300)}, "heads.npz: layer 0, head 0: numbers beyond float32"),
+        ({"layer0.keys": np.ones((2, 9, 3), int)}, "layer0.keys is int64, expected floats"),
+        ({"layer00.queries": np.ones((2, 9, 3))}, "the array 'layer00.queries', which names no part of a layer"),
+        ({"layer0.weights": np.ones((2, 9, 3))}, "the array 'layer0.weights', which names no part of a layer"),
+        ({"layer0.queries": np.ones((2, 9, 0))}, "layer0.queries has the shape (2, 9, 0)"),
         ({"layer1.keys": np.ones((2, 9, 3))}, "no array 'layer1.queries'"),
     ],
 )
@@ -578,6 +592,89 @@ def test_recorded_heads_that_do_not_fit(
     said = capsys.readouterr().err
     assert words in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("scale", ["1e400", "0", "1e-400", "two"])
+def test_a_scale_that_doubles_do_not_hold(scale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tmp_path / "heads.npz")
+    assert audit(tmp_path / "heads.npz", "--scale", scale, "-o", tmp_path / "out", "-j", 1) == 2
+    assert f"the scale is '{scale}', expected a number" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_probability_below_doubles_has_no_length(tmp_path: Path) -> None:
+    recorded(tmp_path / "heads.npz")
+    options = ["-o", tmp_path / "out", "-j", 1, "--heads", 0, "--state", "deviation", "--state", "prompt-length"]
+    for probability in ("1e-400", "1e-310"):
+        assert audit(tmp_path / "heads.npz", *options, "--probability", probability) == 0
+        missing = summary(tmp_path / "out")["heads"][0]["statements"][1]["missing"]
+        assert "too small for doubles" in missing or "no length up to" in missing
+
+
+@pytest.mark.filterwarnings("error")
+def test_huge_scores_are_the_reason_that_is_said(tmp_path: Path) -> None:
+    keys = np.random.default_rng(0).normal(size=(1, 5, 2)).astype("float32")
+    recorded(tmp_path / "heads.npz", **dict.fromkeys(("layer0.keys", "layer0.values", "layer0.queries"), keys))
+    audit(tmp_path / "heads.npz", "--scale", "1e20", "-o", tmp_path / "out", "-j", 1, "--state", "deviation")
+    (statement,) = summary(tmp_path / "out")["heads"][0]["statements"]
+    assert "the scores are too large" in statement["missing"]
+
+
+def changed_header(path: Path, change: Any) -> None:
+    """A safetensors file with another header before the same numbers."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length :])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"data_offsets": [4, 0]}, "has the data_offsets [4, 0], expected where its bytes begin and end"),
+        ({"data_offsets": "all"}, "has the data_offsets 'all'"),
+        ({"data_offsets": [0, 10**9]}, "a part is missing"),
+        ({"dtype": "I64"}, "I64 of shape"),
+        ({"shape": [-1]}, "has the shape [-1], expected whole numbers"),
+    ],
+)
+def test_weights_whose_header_does_not_fit(
+    change: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = model(tmp_path) / "model.safetensors"
+    changed_header(weights, lambda header: next(iter(header.values())).update(change))
+    assert audit(tmp_path / "model", "--ids", tmp_path / "ids.txt", "-o", tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert "model.safetensors: not a .safetensors file (the array '" in said
+
+
+def test_weights_whose_end_is_missing_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weights = model(tmp_path) / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4])
+    assert audit(tmp_path / "model", "--ids", tmp_path / "ids.txt", "-o", tmp_path / "out", "--layers", 0) == 2
+    assert "a part is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("made", [tiny_models.bert, tiny_models.gpt2, tiny_models.llama])
+def test_layers_beyond_the_configuration_are_refused(
+    made: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = model(tmp_path, made) / "config.json"
+    found = json.loads(config.read_text())
+    name = "n_layer" if "n_layer" in found else "num_hidden_layers"
+    config.write_text(json.dumps({**found, name: 2}))
+    assert audit(tmp_path / "model", "--ids", tmp_path / "ids.txt", "-o", tmp_path / "out") == 2
+    assert "config.json says 2 layers, but there is a tensor '" in capsys.readouterr().err
+
+
+def test_reasons_stand_below_the_table_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tmp_path / "heads.npz")
+    assert audit(tmp_path / "heads.npz", "--causal", "-o", tmp_path / "out", "-j", 1) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "no spectral-distance for 2 heads, such as 0.0: no law is known of random weights under a causal" in said
 
 
 def test_recorded_heads_may_share_keys(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ Program = Callable[..., "subprocess.CompletedProcess[bytes]"]
         (NotProvedError("too small"), 1, "certattn: too small\n"),
         (LimitExceededError("too large"), 4, "certattn: too large\n"),
         (KeyboardInterrupt(), 130, "certattn: interrupted\n"),
+        (KeyboardInterrupt("go on"), 130, "certattn: interrupted; go on\n"),
         (click.Abort(), 130, "certattn: interrupted\n"),
         (MemoryError(), 4, "certattn: out of memory\n"),
         (OSError(errno.ENOSPC, "No space left on device", "a.yaml"), 4, "certattn: a.yaml: no space left on device\n"),

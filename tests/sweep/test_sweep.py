@@ -92,7 +92,7 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with(spec: Read, tmp_path: Path) -> Non
                 time.sleep(0.02)
             process.send_signal(signal.SIGINT)
             assert process.stderr
-            assert process.stderr.read().strip() == b"certattn: interrupted"
+            assert process.stderr.read().strip() == b"certattn: interrupted; the same command goes on from here"
             assert process.wait(30) == 130
         finally:
             process.kill()

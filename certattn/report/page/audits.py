@@ -43,8 +43,9 @@ def folders_beside(folder: Path, heads: Sequence[Mapping[str, Any]], files: Sequ
 def _missing(heads: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for head in heads:
         for statement in _mappings(head.get("statements")):
-            if reason := _text(statement.get("missing")):
-                yield f"{_text(head.get('folder'))}: {_text(statement.get('name'))}: {reason}"
+            words = [_text(found) for found in (head.get("folder"), statement.get("name"), statement.get("missing"))]
+            if all(words):
+                yield ": ".join(words)
 
 
 def _heads(folder: Path) -> list[Mapping[str, Any]]:

@@ -135,8 +135,8 @@ class Content:
     """A page about `entries`, to lie in `folder`.
 
     `when` says when; `source` is where the reports are from that this run did not make, "" where it made them;
-    `missing` lists what an audit could not state, a sentence each; `others` the folders with certificates that are no part
-    of the audit beside them.
+    `missing` lists what an audit could not state, a sentence each; `others` the folders with certificates that
+    are no part of the audit beside them.
     """
 
     entries: Sequence[Entry]
