@@ -149,7 +149,9 @@ def _as_text(entries: Sequence[Entry], reports: Sequence[Report]) -> str:
     told = [pair for pair in open_ones if pair[0].state != WAITING]
     for entry, report in told[:_MOST_LISTED]:
         fields = ", ".join(f"{name}={_shown(value)}" for name, value in entry.fields.items())
-        reason = report.reason.partition("\n")[0] or (report.findings[0] if report.findings else "")
+        # All lines of it: what was found and what was expected stand on those after the first.
+        reason = "; ".join(line.strip() for line in report.reason.split("\n") if line.strip())
+        reason = reason or (report.findings[0] if report.findings else "")
         lines.append(on_one_line(f"{_outcome(entry, report)}: {fields or report.path}: {reason}"))
     if len(told) > _MOST_LISTED:
         lines.append(f"and {len(told) - _MOST_LISTED} more, which --format json lists")

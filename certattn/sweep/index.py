@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,8 +61,9 @@ class Index:
     """The index of a folder, open for writing: by the process that holds the folder's lock alone."""
 
     def __init__(self, folder: Path) -> None:
-        self._connection = _connect(folder / INDEX)
-        version = _version_of(self._connection, folder / INDEX)
+        self._path = folder / INDEX
+        self._connection = _connect(self._path)
+        version = _version_of(self._connection, self._path)
         if version == 0:
             self._connection.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {VERSION};COMMIT;")
 
@@ -74,7 +75,7 @@ class Index:
 
         What is known of a statement stays in the index even when no task of the spec is about it any more.
         """
-        with self._connection as connection:
+        with _reading(self._path), self._connection as connection:
             connection.execute("UPDATE tasks SET position = NULL")
             rows = ((task.key, task.position, json.dumps(task.fields), task.claim, WAITING) for task in tasks)
             connection.executemany(
@@ -83,12 +84,13 @@ class Index:
                 rows,
             )
             connection.executemany("INSERT OR REPLACE INTO sweep VALUES (?, ?)", facts.items())
-        found = self._connection.execute("SELECT key, statement FROM tasks WHERE statement IS NOT NULL")
-        return dict(found.fetchall())
+        with _reading(self._path):
+            found = self._connection.execute("SELECT key, statement FROM tasks WHERE statement IS NOT NULL")
+            return dict(found.fetchall())
 
     def enter(self, results: Iterable[Result]) -> None:
         """Write down results, all or none."""
-        with self._connection as connection:
+        with _reading(self._path), self._connection as connection:
             connection.executemany(
                 "UPDATE tasks SET state = ?, verdict = ?, statement = coalesce(?, statement), certificate = ?, "
                 "reason = ?, resource = ?, generate_ns = ?, check_ns = ?, version = ?, report = ? WHERE key = ?",
@@ -123,32 +125,38 @@ def read_index(folder: Path) -> list[Entry]:
         raise UsageError(
             f"{folder}: no sweep's folder, for it has no {INDEX}; expected the DIR of `certattn sweep SPEC -o DIR`"
         )
-    with closing(_connect(path)) as connection:
+    with closing(_connect(path)) as connection, _reading(path):
         _version_of(connection, path)
-        try:
-            rows = connection.execute(
-                "SELECT position, fields, claim, state, report FROM tasks WHERE position IS NOT NULL ORDER BY position"
-            ).fetchall()
-        except sqlite3.Error as error:
-            raise _unreadable(path, error) from None
-    return [
-        Entry(position, json.loads(fields), claim, state, Report.from_dict(json.loads(report)) if report else None)
-        for position, fields, claim, state, report in rows
-    ]
+        rows = connection.execute(
+            "SELECT position, fields, claim, state, report FROM tasks WHERE position IS NOT NULL ORDER BY position"
+        ).fetchall()
+        return [
+            Entry(position, dict(json.loads(fields)), claim, state, _report_in(report))
+            for position, fields, claim, state, report in rows
+        ]
+
+
+def _report_in(text: str | None) -> Report | None:
+    return Report.from_dict(json.loads(text)) if text else None
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """What a damaged index makes of its readers is a message that says how to get another one."""
+    try:
+        yield
+    except (sqlite3.Error, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _unreadable(path, error) from None
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    try:
+    with _reading(path):
         return sqlite3.connect(path, timeout=30)
-    except sqlite3.Error as error:
-        raise _unreadable(path, error) from None
 
 
 def _version_of(connection: sqlite3.Connection, path: Path) -> int:
-    try:
+    with _reading(path):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-    except sqlite3.Error as error:
-        raise _unreadable(path, error) from None
     if version not in (0, VERSION):
         raise UsageError(
             f"{path} has the schema {version}; certattn {__version__} knows {VERSION}: sweep into a new folder"
@@ -156,5 +164,8 @@ def _version_of(connection: sqlite3.Connection, path: Path) -> int:
     return int(version)
 
 
-def _unreadable(path: Path, error: sqlite3.Error) -> UsageError:
-    return UsageError(f"{path}: cannot be read ({error})")
+def _unreadable(path: Path, error: Exception) -> UsageError:
+    return UsageError(
+        f"{path}: cannot be read ({error}); remove it, and the command that made the sweep makes it anew from the "
+        "folders, but for statements of tasks that were changed or are in the spec no more"
+    )

@@ -26,6 +26,7 @@ from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 from certattn.sweep.tasks import Task
 
+CERTIFICATES = "certificates"
 CERTIFICATE = "certificate.yaml"
 RESULT = "result.json"
 # States: a verdict was reached; no certificate could be made; the workers ended; another statement than once before.
@@ -69,12 +70,14 @@ def without_certificate(task: Task, state: str, verdict: Verdict, reason: str, l
 
 def place_of(key: str) -> str:
     """Where the certificate of a task stands in the sweep's folder."""
-    return f"certificates/{key[:32]}/{CERTIFICATE}"
+    return f"{CERTIFICATES}/{key[:32]}/{CERTIFICATE}"
 
 
 def kept(folder: Path, task: Task) -> Result | None:
     """The result of a task that needs not be done again: final, of this version, its files as they were."""
     place = (folder / place_of(task.key)).parent
+    if place.is_symlink():
+        return None  # no folder that this sweep has made
     try:
         result = Result.from_dict(json.loads((place / RESULT).read_bytes()))
         if result.key == task.key and result.final and result.files == _hashes(place):
@@ -110,16 +113,20 @@ def keep(folder: Path, made: Path, result: Result) -> Result:
             made.rename(place)
             return result
         except OSError:
-            if not place.exists():
+            if not os.path.lexists(place):
                 raise
         with filling(folder, result.key) as old, suppress(FileNotFoundError):
             place.rename(old / "old")
 
 
 def _hashes(place: Path) -> dict[str, str]:
-    """SHA-256 of the files of a task, by name, but for the result's own."""
+    """SHA-256 of the files of a task, by name, but for the result's own. Raises OSError for what is no file."""
     with os.scandir(place) as entries:
-        names = sorted(entry.name for entry in entries if entry.name != RESULT)
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        if not entry.is_file(follow_symlinks=False):
+            raise OSError(f"{entry.path} is a link or a folder, expected a file")
+    names = [entry.name for entry in found if entry.name != RESULT]
     return {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in names}
 
 

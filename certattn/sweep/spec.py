@@ -58,15 +58,16 @@ class Spec:
     def tasks(self) -> list[Task]:
         """Every task, in order. Raises MalformedError at the place in the spec, and for two tasks that are the same."""
         signature = signature_of(self.claim)
-        seen: dict[str, int] = {}
+        seen: dict[str, Task] = {}
         tasks = []
         files = _Files(self.path.parent)
         for position, row in enumerate(self.rows):
             task = self._task(position, row, signature, files)
             if task.key in seen:
-                found = f"tasks {seen[task.key]} and {position} are the same"
-                raise self.values.at.malformed("different values in each task", found, "a value may stand twice")
-            seen[task.key] = position
+                found = f"tasks {_named(seen[task.key])} and {_named(task)} are the same"
+                hint = "a value may stand twice, or nothing may depend on a field"
+                raise self.values.at.malformed("another certificate of each task", found, hint)
+            seen[task.key] = task
             tasks.append(task)
         return tasks
 
@@ -164,3 +165,9 @@ def _require_names(values: Values, sections: list[Row]) -> None:
 
 def _nothing(node: Node) -> Node:
     return Node(node.file, node.line, {}, node, "inputs")
+
+
+def _named(task: Task) -> str:
+    """A task for people: which it is, and its fields."""
+    fields = ", ".join(f"{name}={value}" for name, value in task.fields.items())
+    return f"{task.position} ({fields})" if fields else str(task.position)

@@ -15,7 +15,7 @@ from certattn._version import __version__
 from certattn.kernel.errors import UsageError
 from certattn.kernel.verdict import Verdict
 from certattn.sweep.index import INDEX, Index
-from certattn.sweep.results import CHANGED, Result, kept
+from certattn.sweep.results import CERTIFICATES, CHANGED, Result, kept
 from certattn.sweep.spec import Spec
 from certattn.sweep.tasks import Settings, Task
 
@@ -87,7 +87,7 @@ def _compared(result: Result, known: dict[str, str]) -> Result:
         f"this task made the statement {before} before and {now} now, as another version of numpy may; "
         "sweep into another folder to keep the new one"
     )
-    return replace(result, state=CHANGED, report=replace(result.report, verdict=Verdict.ERROR, reason=reason))
+    return replace(result, state=CHANGED, report=replace(result.report, verdict=Verdict.REJECTED, reason=reason))
 
 
 def _facts(spec: Spec) -> dict[str, str]:
@@ -100,9 +100,16 @@ def _held(folder: Path) -> Iterator[None]:
     """The folder, made if need be, for this process alone. Raises UsageError."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is no folder; choose another name for -o")
-    if folder.is_dir() and not (folder / INDEX).exists() and any(entry.name != "lock" for entry in folder.iterdir()):
+    if not folder.parent.is_dir():
+        raise UsageError(f"{folder.parent}: no such folder")
+    certificates = folder / CERTIFICATES
+    if certificates.is_symlink():
+        raise UsageError(f"{certificates}: a link, expected a folder: what it leads to is not this sweep's")
+    # Without its index, which can be made anew, a sweep's folder has still its lock and its certificates.
+    ours = (folder / INDEX).exists() or ((folder / "lock").exists() and certificates.is_dir())
+    if folder.is_dir() and not ours and any(entry.name != "lock" for entry in folder.iterdir()):
         raise UsageError(f"{folder} holds other things; expected an empty folder or that of a sweep")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -152,7 +152,7 @@ def test_drawn_texts_are_exact(spec: Read) -> None:
         ("$mean", "0", 6, "grid.mean", "the field mean, which nothing uses"),
         ("[1, 2, 3]", "1", 7, "grid.variance", "'1'"),
         ("[1, 2, 3]", "[]", 7, "grid.variance", "a list of 0"),
-        ("[1, 2, 3]", "[1, 2, 1]", 1, "", "tasks 0 and 2 are the same"),
+        ("[1, 2, 3]", "[1, 2, 1]", 1, "", "tasks 0 (mean=0, variance=1) and 2 (mean=0, variance=1) are the same"),
         ("step: 1/2", "step: 0", 6, "grid.mean.step", "'0'"),
         ("step: 1/2", "step: 1e-9", 6, "grid.mean", "500000001"),
         ("to: 1/2", "to: -1", 6, "grid.mean.to", "'-1'"),

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ import numpy as np
 import pytest
 
 from certattn.cli.main import run
+from certattn.cli.sweep import _as_text
 from certattn.kernel.document.certificate import load
+from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
-from certattn.sweep.index import read_index
+from certattn.sweep.index import Entry, read_index
 from certattn.sweep.results import CHANGED, CHECKED, LOST, NOT_MADE, Result, filling, keep, kept
 from certattn.sweep.slots import Batch, Slot, do_locally
 from certattn.sweep.spec import Spec
@@ -209,10 +212,69 @@ def test_a_statement_that_changed_is_an_error(spec: Read, tmp_path: Path) -> Non
     shutil.rmtree(out / "certificates")
     for scheduler in (pretended(digest="b" * 64), never):
         run_sweep(spec(OPERATOR), out, Settings(), scheduler)
-        assert states(out) == [(CHANGED, "error")] * 6
+        assert states(out) == [(CHANGED, "rejected")] * 6
     entry = read_index(out)[0]
     assert entry.report
     assert f"made the statement {'a' * 64} before and {'b' * 64} now" in entry.report.reason
+
+
+def damaged(index: Path, change: str) -> None:
+    if change == "bytes":
+        content = bytearray(index.read_bytes())
+        content[100:] = b"x" * len(content[100:])
+        index.write_bytes(content)
+        return
+    with closing(sqlite3.connect(index)) as connection, connection:
+        connection.execute(change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["bytes", "DROP TABLE tasks", "UPDATE tasks SET fields = '{'", "UPDATE tasks SET report = '{\"verdict\": 1}'"],
+)
+def test_a_damaged_index_is_said_and_made_anew(change: str, spec: Read, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_sweep(spec(OPERATOR), out, Settings(), pretended())
+    before = read_index(out)
+    damaged(out / "index.sqlite", change)
+    with pytest.raises(UsageError, match=r"index\.sqlite: cannot be read \(.*; remove it, and the command that made"):
+        read_index(out)
+    if "UPDATE" not in change:
+        with pytest.raises(UsageError, match="cannot be read"):
+            run_sweep(spec(OPERATOR), out, Settings(), never)
+    (out / "index.sqlite").unlink()
+    run_sweep(spec(OPERATOR), out, Settings(), never)
+    assert read_index(out) == before
+
+
+def test_links_are_no_folders_of_a_sweep(spec: Read, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_sweep(spec(OPERATOR), out, Settings(), pretended())
+    place = sorted((out / "certificates").iterdir())[0]
+    place.rename(tmp_path / "elsewhere")
+    for target in ("elsewhere", "nowhere"):
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        place.symlink_to(tmp_path / target)
+        done: list[Result | None] = []
+        run_sweep(spec(OPERATOR), out, Settings(), pretended(), told=done.append)
+        assert len(done) == 1
+        assert not place.is_symlink()
+    (out / "certificates").rename(tmp_path / "others")
+    (out / "certificates").symlink_to(tmp_path / "others")
+    with pytest.raises(UsageError, match="certificates: a link, expected a folder"):
+        run_sweep(spec(OPERATOR), out, Settings(), never)
+
+
+def test_a_folder_in_a_folder_that_is_not_there(spec: Read, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no: no such folder"):
+        run_sweep(spec(OPERATOR), tmp_path / "no" / "out", Settings(), never)
+
+
+def test_all_lines_of_a_reason_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report("a.yaml", Verdict.MALFORMED, reason="a.yaml:3: here\n  found: 1\n  expected: 2")
+    said = _as_text([Entry(0, {"n": 1}, "some", CHECKED, report)], [report])
+    assert "a.yaml:3: here; found: 1; expected: 2" in said
 
 
 def test_a_grid_that_grows_keeps_what_is_done_and_one_that_shrinks_lists_less(spec: Read, tmp_path: Path) -> None:
