@@ -29,6 +29,7 @@ from certattn.sweep.tasks import Settings, Task
 _LARGEST_BATCH = 32
 _BATCHES = 4
 _SECONDS = "10s"
+_ENCRYPTED = ("tls", "wss")
 
 # The slots of this worker process that have nothing to do; each of its threads takes one for a batch.
 _idle: queue.LifoQueue[Slot] = queue.LifoQueue()
@@ -129,12 +130,20 @@ def _report(path: Path, answer: dict[str, Any]) -> Report:
 def _client(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
+        from distributed.comm.addressing import parse_address
+        from distributed.comm.registry import get_backend
+        from distributed.security import Security
     except ImportError:
         raise UsageError("--scheduler needs Dask: pip install 'certattn[dask]'") from None
     if re.search(r":\d+$", address) is None:
         # Dask takes it, and tells only in a traceback that it could not.
         raise UsageError(f"--scheduler is {address!r}, expected an address with a port, such as tcp://host:8786")
     try:
+        # First, for a Client that is not made whole tells so in a traceback at the end.
+        scheme = parse_address(address)[0]
+        get_backend(scheme)
+        if scheme in _ENCRYPTED and Security().get_connection_args("client").get("ssl_context") is None:
+            raise ValueError("this machine's configuration of Dask has no TLS certificate, distributed.comm.tls")
         client = Client(address, timeout=_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise UsageError(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None

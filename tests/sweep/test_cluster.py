@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import queue
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -131,3 +133,22 @@ def test_nobody_answers(
     assert run([*arguments[:-1], "nonsense"]) == 2
     told = capsys.readouterr().err
     assert told == "certattn: --scheduler is 'nonsense', expected an address with a port, such as tcp://host:8786\n"
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("foo://127.0.0.1:9", "unknown address scheme 'foo'"),
+        ("tls://127.0.0.1:9", "has no TLS certificate"),
+        ("127.0.0.1:9/x", "expected an address with a port"),
+    ],
+)
+def test_no_client_is_begun_for_an_address_that_is_none(
+    address: str, words: str, tmp_path: Path, spec: Callable[..., Any]
+) -> None:
+    """In a program of its own: Dask would tell at its end, in a traceback, of a client that was begun."""
+    command = [sys.executable, "-m", "certattn", "sweep", str(spec(OPERATOR).path), "-o", str(tmp_path / "out")]
+    done = subprocess.run([*command, "--scheduler", address], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
