@@ -6,10 +6,16 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from certattn.cli.gathering import _of, same_statement
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
+from certattn.report.page.entry import Described
 
 GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
 
@@ -118,3 +124,13 @@ def test_a_missing_library_is_said_before_any_work(
     done = certattn_run("report", "verified.yaml", "-o", "page.html")
     assert done.status == 2
     assert f"a page needs {module}: pip install 'certattn[report]'" in done.err
+
+
+def test_what_changed_since_its_check_is_not_shown() -> None:
+    """A picture says "certified", and a map shows numbers: both of the very statement that was verified."""
+    report = Report("a.yaml", Verdict.VERIFIED, digest="a")
+    assert _of(report, {"picture": "<svg/>", "digest": "a"})[0] == "<svg/>"
+    assert _of(report, {"picture": "<svg/>", "digest": "b"}) == ("", "the file has changed since it was checked")
+    found = Described(digest="a", figures={"at_most": "1"})
+    assert same_statement(found, report) is found
+    assert same_statement(replace(found, digest="b"), report).figures == {}
