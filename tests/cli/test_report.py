@@ -12,11 +12,6 @@ from typing import Any
 
 import pytest
 
-from certattn.cli.gathering import _of, same_statement
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
-from certattn.report.page.entry import Described
-
 GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
 
 
@@ -128,6 +123,11 @@ def test_a_missing_library_is_said_before_any_work(
 
 def test_what_changed_since_its_check_is_not_shown() -> None:
     """A picture says "certified", and a map shows numbers: both of the very statement that was verified."""
+    from certattn.cli.gathering import _of, same_statement
+    from certattn.kernel.reports import Report
+    from certattn.kernel.verdict import Verdict
+    from certattn.report.page.entry import Described
+
     report = Report("a.yaml", Verdict.VERIFIED, digest="a")
     assert _of(report, {"picture": "<svg/>", "digest": "a"})[0] == "<svg/>"
     assert _of(report, {"picture": "<svg/>", "digest": "b"}) == ("", "the file has changed since it was checked")
