@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,12 @@ def warm_up() -> None:
     """Import matplotlib and find its fonts, so that processes that are forked from this one need not."""
     with canvas(BytesIO(), (1.0, 1.0)) as (_, axes):
         axes.set_title("$x$")
+    # No open font goes along: a worker closes what it inherits, and a font that is thrown away there later would close
+    # its number again, which may then be that of a font in use.
+    from matplotlib import font_manager
+
+    font_manager._get_font.cache_clear()  # type: ignore[attr-defined]
+    gc.collect()
 
 
 @contextmanager

@@ -172,5 +172,5 @@ def test_safetensors_that_lie_are_refused(tmp_path: Path, offsets: Any) -> None:
     header = json.dumps({"x": {"dtype": "F64", "shape": [3], "data_offsets": offsets}}).encode()
     path = tmp_path / "a.safetensors"
     path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 24)
-    with pytest.raises(UsageError, match="the array .x."):
+    with pytest.raises(UsageError, match=r"the array .x."):
         open_array_file(path).read("x")
