@@ -30,7 +30,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 # Arguments by the program's name, where its default is not what the page shows.
 ARGUMENTS = {
     "binary64": ["--runs", "9"],
-    "check": ["--runs", "5"],
+    "check": ["--runs", "1"],
     "concentration": ["--sizes", "0.5", "1", "--lengths", "100", "1000", "--prompts", "20000"],
     "large_file": ["--runs", "1"],
     "regions": ["--prompts", "2"],

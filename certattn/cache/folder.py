@@ -18,11 +18,18 @@ _BYTES = 32
 def users_folder() -> Path:
     """Where this user's caches are: $XDG_CACHE_HOME/certattn, or ~/.cache/certattn."""
     stated = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # A relative path is to be ignored, says the specification of the variable.
+    if stated.is_absolute():
+        return stated / "certattn"
+    stated_home = os.environ.get("HOME")
+    # Of a relative one, the working folder, which may be a stranger's, would bring the key.
+    if stated_home is not None and not Path(stated_home).is_absolute():
+        raise UnusableError(f"HOME is {stated_home!r}, expected a folder with its whole path")
     try:
-        # A relative path is to be ignored, says the specification of the variable.
-        return (stated if stated.is_absolute() else Path.home() / ".cache") / "certattn"
+        home = Path.home()
     except RuntimeError as error:
         raise UnusableError(f"there is no folder for caches ({error}); set XDG_CACHE_HOME") from None
+    return home / ".cache" / "certattn"
 
 
 def private_folder(folder: Path) -> Path:

@@ -1,15 +1,18 @@
 """Which program decides: one digest of all that a verdict rests on beside the certificate and the options.
 
-The kernel's sources, the interpreter, the libraries with all their files, the processor, and the variables of the
-environment that change how these compute. Another digest is another program, whose verdicts are not believed.
+The kernel's sources and their bytecode, the interpreter and what it runs when it starts, the libraries with all their
+files, the processor, and the variables of the environment that change how these compute. Another digest is another
+program, whose verdicts are not believed. Of the interpreter and its standard library only the version counts.
 """
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import json
 import os
 import platform
+import site
 import sys
 from collections.abc import Iterator
 from importlib.util import cache_from_source, find_spec
@@ -38,6 +41,7 @@ def program_digest() -> str:
     content = {
         "kernel": dict(_kernel(Path(certattn.kernel.__path__[0]))),
         "python": [sys.version, sys.implementation.name, sys.flags.optimize, sys.byteorder],
+        "startup": dict(_startup()),
         "system": [sys.platform, platform.machine(), _c_library(), *_processor()],
         "libraries": {name: _library(name, project) for name, project in _LIBRARIES.items()},
         "versions": [flint.__version__, flint.__FLINT_VERSION__, yaml.__version__],
@@ -48,18 +52,44 @@ def program_digest() -> str:
 
 
 def _kernel(folder: Path) -> Iterator[tuple[str, str]]:
-    """Name and SHA-256 of every source file."""
-    sources = sorted(folder.rglob("*.py"))
-    if not sources:
+    """Name and SHA-256 of every file: sources, their bytecode, and whatever else Python may find there."""
+    if not sys.dont_write_bytecode:
+        # Else the first check of each claim would write bytecode, and by that be another program.
+        compileall.compile_dir(folder, quiet=2)
+    files = _files(folder)
+    if not any(file.suffix == ".py" for file in files):
         raise UnusableError(f"{folder} has no source files; expected certattn's kernel")
-    for source in sources:
+    for path in files:
         try:
-            with source.open("rb") as file:
+            with path.open("rb") as file:
                 status = os.fstat(file.fileno())
-                yield source.relative_to(folder).as_posix(), hashlib.sha256(file.read()).hexdigest()
+                yield path.relative_to(folder).as_posix(), hashlib.sha256(file.read()).hexdigest()
         except OSError as error:
-            raise UnusableError(f"{source} cannot be read ({(error.strerror or str(error)).lower()})") from None
-        _require_loaded(source, status)
+            raise UnusableError(f"{path} cannot be read ({(error.strerror or str(error)).lower()})") from None
+        if path.suffix == ".py":
+            _require_loaded(path, status)
+
+
+def _files(folder: Path) -> list[Path]:
+    """All files in a folder and below, without the bytecode of other interpreters."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    tag = sys.implementation.cache_tag or ""
+    return [path for path in found if path.parent.name != "__pycache__" or f".{tag}." in path.name]
+
+
+def _startup() -> Iterator[tuple[str, str]]:
+    """Name and SHA-256 of what the interpreter runs before any program."""
+    folders = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
+    found = [path for folder in folders for path in sorted(Path(folder).glob("*.pth"))]
+    for name in ("sitecustomize", "usercustomize"):
+        spec = find_spec(name)
+        if spec is not None and spec.origin is not None:
+            found.append(Path(spec.origin))
+    for path in found:
+        try:
+            yield str(path), hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise UnusableError(f"{path} cannot be read ({(error.strerror or str(error)).lower()})") from None
 
 
 def _require_loaded(source: Path, status: os.stat_result) -> None:
@@ -96,7 +126,10 @@ def _library(name: str, project: str) -> list[object]:
     try:
         record = listed[0].read_text(encoding="utf-8")
         names = [line.rsplit(",", 2)[0] for line in record.splitlines()]
-        found = [(each, _status(folder / each)) for each in names if "__pycache__" not in each]
+        listed_files = {folder / each for each in names if "__pycache__" not in each}
+        # What lies there and is not listed may be imported, too.
+        files = sorted(listed_files.union(_files(Path(spec.origin).parent)))
+        found = [(str(each), _status(each)) for each in files]
     except (OSError, ValueError) as error:
         raise UnusableError(f"{listed[0]} does not list what is installed ({error})") from None
     return [hashlib.sha256(record.encode("utf-8")).hexdigest(), found]

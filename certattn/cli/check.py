@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from certattn.cli.options import (
     take_limits,
 )
 from certattn.cli.report_files import named_reports, open_reports
+from certattn.cli.statuses import refused_by_the_system
 from certattn.kernel.checker import CheckOptions, check_file
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
@@ -114,23 +115,41 @@ def check(
         raise click.UsageError(f"nothing to check: name a certificate, a folder or a glob, or set `paths` in {NAME}")
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     certificates = find_certificates(paths)
-    with ExitStack() as stack:
-        # Opened first: a check that is interrupted leaves an empty report, not an old one.
-        outputs = open_reports(files, certificates, stack)
-        known = open_cache(context, cache, cache_dir) if only is None else None
-        reports = _check_all(certificates, options, jobs, form, scheduler, known, verbose=verbose, fail_fast=fail_fast)
-        # Whoever reads a file sees those that were not reached, too.
-        listed = [*reports, *_not_reached(certificates[len(reports) :], reports)]
-        for kind, output in outputs:
-            output.write(FORMATS[kind](listed) + "\n")
+    known = open_cache(context, cache, cache_dir) if only is None else None
+    reports: list[Report] = []
+    try:
+        with ExitStack() as stack:
+            # Opened first: a check that is interrupted leaves an empty report, not an old one.
+            outputs = open_reports(files, certificates, stack)
+            checks = _check_all(
+                certificates, options, jobs, form, scheduler, known, verbose=verbose, fail_fast=fail_fast
+            )
+            reports.extend(stack.enter_context(closing(checks)))
+            # Whoever reads a file sees those that were not reached, too.
+            listed = [*reports, *_not_reached(certificates[len(reports) :], reports)]
+            for kind, output in outputs:
+                output.write(FORMATS[kind](listed) + "\n")
+        _conclude(form, reports, listed)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What cannot be written must not hide what is known by now.
+        if exit_status(reports) in (0, 4) or not reports:
+            raise
+        with suppress(OSError):
+            click.echo(f"certattn: {refused_by_the_system(error)[0]}", err=True)
+    return exit_status(reports)
+
+
+def _conclude(form: str, reports: Sequence[Report], listed: Sequence[Report]) -> None:
+    """Print what comes when all checks are done."""
     if form != "text":
         click.echo(FORMATS[form](listed))
-    elif len(certificates) > 1:
+    elif len(listed) > 1:
         if table := tabulated(sys.stdout, *by_claim(reports), otherwise=""):
             click.echo(table + "\n", color=True)
-        click.echo(summary_line(reports, len(certificates), color=is_coloured(sys.stdout)), color=True)
+        click.echo(summary_line(reports, len(listed), color=is_coloured(sys.stdout)), color=True)
     sys.stdout.flush()
-    return exit_status(reports)
 
 
 def _check_all(
@@ -143,9 +162,8 @@ def _check_all(
     *,
     verbose: bool,
     fail_fast: bool,
-) -> list[Report]:
+) -> Generator[Report, None, None]:
     """The reports, in the order of the files; the text format is printed as they come."""
-    reports: list[Report] = []
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
     with Progress(len(files)) as progress:
@@ -165,13 +183,12 @@ def _check_all(
         with closing(checks):
             for report in checks:
                 progress.finished()
-                reports.append(report)
+                yield report
                 if form == "text":
                     progress.clear()
                     click.echo(text_of(report, color=is_coloured(sys.stdout)), color=True)
                 if fail_fast and report.verdict is not Verdict.VERIFIED:
                     break
-    return reports
 
 
 def _not_reached(files: Sequence[Path], reports: Sequence[Report]) -> list[Report]:

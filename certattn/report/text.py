@@ -89,17 +89,19 @@ def earlier_ones(reports: Sequence[Report]) -> str:
 def by_claim(reports: Sequence[Report]) -> tuple[list[str], list[list[str]]]:
     """Columns and rows of a table: of each claim how many certificates got which verdict, and the time they took."""
     verdicts = [verdict for verdict in Verdict if any(report.verdict is verdict for report in reports)]
+    since = ["earlier"] if any(map(is_earlier, reports)) else []
     claims = {claim: [r for r in reports if r.claim == claim] for claim in sorted({r.claim for r in reports})}
     rows = [
         [
             claim or "-",
             str(len(found)),
             *(str(sum(report.verdict is verdict for report in found) or "") for verdict in verdicts),
+            *(str(sum(map(is_earlier, found)) or "") for _ in since),
             seconds(sum(report.nanoseconds.get("total", 0) for report in found)),
         ]
         for claim, found in claims.items()
     ]
-    return ["claim", "certificates", *(verdict.value for verdict in verdicts), "time"], rows
+    return ["claim", "certificates", *(verdict.value for verdict in verdicts), *since, "time"], rows
 
 
 def seconds(nanoseconds: int) -> str:

@@ -363,6 +363,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(Path(program.certattn.kernel.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(program.certattn.kernel, "__path__", [str(copy)])
     monkeypatch.setattr(program, "IMPORTED_NS", time.time_ns() + 3600 * 10**9)
+    monkeypatch.setattr(program.sys, "dont_write_bytecode", False)
     return copy
 
 
@@ -404,6 +405,9 @@ def test_a_library_that_was_exchanged_is_another_program(tmp_path: Path, monkeyp
     (listed / "RECORD").write_text("tame/__init__.py,sha256=c,0\ntame/core.so,sha256=b,3\n")
     found.append(program._library("tame", "tame-lib"))
     assert found[0] != found[1] != found[2] != found[0]
+    (package / "unlisted.so").touch()
+    found.append(program._library("tame", "tame-lib"))
+    assert found[3] != found[2]
     (package / "core.so").unlink()
     with pytest.raises(UnusableError, match="does not list what is installed"):
         program._library("tame", "tame-lib")
@@ -417,12 +421,51 @@ def test_a_kernel_that_was_changed_after_the_start(kernel: Path, monkeypatch: py
         program.program_digest()
 
 
+@pytest.mark.parametrize("home", [".", "x/..", ""])
+def test_a_home_that_depends_on_the_working_folder(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", home)
+    refused(f"HOME is {home!r}, expected a folder with its whole path")
+
+
+def test_bytecode_of_other_content_is_another_program(kernel: Path) -> None:
+    honest = program.program_digest()
+    compiled = Path(program.cache_from_source(str(kernel / "verdict.py")))
+    kept = compiled.read_bytes()
+    # The header names size and time of the source; Python looks at nothing else.
+    compiled.write_bytes(kept[:16] + kept[16:][::-1])
+    assert program.program_digest() != honest
+    compiled.write_bytes(kept)
+    assert program.program_digest() == honest
+    for other in ("verdict.abi3.so", "verdict/__init__.py", "_data.bin"):
+        (kernel / other).parent.mkdir(exist_ok=True)
+        (kernel / other).touch()
+        assert program.program_digest() != honest
+        (kernel / other).unlink()
+
+
+@pytest.mark.parametrize("name", ["evil.pth", "sitecustomize.py", "usercustomize.py"])
+def test_what_runs_before_the_program_is_part_of_it(
+    kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    packages = tmp_path / "site-packages"
+    packages.mkdir()
+    monkeypatch.syspath_prepend(str(packages))
+    monkeypatch.setattr(program.site, "getsitepackages", lambda: [str(packages)])
+    honest = program.program_digest()
+    for text in ("import a", "import b"):
+        (packages / name).write_text(text)
+        found = program.program_digest()
+        assert found != honest
+        honest = found
+
+
 def test_bytecode_that_may_be_of_an_older_source(kernel: Path) -> None:
     module = kernel / "verdict.py"
     compiled = Path(program.cache_from_source(str(module)))
-    compiled.parent.mkdir()
-    compiled.write_bytes(b"")
     second = 1_600_000_000 * 10**9
+    os.utime(module, ns=(second, second))
+    program.program_digest()
     os.utime(module, ns=(second + 500, second + 500))
     os.utime(compiled, ns=(second + 400, second + 400))
     with pytest.raises(UnusableError, match="in the second in which it was compiled"):

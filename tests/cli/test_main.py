@@ -133,9 +133,20 @@ def test_a_full_disk_under_the_output(program: Program, write: Write, arguments:
     assert (done.returncode, done.stderr) == (4, b"certattn: no space left on device\n")
 
 
+@pytest.mark.parametrize("options", [[], ["--format", "json"], ["--report", "json=/dev/full"]])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_hides_no_verdict(program: Program, write: Write, options: list[str]) -> None:
+    write("refuted")
+    write("verified")
+    with open("/dev/full", "wb") as full:
+        done = program("check", "refuted.yaml", "verified.yaml", *options, stdout=full)
+    assert (done.returncode, done.stderr) == (1, b"certattn: no space left on device\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
+        (["check", "refuted.yaml"], 1),
         (["generate", "output-deviation", "missing.npz", "-o", "c.yaml"], 2),
         (["generate", "output-deviation", "head.npz", "-o", "c.yaml", "--at-most", "0"], 1),
         (["chekc"], 2),

@@ -140,7 +140,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "no mask is looked at": (
         matrix_inputs, "attention_matrix",
         lambda queries, keys, scale, *, centred, causal, found=matrix_inputs.attention_matrix: found(
-            queries, keys, scale, centred=centred
+            queries, keys, scale, centred=centred, causal=False
         ),
     ),
     "masks are not read": (singular_values, "read_head_matrix", matrix_inputs.read_matrix),
