@@ -21,6 +21,7 @@ import resource
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -47,6 +48,8 @@ says what the figures mean, and has those of larger runs.
 """
 _SECTION = re.compile(r"^## (?P<name>\w+)\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 _SECONDS = 3600.0
+# A folder that a program made for itself and removed.
+_TEMPORARY = re.compile(re.escape(tempfile.gettempdir()) + r"/\w+/")
 
 
 def programs() -> dict[str, Path]:
@@ -83,7 +86,7 @@ def measured(name: str, seconds: float, run: Callable[..., subprocess.CompletedP
     lines = [
         f"## {name}", "", first_sentence(programs()[name]), "",
         "```sh", shlex.join(["python", *command(name)]), "```", "",
-        "```text", done.stdout.strip("\n").replace(str(ROOT) + os.sep, ""), "```", "",
+        "```text", _TEMPORARY.sub("", done.stdout.strip("\n").replace(str(ROOT) + os.sep, "")), "```", "",
         f"Took {passed:.0f} s, {spent:.0f} s of a processor, on {machine()}.",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
