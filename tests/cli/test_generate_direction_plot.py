@@ -23,7 +23,7 @@ def test_a_figure_is_drawn(certattn_run: Callable[..., Any], folder: Path) -> No
     done = certattn_run(*arguments, "made.svg")
     assert done.status == 0, done.err
     assert done.out.splitlines()[-1] == "drew made.svg"
-    assert "certified for all later steps" in (folder / "made.svg").read_text()
+    assert "stated for all later steps" in (folder / "made.svg").read_text()
     assert "a figure ends in" in certattn_run(*arguments, "made.gif").err
 
 

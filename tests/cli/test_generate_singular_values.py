@@ -132,11 +132,11 @@ def test_the_singular_values_are_drawn_with_what_is_known(folder: Path, drawn: l
     draw_certificate(made, folder / "made.svg")
     draw_certificate(made, folder / "made.svg", "1")
     labels = [[text.get_text() for text in figure.axes[0].get_legend().get_texts()] for figure in drawn]
-    assert labels[0] == ["2 certified values", "singular values"]
+    assert labels[0] == ["2 stated values", "singular values"]
     assert labels[1] == [
         "limit law $\\mu$",
         "quarter circle of the same variance",
-        "2 certified values",
+        "2 stated values",
         "singular values",
     ]
     shown = [text.get_text() for text in drawn[0].axes[0].texts]

@@ -177,7 +177,7 @@ def test_a_figure_shows_what_is_stated(tmp_path: Path) -> None:
     text = (tmp_path / "a.svg").read_text()
     for words in (
         "selected token",
-        "certified weight",
+        "stated weight",
         "margin at least",
         "last token that is seen",
         "6 queries select",
