@@ -1,8 +1,9 @@
 """Which program decides: one digest of all that a verdict rests on beside the certificate and the options.
 
-The kernel's sources and their bytecode, the interpreter and what it runs when it starts, the libraries with all their
-files, the processor, and the variables of the environment that change how these compute. Another digest is another
-program, whose verdicts are not believed. Of the interpreter and its standard library only the version counts.
+The kernel's sources and their bytecode, the package's other sources, the interpreter and what it runs when it starts,
+the libraries with all their files, the processor, and the variables of the environment that change how these compute.
+Another digest is another program, whose verdicts are not believed. Of the interpreter and its standard library only the
+version counts.
 """
 
 from __future__ import annotations
@@ -38,10 +39,12 @@ _TICK_NS = 2 * 10**9
 
 def program_digest() -> str:
     """SHA-256 in hex. Raises UnusableError where files may not be what this process has loaded from them."""
+    kernel = Path(certattn.kernel.__path__[0])
     content = {
-        "kernel": dict(_kernel(Path(certattn.kernel.__path__[0]))),
+        "kernel": dict(_kernel(kernel)),
         "python": [sys.version, sys.implementation.name, sys.flags.optimize, sys.byteorder],
         "startup": dict(_startup()),
+        "package": dict(_sources(kernel.parent)),
         "system": [sys.platform, platform.machine(), _c_library(), *_processor()],
         "libraries": {name: _library(name, project) for name, project in _LIBRARIES.items()},
         "versions": [flint.__version__, flint.__FLINT_VERSION__, yaml.__version__],
@@ -77,12 +80,24 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in found if path.parent.name != "__pycache__" or f".{tag}." in path.name]
 
 
+def _sources(folder: Path) -> Iterator[tuple[str, str]]:
+    """Name and SHA-256 of every source file: what calls the kernel could change it."""
+    for path in sorted(folder.rglob("*.py")):
+        try:
+            yield path.relative_to(folder).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise UnusableError(f"{path} cannot be read ({(error.strerror or str(error)).lower()})") from None
+
+
 def _startup() -> Iterator[tuple[str, str]]:
     """Name and SHA-256 of what the interpreter runs before any program."""
     folders = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
     found = [path for folder in folders for path in sorted(Path(folder).glob("*.pth"))]
     for name in ("sitecustomize", "usercustomize"):
-        spec = find_spec(name)
+        try:
+            spec = find_spec(name)
+        except ValueError as error:
+            raise UnusableError(f"{name} was loaded from nobody knows where ({error})") from None
         if spec is not None and spec.origin is not None:
             found.append(Path(spec.origin))
     for path in found:

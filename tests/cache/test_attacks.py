@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import sqlite3
+import sys
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 
@@ -442,6 +444,23 @@ def test_bytecode_of_other_content_is_another_program(kernel: Path) -> None:
         (kernel / other).touch()
         assert program.program_digest() != honest
         (kernel / other).unlink()
+
+
+def test_what_calls_the_kernel_is_part_of_the_program(kernel: Path) -> None:
+    package = kernel.parent
+    (package / "cli").mkdir()
+    found = [program.program_digest()]
+    for text in ("", "import a"):
+        (package / "cli" / "check.py").write_text(text)
+        found.append(program.program_digest())
+    assert len(set(found)) == 3
+
+
+def test_a_customization_without_a_place(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("usercustomize")
+    monkeypatch.setitem(sys.modules, "usercustomize", module)
+    with pytest.raises(UnusableError, match="usercustomize was loaded from nobody knows where"):
+        program.program_digest()
 
 
 @pytest.mark.parametrize("name", ["evil.pth", "sitecustomize.py", "usercustomize.py"])
