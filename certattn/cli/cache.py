@@ -32,11 +32,11 @@ def cache(cache_dir: Path | None, clearing: bool) -> None:
     except UnusableError as error:
         raise UsageError(str(error)) from None
     if clearing:
-        click.echo(on_one_line(f"{folder}: {clear(folder)} entries removed"))
+        click.echo(on_one_line(f"{folder}: {_entries(clear(folder))} removed"))
         return
     files = list(entry_files(folder))
     size = sum(file.lstat().st_size for file in files)
-    click.echo(on_one_line(f"{folder}: {len(files)} entries, {size} bytes"))
+    click.echo(on_one_line(f"{folder}: {_entries(len(files))}, {size} bytes"))
     try:
         program = program_digest()
     except UnusableError as error:
@@ -44,3 +44,7 @@ def cache(cache_dir: Path | None, clearing: bool) -> None:
         return
     own = sum(file.parent.name == program for file in files)
     click.echo(f"{own} of this program ({program}), {len(files) - own} of others")
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
