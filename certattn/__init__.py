@@ -18,7 +18,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from certattn import _start as _start  # before anything of the kernel
 from certattn._version import __version__
 
 if TYPE_CHECKING:

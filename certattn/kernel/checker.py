@@ -105,7 +105,6 @@ class CheckOptions:
     `only`: check just the obligations matching this name or pattern; such a check never verifies.
     `detail`: keep every obligation in the report. `arithmetic`: one of ARITHMETICS; "auto" tries
     binary64 with proved bounds first and falls back to Arb. `meter`: where to note what was read.
-    `sha256`: what the certificate's file must have; with another one it is malformed.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -114,7 +113,6 @@ class CheckOptions:
     detail: bool = False
     arithmetic: str = "auto"
     meter: Meter | None = None
-    sha256: str | None = None
 
     def __post_init__(self) -> None:
         if self.root is not None:
@@ -133,7 +131,7 @@ def claim_of(certificate: Certificate) -> AnyClaim:
 def check_file(path: Path, options: CheckOptions) -> Report:
     """Read and check one certificate file. Bad input gives a `malformed` report, not an exception."""
     try:
-        certificate = load(path, root=options.root, limits=options.limits, meter=options.meter, sha256=options.sha256)
+        certificate = load(path, root=options.root, limits=options.limits, meter=options.meter)
         return check_certificate(certificate, options)
     except MalformedError as error:
         return malformed_report(str(path), error)
@@ -188,7 +186,6 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
         counts=counts,
         obligations=tuple(o.to_dict() for o in obligations) if options.detail else (),
         nanoseconds=stopwatch.nanoseconds,
-        arrays=certificate.reading.tensors.named,
     )
 
 
