@@ -51,7 +51,8 @@ from certattn.kernel.claims import (
 from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.asserted import asserted_at
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
-from certattn.kernel.errors import Binary64Error, MalformedError, UsageError
+from certattn.kernel.errors import Binary64Error, GuardError, MalformedError, UsageError
+from certattn.kernel.floating_point import default_floating_point
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.meter import Meter
 from certattn.kernel.reports import Report
@@ -144,6 +145,15 @@ def malformed_report(path: str, error: MalformedError) -> Report:
 
 def check_certificate(certificate: Certificate, options: CheckOptions) -> Report:
     """Check a certificate that was read. Raises MalformedError where its content is not one."""
+    try:
+        with default_floating_point():
+            return _checked(certificate, options)
+    except GuardError as error:
+        reason = f"{error}, and could not be made to compute as the proofs assume; check it in another process"
+        return Report(certificate.path, Verdict.INCONCLUSIVE, claim=certificate.claim, reason=reason)
+
+
+def _checked(certificate: Certificate, options: CheckOptions) -> Report:
     claim = claim_of(certificate)
     stopwatch = certificate.stopwatch
     problem = claim.read(certificate)
