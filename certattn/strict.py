@@ -11,14 +11,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import certattn
 from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
 from certattn.kernel.fresh import check_in_new_interpreter, run_alone
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 
-_PACKAGE = Path(certattn.__file__).parent
+_PACKAGE = Path(__file__).parent
 # In an installed package, and in a checkout.
 _SECOND_CHECKERS = (_PACKAGE / "recheck.py", _PACKAGE.parent / "tools" / "recheck.py")
 _VERIFIED, _NOT_COVERED, _UNDECIDED = "verified", "not covered", "undecided"
