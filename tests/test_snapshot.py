@@ -215,7 +215,7 @@ def test_another_tree_is_asked_whatever_ends_its_processes(
 ) -> None:
     tree, out = _tree(tmp_path / "tree", PACKAGE), tmp_path / "out"
     assert snapshot.main(["write", str(out), "--tree", str(tree), "--jobs", "2"]) == 0
-    assert "4 cases, 2 obligations" in capsys.readouterr().out
+    assert "4 cases, 2 obligations: 2 crashed, 2 verified" in capsys.readouterr().out
     found = snapshot.read(out)
     assert list(found) == ["arena: c: ends", "arena: c: kill", "arena: c: raise", "gallery: c/good.yaml"]
     assert [record["verdict"] for record in found.values()] == ["verified", "crashed", "crashed", "verified"]

@@ -430,7 +430,9 @@ def _write(options: argparse.Namespace) -> int:
     options.file.write_text("".join(json.dumps(content) + "\n" for content in found), encoding="utf-8")
     read(options.file)  # what cannot be compared is said now
     obligations = sum(len(content.get("obligations", ())) for content in found)
-    print(f"{tree}: {len(found):,} cases, {obligations:,} obligations")
+    verdicts = Counter(content["verdict"] for content in found)
+    said = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+    print(f"{tree}: {len(found):,} cases, {obligations:,} obligations: {said}")
     return 0
 
 
