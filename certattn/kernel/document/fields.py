@@ -216,7 +216,9 @@ class Values:
         return field.name in self._content
 
     def get(self, field: Field[T]) -> T | None:
-        return None if field not in self else self[field]
+        if field not in self:
+            return None
+        return self[field]
 
     def node(self, field: Field[Any]) -> Node:
         assert isinstance(self.at.value, dict)
