@@ -100,7 +100,7 @@ BY_THE_READER: dict[tuple[str, str], str] = {
     ("typical-prompt", "norm.norm"): _FRAME,
 }
 
-Path_ = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 
 
 # -- leaves and changes
@@ -110,11 +110,10 @@ Path_ = tuple[str | int, ...]
 class Change:
     """A small change of a certificate's tree: at `path`, in which `way`, what stands there instead.
 
-    `pattern` is the path of the leaf or list, with * for indices. `content` is None for what is left out.
+    `content` is None for what is left out.
     """
 
-    path: Path_
-    pattern: str
+    path: Place
     way: str
     content: Any = None
 
@@ -122,7 +121,7 @@ class Change:
         return _replaced(tree, self.path, self.content, double=self.way == DOUBLED)
 
 
-def _replaced(tree: Any, path: Path_, content: Any, *, double: bool) -> Any:
+def _replaced(tree: Any, path: Place, content: Any, *, double: bool) -> Any:
     """The tree with another content at a path; nothing in it is shared with changes to come."""
     step, *rest = path
     if rest:
@@ -136,7 +135,7 @@ def _replaced(tree: Any, path: Path_, content: Any, *, double: bool) -> Any:
     return [*tree[:step], *middle, *tree[step + 1 :]]
 
 
-def key_path(path: Path_) -> str:
+def key_path(path: Place) -> str:
     """A path as messages write it."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
@@ -145,12 +144,12 @@ def key_path(path: Path_) -> str:
 class Leaf:
     """What may be changed at a path, by way: for each way changes from the smallest on."""
 
-    path: Path_
+    path: Place
     pattern: str
     changes: dict[str, list[Change]]
 
 
-def pattern_of(path: Path_) -> str:
+def pattern_of(path: Place) -> str:
     return ".".join("*" if isinstance(step, int) else step for step in path)
 
 
@@ -163,16 +162,16 @@ def leaves(asserts: Any, words: dict[str, list[Form]], folder: Path) -> Iterator
     yield from _leaves(asserts, (), words, folder, None)
 
 
-def _leaves(tree: Any, path: Path_, words: dict[str, list[Form]], folder: Path, beside: Any) -> Iterator[Leaf]:
+def _leaves(tree: Any, path: Place, words: dict[str, list[Form]], folder: Path, beside: Any) -> Iterator[Leaf]:
     if isinstance(tree, str):
         yield _scalar(tree, path, words, beside)
     elif isinstance(tree, list):
         for index, item in enumerate(tree):
             yield from _leaves(item, (*path, index), words, folder, tree)
         for index, item in enumerate(tree):
-            where, pattern = (*path, index), f"{pattern_of(path)}[]"
-            left = [Change(where, pattern, LEFT_OUT)] if len(tree) > 1 else []
-            yield Leaf(where, pattern, {LEFT_OUT: left, DOUBLED: [Change(where, pattern, DOUBLED, item)]})
+            where = (*path, index)
+            left = [Change(where, LEFT_OUT)] if len(tree) > 1 else []
+            yield Leaf(where, f"{pattern_of(path)}[]", {LEFT_OUT: left, DOUBLED: [Change(where, DOUBLED, item)]})
     elif "sha256" in tree and "file" in tree:
         yield from _stored(tree, path, folder)
     else:
@@ -180,24 +179,23 @@ def _leaves(tree: Any, path: Path_, words: dict[str, list[Form]], folder: Path, 
             yield from _leaves(item, (*path, key), words, folder, tree)
         for key in tree:
             where = (*path, key)
-            pattern = f"{pattern_of(where)}?"
-            yield Leaf(where, pattern, {LEFT_OUT: [Change(where, pattern, LEFT_OUT)]})
+            yield Leaf(where, f"{pattern_of(where)}?", {LEFT_OUT: [Change(where, LEFT_OUT)]})
 
 
-def _scalar(text: str, path: Path_, words: dict[str, list[Form]], beside: Any) -> Leaf:
+def _scalar(text: str, path: Place, words: dict[str, list[Form]], beside: Any) -> Leaf:
     """A number or a word; `beside` is the mapping or list that it stands in."""
     pattern = pattern_of(path)
     forms = words.get(pattern, [])
     if any(text in form.words for form in forms):
         changes = []
         for form, word in [(each, word) for each in forms for word in each.words if word != text]:
-            changes.append(Change(path, pattern, OTHER, word))
+            changes.append(Change(path, OTHER, word))
             if isinstance(beside, dict) and not beside.keys() <= form.keys:
                 # Another form of the mapping, as far as it can be made of what stands there.
                 content = {key: word if key == path[-1] else item for key, item in beside.items() if key in form.keys}
-                changes.append(Change(path[:-1], pattern, OTHER, content))
+                changes.append(Change(path[:-1], OTHER, content))
         # A word that is the only one says something by standing there.
-        return Leaf(path, pattern, {OTHER: changes or [Change(path, pattern, OTHER)]})
+        return Leaf(path, pattern, {OTHER: changes or [Change(path, OTHER)]})
     try:
         value = parse_rational(text, DEFAULT_LIMITS)
     except NumberError:
@@ -206,7 +204,7 @@ def _scalar(text: str, path: Path_, words: dict[str, list[Form]], beside: Any) -
         path,
         pattern,
         {
-            way: [Change(path, pattern, way, format_rational(value + sign * step)) for step in _steps(text, value)]
+            way: [Change(path, way, format_rational(value + sign * step)) for step in _steps(text, value)]
             for way, sign in ((UP, 1), (DOWN, -1))
         },
     )
@@ -224,19 +222,23 @@ def _steps(text: str, value: fmpq) -> list[fmpq]:
     return [*steps, size * fmpq(1, 1024), fmpq(1), fmpq(2), half, 1024 * size]
 
 
-def _stored(reference: dict[str, Any], path: Path_, folder: Path) -> Iterator[Leaf]:
+def _stored(reference: dict[str, Any], path: Place, folder: Path) -> Iterator[Leaf]:
     """The numbers of an array file, as the leaves that they would be if they were written out."""
+    if folder.is_relative_to(GALLERY):
+        raise ValueError(
+            f"{pattern_of(path)}: numbers of array files are moved in the arena, where changed files may lie"
+        )
     name = reference["file"]
     loaded = np.load(folder / name, allow_pickle=False)
     array = loaded[reference["array"]] if name.endswith(".npz") else loaded
     first, stop = map(int, reference.get("rows", f"0:{len(array)}").split(":"))
     for index in np.ndindex(array.shape):
         if first <= index[0] < stop:
-            where = (*path, *index)
+            where, number = (*path, *index), array[index]
             moved = {
                 way: [
-                    Change(path, pattern_of(where), way, _changed_file(reference, array, index, value, folder))
-                    for value in (np.nextafter(array[index], limit), array[index] * (1 + sign / 1024) + sign / 2**20)
+                    Change(path, way, _changed_file(reference, array, index, value, folder))
+                    for value in (np.nextafter(number, limit), number + sign * (abs(number) / 1024 + 2.0**-20))
                 ]
                 for way, sign, limit in ((UP, 1, np.inf), (DOWN, -1, -np.inf))
             }
@@ -454,7 +456,7 @@ class Trial:
             outcomes = []
             for change in changes:
                 outcomes.append(self._outcome(change, row))
-                if outcomes[-1] is USED:
+                if outcomes[-1] == USED:
                     break
             if outcomes:
                 row.counts[way, next(outcome for outcome in OUTCOMES if outcome in outcomes)] += 1
