@@ -169,8 +169,7 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
         verdict = Verdict.ERROR
         reason = f"a bug in certattn: obligations nobody asked for, or twice: {search.strays[:5]}"
     elif verdict is Verdict.VERIFIED and (unread := next(ignored(certificate.asserts, certificate.reading.used), None)):
-        verdict = Verdict.ERROR
-        reason = f"a bug in certattn: the claim has not looked at {unread.path}, which is asserted"
+        verdict, reason = Verdict.ERROR, f"a bug in certattn: the claim has not looked at {unread.path}"
     elif options.only is not None and verdict is Verdict.VERIFIED:
         verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))
     counts = {result: sum(o.result == result for o in obligations) for result in RESULTS}
