@@ -49,7 +49,7 @@ from certattn.kernel.claims import (
     universality_bound,
 )
 from certattn.kernel.claims.claim import AnyClaim
-from certattn.kernel.document.asserted import asserted_at
+from certattn.kernel.document.asserted import asserted_at, ignored
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
 from certattn.kernel.errors import Binary64Error, GuardError, MalformedError, UsageError
 from certattn.kernel.floating_point import default_floating_point
@@ -176,6 +176,8 @@ def _checked(certificate: Certificate, options: CheckOptions) -> Report:
     if search.strays:
         verdict = Verdict.ERROR
         reason = f"a bug in certattn: obligations nobody asked for, or twice: {search.strays[:5]}"
+    elif verdict is Verdict.VERIFIED and (unread := next(ignored(certificate.asserts, certificate.reading.used), None)):
+        verdict, reason = Verdict.ERROR, f"a bug in certattn: the claim has not looked at {unread.path}"
     elif options.only is not None and verdict is Verdict.VERIFIED:
         verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))
     counts = {result: sum(o.result == result for o in obligations) for result in RESULTS}
