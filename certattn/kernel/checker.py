@@ -8,7 +8,7 @@ precision that doubles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -222,7 +222,7 @@ class _Search:
     strays: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def try_binary64(self, tiers: tuple[str, ...], prove: Callable[[list[str], str], list[Obligation]]) -> None:
+    def try_binary64(self, tiers: tuple[str, ...], prove: Callable[[Collection[str], str], list[Obligation]]) -> None:
         for tier in tiers:
             pending = self._pending()
             if not pending:
@@ -232,7 +232,7 @@ class _Search:
             except Binary64Error as error:
                 self.notes.append(f"{tier} arithmetic was not used: {error}")
 
-    def try_arb(self, prove: Callable[[list[str], int], list[Obligation]], start: int, max_bits: int) -> None:
+    def try_arb(self, prove: Callable[[Collection[str], int], list[Obligation]], start: int, max_bits: int) -> None:
         bits = min(start, max_bits)
         while pending := self._pending():
             with working_precision(bits):
@@ -241,13 +241,14 @@ class _Search:
                 return
             bits = min(2 * bits, max_bits)
 
-    def _pending(self) -> list[str]:
-        """What is still to be decided: nothing once the statement is refuted."""
+    def _pending(self) -> Collection[str]:
+        """What is still to be decided, in order and to look names up in: nothing once the statement is refuted."""
         if self.strays or any(o.part is Part.STATEMENT and o.outcome is Outcome.REFUTED for o in self.found.values()):
-            return []
-        return [n for n in self.wanted if n not in self.found or self.found[n].outcome is Outcome.UNDECIDED]
+            return ()
+        left = (n for n in self.wanted if n not in self.found or self.found[n].outcome is Outcome.UNDECIDED)
+        return dict.fromkeys(left).keys()
 
-    def _take(self, pending: list[str], answers: list[Obligation], bits: int) -> None:
+    def _take(self, pending: Collection[str], answers: list[Obligation], bits: int) -> None:
         self.bits = bits
         asked = set(pending)
         given = Counter(answer.name for answer in answers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,19 @@ def every(outcome: Callable[[str, int], Obligation]) -> Script:
 
 
 # -- claims that behave
+
+
+def test_a_claim_looks_up_at_once_what_it_is_asked_for(run: Run) -> None:
+    """Claims keep what they were asked for by `name in names`: of a list that would be quadratic."""
+    given: list[Collection[str]] = []
+
+    def noted(names: Collection[str], bits: int) -> list[Obligation]:
+        given.append(names)
+        return [proved(name) for name in names]
+
+    assert run(Scripted([f"a[{i}]" for i in range(20)], noted)).verdict is Verdict.VERIFIED
+    assert [isinstance(names, Set) for names in given] == [True]
+    assert list(given[0]) == [f"a[{i}]" for i in range(20)]
 
 
 def test_a_claim_that_proves_everything_verifies(run: Run) -> None:
