@@ -88,8 +88,9 @@ def require_default() -> None:
 
 
 def _number(bits: int) -> float:
+    number: float
     (number,) = struct.unpack("=d", struct.pack("=Q", bits))
-    return float(number)
+    return number
 
 
 @cache
