@@ -12,9 +12,13 @@ from certattn.coq.instance import Conjunct, Cost, Instance, NotExportableError, 
 from certattn.coq.terms import Constant, Number
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
-from certattn.kernel.claims import normalizer_bound, universality_bound
+from certattn.kernel.checker import CLAIMS
+from certattn.kernel.claims import universality_bound
 from certattn.kernel.claims.claim import AnyClaim
+from certattn.kernel.decide.theorem import Sections
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.theorems.spectrum.normalizer_bound import DISTANCE, MEAN_SQUARE, THEOREM
+from certattn.kernel.theorems.spectrum.score_matrix import CUT, MOST, THETA, score_matrix
 
 _SLACK_BITS, _SPARE_BITS, _MOST_PRECISION = 512, 128, 2000
 _COST = Cost(16.0, 900.0)
@@ -59,16 +63,18 @@ class _Numbers:
 
 def normalizer_bound_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The inequality of the bound. Raises NotExportableError."""
-    problem = normalizer_bound.CLAIM.read(certificate)
-    scores = problem.scores
-    precision = _precision(normalizer_bound.CLAIM, problem, scores.d)
-    numbers = _Numbers(precision, **_sizes(scores), theta=problem.theta, cut=problem.cut)
+    claim = CLAIMS[THEOREM.name]
+    problem = claim.read(certificate)
+    stated: Sections = problem.content
+    scores, asserts = score_matrix(stated.given), stated.asserts
+    precision = _precision(claim, problem, scores.d)
+    numbers = _Numbers(precision, **_sizes(scores), theta=stated.hint[THETA], cut=stated.hint[CUT])
     _finite(numbers, 12)
     bound = numbers.formula("normalizer_bound", "d", "p", "beta2", "theta", "cut")
-    if problem.mean_square is not None:
-        numbers.state(bound, numbers.add("mean_square", problem.mean_square))
-    if problem.distance is not None:
-        numbers.state(f"sqrt {bound}", numbers.add("distance", problem.distance))
+    if MEAN_SQUARE in asserts:
+        numbers.state(bound, numbers.add("mean_square", asserts[MEAN_SQUARE][MOST]))
+    if DISTANCE in asserts:
+        numbers.state(f"sqrt {bound}", numbers.add("distance", asserts[DISTANCE][MOST]))
     return numbers.instance(_SAYS.format("normalizer-bound", ", theta and cut", _PROVED_THERE), fast)
 
 

@@ -26,7 +26,6 @@ from certattn.kernel.claims import (
     joint_max_margin,
     linearization,
     max_margin,
-    normalizer_bound,
     not_marchenko_pastur,
     output_deviation,
     output_mean_square,
@@ -49,6 +48,7 @@ from certattn.kernel.claims import (
     universality_bound,
 )
 from certattn.kernel.claims.claim import AnyClaim
+from certattn.kernel.decide.adapter import AdaptedClaim
 from certattn.kernel.document.asserted import asserted_at, ignored
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
 from certattn.kernel.errors import Binary64Error, GuardError, MalformedError, UsageError
@@ -56,7 +56,9 @@ from certattn.kernel.floating_point import default_floating_point
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.meter import Meter
 from certattn.kernel.reports import Report
+from certattn.kernel.theorems.spectrum import normalizer_bound
 from certattn.kernel.verdict import DOUBLE, RESULTS, UNPROVED, Obligation, Outcome, Part, Verdict, verdict_of
+from certattn.statements.spectrum import normalizer_bound as normalizer_words
 
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
@@ -70,7 +72,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "joint-max-margin": joint_max_margin.CLAIM,
     "linearization": linearization.CLAIM,
     "max-margin": max_margin.CLAIM,
-    "normalizer-bound": normalizer_bound.CLAIM,
+    "normalizer-bound": AdaptedClaim(normalizer_bound.THEOREM, normalizer_words.WORDING),
     "not-marchenko-pastur": not_marchenko_pastur.CLAIM,
     "output-deviation": output_deviation.CLAIM,
     "output-mean-square": output_mean_square.CLAIM,

@@ -7,11 +7,12 @@ from pathlib import Path
 from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.arithmetic.gaussian_equivalence import normalizer_bound
 from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.normalizer_bound import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.theorems.spectrum.normalizer_bound import GIVEN, THEOREM
+from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
 from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.score_matrices import at_most, positive
@@ -42,9 +43,10 @@ def generate(
         "lambda": format_rational(positive(lambda_, "lambda")),
         "d": str(d),
     }
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
     with not_yet_written(out):
-        scores = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        stated = loads(to_text({**certificate, "asserts": {}}), out)
+        scores = score_matrix(GIVEN.read(stated.given, stated.reading))
     if not scores.has_moment(4):
         raise NotProvedError(f"p = {scores.p} is at most 12 beta^2, where the bound is infinite; expected a larger d")
     theta, cut = best_normaliser(scores)
@@ -53,4 +55,4 @@ def generate(
         certificate["asserts"] = {"mean_square": at_most(square, digits), "distance": at_most(square.sqrt(), digits)}
     certificate["witness"] = {"theta": format_rational(theta), "cut": format_rational(cut)}
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 from certattn._version import __version__
-from certattn.kernel.claims.claim import AnyClaim
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.regular_files import reason
 from certattn.kernel.document.tensor_files import SUFFIXES as ARRAY_SUFFIXES
@@ -60,7 +60,14 @@ def not_yet_written(out: Path) -> Iterator[None]:
         raise MalformedError(place, error.found, error.expected, error.hint) from None
 
 
-def write_certificate(certificate: dict[str, Plain], claim: AnyClaim, out: Path) -> Certificate:
+class _Readable(Protocol):
+    """A claim or a theorem."""
+
+    @property
+    def read(self) -> Callable[[Certificate], Any]: ...
+
+
+def write_certificate(certificate: dict[str, Plain], claim: _Readable, out: Path) -> Certificate:
     """Write the file, whole or not at all, and return it as the checker will read it."""
     text = to_text(certificate)
     with not_yet_written(out):

@@ -13,7 +13,7 @@ through:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
@@ -225,11 +225,16 @@ class Values:
         return self.at.value[field.name]
 
 
-class Record(Kind[Values]):
-    """A mapping with exactly these keys; optional ones may be left out."""
+# What fields of a record demand of each other (`groups`). Raises MalformedError.
+Rule = Callable[[Values], None]
 
-    def __init__(self, *fields: Field[Any]) -> None:
+
+class Record(Kind[Values]):
+    """A mapping with exactly these keys; optional ones may be left out, as far as the rules allow."""
+
+    def __init__(self, *fields: Field[Any], rules: Sequence[Rule] = ()) -> None:
         self.fields = {field.name: field for field in fields}
+        self.rules = tuple(rules)
 
     def read(self, node: Node, reading: Reading) -> Values:
         if not isinstance(node.value, dict):
@@ -241,7 +246,10 @@ class Record(Kind[Values]):
         if missing:
             raise node.malformed(f"the keys {self._names()}", f"no {' and no '.join(repr(name) for name in missing)}")
         content = {key: self.fields[key].kind.read(item, reading) for key, item in node.value.items()}
-        return Values(node, content, reading.used)
+        values = Values(node, content, reading.used)
+        for rule in self.rules:
+            rule(values)
+        return values
 
     def schema(self) -> Schema:
         properties = {name: {**field.kind.schema(), "description": field.doc} for name, field in self.fields.items()}

@@ -1,0 +1,1 @@
+"""Random score matrices, the law of their singular values, and the spectra of concrete attention matrices."""

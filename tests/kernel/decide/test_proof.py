@@ -1,0 +1,199 @@
+"""Outcomes are made in one place, from sides that leave no other possibility, in an order that may be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from flint import arb, ctx, fmpq
+
+from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.decide.obligation import NoProof, Number, Obligation, Range, Relation, Shared, Tier
+from certattn.kernel.decide.proof import Proof, decide
+from certattn.kernel.errors import RefusedError
+from certattn.kernel.verdict import DOUBLE, Outcome, Part
+
+PROVED, REFUTED, UNDECIDED = Outcome.PROVED, Outcome.REFUTED, Outcome.UNDECIDED
+ONE, TWO = fmpq(1), fmpq(2)
+WIDE, NAN, UNBOUNDED = arb(1, 1), arb.nan(), arb(0, arb.pos_inf())
+FAST = Tier("fast", lambda: "binary64")
+
+
+@pytest.mark.parametrize(
+    ("relation", "below", "same", "above"),
+    [("<=", PROVED, PROVED, REFUTED), ("<", PROVED, REFUTED, REFUTED), (">=", REFUTED, PROVED, PROVED),
+     (">", REFUTED, REFUTED, PROVED), ("=", REFUTED, PROVED, REFUTED)],
+)  # fmt: skip
+@pytest.mark.parametrize("lift", [lambda x: x, arb])
+def test_exact_numbers_decide(
+    relation: Relation, below: Outcome, same: Outcome, above: Outcome, lift: Callable[[fmpq], Number]
+) -> None:
+    assert [decide(lift(x), relation, TWO) for x in (ONE, TWO, TWO + 1)] == [below, same, above]
+    assert [decide(x, relation, lift(TWO)) for x in (ONE, TWO, TWO + 1)] == [below, same, above]
+
+
+@pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "="])
+def test_balls_that_overlap_decide_nothing(relation: Relation) -> None:
+    assert decide(WIDE, relation, ONE) is UNDECIDED
+    assert decide(ONE, relation, WIDE) is UNDECIDED
+
+
+@pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "="])
+@pytest.mark.parametrize("ball", [NAN, UNBOUNDED, arb.pos_inf(), arb.neg_inf()])
+def test_what_is_not_finite_decides_nothing(relation: Relation, ball: arb) -> None:
+    assert decide(ball, relation, ONE) is UNDECIDED
+    assert decide(ONE, relation, ball) is UNDECIDED
+    assert decide(Range(ball, ball), relation, ONE) is UNDECIDED
+
+
+def test_a_ball_on_one_side_decides_every_relation() -> None:
+    outcomes = [decide(WIDE, relation, fmpq(3)) for relation in ("<=", "<", ">=", ">", "=")]
+    assert outcomes == [PROVED, PROVED, REFUTED, REFUTED, REFUTED]
+
+
+def test_a_range_proves_by_its_worst_end_and_is_false_only_as_a_whole() -> None:
+    assert decide(Range(arb(1), NAN), "<=", ONE) is PROVED
+    assert decide(Range(arb(3), arb(1)), "<=", TWO) is UNDECIDED
+    assert decide(Range(arb(4), arb(3)), "<=", TWO) is REFUTED
+    assert decide(Range(arb(3), NAN), "<=", TWO) is UNDECIDED
+    assert decide(TWO, ">=", Range(arb(1), arb(0))) is PROVED
+    assert decide(TWO, ">=", Range(arb(3), arb(1))) is UNDECIDED
+
+
+def test_matrices_are_identical_in_every_entry_or_not() -> None:
+    def matrix(*rows: list[int]) -> ExactMatrix:
+        return ExactMatrix.rational([[fmpq(x) for x in row] for row in rows])
+
+    assert decide(matrix([1, 2]), "=", matrix([1, 2])) is PROVED
+    assert decide(matrix([1, 2]), "=", matrix([1, 3])) is REFUTED
+    assert decide(matrix([1, 2]), "=", matrix([1], [2])) is REFUTED
+    for left, relation, right in ((matrix([1]), "<=", matrix([1])), (matrix([1]), "=", ONE), (ONE, "=", matrix([1]))):
+        with pytest.raises(TypeError):
+            decide(left, relation, right)  # type: ignore[arg-type]
+
+
+def asked(*obligations: Obligation | NoProof, bits: int = 64) -> Proof:
+    proof = Proof(obligations)
+    proof.ask([o.name for o in obligations], bits)
+    return proof
+
+
+def test_the_working_precision_is_that_of_the_question() -> None:
+    seen: list[int] = []
+
+    def side() -> arb:
+        seen.append(ctx.prec)
+        return arb(2).sqrt()
+
+    proof = Proof([Obligation("root", side, "<=", fmpq(141421356237309504880168872421, 10**29))])
+    proof.ask(["root"], 64)
+    assert proof.answers["root"].outcome is UNDECIDED
+    proof.ask(["root"], 128)
+    assert proof.answers["root"].outcome is PROVED
+    proof.ask(["root"], 256)  # it is decided
+    assert seen == [64, 128]
+    assert proof.answers["root"].bits == 128
+
+
+def test_exact_sides_have_no_precision() -> None:
+    answer = asked(Obligation("a", lambda: ONE, "<=", TWO)).answers["a"]
+    assert (answer.outcome, answer.bits, answer.arithmetic) == (PROVED, None, "")
+
+
+@pytest.mark.parametrize("part", Part)
+def test_what_rests_on_something_false_has_no_proof(part: Part) -> None:
+    proof = asked(
+        Obligation("a", TWO, "<=", ONE, Part.WITNESS),
+        Obligation("b", ONE, "<=", TWO, part, needs=["a"]),
+        Obligation("c", ONE, "<=", TWO, part, needs=["b"]),
+    )
+    assert [answer.outcome for answer in proof.answers.values()] == [REFUTED] * 3
+    # That b has no proof is no sign that it is false.
+    assert proof.part("b") is Part.WITNESS
+    assert proof.answers["c"].because == "it rests on b"
+
+
+def test_what_rests_on_something_open_waits() -> None:
+    def never() -> arb:
+        raise AssertionError("it was asked before what it needs was proved")
+
+    proof = asked(Obligation("a", WIDE, "<=", ONE), Obligation("b", never, "<=", TWO, needs=["a"]))
+    assert proof.answers["b"].outcome is UNDECIDED
+    assert proof.open(["b"]) == ["a", "b"]
+
+
+def test_whoever_asks_for_one_asks_for_what_it_needs() -> None:
+    proof = Proof([Obligation("a", ONE, "<=", TWO), Obligation("b", ONE, "<=", TWO, needs=["a"]),
+                   Obligation("c", ONE, "<=", TWO)])  # fmt: skip
+    proof.ask(["b"], 64)
+    assert list(proof.answers) == ["a", "b"]
+
+
+def test_without_a_proof_it_is_rejected_and_not_refuted() -> None:
+    proof = asked(NoProof("a", "no theorem says so"))
+    assert proof.answers["a"].outcome is REFUTED
+    assert proof.part("a") is Part.WITNESS
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        [],
+        [Obligation("a", ONE, "<=", TWO), Obligation("a", ONE, "<=", TWO)],
+        [Obligation("a", ONE, "<=", TWO), NoProof("a", "")],
+        [Obligation("a", ONE, "<=", TWO, needs=["b"]), Obligation("b", ONE, "<=", TWO)],
+        [Obligation("a", ONE, "<=", TWO, needs=["a"])],
+        [Obligation("a", ONE, "<=", TWO, needs=["none"])],
+    ],
+    ids=["nothing", "one name twice", "one name without a proof", "before what it needs", "on itself", "on nothing"],
+)
+def test_a_broken_theorem_is_a_bug(broken: list[Obligation | NoProof]) -> None:
+    with pytest.raises(RuntimeError):
+        Proof(broken)
+
+
+def test_a_tier_decides_what_it_has_sides_for() -> None:
+    proof = Proof(
+        [
+            Obligation("fast", WIDE, "<=", ONE, fast={FAST: (lambda: arb(0), ONE)}),
+            Obligation("exact", ONE, "<=", TWO),
+            Obligation("slow", lambda: arb(1), "<=", TWO),
+            Obligation("after", lambda: arb(1), "<=", TWO, needs=["slow"], fast={FAST: (arb(1), TWO)}),
+        ]
+    )
+    assert proof.tiers == [FAST]
+    proof.ask_fast(["fast", "exact", "slow", "after"], FAST)
+    assert {name: answer.outcome for name, answer in proof.answers.items()} == {
+        "fast": PROVED, "exact": PROVED, "after": UNDECIDED,
+    }  # fmt: skip
+
+
+def test_a_tier_says_what_its_enclosures_rest_on() -> None:
+    proof = Proof([Obligation("a", lambda: arb(1), "<=", TWO, fast={FAST: (lambda: arb(1), TWO)})])
+    proof.ask_fast(["a"], FAST)
+    answer = proof.answers["a"]
+    assert (answer.outcome, answer.bits, answer.arithmetic) == (PROVED, DOUBLE, "binary64")
+
+
+def test_a_tier_that_refuses_leaves_everything_open() -> None:
+    def refuse() -> arb:
+        raise RefusedError("too large")
+
+    proof = Proof([Obligation("a", lambda: arb(1), "<=", TWO, fast={FAST: (refuse, TWO)})])
+    with pytest.raises(RefusedError):
+        proof.ask_fast(["a"], FAST)
+    assert proof.open(["a"]) == ["a"]
+
+
+def test_shared_work_is_done_once_for_each_precision() -> None:
+    count: list[int] = []
+
+    def compute() -> arb:
+        count.append(ctx.prec)
+        return arb(2).sqrt()
+
+    shared = Shared(compute)
+    proof = Proof([Obligation("a", shared, "<", arb(2).sqrt() + arb(0, 1)), Obligation("b", shared, "<=", TWO)])
+    proof.ask(["a", "b"], 64)
+    proof.ask(["a", "b"], 128)
+    assert count == [64, 128]
