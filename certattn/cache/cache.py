@@ -23,9 +23,10 @@ from certattn.cache.errors import UnbelievedError, UnusableError
 from certattn.cache.folder import private_folder, secret, users_folder
 from certattn.cache.program import program_digest
 from certattn.kernel.checker import CheckOptions, check_file
+from certattn.kernel.document.reader import read_bytes
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles, TensorReference
-from certattn.kernel.document.tree import Node, read_bytes
+from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
