@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +140,15 @@ def test_variables_and_start_up_files_are_not_there_either(tmp_path: Path, monke
     monkeypatch.setenv("LD_PRELOAD", str(tmp_path / "none.so"))
     monkeypatch.chdir(tmp_path)
     report = check_in_new_interpreter(COVERED, CheckOptions())
+    assert report.verdict is Verdict.VERIFIED, report.reason
+
+
+def test_a_caller_that_ignores_the_end_of_its_children_gets_a_verdict() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        report = check(COVERED, isolated=True)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
     assert report.verdict is Verdict.VERIFIED, report.reason
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -91,6 +92,8 @@ def check_in_new_interpreters(
 
 def serve() -> None:
     """What the new interpreter does: one order from standard input, one report to standard output."""
+    # Ignored by the caller, it would be ignored here, and nobody would hear how the worker ended.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     order = json.loads(sys.stdin.buffer.read())
     path, root = Path(order.pop("path")), order.pop("root")
     options = CheckOptions(Limits(**order.pop("limits")), None if root is None else Path(root), **order)
