@@ -18,8 +18,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from certattn import _start as _start  # before anything of the kernel
 from certattn._version import __version__
+from certattn.kernel.floating_point import default_floating_point
 
 if TYPE_CHECKING:
     from certattn._api import check, generate, load
@@ -80,7 +80,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     for module, names in _MODULES.items():
         if name in names:
-            globals()[name] = getattr(import_module(module), name)
+            # In another one, literals of modules that are compiled now would become other numbers.
+            with default_floating_point():
+                globals()[name] = getattr(import_module(module), name)
             return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -17,6 +17,10 @@ def main() -> None:
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # it may be ignored, and stays so
     if heard:
         signal.signal(signal.SIGINT, _leave)
+    # A library that was loaded with the interpreter may have left another floating-point environment.
+    from certattn.kernel.floating_point import set_default
+
+    set_default()
     from certattn.cli.main import main as command_line
 
     try:

@@ -7,11 +7,10 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from certattn.cli.caching import cache_options, open_cache
 from certattn.cli.configuration import NAME, say_settings, settings_option
 from certattn.cli.globs import give_up, is_pattern, matching
 from certattn.cli.options import (
@@ -24,19 +23,16 @@ from certattn.cli.options import (
 )
 from certattn.cli.report_files import named_reports, open_reports
 from certattn.cli.statuses import refused_by_the_system
-from certattn.kernel.checker import CheckOptions, check_file
+from certattn.kernel.checker import CheckOptions
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report, exit_status
 from certattn.kernel.sandbox import active_layers
 from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import Check, check_files
+from certattn.kernel.worker import check_files
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
 from certattn.report.screen import is_coloured, tabulated
 from certattn.report.text import by_claim, summary_line, text_of
-
-if TYPE_CHECKING:
-    from certattn.cache.cache import Cache
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -49,7 +45,6 @@ Examples:
   certattn check cert.yaml --explain           every obligation with both enclosures
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --report junit=report.xml
-  certattn check certificates/ --cache         what was verified before is looked up
 
 \b
 Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
@@ -83,7 +78,6 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
 @click.option("--scheduler", metavar="ADDRESS", help="Check on the Dask cluster of this scheduler, which you trust.")
-@cache_options
 @root_option
 @checking_limits
 @click.pass_context
@@ -100,8 +94,6 @@ def check(
     verbose: bool,
     fail_fast: bool,
     scheduler: str | None,
-    cache: bool,
-    cache_dir: Path | None,
     root: Path | None,
     **limits: Any,
 ) -> int:
@@ -115,15 +107,12 @@ def check(
         raise click.UsageError(f"nothing to check: name a certificate, a folder or a glob, or set `paths` in {NAME}")
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     certificates = find_certificates(paths)
-    known = open_cache(context, cache, cache_dir) if only is None else None
     reports: list[Report] = []
     try:
         with ExitStack() as stack:
             # Opened first: a check that is interrupted leaves an empty report, not an old one.
             outputs = open_reports(files, certificates, stack)
-            checks = _check_all(
-                certificates, options, jobs, form, scheduler, known, verbose=verbose, fail_fast=fail_fast
-            )
+            checks = _check_all(certificates, options, jobs, form, scheduler, verbose=verbose, fail_fast=fail_fast)
             reports.extend(stack.enter_context(closing(checks)))
             # Whoever reads a file sees those that were not reached, too.
             listed = [*reports, *_not_reached(certificates[len(reports) :], reports)]
@@ -158,7 +147,6 @@ def _check_all(
     jobs: int | None,
     form: str,
     scheduler: str | None,
-    cache: Cache | None,
     *,
     verbose: bool,
     fail_fast: bool,
@@ -167,19 +155,14 @@ def _check_all(
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
     with Progress(len(files)) as progress:
+        if scheduler is not None:
+            from certattn.sweep.cluster import check_on_cluster
 
-        def run(paths: Sequence[Path], check: Check) -> Generator[Report, None, None]:
-            if scheduler is not None:
-                from certattn.sweep.cluster import check_on_cluster
-
-                return check_on_cluster(paths, options, scheduler)
-            return check_files(
-                paths, options, jobs=jobs or processors(), check=check,
-                started=progress.started, waited=progress.waited,
-            )  # fmt: skip
-
-        # What a cluster says is not noted: it was not proved by this program, nor here.
-        checks = cache.reports(files, options, run, noting=scheduler is None) if cache else run(files, check_file)
+            checks = check_on_cluster(files, options, scheduler)
+        else:
+            checks = check_files(
+                files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited
+            )
         with closing(checks):
             for report in checks:
                 progress.finished()

@@ -211,12 +211,6 @@ def _read_jobs(value: Any, folder: Path, wrong: _Complaint) -> int:
     return value
 
 
-def _read_flag(value: Any, folder: Path, wrong: _Complaint) -> bool:
-    if type(value) is not bool:
-        raise wrong("true or false")
-    return value
-
-
 def _one_of(choices: tuple[str, ...]) -> _Reader:
     def reader(value: Any, folder: Path, wrong: _Complaint) -> str:
         if not isinstance(value, str) or value not in choices:
@@ -249,13 +243,11 @@ _SETTINGS: Mapping[str, tuple[str, _Reader]] = {
     "jobs": ("jobs", _read_jobs),
     "format": ("form", _one_of(("text", *FORMATS))),
     "arithmetic": ("arithmetic", _one_of(ARITHMETICS)),
-    # Where it is, a file in a repository cannot say: a folder of strangers may hold a key of strangers.
-    "cache": ("cache", _read_flag),
 }
 _LIMITS: Mapping[str, tuple[str, _Reader]] = {
     option.removeprefix("--"): (name, _limit(kind)) for option, kind, name in limit_types()
 }
-_NEVER = ("only", "explain", "fail-fast", "config", "report", "cache-dir")
+_NEVER = ("only", "explain", "fail-fast", "config", "report")
 
 
 def _key(name: str) -> str:

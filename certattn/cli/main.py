@@ -22,7 +22,6 @@ from certattn.kernel.errors import CertattnError
 # name -> (module, object, line of help). The line stands here so that --help loads no command.
 COMMANDS = {
     "check": ("certattn.cli.check", "check", "Prove, refute or reject certificates."),
-    "cache": ("certattn.cli.cache", "cache", "Say what `check --cache` has noted, or forget it."),
     "generate": ("certattn.cli.generate", "generate", "Make a certificate from arrays or a law."),
     "audit": ("certattn.cli.audit", "audit", "State and prove what the heads of a transformer do."),
     "sweep": ("certattn.cli.sweep", "sweep", "Make and check many certificates from one spec."),

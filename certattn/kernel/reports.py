@@ -18,9 +18,7 @@ class Report:
     key path of what is malformed or not proved, `obligation` the name of the first one that is not
     proved, `arithmetic` the trusted base, `bits` the
     precision that decided, `limit` the resource that ran out ("time", "memory", "processes" or ""),
-    `nanoseconds` by phase, `counts` of obligations by outcome, `arrays` the array files that were named, each with the
-    SHA-256 it must have. `cached` is when a cache took note of this verdict, in UTC; empty if it was checked now, as
-    everything that comes from the kernel is.
+    `nanoseconds` by phase, `counts` of obligations by outcome.
     """
 
     path: str
@@ -38,8 +36,6 @@ class Report:
     counts: dict[str, int] = field(default_factory=dict)
     obligations: tuple[dict[str, Any], ...] = ()
     nanoseconds: dict[str, int] = field(default_factory=dict)
-    arrays: tuple[tuple[str, str], ...] = ()
-    cached: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; `from_dict` is the inverse."""
@@ -56,7 +52,6 @@ class Report:
                 "findings": tuple(content["findings"]),
                 "obligations": tuple(content["obligations"]),
                 "place": tuple(place) if place else None,
-                "arrays": tuple((file, sha256) for file, sha256 in content.get("arrays", ())),
             }
         )
 

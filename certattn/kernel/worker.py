@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from certattn.kernel.checker import CheckOptions, check_file
+from certattn.kernel.floating_point import set_default
 from certattn.kernel.interrupts import end_with_parent, uninterrupted
 from certattn.kernel.limits import Limits
 from certattn.kernel.meter import Meter
@@ -171,6 +172,7 @@ def _isolate(limits: Limits, results: int, stderr: int) -> int:
     # For systems where a parent that is killed does not end its worker.
     signal.alarm(min(limits.timeout_seconds + 60, 10**9))
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    set_default()
     confine(limits.memory_bytes)
     return results
 

@@ -9,7 +9,6 @@ from certattn.kernel.verdict import RESULTS, Part, Verdict
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
 _COUNT = {"type": "integer", "minimum": 0}
-_SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
 def report_schema() -> dict[str, Any]:
@@ -53,16 +52,6 @@ def _report() -> dict[str, Any]:
         counts={"type": "object", "propertyNames": {"enum": list(RESULTS)}, "additionalProperties": _COUNT},
         obligations={"type": "array", "items": {"$ref": "#/$defs/obligation"}},
         nanoseconds={"type": "object", "additionalProperties": _COUNT},
-        arrays={
-            "type": "array",
-            "items": {"type": "array", "prefixItems": [_TEXT, _SHA256], "items": False, "minItems": 2},
-            "description": "the array files that were named, each with its SHA-256",
-        },
-        cached={
-            "type": "string",
-            "pattern": "^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$",
-            "description": "when a cache took note of the verdict, in UTC; empty: checked now",
-        },
     )
 
 

@@ -34,8 +34,7 @@ def text_of(report: Report, *, color: bool) -> str:
         lines += paragraph(_proof(report), "  ")
         lines.append(f"  statement {report.digest}")
     lines += [_obligation(obligation) for obligation in report.obligations]
-    since = " earlier" if is_earlier(report) else ""
-    head = f"{_paint(report.verdict.value, report.verdict, color)}{since}  {on_one_line(report.path)}"
+    head = f"{_paint(report.verdict.value, report.verdict, color)}  {on_one_line(report.path)}"
     return "\n".join((head, *map(on_one_line, lines))) + "\n"
 
 
@@ -67,41 +66,23 @@ def summary_line(reports: Sequence[Report], expected: int, *, color: bool) -> st
             parts.append(f"{count} {_paint(verdict.value, verdict, color)}")
     if len(reports) < expected:
         parts.append(f"{expected - len(reports)} not checked")
-    return f"{expected} certificate{'s' if expected != 1 else ''}: {', '.join(parts)}{earlier_ones(reports)}"
-
-
-def is_earlier(report: Report) -> bool:
-    """Whether the proof was found before, and only looked up now."""
-    return report.verdict is Verdict.VERIFIED and bool(report.cached)
-
-
-def earlier(report: Report) -> str:
-    """Since when the verdict is known of a report that was looked up; else empty."""
-    return on_one_line(f"verified earlier, at {report.cached}, as the cache says") if is_earlier(report) else ""
-
-
-def earlier_ones(reports: Sequence[Report]) -> str:
-    """How many of the verified were not checked now, in brackets; empty where all were."""
-    count = sum(map(is_earlier, reports))
-    return f" ({count} of them earlier, as the cache says)" if count else ""
+    return f"{expected} certificate{'s' if expected != 1 else ''}: {', '.join(parts)}"
 
 
 def by_claim(reports: Sequence[Report]) -> tuple[list[str], list[list[str]]]:
     """Columns and rows of a table: of each claim how many certificates got which verdict, and the time they took."""
     verdicts = [verdict for verdict in Verdict if any(report.verdict is verdict for report in reports)]
-    since = ["earlier"] if any(map(is_earlier, reports)) else []
     claims = {claim: [r for r in reports if r.claim == claim] for claim in sorted({r.claim for r in reports})}
     rows = [
         [
             claim or "-",
             str(len(found)),
             *(str(sum(report.verdict is verdict for report in found) or "") for verdict in verdicts),
-            *(str(sum(map(is_earlier, found)) or "") for _ in since),
             seconds(sum(report.nanoseconds.get("total", 0) for report in found)),
         ]
         for claim, found in claims.items()
     ]
-    return ["claim", "certificates", *(verdict.value for verdict in verdicts), *since, "time"], rows
+    return ["claim", "certificates", *(verdict.value for verdict in verdicts), "time"], rows
 
 
 def seconds(nanoseconds: int) -> str:
@@ -117,8 +98,6 @@ def _proof(report: Report) -> str:
     phases = ", ".join(f"{name} {seconds(spent)}" for name, spent in report.nanoseconds.items() if name != "total")
     total_time = seconds(report.nanoseconds.get("total", sum(report.nanoseconds.values())))
     how = f"{report.arithmetic}, {report.bits} bits" if report.bits else "no arithmetic"
-    if is_earlier(report):
-        return f"{number}; {how}; {earlier(report)}; looked up in {total_time}"
     return f"{number}; {how}; {total_time} ({phases})"
 
 

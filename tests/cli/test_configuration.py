@@ -112,7 +112,7 @@ def test_every_limit_and_setting_is_an_option() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["only", "explain", "fail_fast", "fail-fast", "verbose", "config", "no-config", "limit"]
+    "key", ["only", "explain", "fail_fast", "fail-fast", "verbose", "config", "no-config", "limit", "cache"]
 )
 def test_no_setting_leaves_something_out(certattn_run: Run, write: Write, folder: Path, key: str) -> None:
     write("refuted", "a.yaml")

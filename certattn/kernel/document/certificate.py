@@ -103,19 +103,18 @@ def load(
     root: str | Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
     meter: Meter | None = None,
-    sha256: str | None = None,
 ) -> Certificate:
     """Read a certificate file.
 
     `root` is the folder that array files may lie in; by default the certificate's own. `meter` takes
-    notes of how much of large array files has been read. `sha256` is what the file must have.
+    notes of how much of large array files has been read.
     Raises MalformedError naming file, line and key path, and UsageError for a root that is no folder.
     """
     if root is not None:
         require_folder(Path(root))
     stopwatch = Stopwatch()
     with stopwatch.measure("parsing"):
-        tree = read_tree(Path(path), limits, sha256)
+        tree = read_tree(Path(path), limits)
     return _open(tree, Path(path), root, limits, stopwatch, meter)
 
 

@@ -68,14 +68,6 @@ def hashed_pieces(
     return sha.hexdigest()
 
 
-def hash_of(file: BinaryIO, size: int, chunk: int) -> str:
-    """The sha256 in hex of a file that had `size` bytes when it was opened. Raises GrewError."""
-    sha = hashlib.sha256()
-    if _skip(file, sha, 0, size + 1, chunk) > size:
-        raise GrewError
-    return sha.hexdigest()
-
-
 def _skip(file: BinaryIO, sha: hashlib._Hash, position: int, until: int, chunk: int) -> int:
     """Read and hash up to a position, or to the end of the file; where that leads."""
     while position < until and (read := file.read(min(chunk, until - position))):

@@ -21,7 +21,7 @@ from certattn.kernel.document.array_formats import ArrayFormatError, Layout, byt
 from certattn.kernel.document.quoting import name, quote
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.document.stopwatch import Stopwatch
-from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hash_of, hashed_pieces
+from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed_pieces
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
@@ -87,12 +87,6 @@ class TensorFiles:
         self._limits = limits
         self._stopwatch = stopwatch
         self._kept: dict[Path, tuple[bytes, str]] = {}
-        self._named: dict[tuple[str, str], None] = {}
-
-    @property
-    def named(self) -> tuple[tuple[str, str], ...]:
-        """The files that were asked for so far, by their stated paths, each with its stated hash."""
-        return tuple(self._named)
 
     def read(self, reference: TensorReference) -> ExactMatrix:
         """The referenced rows as an exact matrix."""
@@ -113,18 +107,8 @@ class TensorFiles:
         with self._stopwatch.measure("reading"):
             return self._array_bytes(self._resolve(reference), reference)
 
-    def require_hash(self, reference: TensorReference) -> None:
-        """The file is where it may be and has the stated hash. What else is stated of it is not looked at."""
-        with self._stopwatch.measure("reading"), self._open(self._resolve(reference), reference) as (file, size):
-            try:
-                digest = hash_of(file, size, _CHUNK)
-            except GrewError:
-                raise _changed(reference.node) from None
-        self._require_hash(reference, digest)
-
     def _resolve(self, reference: TensorReference) -> Path:
         node, file = reference.node, reference.file
-        self._named[file, reference.sha256] = None
         if "\\" in file or Path(file).is_absolute():
             raise node.malformed("a path relative to the certificate, with forward slashes", f"file: {quote(file)}")
         if reference.format not in SUFFIXES:

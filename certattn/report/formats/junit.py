@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
-from certattn.report.text import earlier
 
 # Something was checked and does not hold or is not known to; everything else is an error.
 _FAILURES = (Verdict.REFUTED, Verdict.REJECTED, Verdict.INCONCLUSIVE)
@@ -31,8 +30,7 @@ def as_junit(reports: Sequence[Report]) -> str:
             problem = ElementTree.SubElement(case, tag, {"type": report.verdict.value, "message": _xml(report.reason)})
             problem.text = _xml("\n".join((report.statement, *report.findings, report.reason)))
         else:
-            lines = (report.statement, *report.findings, *filter(None, (earlier(report),)))
-            ElementTree.SubElement(case, "system-out").text = _xml("\n".join(lines))
+            ElementTree.SubElement(case, "system-out").text = _xml("\n".join((report.statement, *report.findings)))
     ElementTree.indent(suites)
     # ASCII, with character references, so that the encoding of the terminal or pipe does not matter.
     document: bytes = ElementTree.tostring(suites, encoding="us-ascii", xml_declaration=True)

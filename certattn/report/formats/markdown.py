@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 from certattn.report.formats.places import count_line, message, problems
-from certattn.report.text import is_earlier, on_one_line, seconds
+from certattn.report.text import on_one_line, seconds
 
 # GitHub takes 1 MiB for the summary of a step.
 _MOST_CHARACTERS = 900_000
@@ -33,8 +33,7 @@ def _row(report: Report) -> str:
     time = seconds(report.nanoseconds["total"]) if "total" in report.nanoseconds else ""
     why = message(report) if report.verdict is not Verdict.VERIFIED else ""
     digest = f"`{report.digest}`" if report.digest else ""
-    since = f" earlier, {_text(report.cached)}" if is_earlier(report) else ""
-    cells = (f"**{report.verdict.value}**{since}", _code(report.path), report.claim, _text(why), time, digest)
+    cells = (f"**{report.verdict.value}**", _code(report.path), report.claim, _text(why), time, digest)
     return f"| {' | '.join(cells)} |"
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
-from certattn.report.text import earlier_ones
 
 
 def problems(reports: Sequence[Report]) -> list[Report]:
@@ -19,7 +18,7 @@ def problems(reports: Sequence[Report]) -> list[Report]:
 def count_line(reports: Sequence[Report]) -> str:
     """How many are verified, in a line."""
     verified = len(reports) - len(problems(reports))
-    return f"certattn: {verified} of {len(reports)} certificates verified{earlier_ones(reports)}"
+    return f"certattn: {verified} of {len(reports)} certificates verified"
 
 
 def line_of(report: Report) -> int:

@@ -16,7 +16,7 @@ from certattn._version import __version__
 from certattn.kernel.reports import Report, exit_status
 from certattn.kernel.verdict import Verdict
 from certattn.report.formats.places import line_of, message, problems, relative_path
-from certattn.report.text import is_earlier, printable
+from certattn.report.text import printable
 from certattn.report.verdict_help import VERDICTS
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -35,11 +35,7 @@ def as_sarif(reports: Sequence[Report]) -> str:
         ],
         "artifacts": [{"location": {"uri": uri}} for uri in dict.fromkeys(map(_uri, reports))],
         "results": [_result(report) for report in problems(reports)],
-        "properties": {
-            "certificates": len(reports),
-            "verified": len(reports) - len(problems(reports)),
-            "verifiedEarlier": sum(map(is_earlier, reports)),
-        },
+        "properties": {"certificates": len(reports), "verified": len(reports) - len(problems(reports))},
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 

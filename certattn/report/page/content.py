@@ -15,7 +15,7 @@ from certattn.kernel.verdict import Verdict
 from certattn.report.page.entry import Entry
 from certattn.report.page.heads import HeatMap, heat_maps
 from certattn.report.page.margins import Margin, least_slack, margins
-from certattn.report.text import earlier, on_one_line, printable, seconds
+from certattn.report.text import on_one_line, printable, seconds
 
 # Obligations that are shown at once, and those beyond that are shown when asked for.
 FEW, MANY = 4, 24
@@ -103,8 +103,7 @@ class Shown:
     def proved(self) -> str:
         counts = self.entry.report.counts
         total, proved = sum(counts.values()), counts.get("proved", 0)
-        since = earlier(self.entry.report)
-        return f"{proved} of {total} obligations proved{', ' if since else ''}{since}" if total else ""
+        return f"{proved} of {total} obligations proved" if total else ""
 
     @property
     def base(self) -> str:

@@ -13,7 +13,7 @@ from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
 
 _MOST_BYTES = 2**28
-_TEXTS = ("path", "claim", "statement", "digest", "reason", "obligation", "arithmetic", "limit", "cached")
+_TEXTS = ("path", "claim", "statement", "digest", "reason", "obligation", "arithmetic", "limit")
 _COUNTS = ("counts", "nanoseconds")
 _OBLIGATION = ("name", "sentence", "left", "relation", "right", "outcome", "arithmetic", "part")
 
@@ -74,9 +74,6 @@ def _report(found: Mapping[str, Any]) -> Report:
             _require(number, int, key)
     for finding in _require(found["findings"], list, "findings"):
         _require(finding, str, "findings")
-    for pair in _require(found["arrays"], list, "arrays"):
-        if [type(part) for part in _require(pair, list, "arrays")] != [str, str]:
-            raise TypeError("arrays has no pairs of file and SHA-256")
     for obligation in _require(found["obligations"], list, "obligations"):
         for key in _OBLIGATION:
             _require(_require(obligation, dict, "obligations")[key], str, f"obligations.{key}")

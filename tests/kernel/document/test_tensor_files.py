@@ -448,36 +448,6 @@ def test_the_bytes_that_are_hashed_are_the_bytes_that_are_used(folder: Path, ref
     assert rows(files.read(replace(reference, array="values"))) == fractions(ARRAY + 1)
 
 
-@pytest.mark.parametrize("file", FORMATS)
-def test_only_the_hash_is_required(file: str, folder: Path, refer: Any, refused: Any) -> None:
-    files = TensorFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
-    reference = replace(refer(file), array=None, dtype="", shape=(), rows=(0, 0))
-    assert files.named == ()
-    files.require_hash(reference)
-    files.require_hash(reference)
-    assert files.named == ((file, reference.sha256),)
-    content = (folder / file).read_bytes()
-    for wrong in (content[:-1], content + b"\0", b""):
-        (folder / file).write_bytes(wrong)
-        refused(lambda: files.require_hash(reference), found="sha256 ", expected=f"sha256 {reference.sha256}", at=AT)
-    (folder / file).unlink()
-    refused(lambda: files.require_hash(reference), found="no such file", expected="a readable array file", at=AT)
-    refused(
-        lambda: files.require_hash(replace(reference, file=f"../{file}")),
-        found="which leads to", expected="a file inside", at=AT,
-    )  # fmt: skip
-
-
-def test_a_file_that_grows_has_no_hash(folder: Path, refer: Any, refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    reference = refer("data/x.npz")
-    files = TensorFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
-    with (folder / "data/x.npz").open("rb") as opened:
-        endless = Endless((folder / "data/x.npz").read_bytes() + b"more", opened.fileno())
-        monkeypatch.setattr("builtins.open", lambda *_, **__: endless)
-        refused(lambda: files.require_hash(reference), found="a file that grows", expected="a file that stays", at=AT)
-        monkeypatch.undo()
-
-
 # -- limits
 
 

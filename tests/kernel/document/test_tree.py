@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import time
@@ -494,13 +493,3 @@ def test_what_is_not_refused_as_a_character_is_one_that_yaml_takes(character: st
     if not UNSHOWN.search(character):
         for loader in (yaml.CSafeLoader, yaml.SafeLoader):
             assert yaml.load(f"a: 'x{character}y'", Loader=loader) == {"a": f"x{character}y"}
-
-
-def test_bytes_with_another_hash_are_not_read(tmp_path: Path, refused: Any) -> None:
-    path = tmp_path / "c.yaml"
-    path.write_bytes(b"a: &anchor 1\n")
-    other = hashlib.sha256(b"a: 1\n").hexdigest()
-    # Of what the bytes say nothing is heard: not even that there is an anchor.
-    refused(lambda: read_tree(path, DEFAULT_LIMITS, other), found="sha256 ", expected=f"sha256 {other}, which the file")
-    path.write_bytes(b"a: 1\n")
-    assert read_tree(path, DEFAULT_LIMITS, other).plain() == {"a": "1"}

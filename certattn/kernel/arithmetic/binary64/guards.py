@@ -1,42 +1,64 @@
 """What the bounds assume of the machine, tried out on the spot.
 
-The bounds hold for IEEE 754 binary64 rounded to nearest, and for matrix products that add up all
-products in some order. Importing some libraries leaves a thread rounding upward, and new threads
-inherit it; so every call and every thread begins here.
+The bounds hold for IEEE 754 binary64 rounded to nearest with subnormal numbers kept, and for matrix
+products that add up all products in some order. Importing some libraries leaves a thread rounding upward
+or flushing subnormal numbers to zero, and new threads inherit it; so every call and every thread begins
+here. Operands and expected results are bit patterns: numbers that are computed or written as literals
+could have been lost in the same way as the results that they are compared with.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from certattn.kernel.arithmetic.binary64 import units
 from certattn.kernel.arithmetic.binary64.rows import Floats
-from certattn.kernel.arithmetic.binary64.units import UNIT
 from certattn.kernel.errors import GuardError
+from certattn.kernel.floating_point import require_default
 
 # Far enough apart in length that no vector unit treats them as one scalar.
 _LANES = 16
-
-_STEP = 2 * UNIT
-
-
-def _lanes(*numbers: float) -> Floats:
-    return np.repeat(np.array(numbers)[:, None], _LANES, axis=1)
+_SIGN = 1 << 63
+_BIAS = 1023
 
 
-# What comes out is compared bit by bit: a thread that takes subnormal numbers for zero compares so, too.
+def _power(exponent: int) -> int:
+    """The bits of 2^exponent."""
+    return exponent + _BIAS << 52 if exponent > -_BIAS else 1 << exponent + _BIAS + 51
+
+
+def _floats(patterns: list[list[int]]) -> Floats:
+    return np.array(patterns, np.uint64).view(np.float64)
+
+
+def _lanes(*patterns: int) -> Floats:
+    return _floats([[pattern] * _LANES for pattern in patterns])
+
+
+_ONE = _power(0)
+# 1 + 2u and 1 + 4u are the next numbers after 1; u is half of the distance.
+_NEXT, _AFTER, _TIE = _ONE + 1, _ONE + 2, _power(-53)
+
 # Added to 1: ties go to even, what is more than half goes up, on both sides of zero.
-_AROUND_ONE = _lanes(1, 1, -1, -1)
-_ADDED = _lanes(UNIT, UNIT * (1 + 2.0**-50), -UNIT, -UNIT * (1 + 2.0**-50))
-_SUMS = _lanes(1, 1 + _STEP, -1, -1 - _STEP).tobytes()
-_FACTORS = _lanes(1 + _STEP, -1 - _STEP)
-_SQUARE = _lanes(1 + 2 * _STEP, -1 - 2 * _STEP).tobytes()
+_AROUND_ONE = _lanes(_ONE, _ONE, _ONE | _SIGN, _ONE | _SIGN)
+_ADDED = _lanes(_TIE, _TIE + 4, _TIE | _SIGN, _TIE + 4 | _SIGN)
+_SUMS = _lanes(_ONE, _NEXT, _ONE | _SIGN, _NEXT | _SIGN).tobytes()
+_FACTORS = _lanes(_NEXT, _NEXT | _SIGN)
+_SQUARE = _lanes(_AFTER, _AFTER | _SIGN).tobytes()
 # The least number there is, and half of the least normal one.
-_SMALL, _SCALES = _lanes(2.0**-1074, 2.0**-1022), _lanes(1, 0.5)
-_SMALLEST = _lanes(2.0**-1074, 2.0**-1023).tobytes()
+_SMALL, _SCALES = _lanes(_power(-1074), _power(-1022)), _lanes(_ONE, _power(-1))
+_SMALLEST = _lanes(_power(-1074), _power(-1023)).tobytes()
+# What the bounds are made of, whatever the compiler of its module made of it.
+_CONSTANTS = {
+    "UNIT": _TIE, "UNDERFLOW": _power(-1022), "UP": _ONE + (1 << 12), "DOWN": _ONE - (1 << 13), "LARGEST": _power(400),
+}  # fmt: skip
 
-# A tie and a little more than a tie, as products, on both sides of zero.
-_TIES = np.array([[1, UNIT], [-1, -UNIT], [1, 1.5 * UNIT], [-1, -1.5 * UNIT]])
-_NEAREST = np.array([[1], [-1], [1 + _STEP], [-1 - _STEP]])
+# A tie and a little more than a tie, as products, on both sides of zero; then subnormal numbers.
+_TIES = _floats([
+    [_ONE, _TIE], [_ONE | _SIGN, _TIE | _SIGN], [_ONE, _TIE + (1 << 51)], [_ONE | _SIGN, _TIE + (1 << 51) | _SIGN],
+    [1, 1], [1 | _SIGN, 1 | _SIGN], [3, 1 | _SIGN], [_power(-1023), _power(-1023)],
+])  # fmt: skip
+_NEAREST = _floats([[_ONE], [_ONE | _SIGN], [_NEXT], [_NEXT | _SIGN], [2], [2 | _SIGN], [2], [_power(-1022)]])
 
 
 def _padded(rows: int, columns: int) -> tuple[Floats, Floats]:
@@ -61,11 +83,13 @@ def require_sound_arithmetic() -> None:
     """Raises GuardError where rounding, underflow or matrix products are not as assumed."""
     require_rounding_to_nearest()
     _require_gradual_underflow()
+    _require_constants()
     _require_plain_products()
 
 
 def require_rounding_to_nearest() -> None:
-    """Raises GuardError where this thread rounds in another way."""
+    """Raises GuardError where this thread rounds in another way, one number at a time or many."""
+    require_default()
     if (_AROUND_ONE + _ADDED).tobytes() != _SUMS or (_FACTORS * _FACTORS[0]).tobytes() != _SQUARE:
         raise GuardError("this thread does not round to nearest")
 
@@ -75,13 +99,19 @@ def _require_gradual_underflow() -> None:
         raise GuardError("this thread flushes subnormal numbers to zero")
 
 
+def _require_constants() -> None:
+    for name, pattern in _CONSTANTS.items():
+        if np.float64(getattr(units, name)).tobytes() != np.uint64(pattern).tobytes():
+            raise GuardError(f"the constant {name} of the bounds was compiled in another floating-point environment")
+
+
 def _require_plain_products() -> None:
-    """Matrix products round to nearest, in every thread of theirs, and are exact where everything fits."""
+    """Matrix products are as assumed in every thread of theirs, and exact where everything fits."""
     products = [(_TIES @ _ONES_TIES, _NEAREST[:, 0])]
     products += [(_LONG[0] @ _ONES_LONG, _LONG[1]), (_WIDE[0] @ _ONES_WIDE, _WIDE[1])]
     for found, expected in products:
         if (found == expected).all() is not np.True_:
-            raise GuardError("the matrix products of this process do not round to nearest")
+            raise GuardError("the matrix products of this process do not round to nearest, or lose subnormal numbers")
     exact = [(_TABLE @ right, expected) for right, expected in _COLUMNS]
     exact.append((np.vecdot(_TABLE, _TABLE[0]), _INNER))
     for found, expected in exact:

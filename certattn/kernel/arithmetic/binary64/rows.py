@@ -19,6 +19,8 @@ Stored = NDArray[Any]
 EXACT_TYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "uint8", "uint16", "uint32")
 _CARRIERS = {name: np.dtype(name).newbyteorder("<") for name in EXACT_TYPES if name != "bfloat16"}
 _CARRIERS["bfloat16"] = np.dtype("<u2")
+# Of types with subnormal numbers that are normal as doubles: an integer as wide, fraction bits, the least number.
+_FRACTION_BITS = {"float16": (np.uint16, 10, 2.0**-24), "float32": (np.uint32, 23, 2.0**-149)}
 # Rows at a time where squares are computed beforehand.
 _ROWS = 2048
 
@@ -95,10 +97,22 @@ class StoredRows:
         room = scratch[: stop - start]
         if self.dtype == "bfloat16":
             # The bits of a bfloat16 are the upper half of those of the same number as a float32.
-            room[...] = (part.astype(np.uint32) << np.uint32(16)).view(np.float32)
-        else:
-            room[...] = part
+            part = (part.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        # Where subnormal numbers count as zero, this loses those of the narrower type, and nothing else.
+        room[...] = part
+        if part.dtype.name in _FRACTION_BITS:
+            _restore_subnormals(part, room, *_FRACTION_BITS[part.dtype.name])
         return room
+
+
+def _restore_subnormals(part: Stored, room: Floats, carrier: type, fraction_bits: int, least: float) -> None:
+    """Write subnormal numbers of a narrower type as their fractions, which are integers, times the least of them."""
+    bits = part.view(np.dtype(carrier).newbyteorder(part.dtype.byteorder))
+    sizes = bits & carrier(np.iinfo(carrier).max >> 1)
+    # Without a difference of exponents: 0 becomes the largest integer.
+    found = sizes - carrier(1) < carrier((1 << fraction_bits) - 1)
+    if found.any():
+        room[found] = np.where(bits[found] == sizes[found], least, -least) * sizes[found]
 
 
 @dataclass(frozen=True)

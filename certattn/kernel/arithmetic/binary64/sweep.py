@@ -15,6 +15,7 @@ from certattn.kernel.arithmetic.binary64.guards import require_sound_arithmetic
 from certattn.kernel.arithmetic.binary64.rows import Block, Floats, StoredRows, blocks
 from certattn.kernel.arithmetic.binary64.scratch import Scratch
 from certattn.kernel.arithmetic.binary64.sums import Sums, block_rows
+from certattn.kernel.floating_point import set_default
 
 # Less than this is not worth a second thread.
 _MULTIPLICATIONS_PER_THREAD = 2**22
@@ -129,6 +130,7 @@ class _Worker(Generic[A]):
 
     def add_in_thread(self, job: _Job) -> None:
         # Threads inherit how the one that starts them rounds, which may not be the one that was tried.
+        set_default()
         require_sound_arithmetic()
         self.add(job)
 

@@ -12,7 +12,7 @@ import pytest
 from exact_attention import swept, swept_tightly
 from rounding_modes import MODES, flushing_subnormals, rounding, set_rounding
 
-from certattn.kernel.arithmetic.binary64 import guards, sweep
+from certattn.kernel.arithmetic.binary64 import guards, sweep, units
 from certattn.kernel.arithmetic.binary64.enclosures import Enclosures
 from certattn.kernel.arithmetic.binary64.guards import require_rounding_to_nearest, require_sound_arithmetic
 from certattn.kernel.errors import GuardError
@@ -70,6 +70,8 @@ def test_a_thread_of_the_pool_that_rounds_otherwise_is_found(
     pool = partial(ThreadPoolExecutor, initializer=set_rounding, initargs=(mode,))
     monkeypatch.setattr(sweep, "ThreadPoolExecutor", pool)
     monkeypatch.setattr(sweep, "_MULTIPLICATIONS_PER_THREAD", 1)
+    TIERS[tier](TOKENS, TOKENS, QUERY, threads=2)  # set right
+    monkeypatch.setattr(sweep, "set_default", lambda: None)
     with pytest.raises(GuardError, match="this thread does not round to nearest"):
         TIERS[tier](TOKENS, TOKENS, QUERY, threads=2)
     require_sound_arithmetic()
@@ -81,6 +83,14 @@ def test_threads_inherit_the_mode_and_that_is_found() -> None:
             # The thread starts here.
             error = pool.submit(require_sound_arithmetic).exception()
         assert isinstance(error, GuardError)
+
+
+@pytest.mark.parametrize("name", ["UNIT", "UNDERFLOW", "UP", "DOWN", "LARGEST"])
+def test_a_constant_that_was_compiled_elsewhere_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As bytecode that was written while literals were rounded upward would have it."""
+    monkeypatch.setattr(units, name, float(np.nextafter(getattr(units, name), np.inf)))
+    with pytest.raises(GuardError, match=f"the constant {name} "):
+        require_sound_arithmetic()
 
 
 # -- matrix products that are not what they should be
@@ -97,6 +107,11 @@ class Array(np.ndarray):
 
 def in_single_precision(left: Any, right: Any) -> Any:
     return (left.astype(np.float32) @ right.astype(np.float32)).astype(np.float64)
+
+
+def flushed(left: Any, right: Any) -> Any:
+    with flushing_subnormals():
+        return left @ right
 
 
 def with_terms_left_out(left: Any, right: Any) -> Any:
@@ -123,7 +138,7 @@ def rounded_to_zero(left: Any, right: Any) -> Any:
 ROUNDED = ("_TIES", "_LONG", "_WIDE")
 FOUND = [
     *((in_single_precision, where) for where in (*ROUNDED, "_TABLE")),
-    *((otherwise, where) for otherwise in (rounded_up, rounded_to_zero) for where in ROUNDED),
+    *((otherwise, where) for otherwise in (rounded_up, rounded_to_zero, flushed) for where in ROUNDED),
     *((otherwise, "_TABLE") for otherwise in (with_terms_left_out, of_fewer_bits)),
 ]
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from rounding_modes import flushing_subnormals
 
 from certattn.kernel.arithmetic.binary64.rows import (
     EXACT_TYPES,
@@ -53,6 +54,31 @@ def test_every_number_of_a_type_arrives_exactly(dtype: str) -> None:
         assert [[Fraction(x) for x in row] for row in found.tolist()] == [
             [as_fraction(dtype, entry) for entry in row] for row in array
         ]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_widening_does_not_ask_how_the_thread_treats_subnormal_numbers(dtype: str) -> None:
+    """Every pattern of 16 bits; of 32, those around the ends of the subnormal range and a sample of all."""
+    if dtype == "float32":
+        edges = [first + step for first in (0, 0x7FFFF0, 0x80000000, 0x807FFFF0) for step in range(32)]
+        drawn = np.random.default_rng(5).integers(0, 2**32, 60_000)
+        bits = np.concatenate([edges, drawn, drawn & 0x807FFFFF, drawn & 0x80000007]).astype(np.uint32)
+    else:
+        bits = np.arange(2**16, dtype=np.uint16)
+    exponent_bits, fraction_bits = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23)}[dtype]
+    stored = StoredRows((bits if dtype == "bfloat16" else bits.view(dtype))[:, None], dtype)
+    room = np.empty((len(bits), 1))
+    with flushing_subnormals():
+        stored.block(0, len(bits), room)
+    for pattern, found in zip(bits.tolist(), room[:, 0].tolist(), strict=True):
+        sign, fraction = -1 if pattern >> exponent_bits + fraction_bits else 1, pattern & (1 << fraction_bits) - 1
+        exponent, top = pattern >> fraction_bits & (1 << exponent_bits) - 1, (1 << exponent_bits) - 1
+        if exponent == top:
+            assert not math.isfinite(found)
+            continue
+        size = fraction + (1 << fraction_bits) if exponent else fraction
+        power = max(exponent, 1) - (top >> 1) - fraction_bits
+        assert Fraction(found) == sign * size * Fraction(2) ** power, hex(pattern)
 
 
 def test_big_endian_and_strided_arrays_arrive_exactly() -> None:
