@@ -9,6 +9,7 @@ from certattn._notebook import register
 from certattn.kernel.checker import CheckOptions, check_certificate, check_file, malformed_report
 from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import MalformedError, UsageError
+from certattn.kernel.floating_point import default_floating_point
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.reports import Report
 
@@ -25,6 +26,7 @@ def check(
     only: str | None = None,
     detail: bool = False,
     isolated: bool = False,
+    strict: bool = False,
     arithmetic: str = "auto",
 ) -> Report:
     """Check one certificate and say what came out.
@@ -36,7 +38,10 @@ def check(
     limits : bounds on what the check may use. The time and memory limits need `isolated`.
     only : check just the obligations of this name (or pattern with `*`); never gives `verified`.
     detail : keep every obligation in `Report.obligations`.
-    isolated : run in a process of its own, so that limits hold and a crash stays there.
+    isolated : run in a new interpreter, so that limits hold, a crash stays there, and nothing that this program
+        has loaded or changed is there: what a verdict for others needs. Without it, the check runs among whatever
+        else this process does; only the floating-point environment of the thread is restored, and proved.
+    strict : as `isolated`, by Arb alone, and by the second checker besides where it covers the claim.
     arithmetic : "binary64" (with proved bounds), "arb", or "auto" for the first that decides.
 
     Bad input gives a report with the verdict `malformed`; nothing is raised for it.
@@ -47,17 +52,22 @@ def check(
     """
     options = CheckOptions(limits, Path(root) if root is not None else None, only, detail, arithmetic)
     if isinstance(certificate, Certificate):
-        if isolated:
-            raise UsageError("isolated=True needs the path of a certificate, not one that is loaded already")
+        if isolated or strict:
+            raise UsageError(
+                "isolated=True and strict=True need the path of a certificate, not one that is loaded already"
+            )
         try:
             return check_certificate(certificate, options)
         except MalformedError as error:
             return malformed_report(certificate.path, error)
-    if isolated:
-        from certattn.kernel.worker import check_files
+    if strict:
+        from certattn.strict import check_strictly, strict_options
 
-        (report,) = check_files([Path(certificate)], options)
-        return report
+        return check_strictly(Path(certificate), strict_options(options))
+    if isolated:
+        from certattn.kernel.fresh import check_in_new_interpreter
+
+        return check_in_new_interpreter(Path(certificate), options)
     return check_file(Path(certificate), options)
 
 
@@ -82,7 +92,8 @@ def generate(claim: str, out: str | Path, **inputs: Any) -> Certificate:
     """
     import inspect
 
-    from certattn.provers import PROVERS
+    with default_floating_point():
+        from certattn.provers import PROVERS
 
     if claim not in PROVERS:
         raise UsageError(f"no prover for the claim {claim!r}; there is one for {', '.join(PROVERS)}")
@@ -92,4 +103,5 @@ def generate(claim: str, out: str | Path, **inputs: Any) -> Certificate:
     except TypeError as error:
         known = [name for name in inspect.signature(prover).parameters if name != "out"]
         raise UsageError(f"{claim}: {error}; its inputs are {', '.join(known)}") from None
-    return prover(Path(out), **inputs)
+    with default_floating_point():
+        return prover(Path(out), **inputs)

@@ -52,7 +52,7 @@ def test_the_kernel_says_what_the_page_says(name: str, arithmetic: str, tmp_path
 
 def test_every_section_has_a_claim_that_is_false_and_one_that_is_true() -> None:
     sections = PAGE.read_text().split("\n## ")[1:-1]
-    assert len(sections) == 7
+    assert len(sections) == 8
     for section in sections:
         verdicts = {match["verdict"] for match in BLOCK.finditer(section)}
         assert {"refuted", None} <= verdicts

@@ -33,6 +33,7 @@ from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
 from certattn.report.screen import is_coloured, tabulated
 from certattn.report.text import by_claim, summary_line, text_of
+from certattn.strict import check_strictly, strict_options
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -43,6 +44,7 @@ Examples:
   certattn check certificates/ --jobs 2        a folder, two at a time
   certattn check 'runs/*/head?.yaml'           a glob; ** matches folders of any depth
   certattn check cert.yaml --explain           every obligation with both enclosures
+  certattn check paper/ --strict               for a paper: by everything that there is
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --report junit=report.xml
 
@@ -73,6 +75,11 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
     help="Write a report in another format to a file as well; may be repeated.",
 )
 @arithmetic_option
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="For papers: Arb alone, an interpreter of its own for each, and the second checker where it covers the claim.",
+)
 @click.option("--explain", is_flag=True, help="Print every obligation.")
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
 @click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
@@ -89,6 +96,7 @@ def check(
     form: str,
     files: list[tuple[str, str]],
     arithmetic: str,
+    strict: bool,
     explain: bool,
     only: str | None,
     verbose: bool,
@@ -106,13 +114,19 @@ def check(
     if not paths:
         raise click.UsageError(f"nothing to check: name a certificate, a folder or a glob, or set `paths` in {NAME}")
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
+    if strict:
+        options = strict_options(options)
+        if scheduler is not None:
+            raise click.UsageError("a strict check is made here: leave out --scheduler")
     certificates = find_certificates(paths)
     reports: list[Report] = []
     try:
         with ExitStack() as stack:
             # Opened first: a check that is interrupted leaves an empty report, not an old one.
             outputs = open_reports(files, certificates, stack)
-            checks = _check_all(certificates, options, jobs, form, scheduler, verbose=verbose, fail_fast=fail_fast)
+            checks = _check_all(
+                certificates, options, jobs, form, scheduler, strict=strict, verbose=verbose, fail_fast=fail_fast
+            )
             reports.extend(stack.enter_context(closing(checks)))
             # Whoever reads a file sees those that were not reached, too.
             listed = [*reports, *_not_reached(certificates[len(reports) :], reports)]
@@ -148,6 +162,7 @@ def _check_all(
     form: str,
     scheduler: str | None,
     *,
+    strict: bool,
     verbose: bool,
     fail_fast: bool,
 ) -> Generator[Report, None, None]:
@@ -159,6 +174,12 @@ def _check_all(
             from certattn.sweep.cluster import check_on_cluster
 
             checks = check_on_cluster(files, options, scheduler)
+        elif strict:
+            from certattn.kernel.fresh import check_in_new_interpreters
+
+            checks = check_in_new_interpreters(
+                files, options, jobs=jobs or processors(), check=check_strictly, started=progress.started
+            )
         else:
             checks = check_files(
                 files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited

@@ -18,7 +18,7 @@ class Report:
     key path of what is malformed or not proved, `obligation` the name of the first one that is not
     proved, `arithmetic` the trusted base, `bits` the
     precision that decided, `limit` the resource that ran out ("time", "memory", "processes" or ""),
-    `nanoseconds` by phase, `counts` of obligations by outcome.
+    `strict` how a strict check was made, `nanoseconds` by phase, `counts` of obligations by outcome.
     """
 
     path: str
@@ -35,6 +35,7 @@ class Report:
     limit: str = ""
     counts: dict[str, int] = field(default_factory=dict)
     obligations: tuple[dict[str, Any], ...] = ()
+    strict: tuple[str, ...] = ()
     nanoseconds: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,6 +52,7 @@ class Report:
                 "verdict": Verdict(content["verdict"]),
                 "findings": tuple(content["findings"]),
                 "obligations": tuple(content["obligations"]),
+                "strict": tuple(content["strict"]),
                 "place": tuple(place) if place else None,
             }
         )

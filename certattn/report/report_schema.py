@@ -51,6 +51,7 @@ def _report() -> dict[str, Any]:
         limit={"enum": ["", "time", "memory", "processes"], "description": "the resource that ran out"},
         counts={"type": "object", "propertyNames": {"enum": list(RESULTS)}, "additionalProperties": _COUNT},
         obligations={"type": "array", "items": {"$ref": "#/$defs/obligation"}},
+        strict={**_TEXTS, "description": "how a strict check was made; empty of others"},
         nanoseconds={"type": "object", "additionalProperties": _COUNT},
     )
 

@@ -32,6 +32,8 @@ def text_of(report: Report, *, color: bool) -> str:
         lines.append(f"  what that means: certattn explain {code}")
     if report.claim:
         lines += paragraph(_proof(report), "  ")
+        if report.strict:
+            lines += paragraph(f"strict: {'; '.join(report.strict)}", "  ")
         lines.append(f"  statement {report.digest}")
     lines += [_obligation(obligation) for obligation in report.obligations]
     head = f"{_paint(report.verdict.value, report.verdict, color)}  {on_one_line(report.path)}"

@@ -1,0 +1,63 @@
+"""A check for a paper: whatever could be shared with the one who made the certificate is left out.
+
+Arb alone; an interpreter of its own in the default floating-point environment; and, where it covers the
+claim, the second checker besides, which has no line in common with the kernel. The second checker can only
+take a verdict away.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from certattn.kernel.checker import CheckOptions
+from certattn.kernel.errors import UsageError
+from certattn.kernel.fresh import check_in_new_interpreter, run_alone
+from certattn.kernel.reports import Report
+from certattn.kernel.verdict import Verdict
+
+_PACKAGE = Path(__file__).parent
+# In an installed package, and in a checkout.
+_SECOND_CHECKERS = (_PACKAGE / "recheck.py", _PACKAGE.parent / "tools" / "recheck.py")
+_VERIFIED, _NOT_COVERED, _UNDECIDED = "verified", "not covered", "undecided"
+_CONDITIONS = ("Arb alone", "an interpreter of its own", "the default floating-point environment, set and proved")
+
+
+def strict_options(options: CheckOptions) -> CheckOptions:
+    """Options of a strict check. Raises UsageError for those that say otherwise."""
+    if options.only is not None:
+        raise UsageError("a strict check is of a whole certificate: leave out --only")
+    if options.arithmetic == "binary64":
+        raise UsageError("a strict check is by Arb alone: leave out --arithmetic binary64")
+    return replace(options, arithmetic="arb")
+
+
+def check_strictly(path: Path, options: CheckOptions) -> Report:
+    """The report of a strict check, with what was done under `strict`."""
+    report = check_in_new_interpreter(path, options)
+    if report.verdict is not Verdict.VERIFIED:
+        return replace(report, strict=_CONDITIONS)
+    found, why = second_opinion(path, options)
+    report = replace(report, strict=(*_CONDITIONS, f"second checker: {found}" + (f" ({why})" if why else "")))
+    if found in (_VERIFIED, _NOT_COVERED, _UNDECIDED):
+        return report
+    reason = f"the two checkers disagree: the second one says {found} ({why}); do not believe either, and report it"
+    return replace(report, verdict=Verdict.ERROR, reason=reason)
+
+
+def second_opinion(path: Path, options: CheckOptions) -> tuple[str, str]:
+    """What the second checker says of a file, and why."""
+    if options.root is not None:
+        return _NOT_COVERED, "it takes no --root"
+    program = next((file for file in _SECOND_CHECKERS if file.is_file()), None)
+    if program is None:
+        return _NOT_COVERED, "it is not installed"
+    seconds = str(min(options.limits.timeout_seconds, 999_999))
+    try:
+        answer = run_alone([str(program), "--json", "--seconds", seconds, str(path.absolute())])
+        (found,) = json.loads(answer.stdout)["certificates"]
+        verdict, why = str(found["verdict"]), str(found["why"])
+    except Exception as error:
+        return "nothing that can be read", f"{type(error).__name__}: {error}"
+    return verdict, "" if verdict == _VERIFIED else why
