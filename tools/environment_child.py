@@ -62,7 +62,7 @@ def fresh_byte() -> int:
 
     malloc = ctypes.CDLL(None).malloc
     malloc.restype = ctypes.c_void_p
-    return ctypes.string_at(malloc(100), 80)[-1]
+    return ctypes.string_at(malloc(5000), 4000)[-1]
 
 
 def seen(probe: str, space: dict[str, Any]) -> str:
@@ -96,8 +96,12 @@ def by_command(job: Job) -> Iterator[dict[str, Any]]:
 
     options = ["--no-config", "--jobs", "1", "--explain", "--arithmetic", job["arithmetic"]]
     sys.argv = ["certattn", "check", *options, "--report", f"json={job['report']}", *job["paths"]]
-    with suppress(SystemExit):
+    try:
         main()
+    except SystemExit:
+        # Without a report, it ends as the command does, with what that said on the error stream.
+        if not os.path.exists(job["report"]):
+            raise
     with open(job["report"], encoding="utf-8") as file:
         yield from LOADS(file.read())["reports"]
 

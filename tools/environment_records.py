@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-ISOLATED_PYTHON = "recheck"  # which is run by `python -I -S`: no variable of Python's and no sitecustomize gets there
 API, COMMAND, ISOLATED, RECHECK = "api", "command", "isolated", "recheck"
+# The second checker is run by `python -I -S`: no variable of Python's and no sitecustomize gets there.
 PACKAGE = (API, COMMAND)
 EVERY = (API, COMMAND, RECHECK)
 
@@ -29,8 +29,8 @@ class Environment:
     which `SOURCE` is compiled to a library that is loaded before the program; `library` is one that is there;
     `launcher` is put before the command. `prelude` is code that runs first, `interlude` what runs after the import of
     certattn, in the thread that checks; `place` is that thread: main, thread, or subinterpreter. `customize` is a
-    `sitecustomize`. `bytecode`: "warm" reads that of a clean run, "none" compiles all sources, and the name of an
-    environment reads what that has compiled, except the files that `afresh` names.
+    `sitecustomize`. `bytecode`: "warm" reads that of a clean run, "none" compiles all sources, a folder is written to, and
+    the name of an environment reads what that has compiled, except the files that `afresh` names.
 
     `probe` sees the change, and gives the text `shows` if there is one. `how` is who can be asked. `missing` says why
     it cannot be tried on this machine. `stops`: by who is asked, why there may be no verdict.
@@ -113,24 +113,35 @@ def control_words() -> list[Environment]:
         found.append(replace(one, name=f"{name}, by a library loaded first", prelude=late, arb=False))
         found.append(replace(one, name=f"{name}, between import and check", interlude=late, how=PACKAGE, arb=False))
         found.append(
-            replace(one, name=f"{name}, in a new thread", interlude=late, place="thread", how=(API, ISOLATED), arb=False)
+            replace(
+                one, name=f"{name}, in a new thread", interlude=late, place="thread", how=(API, ISOLATED), arb=False
+            )
         )
     for name, bits in UNMASKED.items():
         mxcsr, control = MXCSR & ~bits, X87 & ~(bits >> 7 & 0x3F)
         one = Environment(
             f"SIGFPE: {name}", "exceptions are signals", WORDS, str((hex(mxcsr), hex(control))), missing=no_x86,
-            interlude=_words(mxcsr, control), how=EVERY,
+            interlude=_words(mxcsr, control),
+            stops=dict.fromkeys(EVERY, "the first number that is rounded ends the process") if name == "all" else {},
         )  # fmt: skip
         found.append(one)
     written = "FTZ and DAZ, preloaded, no bytecode"
     upward = "rounding upward, preloaded, no bytecode"
     here = "sys.pycache_prefix.rpartition('/')[2]"
-    found.append(Environment("bytecode written under FTZ and DAZ", "then run clean", here, bytecode=written, how=PACKAGE))
-    found.append(Environment("bytecode written under upward rounding", "then run clean", here, bytecode=upward, how=PACKAGE))
+    found.append(
+        Environment("bytecode written under FTZ and DAZ", "then run clean", here, bytecode=written, how=PACKAGE)
+    )
+    found.append(
+        Environment("bytecode written under upward rounding", "then run clean", here, bytecode=upward, how=PACKAGE)
+    )
     found.append(
         Environment(
-            "bytecode written under FTZ and DAZ, but for the guards", "then run clean", here, bytecode=written,
-            afresh=("guards",), how=PACKAGE,
+            "bytecode written under FTZ and DAZ, but for the guards",
+            "then run clean",
+            here,
+            bytecode=written,
+            afresh=("guards",),
+            how=PACKAGE,
         )  # fmt: skip
     )
     return found
@@ -151,7 +162,7 @@ def _lacks(flag: str) -> Callable[[], str]:
 
 
 def machines() -> list[Environment]:
-    cores = [("Haswell", "avx2"), ("SkylakeX", "avx512f"), ("Zen", "avx2"), ("Prescott", "sse3"), ("Nehalem", "sse4_2"),
+    cores = [("Haswell", "avx2"), ("SkylakeX", "avx512f"), ("Zen", "avx2"), ("Prescott", "pni"), ("Nehalem", "sse4_2"),
              ("Sandybridge", "avx")]  # fmt: skip
     found = [
         Environment(
@@ -170,13 +181,11 @@ def machines() -> list[Environment]:
         Environment("numpy at its baseline, OpenBLAS for Prescott", "an old machine", "(blas_core(), cpu_features())",
                     variables=least, how=PACKAGE, missing=_lacks("avx2"))
     )  # fmt: skip
-    for threads in (1, 3, 16):
-        for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-            found.append(
-                Environment(f"{variable}={threads}", "other sums in matrix products", "blas_threads()", str(threads),
-                            variables={variable: str(threads)}, how=(API,), usual=True)
-            )  # fmt: skip
-    return found
+    return found + [
+        Environment(f"{variable}=1", "other sums in matrix products", "blas_threads()", "1",
+                    variables={variable: "1"}, how=(API,), usual=True)
+        for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+    ]  # fmt: skip
 
 
 def _jemalloc() -> str:
@@ -234,8 +243,7 @@ def texts() -> list[Environment]:
                     variables={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}),
         Environment("PYTHONUTF8=1", "UTF-8 whatever the system has", "sys.flags.utf8_mode", "1", how=PACKAGE,
                     variables={"PYTHONUTF8": "1"}),
-        Environment("-X utf8=0, LC_ALL=POSIX", "the same for isolated Python", encodings, "(0, 'utf-8')",
-                    options=("-X", "utf8=0"), variables={"LC_ALL": "C.UTF-8"}, usual=True),
+        Environment("-X utf8=1", "the same for isolated Python", "sys.flags.utf8_mode", "1", options=("-X", "utf8=1")),
         Environment("PYTHONIOENCODING=ascii", "streams are ASCII", "sys.stdout.encoding", "ascii", how=PACKAGE,
                     variables={"PYTHONIOENCODING": "ascii"}),
         Environment("a terminal, CI, another time zone", "COLUMNS, NO_COLOR, TERM, CI, TZ",
@@ -264,7 +272,7 @@ def interpreters() -> list[Environment]:
         Environment("set_int_max_str_digits(640)", "between import and check", digits, "640", how=PACKAGE,
                     interlude="sys.set_int_max_str_digits(640)"),
         Environment("recursion limit 120", "between import and check", "sys.getrecursionlimit()", "120", how=PACKAGE,
-                    interlude="sys.setrecursionlimit(120)"),
+                    interlude="sys.setrecursionlimit(120)", stops={COMMAND: "the command line needs more"}),
         Environment("recursion limit 10^9", "between import and check", "sys.getrecursionlimit()", "1000000000",
                     interlude="sys.setrecursionlimit(10**9)"),
         Environment("PYTHONOPTIMIZE=2", "no assertions, no docstrings", "sys.flags.optimize", "2", how=PACKAGE,
@@ -282,7 +290,7 @@ def interpreters() -> list[Environment]:
                     options=("-W", "error")),
         Environment("-bb", "bytes compared with text are exceptions", "sys.flags.bytes_warning", "2", options=("-bb",)),
         Environment("a subinterpreter", "another interpreter of the same process",
-                    "__import__('_xxsubinterpreters').get_current()", place="subinterpreter", how=(API, RECHECK),
+                    "__import__('_xxsubinterpreters').get_current()", place="subinterpreter", how=(API,),
                     missing=lambda: "" if sys.version_info < (3, 13) else "Python before 3.13"),
         Environment("a new thread", "certattn is imported and used there", "threading.current_thread().name",
                     place="thread", how=(API, ISOLATED)),
@@ -323,7 +331,7 @@ def settings() -> list[Environment]:
                     interlude="import random; random.seed(0)"),
         Environment("math with less", "math.fsum is sum, math.sqrt is a power", patched, "(0.0, 2.0)",
                     prelude="import math; math.fsum = lambda x: float(sum(x)); math.sqrt = lambda x: x ** 0.5"),
-        Environment("sitecustomize", "a sitecustomize that replaces math.fsum and json's texts", patched, "(0.0, 2.0)",
+        Environment("sitecustomize", "a sitecustomize that replaces math.fsum", patched, "(0.0, 2.0)",
                     how=PACKAGE, customize="import math\nmath.fsum = lambda x: float(sum(x))\n"),
     ]  # fmt: skip
 
