@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 DUMPS, LOADS = json.dumps, json.loads
@@ -100,7 +101,7 @@ def by_command(job: Job) -> Iterator[dict[str, Any]]:
         main()
     except SystemExit:
         # Without a report, it ends as the command does, with what that said on the error stream.
-        if not os.path.exists(job["report"]):
+        if not Path(job["report"]).exists():
             raise
     with open(job["report"], encoding="utf-8") as file:
         yield from LOADS(file.read())["reports"]

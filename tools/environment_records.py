@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes.util
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -29,8 +30,8 @@ class Environment:
     which `SOURCE` is compiled to a library that is loaded before the program; `library` is one that is there;
     `launcher` is put before the command. `prelude` is code that runs first, `interlude` what runs after the import of
     certattn, in the thread that checks; `place` is that thread: main, thread, or subinterpreter. `customize` is a
-    `sitecustomize`. `bytecode`: "warm" reads that of a clean run, "none" compiles all sources, a folder is written to, and
-    the name of an environment reads what that has compiled, except the files that `afresh` names.
+    `sitecustomize`. `bytecode`: "warm" reads that of a clean run, "none" compiles all sources, a folder is written
+    to, and the name of an environment reads what that has compiled, except the files that `afresh` names.
 
     `probe` sees the change, and gives the text `shows` if there is one. `how` is who can be asked. `missing` says why
     it cannot be tried on this machine. `stops`: by who is asked, why there may be no verdict.
@@ -128,23 +129,13 @@ def control_words() -> list[Environment]:
     written = "FTZ and DAZ, preloaded, no bytecode"
     upward = "rounding upward, preloaded, no bytecode"
     here = "sys.pycache_prefix.rpartition('/')[2]"
-    found.append(
-        Environment("bytecode written under FTZ and DAZ", "then run clean", here, bytecode=written, how=PACKAGE)
-    )
-    found.append(
-        Environment("bytecode written under upward rounding", "then run clean", here, bytecode=upward, how=PACKAGE)
-    )
-    found.append(
-        Environment(
-            "bytecode written under FTZ and DAZ, but for the guards",
-            "then run clean",
-            here,
-            bytecode=written,
-            afresh=("guards",),
-            how=PACKAGE,
-        )  # fmt: skip
-    )
-    return found
+    return [
+        *found,
+        Environment("bytecode written under FTZ and DAZ", "then run clean", here, bytecode=written, how=PACKAGE),
+        Environment("bytecode written under upward rounding", "then run clean", here, bytecode=upward, how=PACKAGE),
+        Environment("bytecode written under FTZ and DAZ, but for the guards", "then run clean", here, bytecode=written,
+                    afresh=("guards", "floating_point"), how=PACKAGE),
+    ]  # fmt: skip
 
 
 # -- the machine, its libraries
@@ -204,7 +195,7 @@ def memory() -> list[Environment]:
                     variables={"MALLOC_PERTURB_": "165"}),
         Environment("jemalloc", "another allocator", "'jemalloc' in open('/proc/self/maps').read()", "True",
                     library=_jemalloc(), missing=lambda: "" if _jemalloc() else "libjemalloc"),
-        Environment("8 MB of stack become 256 kB", "ulimit -s", "__import__('resource').getrlimit(3)[0]", str(256 * 1024),
+        Environment("256 kB of stack", "ulimit -s", "__import__('resource').getrlimit(3)[0]", str(256 * 1024),
                     launcher=("sh", "-c", 'ulimit -s 256; exec "$@"', "sh")),
         Environment("20 open files", "ulimit -n", "__import__('resource').getrlimit(7)[0]", "20",
                     launcher=("sh", "-c", 'ulimit -n 20; exec "$@"', "sh")),
@@ -240,7 +231,8 @@ def texts() -> list[Environment]:
     ]  # fmt: skip
     found += [
         Environment("LC_ALL=C without UTF-8", "text of the system is ASCII", encodings, "(0, 'ascii')", how=PACKAGE,
-                    variables={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}),
+                    variables={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0",
+                               "PYTHONIOENCODING": "ascii"}),
         Environment("PYTHONUTF8=1", "UTF-8 whatever the system has", "sys.flags.utf8_mode", "1", how=PACKAGE,
                     variables={"PYTHONUTF8": "1"}),
         Environment("-X utf8=1", "the same for isolated Python", "sys.flags.utf8_mode", "1", options=("-X", "utf8=1")),
@@ -313,22 +305,22 @@ def settings() -> list[Environment]:
         Environment("numpy calls", "numpy.seterrcall, which ends in an exception", numpy_errors, "call", how=PACKAGE,
                     interlude="import numpy\ndef called(*_): raise RuntimeError\n"
                               "numpy.seterr(all='call'); numpy.seterrcall(called)"),
-        Environment("numpy prints two digits", "numpy.set_printoptions", "__import__('numpy').get_printoptions()['precision']",
-                    "2", how=PACKAGE, interlude="import numpy; numpy.set_printoptions(precision=2, threshold=1)"),
+        Environment("numpy prints two digits", "numpy.set_printoptions",
+                    "__import__('numpy').get_printoptions()['precision']", "2", how=PACKAGE,
+                    interlude="import numpy; numpy.set_printoptions(precision=2, threshold=1)"),
         Environment("a small buffer of numpy", "numpy.setbufsize(16)", "__import__('numpy').getbufsize()", "16",
                     how=PACKAGE, interlude="import numpy; numpy.setbufsize(16)"),
-        Environment("FLINT: 2 bits", "the context of python-flint", flint, "(2, 1, False, True, 4)", how=PACKAGE, arb=True,
-                    interlude="from flint import ctx\n"
+        Environment("FLINT: 2 bits", "the context of python-flint", flint, "(2, 1, False, True, 4)",
+                    how=PACKAGE, arb=True, interlude="from flint import ctx\n"
                               "ctx.prec, ctx.cap, ctx.pretty, ctx.unicode, ctx.threads = 2, 1, False, True, 4"),
         Environment("FLINT: 100,000 bits", "the context of python-flint", flint, "(100000, 1, True, False, 1)",
                     how=PACKAGE, interlude="from flint import ctx; ctx.prec, ctx.cap = 100000, 1"),
         Environment("decimal in one digit", "decimal's context, which traps everything",
                     "__import__('decimal').getcontext().prec", "1",
-                    prelude="import decimal; c = decimal.getcontext(); c.prec = 1; c.traps = dict.fromkeys(c.traps, True)"),
+                    prelude="import decimal; c = decimal.getcontext(); "
+                            "c.prec, c.traps = 1, dict.fromkeys(c.traps, True)"),
         Environment("mpmath in two bits", "mpmath's context", "__import__('mpmath').mp.prec", "2", how=PACKAGE,
                     prelude="import mpmath; mpmath.mp.prec = 2"),
-        Environment("random, seeded", "random.seed(0)", "__import__('random').random()", how=(API,),
-                    interlude="import random; random.seed(0)"),
         Environment("math with less", "math.fsum is sum, math.sqrt is a power", patched, "(0.0, 2.0)",
                     prelude="import math; math.fsum = lambda x: float(sum(x)); math.sqrt = lambda x: x ** 0.5"),
         Environment("sitecustomize", "a sitecustomize that replaces math.fsum", patched, "(0.0, 2.0)",
@@ -339,33 +331,35 @@ def settings() -> list[Environment]:
 # -- the system around
 
 
-def _not_root() -> str:
-    return "" if os.geteuid() == 0 else "the rights of the system's user"
+def _no_setpriv() -> str:
+    return "" if os.geteuid() == 0 and shutil.which("setpriv") else "setpriv, run by the system's user,"
 
 
-NOBODY = "os.setgroups([]); os.setgid(65534); os.setuid(65534); os.environ['HOME'] = '/nonexistent'"
+# Who may read everything, such as an interpreter in the home of another user, and write nothing.
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+dac_read_search",
+          "--ambient-caps=+dac_read_search", "env", "HOME=/nonexistent")  # fmt: skip
 GONE = "import tempfile; gone = tempfile.mkdtemp(); os.chdir(gone); os.rmdir(gone)"
-DARK = "import tempfile; dark = tempfile.mkdtemp(); os.chdir(dark); os.chmod(dark, 0)"
+IGNORED = "from signal import signal, SIG_IGN; [signal(number, SIG_IGN) for number in {}]"
 
 
 def systems() -> list[Environment]:
-    streams = "[os.path.exists(f'/proc/self/fd/{number}') for number in (0, 1, 2)]"
+    user = "(os.geteuid(), os.path.exists(os.environ['HOME']), os.access(os.path.dirname(os.__file__), os.W_OK))"
+    streams = "[stream is None for stream in (sys.stdin, sys.stdout, sys.stderr)]"
+    ignored = "[int(__import__('signal').getsignal(number)) for number in {}]"
     return [
-        Environment("another user without a home", "who may not write to the installation",
-                    "(os.geteuid(), os.path.exists(os.environ.get('HOME', '')), os.access(os.path.dirname(os.__file__), 2))",
-                    "(65534, False, False)", prelude=NOBODY, missing=_not_root),
+        Environment("another user without a home", "who may not write to the installation", user,
+                    "(65534, False, False)", launcher=NOBODY, missing=_no_setpriv),
         Environment("umask 377", "nobody may change what is written", "oct(os.umask(0o377))", "0o377",
                     prelude="os.umask(0o377)"),
         Environment("working folder removed", "there is no current folder", "os.getcwd()", prelude=GONE),
-        Environment("working folder unreadable", "for another user", "os.access('.', os.R_OK)", "False",
-                    prelude=f"{DARK}; {NOBODY}", missing=_not_root),
-        Environment("no standard input", "closed before the start", streams, "[False, True, True]",
+        Environment("no standard input", "closed before the start", streams, "[True, False, False]",
                     launcher=("sh", "-c", 'exec "$@" <&-', "sh")),
-        Environment("no standard streams", "closed before the start", "sys.stdout is None", "True", how=PACKAGE,
+        Environment("no standard streams", "closed before the start", streams, "[True, True, True]", how=PACKAGE,
                     launcher=("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")),
-        Environment("signals ignored", "SIGCHLD, SIGPIPE, SIGALRM and SIGTERM, as a parent may leave them",
-                    "[int(__import__('signal').getsignal(n)) for n in (17, 13, 14, 15)]", "[1, 1, 1, 1]",
-                    launcher=("sh", "-c", "trap '' CHLD PIPE ALRM TERM; exec \"$@\"", "sh")),
+        Environment("signals ignored", "SIGPIPE, SIGALRM, SIGTERM and SIGXCPU, as a parent may leave them",
+                    ignored.format("(13, 14, 15, 24)"), "[1, 1, 1, 1]", prelude=IGNORED.format("(13, 14, 15, 24)")),
+        Environment("SIGCHLD ignored", "nobody can be waited for", ignored.format("[17]"), "[1]",
+                    how=(*PACKAGE, ISOLATED), prelude=IGNORED.format("[17]")),
     ]  # fmt: skip
 
 

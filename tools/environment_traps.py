@@ -1,7 +1,7 @@
 """Certificates, true and false in pairs, that turn on what an environment may take away.
 
-Numbers below the normal ones decide a softmax: who takes them for zero says 1/2 where the truth is e / (1 + e). They come
-from files of every type, and as text; and one number is longer than Python likes to turn into text.
+Numbers below the normal ones decide a softmax: who takes them for zero says 1/2 where the truth is e / (1 + e). They
+come from files of every type, and as text; and one number is longer than Python likes to turn into text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a check assumes of its process, measured: environments x certificates, each verdict compared with the clean one's.
+"""What a check assumes of its process, measured: every environment must give the verdicts of the clean one.
 
     python tools/environments.py                            a sample of gallery and arena, in every environment
     python tools/environments.py --all --jobs 2             every certificate: hours
@@ -6,10 +6,10 @@
     python tools/environments.py --list                     the environments, and how each is made
 
 Who is asked (--how): `api`, certattn.check(path) in the process itself; `isolated`, the same with isolated=True;
-`command`, `certattn check`; `recheck`, the second checker in an isolated Python without site-packages. Compared are the
-verdict, the digest, the reason and the findings, and of each obligation name, outcome, precision and arithmetic, and both
-sides as printed where they are exact or Arb's. Binary64 may add in another order, or be left out for Arb where the
-report says why.
+`command`, `certattn check`; `recheck`, the second checker in an isolated Python without site-packages. Compared are
+verdict, digest, statement and reason, and of each obligation name, outcome, precision, arithmetic, and both sides as
+printed where they are exact or Arb's. Binary64 may add in another order, or be left out for Arb where the report says
+why.
 
 Exit status 1 if an environment made something verified that is not, changed anything without the report saying why, was
 not in force, or was itself changed by a check.
@@ -103,8 +103,9 @@ class Laboratory:
             place.chmod(0o777)
             command, variables = self._command(environment, how, place, arithmetic)
         job = {
-            "how": how, "paths": list(paths), "probes": list(probes), "arithmetic": arithmetic, "place": environment.place,
-            "prelude": environment.prelude, "interlude": environment.interlude, "library": str(self.library),
+            "how": how, "paths": list(paths), "probes": list(probes), "arithmetic": arithmetic,
+            "place": environment.place, "prelude": environment.prelude, "interlude": environment.interlude,
+            "library": str(self.library),
             "answer": str(place / "answer"), "report": str(place / "report.json"), "seconds": SECONDS,
             "recheck": str(ROOT / "tools" / "recheck.py"),
         }  # fmt: skip
@@ -125,7 +126,7 @@ class Laboratory:
         variables |= {"LC_ALL": "C.UTF-8", "HOME": str(self.folder), **environment.variables}
         options = list(environment.options) + (["-I", "-S"] if how == RECHECK else ["-P"])
         options += ["-X", f"pycache_prefix={self._bytecode(environment, how, place, arithmetic)}"]
-        if environment is not CLEAN and not os.path.isabs(environment.bytecode):
+        if environment is not CLEAN and not Path(environment.bytecode).is_absolute():
             options.append("-B")
         if environment.customize:
             (place / "sitecustomize.py").write_text(environment.customize)
@@ -161,12 +162,12 @@ class Laboratory:
         return folder
 
     def _bytecode(self, environment: Environment, how: str, place: Path, arithmetic: str) -> Path:
-        """The folder of compiled files; what another environment has compiled is made on the spot, by a check of its own."""
+        """The folder of compiled files; what another environment compiles is made by a check of its own."""
         if environment.bytecode == "warm":
             return self.folder / "bytecode"
         if environment.bytecode == "none":
             return place / "none"
-        if os.path.isabs(environment.bytecode):
+        if Path(environment.bytecode).is_absolute():
             return Path(environment.bytecode)
         writer = next(one for one in environments() if one.name == environment.bytecode)
         folder = place / "written"
@@ -404,9 +405,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="environments-")))
         matrix = Matrix(
-            Laboratory(folder), gathered(folder, options.gallery, options.arena, options.certificate), options.arithmetic,
+            Laboratory(folder),
+            gathered(folder, options.gallery, options.arena, options.certificate),
+            options.arithmetic,
             options.longest,
-        )  # fmt: skip
+        )
         return _run(matrix, chosen, options, stack)
 
 
@@ -444,9 +447,8 @@ def _run(matrix: Matrix, chosen: list[Environment], options: argparse.Namespace,
         print(f"{name:56} not tried: {why} is not here")
     wrong = [finding for finding in found if finding.wrong]
     checks = sum(finding.certificates for finding in found)
-    print(
-        f"{checks:,} checks in {len({f.environment.name for f in found})} environments: {len(wrong)} of {len(found)} wrong"
-    )
+    names = {finding.environment.name for finding in found}
+    print(f"{checks:,} checks in {len(names)} environments: {len(wrong)} of {len(found)} rows wrong")
     return 1 if wrong else 0
 
 
