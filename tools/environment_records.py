@@ -264,7 +264,8 @@ def interpreters() -> list[Environment]:
         Environment("set_int_max_str_digits(640)", "between import and check", digits, "640", how=PACKAGE,
                     interlude="sys.set_int_max_str_digits(640)"),
         Environment("recursion limit 120", "between import and check", "sys.getrecursionlimit()", "120", how=PACKAGE,
-                    interlude="sys.setrecursionlimit(120)", stops={COMMAND: "the command line needs more"}),
+                    interlude="sys.setrecursionlimit(120)",
+                    stops=dict.fromkeys(PACKAGE, "importing a module or parsing a command line takes more")),
         Environment("recursion limit 10^9", "between import and check", "sys.getrecursionlimit()", "1000000000",
                     interlude="sys.setrecursionlimit(10**9)"),
         Environment("PYTHONOPTIMIZE=2", "no assertions, no docstrings", "sys.flags.optimize", "2", how=PACKAGE,
@@ -359,7 +360,8 @@ def systems() -> list[Environment]:
         Environment("signals ignored", "SIGPIPE, SIGALRM, SIGTERM and SIGXCPU, as a parent may leave them",
                     ignored.format("(13, 14, 15, 24)"), "[1, 1, 1, 1]", prelude=IGNORED.format("(13, 14, 15, 24)")),
         Environment("SIGCHLD ignored", "nobody can be waited for", ignored.format("[17]"), "[1]",
-                    how=(*PACKAGE, ISOLATED), prelude=IGNORED.format("[17]")),
+                    how=(*PACKAGE, ISOLATED), prelude=IGNORED.format("[17]"),
+                    stops={ISOLATED: "the exit status of the process that checks is not known: it is not believed"}),
     ]  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -52,6 +53,7 @@ VERIFIED, NO_ANSWER = "verified", "no answer"
 # Verdicts that claim nothing about the statement.
 OPEN = ("inconclusive", "error", "exception", "undecided", "not covered", NO_ANSWER)
 SHOWN = 12
+NUMBER = re.compile(r"[0-9][0-9.]*(e[+-]?[0-9]+)?")
 
 Report = dict[str, Any]
 
@@ -229,20 +231,23 @@ def _difference(clean: Report, found: Report, other: Counter[str]) -> str:
     ]:
         return "the obligations or their outcomes differ"
     left_out = any("arithmetic was not used" in line for line in found.get("findings", ()))
-    for before, after in zip(one, two, strict=True):
-        binary64 = ["binary64" in o["arithmetic"] for o in (before, after)]
+    for first, second in zip(one, two, strict=True):
+        binary64 = ["binary64" in o["arithmetic"] for o in (first, second)]
         if binary64 == [True, False] and left_out:
             other["decided in Arb, as the report says"] += 1
-        elif (before["arithmetic"], before["bits"]) != (after["arithmetic"], after["bits"]):
-            return f"{after['name']} is by {after['arithmetic']} in {after['bits']} bits, not {before['arithmetic']}"
-        elif (before["left"], before["right"]) != (after["left"], after["right"]):
+        elif (first["arithmetic"], first["bits"]) != (second["arithmetic"], second["bits"]):
+            return f"{second['name']} is by {second['arithmetic']} in {second['bits']} bits, not {first['arithmetic']}"
+        elif (first["left"], first["right"]) != (second["left"], second["right"]):
             if not all(binary64):
-                return (
-                    f"{after['name']} prints {after['left']}, {after['right']}, not {before['left']}, {before['right']}"
-                )
+                return f"{second['name']} prints {second['left']}, {second['right']}, not {first['left']}, {first['right']}"
             other["other digits in binary64"] += 1
-    if not one and clean.get("reason") != found.get("reason"):
-        return f"the reason is {found.get('reason')!r}, not {clean.get('reason')!r}"[:400]
+    before, after = (report.get("reason") or "" for report in (clean, found))
+    if not one and before != after:
+        # The second checker prints the numbers of a message as doubles, which decide nothing.
+        if "seconds" in clean and NUMBER.sub("", before) == NUMBER.sub("", after):
+            other["other digits in a message"] += 1
+            return ""
+        return f"the reason is {after!r}, not {before!r}"[:400]
     return ""
 
 
@@ -292,7 +297,7 @@ def gathered(folder: Path, gallery: str, arena: str, names: Sequence[str] = ()) 
         chosen.append(trap.path)
         lies |= set() if trap.true else {str(trap.path)}
     paths = [str(path) for path in chosen if not names or any(name in str(path) for name in names)]
-    return Certificates(paths, frozenset(lies))
+    return Certificates(paths, frozenset(lies.intersection(paths)))
 
 
 @dataclass
