@@ -237,9 +237,9 @@ def _difference(clean: Report, found: Report, other: Counter[str]) -> str:
             other["decided in Arb, as the report says"] += 1
         elif (first["arithmetic"], first["bits"]) != (second["arithmetic"], second["bits"]):
             return f"{second['name']} is by {second['arithmetic']} in {second['bits']} bits, not {first['arithmetic']}"
-        elif (first["left"], first["right"]) != (second["left"], second["right"]):
+        elif (sides := (first["left"], first["right"])) != (second["left"], second["right"]):
             if not all(binary64):
-                return f"{second['name']} prints {second['left']}, {second['right']}, not {first['left']}, {first['right']}"
+                return f"{second['name']} prints {second['left']}, {second['right']}, not {', '.join(sides)}"
             other["other digits in binary64"] += 1
     before, after = (report.get("reason") or "" for report in (clean, found))
     if not one and before != after:
