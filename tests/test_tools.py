@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,31 +12,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 Tool = Callable[[str], ModuleType]
-
-
-def test_kernel_size_counts_code_and_not_words_about_it(tool: Tool) -> None:
-    size = tool("kernel_size")
-    documented = 'def f():\n    """Doc\n    string."""\n    # comment\n    return (1,\n            2)\n\n'
-    source = documented + 'X = """not\na docstring"""\n'
-    assert size.code_lines(source) == 5
-
-
-def test_the_page_about_trust_says_how_large_the_kernel_is(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
-    tool("kernel_size").main()
-    lines = int(capsys.readouterr().out.splitlines()[-1].split()[0])
-    (said,) = re.findall(r"The kernel has about ([\d,]+) lines", (ROOT / "docs" / "trust.md").read_text())
-    assert abs(int(said.replace(",", "")) - lines) < lines / 10
-
-
-def test_kernel_size_prints_every_module_and_the_total(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
-    size = tool("kernel_size")
-    size.main()
-    lines = capsys.readouterr().out.splitlines()
-    modules = list(size.KERNEL.rglob("*.py"))
-    assert len(lines) == len(modules) + 1
-    counts = [int(line.split()[0]) for line in lines]
-    assert sum(counts[:-1]) == counts[-1]
-    assert all(len(path.read_text().splitlines()) <= 300 for path in modules)
 
 
 def test_bench_check_compares_two_commands(tool: Tool) -> None:

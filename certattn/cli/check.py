@@ -127,7 +127,10 @@ def check(
             checks = _check_all(
                 certificates, options, jobs, form, scheduler, strict=strict, verbose=verbose, fail_fast=fail_fast
             )
-            reports.extend(stack.enter_context(closing(checks)))
+            # What has been printed and is in no other report is not kept: a process that is forked for the next
+            # certificate costs more, the more memory there is.
+            kept = _counted if form == "text" and not files else _whole
+            reports.extend(map(kept, stack.enter_context(closing(checks))))
             # Whoever reads a file sees those that were not reached, too.
             listed = [*reports, *_not_reached(certificates[len(reports) :], reports)]
             for kind, output in outputs:
@@ -142,6 +145,16 @@ def check(
         with suppress(OSError):
             click.echo(f"certattn: {refused_by_the_system(error)[0]}", err=True)
     return exit_status(reports)
+
+
+def _whole(report: Report) -> Report:
+    return report
+
+
+def _counted(report: Report) -> Report:
+    """What a summary and the exit status need of a report."""
+    total = {name: spent for name, spent in report.nanoseconds.items() if name == "total"}
+    return Report("", report.verdict, claim=sys.intern(report.claim), limit=report.limit, nanoseconds=total)
 
 
 def _conclude(form: str, reports: Sequence[Report], listed: Sequence[Report]) -> None:

@@ -8,7 +8,7 @@ precision that doubles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -49,7 +49,7 @@ from certattn.kernel.claims import (
     universality_bound,
 )
 from certattn.kernel.claims.claim import AnyClaim
-from certattn.kernel.document.asserted import asserted_at
+from certattn.kernel.document.asserted import asserted_at, ignored
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
 from certattn.kernel.errors import Binary64Error, GuardError, MalformedError, UsageError
 from certattn.kernel.floating_point import default_floating_point
@@ -176,6 +176,8 @@ def _checked(certificate: Certificate, options: CheckOptions) -> Report:
     if search.strays:
         verdict = Verdict.ERROR
         reason = f"a bug in certattn: obligations nobody asked for, or twice: {search.strays[:5]}"
+    elif verdict is Verdict.VERIFIED and (unread := next(ignored(certificate.asserts, certificate.reading.used), None)):
+        verdict, reason = Verdict.ERROR, f"a bug in certattn: the claim has not looked at {unread.path}"
     elif options.only is not None and verdict is Verdict.VERIFIED:
         verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))
     counts = {result: sum(o.result == result for o in obligations) for result in RESULTS}
@@ -220,7 +222,7 @@ class _Search:
     strays: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def try_binary64(self, tiers: tuple[str, ...], prove: Callable[[list[str], str], list[Obligation]]) -> None:
+    def try_binary64(self, tiers: tuple[str, ...], prove: Callable[[Collection[str], str], list[Obligation]]) -> None:
         for tier in tiers:
             pending = self._pending()
             if not pending:
@@ -230,7 +232,7 @@ class _Search:
             except Binary64Error as error:
                 self.notes.append(f"{tier} arithmetic was not used: {error}")
 
-    def try_arb(self, prove: Callable[[list[str], int], list[Obligation]], start: int, max_bits: int) -> None:
+    def try_arb(self, prove: Callable[[Collection[str], int], list[Obligation]], start: int, max_bits: int) -> None:
         bits = min(start, max_bits)
         while pending := self._pending():
             with working_precision(bits):
@@ -239,13 +241,14 @@ class _Search:
                 return
             bits = min(2 * bits, max_bits)
 
-    def _pending(self) -> list[str]:
-        """What is still to be decided: nothing once the statement is refuted."""
+    def _pending(self) -> Collection[str]:
+        """What is still to be decided, in order and to look names up in: nothing once the statement is refuted."""
         if self.strays or any(o.part is Part.STATEMENT and o.outcome is Outcome.REFUTED for o in self.found.values()):
-            return []
-        return [n for n in self.wanted if n not in self.found or self.found[n].outcome is Outcome.UNDECIDED]
+            return ()
+        left = (n for n in self.wanted if n not in self.found or self.found[n].outcome is Outcome.UNDECIDED)
+        return dict.fromkeys(left).keys()
 
-    def _take(self, pending: list[str], answers: list[Obligation], bits: int) -> None:
+    def _take(self, pending: Collection[str], answers: list[Obligation], bits: int) -> None:
         self.bits = bits
         asked = set(pending)
         given = Counter(answer.name for answer in answers)

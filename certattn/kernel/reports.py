@@ -9,7 +9,7 @@ from typing import Any
 from certattn.kernel.verdict import Verdict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Report:
     """What was checked, what came out, and how.
 

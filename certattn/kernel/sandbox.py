@@ -23,7 +23,9 @@ from certattn.kernel.system_calls import filter_system_calls, restrict_files
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # Audit events, https://docs.python.org/3/library/audit_events.html. Those that name families end with a dot.
-_FAMILIES = ("socket.", "subprocess.", "shutil.", "ftplib.", "http.", "smtplib.", "urllib.", "webbrowser.", "pty.")
+_FAMILIES = (
+    "socket.", "subprocess.", "shutil.", "ftplib.", "http.", "smtplib.", "urllib.", "webbrowser.", "pty.", "syslog.",
+)  # fmt: skip
 _REFUSED = frozenset(
     f"os.{name}"
     for name in (
@@ -49,9 +51,6 @@ def confine(memory_bytes: int) -> tuple[str, ...]:
     _keep_bytecode()
     # Modules that are imported from here on are not kept as bytecode: that would be writing.
     sys.dont_write_bytecode = True
-    layers = ["audit", "limits"]
-    # Before the limit of memory: these need a little.
-    layers += [name for name in (restrict_files(), filter_system_calls()) if name]
     sys.addaudithook(_watch)
     # Writing to a file is then an error, which says more than the signal that would end the process.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -60,7 +59,8 @@ def confine(memory_bytes: int) -> tuple[str, ...]:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     allowed = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
     resource.setrlimit(resource.RLIMIT_AS, (min(allowed, sys.maxsize),) * 2)
-    return tuple(layers)
+    # Last, as the filter lets no limit be set: root could take back those above.
+    return ("audit", "limits", *(name for name in (restrict_files(), filter_system_calls()) if name))
 
 
 def _keep_bytecode() -> None:
@@ -115,6 +115,8 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
         refused = not isinstance(arguments[0], int) and bool(arguments[2] & _WRITING)
     elif event == "os.kill":
         refused = arguments[0] != os.getpid()
+    elif event == "resource.prlimit":
+        refused = arguments[0] not in (0, os.getpid())
     else:
         refused = event in _REFUSED or event.startswith(_FAMILIES)
     if refused:

@@ -27,52 +27,61 @@ _FILE_RIGHTS = ((1, 0x1FF3), (2, 0x2000), (3, 0x4000))
 _TCP_RIGHTS = 0x3  # to bind and to connect; since version 4
 _SCOPES = 0x3  # abstract sockets and signals to processes outside; since version 6
 
-# System calls by their numbers on x86-64 and AArch64 (-1: there is none). Deny all of each line.
-_REFUSED = {
-    # the network, and sockets of this machine
-    "socket": (41, 198), "socketpair": (53, 199), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
-    "accept": (43, 202), "accept4": (288, 242), "sendto": (44, 206), "sendmsg": (46, 211), "sendmmsg": (307, 269),
-    # other programs and processes
-    "execve": (59, 221), "execveat": (322, 281), "fork": (57, -1), "vfork": (58, -1), "ptrace": (101, 117),
-    "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "pidfd_open": (434, 434),
-    "pidfd_send_signal": (424, 424), "pidfd_getfd": (438, 438), "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240),
-    # files and folders: making, changing, removing
-    "creat": (85, -1), "truncate": (76, 45), "ftruncate": (77, 46), "fallocate": (285, 47), "rename": (82, -1),
-    "renameat": (264, 38), "renameat2": (316, 276), "unlink": (87, -1), "unlinkat": (263, 35), "rmdir": (84, -1),
-    "mkdir": (83, -1), "mkdirat": (258, 34), "link": (86, -1), "linkat": (265, 37), "symlink": (88, -1),
-    "symlinkat": (266, 36), "mknod": (133, -1), "mknodat": (259, 33), "chmod": (90, -1), "fchmod": (91, 52),
-    "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, -1), "fchown": (93, 55), "lchown": (94, -1),
-    "fchownat": (260, 54), "utime": (132, -1), "utimes": (235, -1), "futimesat": (261, -1), "utimensat": (280, 88),
-    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
-    "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16), "removexattrat": (466, 466),
-    "open_by_handle_at": (304, 265),
-    # the machine
-    "mount": (165, 40), "umount2": (166, 39), "move_mount": (429, 429), "chroot": (161, 51), "pivot_root": (155, 41),
-    "unshare": (272, 97), "setns": (308, 268), "bpf": (321, 280), "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282), "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218),
-    "init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106), "kexec_load": (246, 104),
-    "kexec_file_load": (320, 294), "reboot": (169, 142), "swapon": (167, 224), "swapoff": (168, 225),
-    "acct": (163, 89), "settimeofday": (164, 170), "clock_settime": (227, 112), "adjtimex": (159, 171),
-    "clock_adjtime": (305, 266), "sethostname": (170, 161), "setdomainname": (171, 162),
-    # ways around a filter: calls that are handed to the system in shared memory
-    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+# All that a check needs, by the numbers on x86-64 and AArch64 (-1: there is none). What is on none of these lists is
+# not there for it, as on an older system: libraries then fall back on calls that are. None of these reaches another
+# process, changes a file, or leaves anything behind; what is open when the filter comes can be read and written.
+_ALLOWED = {
+    # memory
+    "mmap": (9, 222), "munmap": (11, 215), "mremap": (25, 216), "mprotect": (10, 226), "brk": (12, 214),
+    # files that are open
+    "read": (0, 63), "readv": (19, 65), "pread64": (17, 67), "preadv": (295, 69), "write": (1, 64), "writev": (20, 66),
+    "lseek": (8, 62), "fadvise64": (221, 223), "close": (3, 57), "dup": (32, 23), "dup2": (33, -1), "dup3": (292, 24),
+    # what there is to be read
+    "stat": (4, -1), "lstat": (6, -1), "fstat": (5, 80), "newfstatat": (262, 79), "statx": (332, 291),
+    "statfs": (137, 43), "fstatfs": (138, 44), "access": (21, -1), "faccessat": (269, 48), "faccessat2": (439, 439),
+    "readlink": (89, -1), "readlinkat": (267, 78), "getdents": (78, -1), "getdents64": (217, 61), "getcwd": (79, 17),
+    "chdir": (80, 49), "fchdir": (81, 50),
+    # waiting
+    "poll": (7, -1), "ppoll": (271, 73), "select": (23, -1), "pselect6": (270, 72), "nanosleep": (35, 101),
+    "clock_nanosleep": (230, 115), "restart_syscall": (219, 128), "sched_yield": (24, 124),
+    # threads, and the end
+    "futex": (202, 98), "set_robust_list": (273, 99), "set_tid_address": (218, 96), "rseq": (334, 293),
+    "membarrier": (324, 283), "arch_prctl": (158, -1), "exit": (60, 93), "exit_group": (231, 94),
+    # signals that come, and its own alarm
+    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "sigaltstack": (131, 132),
+    "alarm": (37, -1), "setitimer": (38, 103),
+    # itself, the machine, the time
+    "getpid": (39, 172), "getppid": (110, 173), "gettid": (186, 178), "getuid": (102, 174), "geteuid": (107, 175),
+    "getgid": (104, 176), "getegid": (108, 177), "getrlimit": (97, 163), "getrusage": (98, 165),
+    "sched_getaffinity": (204, 123), "getcpu": (309, 168), "uname": (63, 160), "sysinfo": (99, 179),
+    "getrandom": (318, 278), "time": (201, -1), "times": (100, 153), "gettimeofday": (96, 169),
+    "clock_gettime": (228, 113), "clock_getres": (229, 114),
 }  # fmt: skip
-# Their arguments lie in memory, where a filter cannot look: callers fall back when these are not there.
-_NOT_THERE = {"clone3": (435, 435), "openat2": (437, 437)}
-# May reach this process only; the process is the first argument.
-_SIGNALS = {"kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131)}
-_CLONE, _CLONE_THREAD = (56, 220), 0x10000
-_IOCTL, _TYPING_INTO_A_TERMINAL = (16, 29), (0x5412, 0x541C)
-# With the index of the argument that says how to open, and the flags of anything but reading.
-_OPENS = (((2, -1), 1), ((257, 56), 2))
+# Allowed where an argument, by its index, is one of some values.
+_ITSELF = -1  # stands for the number of the process
+_ONE_OF = {
+    "kill": ((62, 129), 0, (_ITSELF,)), "tkill": ((200, 130), 0, (_ITSELF,)), "tgkill": ((234, 131), 0, (_ITSELF,)),
+    # To duplicate, to close when a program starts, to read flags. Not to name who gets signals of a file.
+    "fcntl": ((72, 25), 1, (0, 1, 2, 3, 1030)),
+    # Is it a terminal? How much can be read? To close when a program starts. Not to type into a terminal.
+    "ioctl": ((16, 29), 1, (0x5401, 0x802C542A, 0x541B, 0x5450, 0x5451)),
+    # The names of a thread and of memory; how wide the vectors of an AArch64 are.
+    "prctl": ((157, 167), 0, (15, 0x53564D41, 51)),
+    # Not what takes pages from the machine or out of the memory of others.
+    "madvise": ((28, 233), 2, (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 22, 23, 25, 102, 103)),
+}  # fmt: skip
+# Limits of processes are read, which is where there are no new ones: root could set its own higher, and others' lower.
+_PRLIMIT, _NEW_LIMITS = (302, 261), 2
+# Allowed where an argument has none of some flags: files are opened to be read.
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_WITHOUT = {"open": ((2, -1), 1, _WRITING), "openat": ((257, 56), 2, _WRITING)}
+# A thread has the flag of one, and no other flags than those that the libraries of C give it.
+_CLONE, _THREAD, _OF_THREADS = (56, 220), 0x10000, 0x7D0F00
 # What `os.uname` calls the machine, what the filter is told it is, and the column in the tables above.
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-_X32 = 0x40000000  # the same calls of x86-64 by other numbers
 
 # Classic BPF: load a word of the call, compare with a constant, return.
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 
@@ -99,7 +108,7 @@ def restrict_files() -> str:
 
 
 def filter_system_calls() -> str:
-    """Let seccomp refuse the system calls of the tables above; its name, or nothing."""
+    """Let seccomp refuse all system calls but those of the tables above; its name, or nothing."""
     machine = os.uname().machine
     if not _usable() or machine not in _MACHINES or struct.calcsize("P") != 8:
         return ""
@@ -111,23 +120,26 @@ def filter_system_calls() -> str:
 
 
 def _program(architecture: int, column: int, process: int) -> bytes:
-    """The filter; everything that it does not refuse is allowed."""
-    refuse, allow = _step(_RETURN, _ERRNO | _EPERM), _step(_RETURN, _ALLOW)
+    """The filter. Calls by other numbers, such as those of x32 on x86-64, are on no list."""
+    allow, refuse, not_there = (_step(_RETURN, code) for code in (_ALLOW, _ERRNO | _EPERM, _ERRNO | _ENOSYS))
     steps = [_step(_LOAD, _ARCHITECTURE), _step(_EQUAL, architecture, 1, 0), refuse, _step(_LOAD, _NUMBER)]
-    if column == 0:
-        steps += [_step(_AT_LEAST, _X32, 0, 1), refuse]
-    for numbers in _REFUSED.values():
-        steps += _for(numbers[column], [refuse])
-    for numbers in _NOT_THERE.values():
-        steps += _for(numbers[column], [_step(_RETURN, _ERRNO | _ENOSYS)])
-    for numbers in _SIGNALS.values():
-        steps += _for(numbers[column], [_argument(0), _step(_EQUAL, process, 1, 0), refuse, allow])
-    steps += _for(_CLONE[column], [_argument(0), _step(_ANY_BIT, _CLONE_THREAD, 1, 0), refuse, allow])
-    for numbers, index in _OPENS:
-        steps += _for(numbers[column], [_argument(index), _step(_ANY_BIT, _WRITING, 0, 1), refuse, allow])
-    typing = [step for request in _TYPING_INTO_A_TERMINAL for step in (_step(_EQUAL, request, 0, 1), refuse)]
-    steps += _for(_IOCTL[column], [_argument(1), *typing, allow])
-    return b"".join([*steps, allow])
+    for numbers in _ALLOWED.values():
+        steps += _for(numbers[column], [allow])
+    for numbers, index, values in _ONE_OF.values():
+        wanted = [process if value == _ITSELF else value for value in values]
+        tests = [step for value in wanted for step in (_step(_EQUAL, value, 0, 1), allow)]
+        steps += _for(numbers[column], [_argument(index), *tests, refuse])
+    for numbers, index, flags in _WITHOUT.values():
+        steps += _for(numbers[column], [_argument(index), _step(_ANY_BIT, flags, 0, 1), refuse, allow])
+    new_limits = [
+        step
+        for upper in (False, True)
+        for step in (_argument(_NEW_LIMITS, upper=upper), _step(_EQUAL, 0, 1, 0), refuse)
+    ]
+    steps += _for(_PRLIMIT[column], [*new_limits, allow])
+    others = _step(_ANY_BIT, ~_OF_THREADS & 0xFFFFFFFF, 0, 1)
+    steps += _for(_CLONE[column], [_argument(0), others, refuse, _step(_ANY_BIT, _THREAD, 1, 0), refuse, allow])
+    return b"".join([*steps, not_there])
 
 
 def _for(number: int, steps: list[bytes]) -> list[bytes]:
@@ -135,9 +147,9 @@ def _for(number: int, steps: list[bytes]) -> list[bytes]:
     return [_step(_EQUAL, number, 0, len(steps)), *steps] if number >= 0 else []
 
 
-def _argument(index: int) -> bytes:
-    """Loads the lower half of an argument, on a little-endian machine; flags and processes fit into it."""
-    return _step(_LOAD, _FIRST_ARGUMENT + 8 * index)
+def _argument(index: int, *, upper: bool = False) -> bytes:
+    """Loads half of an argument, on a little-endian machine; of all but addresses the system reads the lower one."""
+    return _step(_LOAD, _FIRST_ARGUMENT + 8 * index + 4 * upper)
 
 
 def _step(code: int, constant: int, if_true: int = 0, if_false: int = 0) -> bytes:

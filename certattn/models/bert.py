@@ -1,4 +1,4 @@
-"""Encoders laid out as BERT: learned positions, a mask of nothing, normalisation after each half of a layer."""
+"""Models laid out as BERT: learned positions, a causal mask in decoders, normalisation after each half of a layer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from certattn.kernel.errors import UsageError
 from certattn.models.heads import Floats, Ids, LayerHeads, Shape, attend, split_heads
 from certattn.models.layers import activation, layer_norm
+from certattn.models.switches import EVERYWHERE, LEARNED_POSITIONS, OFF, Switches
 from certattn.models.weights import Weights
 
 KINDS = ("bert", "roberta", "xlm-roberta", "camembert")
@@ -20,6 +21,7 @@ PARTS = (
     "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
     "attention.output.LayerNorm", "intermediate.dense", "output.dense", "output.LayerNorm",
 )  # fmt: skip
+SWITCHES: Switches = {**EVERYWHERE, **LEARNED_POSITIONS, "is_causal": OFF, "is_decoder": (False, True, None)}
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Bert:
     @property
     def shape(self) -> Shape:
         heads = self.weights.count("num_attention_heads")
-        return Shape("bert", self.weights.count("num_hidden_layers"), heads, f"1/sqrt({self._width // heads})", False)
+        layers, scale = self.weights.count("num_hidden_layers"), f"1/sqrt({self._width // heads})"
+        return Shape("bert", layers, heads, scale, self.weights.config.get("is_decoder") is True)
 
     @property
     def _width(self) -> int:
@@ -40,9 +43,19 @@ class Bert:
 
     @property
     def _first_position(self) -> int:
-        """RoBERTa numbers positions from after the padding token on."""
-        kind = self.weights.config.get("model_type", "bert")
-        return 0 if kind == "bert" else int(self.weights.config.get("pad_token_id", 1)) + 1
+        return 0 if self._padding is None else self._padding + 1
+
+    @property
+    def _padding(self) -> int | None:
+        """The padding token of RoBERTa, after which it numbers positions; None for BERT. Raises UsageError."""
+        config = self.weights.config
+        if config.get("model_type", "roberta" if self.prefix == "roberta." else "bert") == "bert":
+            return None
+        found = config.get("pad_token_id", 1)
+        if type(found) is not int or found < 0:
+            expected = "expected a whole number >= 0: RoBERTa numbers positions from the one after it on"
+            raise UsageError(f"{self.weights.path}: config.json has {found!r} for pad_token_id, {expected}")
+        return found
 
     @property
     def vocabulary(self) -> int:
@@ -54,8 +67,6 @@ class Bert:
 
     def heads(self, ids: Ids, layers: int) -> Iterator[LayerHeads]:
         """See `Model`."""
-        if self.weights.config.get("position_embedding_type", "absolute") != "absolute":
-            raise UsageError(f"{self.weights.path}: config.json has relative positions, expected absolute ones")
         act, shape, width = activation(self.weights.config.get("hidden_act", "gelu")), self.shape, self._width
         scale = 1 / np.sqrt(width // shape.heads)
         rows = self._embedded(ids, width)
@@ -68,12 +79,17 @@ class Bert:
             heads = LayerHeads(layer, query, key, value)
             yield heads
             if layer + 1 < layers:
-                mixed = self._linear(attend(heads, float(scale), causal=False), f"{at}attention.output.dense", width)
+                mixed = self._linear(
+                    attend(heads, float(scale), causal=shape.causal), f"{at}attention.output.dense", width
+                )
                 rows = self._norm(rows + mixed, f"{at}attention.output.LayerNorm")
                 inner = act(self._linear(rows, f"{at}intermediate.dense", None))
                 rows = self._norm(rows + self._linear(inner, f"{at}output.dense", width), f"{at}output.LayerNorm")
 
     def _embedded(self, ids: Ids, width: int) -> Floats:
+        if self._padding is not None and self._padding in ids:
+            what = f"the prompt holds {self._padding}, the padding token of the model"
+            raise UsageError(f"{self.weights.path}: {what}, which has no position; leave it out")
         at, places = f"{self.prefix}embeddings.", self._first_position + np.arange(len(ids))
         words = self.weights.take(f"{at}word_embeddings.weight", self.vocabulary, width, rows=ids)
         positions = self.weights.take(f"{at}position_embeddings.weight", None, width)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certattn.kernel.errors import UsageError
 from certattn.models.heads import Floats, Ids, LayerHeads, Shape, attend, split_heads
 from certattn.models.layers import activation, layer_norm
+from certattn.models.switches import EVERYWHERE, LEARNED_POSITIONS, OFF, UNDER_A_MASK, Switches
 from certattn.models.weights import Weights
 
 KINDS = ("gpt2",)
@@ -17,6 +17,11 @@ PREFIXES = ("", "transformer.")
 EMBEDDINGS = "wte.weight"
 LAYER = "h.{}."
 PARTS = ("ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj")
+# `reorder_and_upcast_attn` is another order of the same steps, and so is not among them.
+SWITCHES: Switches = {
+    **EVERYWHERE, **UNDER_A_MASK, **LEARNED_POSITIONS, "scale_attn_weights": (True,),
+    "scale_attn_by_inverse_layer_idx": OFF,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,11 @@ class Gpt2:
 
     def heads(self, ids: Ids, layers: int) -> Iterator[LayerHeads]:
         """See `Model`."""
-        config = self.weights.config
-        if config.get("scale_attn_weights", True) is not True or config.get("scale_attn_by_inverse_layer_idx", False):
-            raise UsageError(f"{self.weights.path}: config.json has other scales of scores, expected 1/sqrt(d)")
-        act, shape, width = activation(config.get("activation_function", "gelu_new")), self.shape, self._width
+        act, shape, width = (
+            activation(self.weights.config.get("activation_function", "gelu_new")),
+            self.shape,
+            self._width,
+        )
         scale = float(1 / np.sqrt(width // shape.heads))
         words = self.weights.take(f"{self.prefix}{EMBEDDINGS}", self.vocabulary, width, rows=ids)
         rows = words + self.weights.take(f"{self.prefix}wpe.weight", self.most_tokens, width)[: len(ids)]

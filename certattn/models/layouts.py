@@ -10,12 +10,16 @@ from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
 from certattn.models import bert, gpt2, llama
 from certattn.models.heads import Model
+from certattn.models.switches import Switches, require_modelled
 from certattn.models.weights import CONFIG, Weights
 
 
 @dataclass(frozen=True)
 class Family:
-    """A layout: what its tensors are called, after one of some prefixes; `kinds` are its values of model_type."""
+    """A layout: what its tensors are called, after one of some prefixes; `kinds` are its values of model_type.
+
+    `switches` are keys of the configuration that would make it another model.
+    """
 
     name: str
     kinds: Sequence[str]
@@ -23,6 +27,7 @@ class Family:
     embeddings: str
     layer: str
     parts: Sequence[str]
+    switches: Switches
     make: Callable[[Weights, str], Model]
 
     @property
@@ -38,9 +43,11 @@ class Family:
 
 
 FAMILIES = (
-    Family("BERT", bert.KINDS, bert.PREFIXES, bert.EMBEDDINGS, bert.LAYER, bert.PARTS, bert.Bert),
-    Family("GPT-2", gpt2.KINDS, gpt2.PREFIXES, gpt2.EMBEDDINGS, gpt2.LAYER, gpt2.PARTS, gpt2.Gpt2),
-    Family("Llama", llama.KINDS, llama.PREFIXES, llama.EMBEDDINGS, llama.LAYER, llama.PARTS, llama.Llama),
+    Family("BERT", bert.KINDS, bert.PREFIXES, bert.EMBEDDINGS, bert.LAYER, bert.PARTS, bert.SWITCHES, bert.Bert),
+    Family("GPT-2", gpt2.KINDS, gpt2.PREFIXES, gpt2.EMBEDDINGS, gpt2.LAYER, gpt2.PARTS, gpt2.SWITCHES, gpt2.Gpt2),
+    Family(
+        "Llama", llama.KINDS, llama.PREFIXES, llama.EMBEDDINGS, llama.LAYER, llama.PARTS, llama.SWITCHES, llama.Llama
+    ),
 )
 # Buffers that some files keep beside the weights.
 _BUFFERS = ("attn.bias", "attn.masked_bias", "rotary_emb.inv_freq")
@@ -52,6 +59,7 @@ def model_of(weights: Weights) -> Model:
         prefix = family.prefix(weights)
         if prefix is not None:
             _require_kind(family, weights)
+            require_modelled(weights, family.switches)
             _require_known(family, prefix, weights)
             model = family.make(weights, prefix)
             _require_all_layers(family, prefix, weights, model.shape.layers)

@@ -12,6 +12,7 @@ import numpy as np
 from certattn.kernel.errors import UsageError
 from certattn.models.heads import Floats, Ids, LayerHeads, Shape, attend, repeated, split_heads
 from certattn.models.layers import activation, rms_norm, rotated
+from certattn.models.switches import EVERYWHERE, OFF, ONE, UNDER_A_MASK, Switches
 from certattn.models.weights import Weights
 
 KINDS = ("llama", "mistral", "qwen2")
@@ -22,6 +23,12 @@ PARTS = (
     "input_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
     "post_attention_layernorm", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj",
 )  # fmt: skip
+# A window cuts the prompt, see `most_tokens`; kinds of rotary positions: see `frequencies`.
+SWITCHES: Switches = {
+    **EVERYWHERE, **UNDER_A_MASK, "layer_types": ("full_attention", "sliding_attention", None),
+    "no_rope_layer_interval": OFF, "no_rope_layers": (None, []), "partial_rotary_factor": ONE, "rope_interleaved": OFF,
+    "rope_traditional": OFF, "rotary_pct": ONE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,13 @@ class Llama:
 def frequencies(config: Mapping[str, Any], dimension: int) -> Floats:
     """The angles by which the d/2 pairs of coordinates turn from one token to the next. Raises UsageError."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    if not isinstance(rope, dict) or any(isinstance(value, dict) for value in rope.values()):
+        raise UsageError(f"config.json: rotary positions {rope!r}, expected one kind for all layers")
+    if rope.get("partial_rotary_factor", 1) != 1:
+        raise UsageError("config.json: a part of each head turns (partial_rotary_factor), expected the whole")
     theta = rope.get("rope_theta", config.get("rope_theta", 10000.0))
+    if not isinstance(theta, int | float) or isinstance(theta, bool) or not 0 < theta < math.inf:
+        raise UsageError(f"config.json: the base of rotary positions (rope_theta) is {theta!r}, expected a number > 0")
     angles: Floats = float(theta) ** (-np.arange(0, dimension, 2) / dimension)
     kind = rope.get("rope_type", rope.get("type", "default"))
     try:

@@ -121,7 +121,9 @@ def _write(out: Path, given: dict[str, Plain], wanted: Wanted, arithmetic: str, 
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
     prompt = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
     found, bits = enclosures(prompt, wanted, arithmetic)
-    long = {table.name: array for table in found.tables if (array := table.doubles(wanted.printing)) is not None}
+    # Logarithms are a vector, one number for each query: they are written out.
+    tables = [table for table in found.tables if table.name != LOG_NORMALISER]
+    long = {table.name: array for table in tables if (array := table.doubles(wanted.printing)) is not None}
     with _beside(out, long) as references, working_precision(2 * bits):
         certificate["asserts"] = _asserts(found, wanted, references, long)
         if bits > FIRST_BITS:

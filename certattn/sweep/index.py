@@ -15,10 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from certattn._version import __version__
-from certattn.kernel.errors import UsageError
+from certattn.kernel.errors import CertattnError, LimitExceededError, UsageError
 from certattn.kernel.reports import Report
 from certattn.sweep.results import CHANGED, CHECKED, Result
 from certattn.sweep.tasks import Task
+
+# What SQLite says of a file that is no index, or no whole one. All else that it says is about the disk, the rights or
+# another program, and no reason to remove what may be whole.
+_DAMAGED = (
+    sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_SCHEMA,
+    sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH,
+)  # fmt: skip
 
 INDEX = "index.sqlite"
 VERSION = 1
@@ -142,11 +149,12 @@ def _report_in(text: str | None) -> Report | None:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """What a damaged index makes of its readers is a message that says how to get another one."""
+    """What SQLite or a damaged index makes of its users is a message that says what to do."""
     try:
         yield
     except (sqlite3.Error, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unreadable(path, error) from None
+        # The lower byte is the kind of error.
+        raise _failed(path, error, getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF) from None
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -164,7 +172,17 @@ def _version_of(connection: sqlite3.Connection, path: Path) -> int:
     return int(version)
 
 
-def _unreadable(path: Path, error: Exception) -> UsageError:
+def _failed(path: Path, error: Exception, code: int) -> CertattnError:
+    if code == sqlite3.SQLITE_FULL:
+        return LimitExceededError(
+            f"{path}: cannot be written, as the disk is full ({error}). Make room there and give the same command "
+            "again: it goes on with what is in the folder. The index is whole: leave it"
+        )
+    if code not in _DAMAGED:
+        return UsageError(
+            f"{path}: cannot be used ({error}). Look at the disk, at the rights of the file and its folder, and for "
+            "other programs that have it open; then give the command again. The index need not be damaged: leave it"
+        )
     return UsageError(
         f"{path}: cannot be read ({error}); remove it, and the command that made the sweep makes it anew from the "
         "folders, but for statements of tasks that were changed or are in the spec no more"

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,10 @@ def recorded(path: Path, tokens: int = 9, seed: int = 0, **changes: np.ndarray[A
 # -- what is written
 
 
-@pytest.mark.parametrize("made", [tiny_models.bert, tiny_models.gpt2, tiny_models.llama])
+MADE = [tiny_models.bert, partial(tiny_models.bert, is_decoder=True), tiny_models.gpt2, tiny_models.llama]
+
+
+@pytest.mark.parametrize("made", MADE, ids=["BERT", "BERT as a decoder", "GPT-2", "Llama"])
 def test_every_head_of_a_model_has_certificates_that_verify(made: Any, tmp_path: Path) -> None:
     path = model(tmp_path, made)
     assert audit(path, "--ids", tmp_path / "ids.txt", "-o", tmp_path / "out", "-j", 1, "--layers", "0,2") == 0

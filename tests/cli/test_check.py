@@ -7,7 +7,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from certattn.cli.check import find_certificates
+from certattn.cli.check import _conclude, find_certificates
 from certattn.kernel.errors import UsageError
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
@@ -367,6 +367,28 @@ def test_machine_formats_are_printed_after_fail_fast(certattn_run: Run, write: W
 def test_fail_fast_keeps_the_status_of_what_was_reached(certattn_run: Run, write: Write, slow: Path) -> None:
     done = certattn_run("check", slow, write("verified"), "--fail-fast", "--timeout", "1", "--format", "json")
     assert done.status == json.loads(done.out)["exit_status"] == 4
+
+
+def test_what_has_been_printed_is_kept_only_for_another_report(
+    certattn_run: Run, write: Write, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each process that checks is forked: memory that adds up makes every one of a hundred thousand dearer."""
+    kept: list[Sequence[Report]] = []
+
+    def conclude(form: str, reports: Sequence[Report], listed: Sequence[Report]) -> None:
+        kept.append(reports)
+        _conclude(form, reports, listed)
+
+    monkeypatch.setattr("certattn.cli.check._conclude", conclude)
+    write("verified", "a.yaml")
+    write("refuted", "b.yaml")
+    for options in ((), ("--report", "json=r.json"), ("--format", "json")):
+        assert certattn_run("check", ".", "--explain", *options).status == 1
+    assert [[bool(report.statement and report.obligations) for report in reports] for reports in kept] == [
+        [False, False], [True, True], [True, True],
+    ]  # fmt: skip
+    assert [report.verdict for report in kept[0]] == [report.verdict for report in kept[1]]
+    assert all(report.claim and report.nanoseconds["total"] for report in kept[0])
 
 
 @pytest.mark.parametrize("name", ["b.yaml", "link.json", "data.npz", "to-data.json", "new.yml", "-"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from certattn.kernel.arithmetic.balls import ARB
 from certattn.kernel.checker import CheckOptions, check_certificate, check_file
 from certattn.kernel.claims.claim import Claim, Statement
 from certattn.kernel.document.certificate import Certificate, loads
-from certattn.kernel.document.fields import Record
+from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.forms import Variant
 from certattn.kernel.errors import BoundNotProvedError, GuardError, RefusedError, UsageError
 from certattn.kernel.limits import Limits
 from certattn.kernel.reports import Report
@@ -93,6 +94,19 @@ def every(outcome: Callable[[str, int], Obligation]) -> Script:
 
 
 # -- claims that behave
+
+
+def test_a_claim_looks_up_at_once_what_it_is_asked_for(run: Run) -> None:
+    """Claims keep what they were asked for by `name in names`: of a list that would be quadratic."""
+    given: list[Collection[str]] = []
+
+    def noted(names: Collection[str], bits: int) -> list[Obligation]:
+        given.append(names)
+        return [proved(name) for name in names]
+
+    assert run(Scripted([f"a[{i}]" for i in range(20)], noted)).verdict is Verdict.VERIFIED
+    assert [isinstance(names, Set) for names in given] == [True]
+    assert list(given[0]) == [f"a[{i}]" for i in range(20)]
 
 
 def test_a_claim_that_proves_everything_verifies(run: Run) -> None:
@@ -425,6 +439,67 @@ def test_strays_from_binary64_are_a_bug(names: list[str], run: Run) -> None:
 def test_two_arithmetics_are_both_named(run: Run) -> None:
     claim = Tiered(["a", "b"], every(proved), by_tier={FAST: lambda _: [replace(proved("a"), arithmetic="binary64")]})
     assert run(claim).arithmetic == f"binary64 (1) and {ARB} (1)"
+
+
+# -- what is asserted and not looked at
+
+BOUND = Field("bound", Rational(), "a number", required=False)
+INDEX = Field("index", Count(0), "a number")
+ITEMS = Field("items", Listing(Record(INDEX)), "records", required=False)
+FORM = Field("form", Variant("kind", {"one": Record(INDEX), "none": Record()}), "one of two forms", required=False)
+
+
+@dataclass
+class Stating(Scripted):
+    """Looks at what it asserts as it is told to."""
+
+    look: Callable[[Values], object] = lambda asserts: None
+
+    asserts = Record(BOUND, ITEMS, FORM)
+
+    def read(self, certificate: Certificate) -> None:
+        self.look(self.asserts.read(certificate.asserts, certificate.reading))
+
+
+LOOKS: dict[str, tuple[str, Callable[[Values], object], str]] = {
+    "a number": ("{bound: 1}", lambda asserts: asserts[BOUND], ""),
+    "nothing": ("{bound: 1}", lambda asserts: None, "asserts.bound"),
+    "that it is there": ("{bound: 1}", lambda asserts: BOUND in asserts, "asserts.bound"),
+    "where it stands": ("{bound: 1}", lambda asserts: asserts.node(BOUND), "asserts.bound"),
+    "a number, if any": ("{bound: 1}", lambda asserts: asserts.get(BOUND), ""),
+    "another number, if any": ("{bound: 1}", lambda asserts: asserts.get(ITEMS), "asserts.bound"),
+    "every item": ("{items: [{index: 0}, {index: 1}]}", lambda asserts: [i[INDEX] for i in asserts[ITEMS]], ""),
+    "the first item": ("{items: [{index: 0}, {index: 1}]}", lambda a: a[ITEMS][0][INDEX], "asserts.items[1].index"),
+    "items, and into none": ("{items: [{index: 0}]}", lambda asserts: asserts[ITEMS], "asserts.items[0].index"),
+    "a form": ("{form: {kind: one, index: 1}}", lambda asserts: asserts[FORM][1][INDEX], ""),
+    "which form it is": ("{form: {kind: one, index: 1}}", lambda asserts: asserts[FORM][0], "asserts.form.index"),
+    "a form that is only a word": ("{form: {kind: none}}", lambda asserts: asserts[FORM], ""),
+}
+
+
+@pytest.mark.parametrize("looks_at", LOOKS)
+def test_what_is_asserted_and_not_looked_at_is_a_bug_and_does_not_verify(
+    looks_at: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stated, look, missed = LOOKS[looks_at]
+    for script, verdict in ((every(proved), Verdict.VERIFIED), (every(refuted), Verdict.REFUTED)):
+        monkeypatch.setattr(checker, "CLAIMS", {"scripted": Stating(["a"], script, look=look)})
+        text = TEXT.replace("asserts: {}", f"asserts: {stated}")
+        report = check_certificate(loads(text, tmp_path / "c.yaml"), CheckOptions())
+        assert report.verdict is (Verdict.ERROR if missed and verdict is Verdict.VERIFIED else verdict)
+        assert (f"a bug in certattn: the claim has not looked at {missed}" in report.reason) is (
+            report.verdict is Verdict.ERROR
+        )
+
+
+def test_a_claim_that_never_reads_what_is_asserted_does_not_verify(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(checker, "CLAIMS", {"scripted": Scripted(["a"], every(proved))})
+    report = check_certificate(
+        loads(TEXT.replace("asserts: {}", "asserts: {x: 1}"), tmp_path / "c.yaml"), CheckOptions()
+    )
+    assert report.verdict is Verdict.ERROR
 
 
 # -- certificates and files

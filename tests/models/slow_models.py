@@ -92,7 +92,7 @@ def bert(config: dict[str, Any], w: dict[str, Any], ids: list[int], first: int =
         layer = list(zip(q, k, v, strict=True))
         layers.append(layer)
         out = []
-        for row, mixed in zip(rows, _mixed(layer, causal=False), strict=True):
+        for row, mixed in zip(rows, _mixed(layer, causal=config.get("is_decoder", False)), strict=True):
             middle = norm(_add(row, linear(mixed, f"{at}attention.output.dense")), f"{at}attention.output.LayerNorm")
             inner = [act(x) for x in linear(middle, f"{at}intermediate.dense")]
             out.append(norm(_add(middle, linear(inner, f"{at}output.dense")), f"{at}output.LayerNorm"))

@@ -16,7 +16,7 @@ from tiny_models import Tensors, write_model, write_safetensors
 from certattn.kernel.errors import UsageError
 from certattn.models.heads import LayerHeads, Model
 from certattn.models.layers import activation
-from certattn.models.layouts import model_of
+from certattn.models.layouts import FAMILIES, model_of
 from certattn.models.llama import frequencies
 from certattn.models.weights import open_weights
 
@@ -47,6 +47,7 @@ def gap(found: list[LayerHeads], slow: list[slow_models.Layer]) -> float:
 LAYOUTS: dict[str, tuple[tuple[dict[str, Any], Tensors], str, Callable[..., Any]]] = {
     "BERT": (tiny_models.bert(), "", slow_models.bert),
     "BERT with a prefix and relu": (tiny_models.bert(1, "bert.", hidden_act="relu"), "bert.", slow_models.bert),
+    "BERT as a decoder": (tiny_models.bert(2, "bert.", is_decoder=True), "bert.", slow_models.bert),
     "GPT-2": (tiny_models.gpt2(), "", slow_models.gpt2),
     "GPT-2 with a prefix": (tiny_models.gpt2(1, "transformer."), "transformer.", slow_models.gpt2),
     "Llama": (tiny_models.llama(), "model.", slow_models.llama),
@@ -78,7 +79,20 @@ def test_positions_of_roberta_begin_after_the_padding_token(tmp_path: Path) -> N
     model = opened(tmp_path, config, tensors)
     assert model.most_tokens == 8
     bare = {name.removeprefix("roberta."): array for name, array in tensors.items()}
-    assert gap(list(model.heads(np.array(IDS), 3)), slow_models.bert(config, bare, IDS, first=2)) < 1e-12
+    ids = [id_ + (id_ == 1) for id_ in IDS]
+    assert gap(list(model.heads(np.array(ids), 3)), slow_models.bert(config, bare, ids, first=2)) < 1e-12
+
+
+def test_a_decoder_has_a_mask_whatever_its_layout(tmp_path: Path) -> None:
+    for name, ((config, tensors), _, _) in LAYOUTS.items():
+        causal = opened(tmp_path / name, config, tensors).shape.causal
+        assert causal is (not name.startswith("BERT") or "decoder" in name), name
+
+
+def test_roberta_without_its_name_is_known_by_its_tensors(tmp_path: Path) -> None:
+    config, tensors = tiny_models.bert(5, "roberta.", pad_token_id=1)
+    del config["model_type"]
+    assert opened(tmp_path, config, tensors).most_tokens == 8
 
 
 def test_older_names_of_normalisations_are_read(tmp_path: Path) -> None:
@@ -185,12 +199,35 @@ def test_weights_with_a_defect_are_refused(change: str, words: str, tmp_path: Pa
         (tiny_models.bert, {"num_attention_heads": 3}, "8 coordinates for 3 heads"),
         (tiny_models.bert, {"num_attention_heads": 0}, "has 0 for num_attention_heads"),
         (tiny_models.bert, {"num_hidden_layers": 1.5}, "has 1.5 for num_hidden_layers, expected a whole number"),
-        (tiny_models.bert, {"position_embedding_type": "relative_key"}, "relative positions"),
-        (tiny_models.gpt2, {"scale_attn_by_inverse_layer_idx": True}, "other scales of scores"),
+        (
+            tiny_models.bert,
+            {"position_embedding_type": "relative_key"},
+            'has position_embedding_type: "relative_key", which is not modelled; expected "absolute"',
+        ),
+        (tiny_models.gpt2, {"scale_attn_by_inverse_layer_idx": True}, "has scale_attn_by_inverse_layer_idx: true"),
+        (tiny_models.gpt2, {"scale_attn_weights": None}, "has scale_attn_weights: null, .*; expected true"),
         (tiny_models.gpt2, {"vocab_size": 30}, "the tensor 'wte.weight' is 20 x 8, expected 30 x 8"),
         (tiny_models.llama, {"model_type": "gemma"}, "the model_type 'gemma', expected llama"),
         (tiny_models.llama, {"num_key_value_heads": 3}, "k_proj.weight' is 8 x 12, expected 12 x 12"),
         (tiny_models.llama, {"head_dim": 3}, "heads of dimension 3, expected an even one"),
+        (tiny_models.bert, {"is_decoder": "yes"}, 'has is_decoder: "yes", .*; expected false or true'),
+        (
+            tiny_models.bert,
+            {"model_type": "roberta", "pad_token_id": None},
+            "has None for pad_token_id, expected a whole",
+        ),
+        (tiny_models.bert, {"model_type": "roberta", "pad_token_id": -1}, "has -1 for pad_token_id"),
+        (tiny_models.bert, {"model_type": "roberta", "pad_token_id": "1"}, "has '1' for pad_token_id"),
+        (tiny_models.bert, {"model_type": "roberta", "pad_token_id": 4}, "the prompt holds 4, the padding token"),
+        (tiny_models.llama, {"rope_theta": None}, "rope_theta.* is None, expected a number"),
+        (tiny_models.llama, {"rope_scaling": "linear"}, "rotary positions 'linear'"),
+        (
+            tiny_models.llama,
+            {"rope_parameters": {"full_attention": {"rope_type": "default"}}},
+            "one kind for all layers",
+        ),
+        (tiny_models.llama, {"rope_parameters": {"partial_rotary_factor": 0.5}}, "a part of each head turns"),
+        (tiny_models.llama, {"layer_types": ["full_attention", "chunked_attention"]}, "layer_types: .*chunked"),
     ],
 )
 def test_configurations_that_do_not_fit_are_refused(
@@ -199,6 +236,72 @@ def test_configurations_that_do_not_fit_are_refused(
     config, tensors = made()
     with pytest.raises(UsageError, match=words):
         list(opened(tmp_path, {**config, **changes}, tensors).heads(np.array(IDS), 3))
+
+
+# What each would do to a model, if it were left out of it.
+SWITCHED: dict[str, tuple[Callable[..., Any], Any]] = {
+    "auto_map": (tiny_models.bert, {"AutoModel": "modeling.Other"}),
+    "quantization_config": (tiny_models.llama, {"bits": 4}),
+    "pruned_heads": (tiny_models.bert, {"1": [0]}),
+    "add_cross_attention": (tiny_models.bert, True),
+    "is_encoder_decoder": (tiny_models.bert, True),
+    "alibi": (tiny_models.llama, True),
+    "use_alibi": (tiny_models.llama, True),
+    "attention_chunk_size": (tiny_models.llama, 4),
+    "attention_multiplier": (tiny_models.llama, 0.1),
+    "attn_logit_softcapping": (tiny_models.llama, 50.0),
+    "attn_temperature_tuning": (tiny_models.llama, True),
+    "clip_qkv": (tiny_models.llama, 8.0),
+    "position_embedding_type": (tiny_models.bert, "relative_key_query"),
+    "qk_layernorm": (tiny_models.llama, True),
+    "qk_norm": (tiny_models.llama, True),
+    "use_qk_norm": (tiny_models.llama, True),
+    "query_pre_attn_scalar": (tiny_models.llama, 256),
+    "embedding_multiplier": (tiny_models.llama, 12.0),
+    "residual_multiplier": (tiny_models.llama, 0.2),
+    "scale_depth": (tiny_models.llama, 1.4),
+    "scale_emb": (tiny_models.llama, 12),
+    "scale_embedding": (tiny_models.gpt2, True),
+    "parallel_attn": (tiny_models.llama, True),
+    "use_parallel_residual": (tiny_models.gpt2, True),
+    "bidirectional": (tiny_models.llama, True),
+    "is_causal": (tiny_models.llama, False),
+    "use_bidirectional_attention": (tiny_models.llama, True),
+    "rope_parameters": (tiny_models.bert, {"rope_theta": 10000.0}),
+    "rope_scaling": (tiny_models.gpt2, {"rope_type": "linear", "factor": 2.0}),
+    "rope_theta": (tiny_models.bert, 10000.0),
+    "sliding_window": (tiny_models.bert, 4),
+    "is_decoder": (tiny_models.bert, 2),
+    "scale_attn_weights": (tiny_models.gpt2, False),
+    "scale_attn_by_inverse_layer_idx": (tiny_models.gpt2, True),
+    "layer_types": (tiny_models.llama, ["linear_attention"] * 3),
+    "no_rope_layer_interval": (tiny_models.llama, 4),
+    "no_rope_layers": (tiny_models.llama, [1, 1, 0]),
+    "partial_rotary_factor": (tiny_models.llama, 0.5),
+    "rope_interleaved": (tiny_models.llama, True),
+    "rope_traditional": (tiny_models.llama, True),
+    "rotary_pct": (tiny_models.llama, 0.25),
+}
+
+
+@pytest.mark.parametrize("key", SWITCHED)
+def test_switches_that_are_not_modelled_are_refused(key: str, tmp_path: Path) -> None:
+    made, value = SWITCHED[key]
+    config, tensors = made(**{key: value})
+    with pytest.raises(UsageError, match=f"config.json has {key}: .*, which is not modelled; expected "):
+        opened(tmp_path, config, tensors)
+
+
+def test_every_switch_is_tried() -> None:
+    assert {key for family in FAMILIES for key in family.switches} == SWITCHED.keys()
+
+
+def test_switches_that_are_off_change_nothing(tmp_path: Path) -> None:
+    """As published configurations have them."""
+    off = {"add_cross_attention": False, "pruned_heads": {}, "is_encoder_decoder": False, "sliding_window": None}
+    for name, ((config, tensors), _, _) in LAYOUTS.items():
+        more = {"layer_types": ["full_attention"] * 3, "is_causal": True} if name.startswith("Llama") else {}
+        opened(tmp_path / name, {**off, **more, **config}, tensors)
 
 
 def test_a_sliding_window_bounds_the_prompt(tmp_path: Path) -> None:

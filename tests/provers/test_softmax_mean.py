@@ -189,6 +189,17 @@ def test_long_tables_go_into_a_file(tmp_path: Path, prompt: Prompt, monkeypatch:
     assert np.abs(stated["mean"] - by_numpy(arrays)[0]).max() < 1e-13
 
 
+def test_logarithms_of_many_queries_are_written_out(
+    tmp_path: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A vector in a file would have one extent, and a table has two."""
+    monkeypatch.setattr(stated_tables, "MOST_WRITTEN", 2)
+    certificate = generate(tmp_path / "a.yaml", **prompt("float64"), log_normaliser=True)
+    assert len(asserts(certificate)["log_normaliser"]["value"]) == 3
+    assert list(np.load(tmp_path / "a-stated.npz")) == ["mean"]
+    verify(tmp_path / "a.yaml")
+
+
 def test_a_radius_that_is_asked_for_is_written_out(
     tmp_path: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,9 +22,10 @@ import pytest
 from certattn.cli.main import run
 from certattn.cli.sweep import _as_text
 from certattn.kernel.document.certificate import load
-from certattn.kernel.errors import UsageError
+from certattn.kernel.errors import LimitExceededError, UsageError
 from certattn.kernel.reports import Report
 from certattn.kernel.verdict import Verdict
+from certattn.sweep import index as indices
 from certattn.sweep.index import Entry, read_index
 from certattn.sweep.results import CHANGED, CHECKED, LOST, NOT_MADE, Result, filling, keep, kept
 from certattn.sweep.slots import Batch, Slot, do_locally
@@ -245,6 +246,59 @@ def test_a_damaged_index_is_said_and_made_anew(change: str, spec: Read, tmp_path
     (out / "index.sqlite").unlink()
     run_sweep(spec(OPERATOR), out, Settings(), never)
     assert read_index(out) == before
+
+
+def full_at(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
+    """From here on there is room for so many pages of an index, of which SQLite says what it says of a full disk."""
+    connect = indices._connect
+
+    def connected(path: Path) -> sqlite3.Connection:
+        connection = connect(path)
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    monkeypatch.setattr(indices, "_connect", connected)
+
+
+@pytest.mark.parametrize("pages", [1, 12])
+def test_a_full_disk_is_no_damage(pages: int, spec: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is full at the beginning or while results come in: nobody is told to remove the index."""
+    out, many = tmp_path / "out", spec(OPERATOR.replace("to: 1/2", "to: 20"))
+    run_sweep(spec(OPERATOR), out, Settings(), pretended())
+    with monkeypatch.context() as context:
+        full_at(context, pages)
+        with pytest.raises(LimitExceededError) as caught:
+            run_sweep(many, out, Settings(), pretended())
+    said = str(caught.value)
+    assert "index.sqlite: cannot be written, as the disk is full (database or disk is full). Make room there" in said
+    assert "remove" not in said
+    run_sweep(many, out, Settings(), pretended())
+    assert states(out) == [(CHECKED, "verified")] * 123
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (sqlite3.SQLITE_IOERR_WRITE, "disk I/O error"),
+        (sqlite3.SQLITE_CANTOPEN, "unable to open database file"),
+        (sqlite3.SQLITE_READONLY, "attempt to write a readonly database"),
+        (sqlite3.SQLITE_BUSY, "database is locked"),
+    ],
+)
+def test_what_keeps_an_index_from_being_used_is_no_damage(
+    code: int, said: str, spec: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_sweep(spec(OPERATOR), tmp_path / "out", Settings(), pretended())
+
+    def fails(*_: Any, **__: Any) -> sqlite3.Connection:
+        error = sqlite3.OperationalError(said)
+        error.sqlite_errorcode = code
+        raise error
+
+    monkeypatch.setattr(sqlite3, "connect", fails)
+    with pytest.raises(UsageError, match=f"cannot be used .{said}.. Look at the disk") as caught:
+        read_index(tmp_path / "out")
+    assert "remove" not in str(caught.value)
 
 
 def test_links_are_no_folders_of_a_sweep(spec: Read, tmp_path: Path) -> None:

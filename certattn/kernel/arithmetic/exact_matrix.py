@@ -13,7 +13,6 @@ from flint import fmpq, fmpz, fmpz_mat
 from certattn.kernel.arithmetic.reals import describe
 
 _SHOWN_ENTRIES = 16
-_FEW_PLACES = 2**14
 
 
 class ExactMatrix:
@@ -162,14 +161,8 @@ class ExactMatrix:
         return fmpq(sum((x * y for x, y in pairs), fmpz(0)), self.denominator * other.denominator)
 
     def take_rows(self, indices: Sequence[int]) -> ExactMatrix:
-        if len(indices) * self.rows <= _FEW_PLACES:
-            # FLINT multiplies by a small matrix of 0 and 1 far faster than Python copies entries.
-            places = fmpz_mat(len(indices), self.rows)
-            for row, index in enumerate(indices):
-                places[row, index] = 1
-            return ExactMatrix(places * self.numerators, self.denominator)
-        table = self.numerators.tolist()
-        flat = [entry for index in indices for entry in table[index]]
+        # Entry by entry: the work must not grow with the rows that are not taken.
+        flat = [self.numerators[index, column] for index in indices for column in range(self.columns)]
         return ExactMatrix(fmpz_mat(len(indices), self.columns, flat), self.denominator)
 
     # -- moments of the rows

@@ -125,7 +125,9 @@ class Binary64Exponential(Claim[Problem]):
         if AT_MOST not in error and AT not in error:
             raise error.at.malformed("at_most or at", "nothing that is asserted")
         _require_numbers(given)
-        return Problem(given, error.get(AT_MOST), _read_score(error.get(AT), given[SCORES]), USED_BY in asserts)
+        return Problem(
+            given, error.get(AT_MOST), _read_score(error.get(AT), given[SCORES]), asserts.get(USED_BY) is not None
+        )
 
     def first_bits(self, certificate: Certificate) -> int:
         return PROOF_BITS

@@ -94,7 +94,7 @@ class MaxMarginClaim(Claim[Problem]):
     def read(self, certificate: Certificate) -> Problem:
         given = self.read_given(certificate)
         asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        if CONTRADICTION in asserts:
+        if asserts.get(CONTRADICTION) is not None:
             _only(asserts, (CONTRADICTION,))
             weights = self._witness(certificate, WEIGHTS, WEIGHT, given)
             return Problem(given, NoSolution(given, Contradiction(given.rows, given.levels, weights)))

@@ -1,12 +1,30 @@
-"""Which line of a certificate an obligation is about; for messages only."""
+"""What stands under `asserts`: what no claim has asked for, and, for messages, what an obligation is about."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 
 from certattn.kernel.document.tree import Node
 
 _MOST_DIGITS = 9
+
+
+def ignored(asserts: Node, used: Collection[Node]) -> Iterator[Node]:
+    """What stands under a key of `asserts`, however deep, and is not among what a claim has asked its records for.
+
+    A claim that reads a number into a record and then leaves it there would verify whatever it is. That a number was
+    asked for is much less than that it reached a side of an obligation: only changing it shows that. And of a list
+    that was asked for, nobody knows here whether each item was looked at.
+    """
+    if isinstance(asserts.value, dict):
+        yield from (node for node in asserts.value.values() if node not in used)
+    for node in [] if isinstance(asserts.value, str) else _inside(asserts.value):
+        yield from ignored(node, used)
+
+
+def _inside(value: list[Node] | dict[str, Node]) -> Collection[Node]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def asserted_at(asserts: Node, name: str) -> Node:

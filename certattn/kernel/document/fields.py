@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
 from flint import fmpq
@@ -43,11 +43,15 @@ MAX_TEXT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading a certificate has at hand: its limits, its array files, and room for its numbers."""
+    """What reading a certificate has at hand: its limits, its array files, and room for its numbers.
+
+    `used` are the nodes of fields that somebody has asked a record for.
+    """
 
     limits: Limits
     tensors: TensorFiles
     room: Room
+    used: set[Node] = field(default_factory=set)
 
     def number(self, node: Node, parse: Callable[[str, Limits], T], expected: str) -> T:
         """The number at `node`, by a parser of `numbers`."""
@@ -196,20 +200,25 @@ class Listing(Kind[list[T]]):
 
 
 class Values:
-    """The content of a record, indexed by Field."""
+    """The content of a record, indexed by Field. Whose content is asked for is noted in `used`."""
 
-    def __init__(self, node: Node, content: Mapping[str, object]) -> None:
+    def __init__(self, node: Node, content: Mapping[str, object], used: set[Node]) -> None:
         self.at = node
         self._content = content
+        self._used = used
 
     def __getitem__(self, field: Field[T]) -> T:
-        return cast(T, self._content[field.name])
+        content = cast(T, self._content[field.name])
+        self._used.add(self.node(field))
+        return content
 
     def __contains__(self, field: Field[Any]) -> bool:
         return field.name in self._content
 
     def get(self, field: Field[T]) -> T | None:
-        return cast(T, self._content[field.name]) if field.name in self._content else None
+        if field not in self:
+            return None
+        return self[field]
 
     def node(self, field: Field[Any]) -> Node:
         assert isinstance(self.at.value, dict)
@@ -231,7 +240,8 @@ class Record(Kind[Values]):
         missing = [name for name, field in self.fields.items() if field.required and name not in node.value]
         if missing:
             raise node.malformed(f"the keys {self._names()}", f"no {' and no '.join(repr(name) for name in missing)}")
-        return Values(node, {key: self.fields[key].kind.read(item, reading) for key, item in node.value.items()})
+        content = {key: self.fields[key].kind.read(item, reading) for key, item in node.value.items()}
+        return Values(node, content, reading.used)
 
     def schema(self) -> Schema:
         properties = {name: {**field.kind.schema(), "description": field.doc} for name, field in self.fields.items()}

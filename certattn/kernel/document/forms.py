@@ -23,6 +23,7 @@ class Variant(Kind[tuple[str, Values]]):
         tag = node.value[self.tag]
         if not isinstance(tag.value, str) or tag.value not in self.forms:
             raise tag.malformed(" or ".join(repr(form) for form in self.forms))
+        reading.used.add(tag)
         return tag.value, self._record(tag.value).read(node, reading)
 
     def schema(self) -> Schema:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -101,6 +102,19 @@ def test_rows_are_taken_in_the_order_asked_for(table: Table, wanted: list[int]) 
     indices = [i % len(table) for i in wanted] or [0]
     assert plain(exact(table).take_rows(indices)) == [table[i] for i in indices]
     assert plain(exact(table).take_rows(range(len(table)))) == table
+
+
+def test_a_row_of_a_tall_matrix_is_taken_as_fast_as_of_a_short_one() -> None:
+    """Queries are taken one by one: looking through all of them for each would be quadratic."""
+
+    def spent(matrix: ExactMatrix) -> float:
+        start = time.process_time()
+        for row in range(0, 200):
+            matrix.take_rows([row])
+        return time.process_time() - start
+
+    short, tall = (ExactMatrix(fmpz_mat(rows, 2, list(range(2 * rows)))) for rows in (200, 200_000))
+    assert min(spent(tall) for _ in range(3)) < 20 * min(spent(short) for _ in range(3))
 
 
 @pytest.mark.parametrize("exponent", [-1074, -149, -1, 0, 1, 127, 971])

@@ -11,6 +11,47 @@ def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: 
     return Family(NAME, title, text, accepts, rejects)
 
 
+STAGES = """\
+  stages:
+    attention: {norm: {at_most: 0.428317}, frobenius: {at_least: 0.53918}}
+    scores: {norm: {at_most: 0.441631}, relative_frobenius: {at_least: 1.0228, at_most: 1.02281}}
+    linear: {norm: {at_least: 0.445326}, frobenius: {at_most: 0.552771}, relative_norm: {at_most: 1.0398}}
+    attention_less_scores: {frobenius: {at_most: 0.157117}, relative_norm: {at_least: 0.327998}}
+    scores_less_linear: {norm: {at_least: 0.114424}, relative_frobenius: {at_least: 0.2968}}
+    attention_less_linear: {relative_frobenius: {at_most: 0.1155}}
+"""
+EVERY_SIZE = """\
+  stages:
+    attention:
+      norm: {at_least: 0.428316, at_most: 0.428317}
+      frobenius: {at_least: 0.539187, at_most: 0.539188}
+    scores:
+      norm: {at_least: 0.441630, at_most: 0.441631}
+      frobenius: {at_least: 0.551485, at_most: 0.551486}
+      relative_norm: {at_least: 1.03108, at_most: 1.03109}
+      relative_frobenius: {at_least: 1.02280, at_most: 1.02281}
+    linear:
+      norm: {at_least: 0.445326, at_most: 0.445327}
+      frobenius: {at_least: 0.552770, at_most: 0.552771}
+      relative_norm: {at_least: 1.03971, at_most: 1.03972}
+      relative_frobenius: {at_least: 1.02519, at_most: 1.02520}
+    attention_less_scores:
+      norm: {at_least: 0.140487, at_most: 0.140488}
+      frobenius: {at_least: 0.157116, at_most: 0.157117}
+      relative_norm: {at_least: 0.327998, at_most: 0.327999}
+      relative_frobenius: {at_least: 0.291394, at_most: 0.291395}
+    scores_less_linear:
+      norm: {at_least: 0.114424, at_most: 0.114425}
+      frobenius: {at_least: 0.160034, at_most: 0.160035}
+      relative_norm: {at_least: 0.267149, at_most: 0.267150}
+      relative_frobenius: {at_least: 0.296806, at_most: 0.296807}
+    attention_less_linear:
+      norm: {at_least: 0.0496434, at_most: 0.0496435}
+      frobenius: {at_least: 0.0622759, at_most: 0.0622760}
+      relative_norm: {at_least: 0.115903, at_most: 0.115904}
+      relative_frobenius: {at_least: 0.115499, at_most: 0.115500}
+"""
+
 # beta = 1/2, p = 2, d = 3: the numbers are those of the script of the second opinion.
 TOKENS = family(
     "three tokens",
@@ -26,15 +67,10 @@ asserts:
     difference: {at_least: 0.140487, at_most: 0.140488}
     bound: {at_least: 0.168826, at_most: 0.168827}
     wasserstein: {at_least: 0.00785263, at_most: 0.00785264}
-  stages:
-    attention: {norm: {at_most: 0.428317}, frobenius: {at_least: 0.53918}}
-    scores: {norm: {at_most: 0.441631}, relative_frobenius: {at_least: 1.0228, at_most: 1.02281}}
-    linear: {norm: {at_least: 0.445326}, frobenius: {at_most: 0.552771}, relative_norm: {at_most: 1.0398}}
-    attention_less_scores: {frobenius: {at_most: 0.157117}, relative_norm: {at_least: 0.327998}}
-    scores_less_linear: {norm: {at_least: 0.114424}, relative_frobenius: {at_least: 0.2968}}
-    attention_less_linear: {relative_frobenius: {at_most: 0.1155}}
-""",
+"""
+    + STAGES,
     {
+        "every size of every stage": (STAGES, EVERY_SIZE),
         "a unit": ("beta: 1/2\n", "beta: 1/2\n  unit: 1\n"),
         "the scale of beta": ("beta: 1/2\n", "beta: 1/2\n  scale: 1/sqrt(8)\n"),
         "weights in halves": (

@@ -298,7 +298,14 @@ asserts:
 witness:
   multipliers: [{input: 0, token: 1, multiplier: 1}, {input: 1, token: 1, multiplier: 1/4}]
 """,
-    {"a decimal": ("[0, 1/2]]", "[0, 0.5]]")},
+    {
+        "a decimal": ("[0, 1/2]]", "[0, 0.5]]"),
+        "a direction near it": (
+            "solution: [[1, 0], [0, 1/2]]\n  neighbours: [{input: 0, token: 1}, {input: 1, token: 1}]\n"
+            "  margin: {at_least: 0.8944271, at_most: 0.8944272}\n",
+            "direction: [[1.01, 0], [0, 1/2]]\n  within: 0.2\n",
+        ),
+    },
     {
         "W transposed in one entry": ("[[1, 0], [0, 1/2]]", "[[1, 1/2], [0, 0]]", REFUTED, "W as stated (entry 0, 1)"),
         "W as a vector": ("[[1, 0], [0, 1/2]]", "[1, 0, 0, 1/2]", MALFORMED, "for W of that shape"),
@@ -330,7 +337,14 @@ asserts:
 witness:
   multipliers: [{point: 0, multiplier: 1}, {point: 1, multiplier: 1}]
 """,
-    {"a decimal": ("gap: 1", "gap: 0.5")},
+    {
+        "a decimal": ("gap: 1", "gap: 0.5"),
+        "points among which the tight ones are": (
+            "  solution: [1, 1]\n  neighbours: [{point: 0}, {point: 1}]\n"
+            "  support: [{point: 1}, {point: 0}]\n  gap: 1\n",
+            "  direction: [1, 1.01]\n  within: 0.2\n  neighbours_among: [{point: 0}, {point: 1}]\n  gap: 0.5\n",
+        ),
+    },
     {
         "a label turned round": ("labels: [1, -1, 1]", "labels: [1, 1, 1]", REJECTED, "smallest slack"),
         "a label that is none": ("labels: [1, -1, 1]", "labels: [1, -1, 2]", MALFORMED, "labels 1 or -1"),

@@ -127,6 +127,27 @@ witness:
     },
 )
 
+# The worse tokens of both inputs: either better one is a reason, and scores more by 2 and by 1.
+REASONS = family(
+    "a selection with two reasons",
+    """
+given:
+  keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]
+  scores: [[2, 0], [1, 0]]
+asserts:
+  not_locally_optimal:
+  - {indices: [1, 1], because: {input: 0, token: 0}}
+witness:
+  not_locally_optimal:
+  - [{input: 0, token: 0, multiplier: 4}, {input: 1, token: 0, multiplier: 13}]
+""",
+    {"the other one": ("because: {input: 0,", "because: {input: 1,")},
+    {
+        "a reason that scores less": ("scores: [[2, 0]", "scores: [[-2, 0]", REFUTED, "is false"),
+        "a reason that is chosen": ("input: 0, token: 0}}", "input: 0, token: 1}}", MALFORMED, "the pair (0, 1)"),
+    },
+)
+
 # The keys and scores of the authors' figure: token 1 is locally optimal, token 2 is not.
 ALL = family(
     "all selections of one input",
@@ -303,4 +324,4 @@ witness:
     },
 )
 
-FAMILIES = [TWO_INPUTS, ALL, CUTS, LABELS, LOCAL]
+FAMILIES = [TWO_INPUTS, REASONS, ALL, CUTS, LABELS, LOCAL]
