@@ -279,7 +279,7 @@ def interpreters() -> list[Environment]:
                     "off", options=("-X", "frozen_modules=off")),
         Environment("-X tracemalloc", "memory is watched", "__import__('tracemalloc').is_tracing()", "True",
                     options=("-X", "tracemalloc")),
-        Environment("-W error", "warnings are exceptions", "__import__('warnings').filters[0][0]", "error",
+        Environment("-W error", "warnings are exceptions", "sys.warnoptions", "['error']",
                     options=("-W", "error")),
         Environment("-bb", "bytes compared with text are exceptions", "sys.flags.bytes_warning", "2", options=("-bb",)),
         Environment("a subinterpreter", "another interpreter of the same process",
