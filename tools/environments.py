@@ -297,6 +297,8 @@ def gathered(folder: Path, gallery: str, arena: str, names: Sequence[str] = ()) 
         chosen.append(trap.path)
         lies |= set() if trap.true else {str(trap.path)}
     paths = [str(path) for path in chosen if not names or any(name in str(path) for name in names)]
+    if not paths:
+        raise SystemExit("no certificate of the sample has such a name: --gallery all takes more")
     return Certificates(paths, frozenset(lies.intersection(paths)))
 
 
