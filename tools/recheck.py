@@ -5111,9 +5111,10 @@ def below_folder(path: Path) -> list[Path]:
 
 def main(argv: list[str]) -> int:
     """Check files, and all certificates of folders; print a line for each and a table, or JSON. The exit status."""
-    usage = (__doc__ or "").split(chr(10) * 2)[1]
+    words = (__doc__ or "Without docstrings (-OO) there is no help.\n\nSee docs/second-checker.md.").strip()
+    usage = words.split("\n\n")[1]
     if "-h" in argv or "--help" in argv:
-        print((__doc__ or "").strip())
+        print(words)
         return 0
     as_json, numbers, paths = "--json" in argv, {"--seconds": 300, "--jobs": 1}, []
     rest = [x for x in argv if x != "--json"]

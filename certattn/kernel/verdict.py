@@ -173,10 +173,11 @@ def show(value: arb | fmpq | str, digits: int = DIGITS[0], *, more: bool = False
     if isinstance(value, str):
         return value
     if isinstance(value, arb):
-        return value.str(digits, more=more)
+        # Whoever has set python-flint's context to Unicode gets the same text.
+        return value.str(digits, more=more).replace("±", "+/-")
     text = format_rational(value)
     with working_precision(4 * digits):
-        return text if len(text) <= _MOST_CHARACTERS else arb(value).str(digits)
+        return text if len(text) <= _MOST_CHARACTERS else show(arb(value), digits)
 
 
 def at_most(

@@ -48,7 +48,7 @@ from certattn.kernel.document.fields import Field, Listing, Rational, Record, Va
 from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.verdict import Obligation, Outcome, Part, above, at_least, at_most, below
+from certattn.kernel.verdict import Obligation, Outcome, Part, above, at_least, at_most, below, show
 
 GIVEN = ByKey(
     {"keys": scored_token_forms(LOSS).forms["keys"], "tokens": scored_token_forms(LOSS, HEAD).forms["tokens"]}
@@ -185,7 +185,7 @@ class RegularizationPath(Claim[Problem]):
             needed = [n for n in self.names(problem) if not n.startswith("path[") or n.startswith(f"path[{k}].")]
             if bound is not None and proved.keys() >= set(needed) and isinstance(bound.left, arb):
                 with working_precision(bound.bits or 2):
-                    shown.append(f"R = {describe(stated.radius)}: 1 - cosine is at most {(1 - bound.left).str(5)}")
+                    shown.append(f"R = {describe(stated.radius)}: 1 - cosine is at most {show(1 - bound.left, 5)}")
         return shown
 
 
