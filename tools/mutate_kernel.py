@@ -44,7 +44,7 @@ TREE = "tree"
 CRITICAL = tuple(
     f"certattn/kernel/{name}.py"
     for name in (
-        "verdict", "checker", "document/numbers", "document/tree", "arithmetic/reals", "arithmetic/exact_matrix",
+        "verdict", "checker", "document/numbers", "document/reader", "arithmetic/reals", "arithmetic/exact_matrix",
         "arithmetic/balls", "arithmetic/softmax",
     )
 )  # fmt: skip

@@ -22,11 +22,12 @@ from typing import Any
 from certattn.kernel.document.certificate import Section
 from certattn.kernel.document.fields import Choice, Field, Reading, Record, Values
 from certattn.kernel.document.quoting import quote
+from certattn.kernel.document.reader import read_tree
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.document.room import Room
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
-from certattn.kernel.document.tree import Node, read_tree
+from certattn.kernel.document.tree import Node
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers import PROVERS
 from certattn.provers.prompt_sources import is_file

@@ -13,7 +13,8 @@ from typing import Any, cast
 import click
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.tree import Plain, read_tree
+from certattn.kernel.document.reader import read_tree
+from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.report.text import on_one_line, paragraph, printable

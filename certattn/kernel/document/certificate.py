@@ -7,10 +7,11 @@ from pathlib import Path
 
 from certattn.kernel.document.digest import statement_digest
 from certattn.kernel.document.fields import Choice, Field, Kind, Reading, Record, Schema, Text, Values
+from certattn.kernel.document.reader import parse_tree, read_tree
 from certattn.kernel.document.room import Room
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
-from certattn.kernel.document.tree import Node, Plain, parse_tree, read_tree
+from certattn.kernel.document.tree import Node, Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.meter import Meter
@@ -31,13 +32,12 @@ class Section(Kind[Node]):
 
 
 class _Provenance(Kind[Node]):
-    """Free text by key: shown, never believed."""
+    """Texts by key: shown, never believed. There may be none."""
 
     def read(self, node: Node, reading: Reading) -> Node:
         if not isinstance(node.value, dict):
             raise node.malformed("a mapping of short texts")
-        for key, item in node.value.items():
-            Text().read(Node(item.file, item.line, key, node.parent, node.key), reading)
+        for item in node.value.values():
             Text(lines=True).read(item, reading)
         return node
 

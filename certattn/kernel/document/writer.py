@@ -10,19 +10,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-import yaml
+from certattn.kernel.document.grammar import UNSHOWN, is_key, is_plain, is_word
+from certattn.kernel.document.tree import Plain
 
-from certattn.kernel.document.tree import UNSHOWN, Plain
+# Lists are broken behind the comma that passes this column.
+_WIDTH = 100
 
 _unflushed: ContextVar[bool] = ContextVar("_unflushed", default=False)
 
 
 def to_text(plain: dict[str, Plain]) -> str:
-    """YAML text whose reading gives `plain` back. Vectors and references stand on one line."""
-    # The pure Python emitter, so that every machine writes the same bytes.
-    text = str(yaml.emit(_events(plain), Dumper=yaml.SafeDumper, width=100, allow_unicode=True))
-    # What the reader refuses stands between double quotes only (see `_value`), where it can be escaped.
-    return UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    """The text of a document whose reading gives `plain` back. Vectors and references stand on one line, or on some.
+
+    What no document can hold, such as a key with a colon or a text with a tab, is so written that it is refused.
+    """
+    return "".join(_mapping(plain, ""))
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -63,28 +65,56 @@ def _new_file_mode() -> int:
     return 0o666 & ~mask
 
 
-def _events(plain: dict[str, Plain]) -> Iterator[yaml.Event]:
-    yield yaml.StreamStartEvent()
-    yield yaml.DocumentStartEvent(explicit=False)
-    yield from _value(plain)
-    yield yaml.DocumentEndEvent(explicit=False)
-    yield yaml.StreamEndEvent()
+def _mapping(plain: dict[str, Plain], indent: str) -> Iterator[str]:
+    for key, value in plain.items():
+        name = f"{indent}{key if is_key(key) else _quoted(key)}:"
+        if (line := _inline(f"{name} ", value, f"{indent}  ")) is not None:
+            yield line
+        else:
+            yield f"{name}\n"
+            yield from _below(value, indent if isinstance(value, list) else f"{indent}  ")
 
 
-def _value(value: Plain) -> Iterator[yaml.Event]:
+def _list(plain: list[Plain], indent: str) -> Iterator[str]:
+    for value in plain:
+        if (line := _inline(f"{indent}- ", value, f"{indent}  ")) is not None:
+            yield line
+        else:
+            first, *rest = _below(value, f"{indent}  ")
+            yield f"{indent}- {first.removeprefix(indent + '  ')}"
+            yield from rest
+
+
+def _below(value: Plain, indent: str) -> Iterator[str]:
+    """Lines of a block."""
+    if isinstance(value, list):
+        yield from _list(value, indent)
+    elif isinstance(value, dict):
+        yield from _mapping(value, indent)
+
+
+def _inline(before: str, value: Plain, indent: str) -> str | None:
+    """A text, or texts in brackets, behind its key or dash; long lists go on at `indent`. None for what is a block."""
     if isinstance(value, str):
-        # Plain where YAML can hold the text plainly, quoted elsewhere: the emitter decides.
-        style = '"' if "\n" in value or value != value.strip() or UNSHOWN.search(value) else None
-        yield yaml.ScalarEvent(None, None, (True, True), value, style=style)
-    elif isinstance(value, list):
-        flow = all(isinstance(item, str) for item in value)
-        yield yaml.SequenceStartEvent(None, None, True, flow_style=flow)
-        for item in value:
-            yield from _value(item)
-        yield yaml.SequenceEndEvent()
-    else:
-        yield yaml.MappingStartEvent(None, None, True, flow_style=False)
-        for key, item in value.items():
-            yield from _value(key)
-            yield from _value(item)
-        yield yaml.MappingEndEvent()
+        return f"{before}{value if is_plain(value) else _quoted(value)}\n"
+    if isinstance(value, dict):
+        return None if value else f"{before}{{}}\n"
+    text, line = "", f"{before}["
+    for index, item in enumerate(value):
+        if not isinstance(item, str):
+            return None
+        if index:
+            line += ","
+            if len(line) > _WIDTH:
+                text, line = f"{text}{line}\n", indent
+            else:
+                line += " "
+        line += item if is_word(item) else _quoted(item)
+    return f"{text}{line}]\n"
+
+
+def _quoted(text: str) -> str:
+    if "\n" not in text and not UNSHOWN.search(text):
+        return "'" + text.replace("'", "''") + "'"
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return '"' + UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from certattn.kernel.document.asserted import asserted_at
-from certattn.kernel.document.tree import parse_tree
+from certattn.kernel.document.reader import parse_tree
 from certattn.kernel.limits import DEFAULT_LIMITS
 
 ASSERTS = """\

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -18,7 +16,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.document.tree import UNSHOWN, Node, Plain, parse_tree, read_tree
+from certattn.kernel.document.grammar import UNSHOWN
+from certattn.kernel.document.reader import parse_tree, read_tree
+from certattn.kernel.document.tree import Node, Plain
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 
@@ -38,51 +38,11 @@ def plain(text: str, limits: Limits = DEFAULT_LIMITS) -> Plain:
     return parse_tree(text, FILE, limits).plain()
 
 
-# -- accepted: a scalar is its text
-
-ACCEPTED: dict[str, tuple[str, Plain]] = {
-    "number": ("a: 1", {"a": "1"}),
-    "what YAML calls true": ("a: yes", {"a": "yes"}),
-    "what YAML calls null": ("a: ~", {"a": "~"}),
-    "what YAML calls octal": ("a: 012", {"a": "012"}),
-    "what YAML calls sexagesimal": ("a: 1:30", {"a": "1:30"}),
-    "what YAML calls a date": ("a: 2026-01-01", {"a": "2026-01-01"}),
-    "what YAML calls infinite": ("a: .inf", {"a": ".inf"}),
-    "what YAML calls a merge": ("<<: {a: 1}", {"<<": {"a": "1"}}),
-    "nothing": ("a:", {"a": ""}),
-    "empty quotes": ("a: ''", {"a": ""}),
-    "spaces around": ("a:   b c  ", {"a": "b c"}),
-    "single quotes": ("a: ' it''s '", {"a": " it's "}),
-    "double quotes": (r'a: "\x1b\u00e9\U0001F600\t\n\0"', {"a": "\x1b\xe9\U0001f600\t\n\0"}),
-    "block list": ("a:\n- 1\n- 2\n", {"a": ["1", "2"]}),
-    "flow list": ("a: [1, 2]", {"a": ["1", "2"]}),
-    "empty list": ("a: []", {"a": []}),
-    "flow mapping": ("a: {b: 1, c: {d: 2}}", {"a": {"b": "1", "c": {"d": "2"}}}),
-    "empty mapping": ("a: {}", {"a": {}}),
-    "row range in a flow mapping": ("a: {rows: 0:64}", {"a": {"rows": "0:64"}}),
-    "literal text": ("a: |\n  b\n  c\n", {"a": "b\nc\n"}),
-    "literal text with a comment": ("a: | # b\n  c\n", {"a": "c\n"}),
-    "folded text": ("a: >-\n  b\n  c\n", {"a": "b c"}),
-    "comments": ("# first\na: 1 # second\n", {"a": "1"}),
-    "document mark": ("---\na: 1\n...\n", {"a": "1"}),
-    "explicit key": ("? a\n: 1\n", {"a": "1"}),
-    "long explicit key": (f"? {'k' * 2000}\n: 1\n", {"k" * 2000: "1"}),
-    "quoted keys": ("'a b': 1\n\"c\\td\": 2", {"a b": "1", "c\td": "2"}),
-    "JSON": ('{"a": [2.5e-3, true, null], "b": {"c": "d"}}', {"a": ["2.5e-3", "true", "null"], "b": {"c": "d"}}),
-    "Windows line ends": ("a:\r\n- 1\r\n- 'b\r\n  c'\r\n", {"a": ["1", "b c"]}),
-    "letters of many scripts": ("größe: 数 😀", {"größe": "数 😀"}),
-    "no-break space": ("a: b\xa0c", {"a": "b\xa0c"}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ACCEPTED)
-def test_accepted(name: str) -> None:
-    text, tree = ACCEPTED[name]
-    assert plain(text) == tree
+# -- accepted: what is read of each text is in the table of tests/texts
 
 
 def test_every_node_knows_its_line_and_path() -> None:
-    text = "a: 1\nb:\n  c:\n  - x\n  - {d: [y, z]}\n'e f': 2\n\"g\\th\": 3\nlong-key: 4\n"
+    text = "a: 1\nb:\n  c:\n  - x\n  - {d: [y,\n  z]}\n# comment\n\nlong-key:\n  '4'\n"
     found = {
         str(node.place).removeprefix(f"{FILE}:"): node.value for node in scalars(parse_tree(text, FILE, DEFAULT_LIMITS))
     }
@@ -90,11 +50,9 @@ def test_every_node_knows_its_line_and_path() -> None:
         "1: a": "1",
         "4: b.c[0]": "x",
         "5: b.c[1].d[0]": "y",
-        "5: b.c[1].d[1]": "z",
-        "6: 'e f'": "2",
-        "7: 'g\\th'": "3",
-        "8: long-key": "4",
-    }  # fmt: skip
+        "6: b.c[1].d[1]": "z",
+        "10: long-key": "4",
+    }
 
 
 def test_a_node_is_not_shown_with_all_that_is_around_it() -> None:
@@ -102,24 +60,6 @@ def test_a_node_is_not_shown_with_all_that_is_around_it() -> None:
     top = parse_tree("a: 1\nb: 2", FILE, DEFAULT_LIMITS).value
     assert isinstance(top, dict)
     assert repr(top["a"]) == f"Node(file='{FILE}', line=1, value='1', key='a')"
-
-
-def test_where_libyaml_says_no_place_the_line_is_0(monkeypatch: pytest.MonkeyPatch) -> None:
-    events = [
-        yaml.MappingStartEvent(None, None, True),
-        yaml.ScalarEvent(None, None, (True, True), "a"),
-        yaml.ScalarEvent(None, None, (True, True), "1", style="|"),
-        yaml.MappingEndEvent(),
-    ]
-    monkeypatch.setattr(yaml, "parse", lambda text, Loader: events)
-    top = parse_tree("a: | 1", FILE, DEFAULT_LIMITS)
-    assert [top.line, *(node.line for node in scalars(top))] == [0, 0]
-
-    def broken(text: str, Loader: type) -> None:
-        raise yaml.YAMLError
-
-    monkeypatch.setattr(yaml, "parse", broken)
-    assert outcome("a: 1").startswith(f"{FILE}\n")
 
 
 def scalars(node: Node) -> Iterator[Node]:
@@ -132,74 +72,79 @@ def scalars(node: Node) -> Iterator[Node]:
 
 # -- refused: each is one change away from an accepted text
 
-YAML = "YAML text"
-PLAIN = "plain YAML"
 SHOWN = "text without tabs, control characters and marks that do not show"
+TOP = "a mapping, whose first key stands at the beginning of its line"
+KEY = "a key: a letter, then letters, digits, _ and -"
+MARKS = "one document without marks"
+END = "the end of the line, or a comment behind a space"
+INDENTED = "a line that is indented as those before it"
 # name: (text, neighbour, place after the file, found, expected)
 REFUSED = {
     "empty file": ("", "a: 1", "", "an empty file", "a mapping"),
     "only a comment": ("# a", "a: 1 # a", "", "an empty file", "a mapping"),
-    "only a document mark": ("---", "---\na: 1", ":2", "nothing", "a mapping"),
-    "list at the top": ("- a", "a:\n- a", ":1", "a list of 1", "a mapping"),
-    "scalar at the top": ("a", "a:", ":1", "'a'", "a mapping"),
+    "only a document mark": ("---", "a: 1", ":1", "a line that begins with ---", MARKS),
+    "list at the top": ("- a", "a:\n- a", ":1", "'- a'", TOP),
+    "scalar at the top": ("a", "a: 1", ":1", "'a'", TOP),
+    "JSON": ('{"a": 1}', "a: 1", ":1", "'{\"a\": 1}'", TOP),
+    "indented top": ("\n a: 1", "\na: 1", ":2", "'a: 1'", TOP),
     "byte order mark": ("\ufeffa: 1", "a: 1", ":1", "a byte order mark", SHOWN),
     "byte order mark inside": ("a: 1\nb: \ufeff2", "a: 1\nb: 2", ":2", "a byte order mark", SHOWN),
     "duplicate key": ("a: 1\nb: 2\na: 3", "a: 1\nb: 2", ":3", "the key 'a' a second", "one 'a' (the first is"),
     "duplicate key below": ("x:\n  a: 1\n  a: 2", "x:\n  a: 1", ":3: x", "the key 'a' a second time", "on line 2"),
-    "duplicate key in quotes": ("a: 1\n'a': 2", "a: 1\n'b': 2", ":2", "the key 'a' a second time", "one 'a'"),
-    "duplicate empty key": ("'': 1\n'': 2", "'': 1", ":2", "the key '' a second time", "one ''"),
-    "anchor": ("a: &x 1", "a: 1", ":1: a", "the anchor '&x'", PLAIN),
-    "anchor on a list": ("a:\n- b\n- &x [1]", "a:\n- b\n- [1]", ":3: a[1]", "the anchor '&x'", PLAIN),
-    "anchor on a mapping": ("a: &x {b: 1}", "a: {b: 1}", ":1: a", "the anchor '&x'", PLAIN),
-    "anchor on a key": ("&x a: 1", "a: 1", ":1", "the anchor '&x'", PLAIN),
-    "alias": ("a: 1\nb: *a", "a: 1\nb: a", ":2: b", "the alias '*a'", "the value itself"),
-    "alias as a key": ("*a : 1", "a : 1", ":1", "the alias '*a'", "the value itself"),
-    "merge of an alias": ("a: 1\nb:\n  <<: *a", "a: 1\nb:\n  <<: a", ":3: b.'<<'", "the alias '*a'", "the value"),
-    "tag": ("a: !!str 1", "a: 1", ":1: a", "the tag 'tag:yaml.org,2002:str'", PLAIN),
+    "duplicate key in braces": ("x: {a: 1,\n a: 2}", "x: {a: 1}", ":2: x", "the key 'a' a second time", "on line 1"),
+    "key in quotes": ("a: 1\n'b': 2", "a: 1\nb: 2", ":2", "\"'b': 2\"", KEY),
+    "key with a space": ("a:\n  b c: 2", "a:\n  b: 2", ":2", "': 2'", END),
+    "key without a colon": ("a: 1\nb", "a: 1\nb: 2", ":2", "'b'", KEY),
+    "key without a value": ("a: 1\nb:", "a: 1\nb: 2", ":2: b", "nothing", "a value"),
+    "key without a value and more": ("a:\n\nb: 1", "a:\n\n b: 1", ":1: a", "nothing", "a value"),
+    "explicit key": ("? a\n: 1", "a: 1", ":1", "'? a'", TOP),
+    "key that is a mapping": ("x:\n  {a: 1}: 2", "x:\n  a: 2", ":2", "': 2'", END),
+    "anchor": ("a: &x 1", "a: 1", ":1: a", "the anchor '&x'", "a value"),
+    "anchor on a list": ("a:\n- b\n- &x [1]", "a:\n- b\n- [1]", ":3: a[1]", "the anchor '&x'", "a value"),
+    "anchor on a mapping": ("a: &x {b: 1}", "a: {b: 1}", ":1: a", "the anchor '&x'", "a value"),
+    "anchor on a key": ("b: 1\n&x a: 1", "b: 1\na: 1", ":2", "'&x a: 1'", KEY),
+    "alias": ("a: 1\nb: *a", "a: 1\nb: a", ":2: b", "the alias '*a'", "a value"),
+    "alias in brackets": ("a: [1,\n*a]", "a: [1,\na]", ":2: a[1]", "the alias '*a]'", "a value"),
+    "tag": ("a: !!str 1", "a: 1", ":1: a", "the tag '!!str'", "a value"),
     "tag that would run code": (
-        "a: !!python/object/apply:os.system [ls]", "a: [ls]", ":1: a", "the tag 'tag:yaml.org,2002:python/", PLAIN,
+        "a: !!python/object/apply:os.system [ls]", "a: [ls]", ":1: a", "the tag '!!python/object/", "a value",
     ),
-    "local tag": ("a: !x 1", "a: 1", ":1: a", "the tag '!x'", PLAIN),
-    "non-specific tag": ("a: ! 1", "a: 1", ":1: a", "the tag '!'", PLAIN),
-    "tag on a list": ("a: !!seq [1]", "a: [1]", ":1: a", "the tag", PLAIN),
-    "tag on a key": ("!!str a: 1", "a: 1", ":1", "the tag", PLAIN),
-    "undefined tag handle": ("a: !x!y 1", "a: 1", ":1", "found undefined tag handle", YAML),
-    "YAML directive": ("%YAML 1.1\n---\na: 1", "---\na: 1", ":1", "a YAML directive", PLAIN),
-    "TAG directive": ("# b\n%TAG ! x\n---\na: 1", "# b\n---\na: 1", ":2", "a YAML directive", PLAIN),
-    "second document": ("a: 1\n---\nb: 2", "a: 1\nb: 2", ":2", "a second YAML document", "one document"),
-    "second document that is empty": ("a: 1\n---\n", "a: 1\n", ":2", "a second YAML document", "one document"),
-    "second document after its end": ("a: 1\n...\nb: 2", "a: 1\n...", ":3", "did not find expected <document", YAML),
-    "key that is a list": ("? [a]\n: 1", "? a\n: 1", ":1", "a key that is a list or mapping", "a key that is text"),
-    "key that is a mapping": ("x:\n  {a: 1}: 2", "x:\n  a: 2", ":2: x", "a key that is a list", "a key that is text"),
+    "non-specific tag": ("a: ! 1", "a: 1", ":1: a", "the tag '!'", "a value"),
+    "YAML directive": ("%YAML 1.1\na: 1", "a: 1", ":1", "a line that begins with %", MARKS),
+    "TAG directive": ("# b\n%TAG ! x\na: 1", "# b\na: 1", ":2", "a line that begins with %", MARKS),
+    "second document": ("a: 1\n---\nb: 2", "a: 1\nb: 2", ":2", "a line that begins with ---", MARKS),
+    "end of a document": ("a: 1\n...", "a: 1\n", ":2", "a line that begins with ...", MARKS),
     "tab for indentation": ("a:\n\tb: 1", "a:\n b: 1", ":2", "the character '\\t'", SHOWN),
     "tab behind an empty line": ("\na: 1\t", "\na: 1", ":2", "the character '\\t'", SHOWN),
-    "directive behind an empty line": ("\n%YAML 1.1\n---\na: 1", "\n---\na: 1", ":2", "a YAML directive", PLAIN),
-    "tab after the colon": ("a:\tb", "a: b", ":1", "the character '\\t'", SHOWN),
     "tab in a comment": ("a: b #\t", "a: b #", ":1", "the character '\\t'", SHOWN),
     "old Macintosh line end": ("a: 1\rb: 2", "a: 1\r\nb: 2", ":1", "the character '\\r'", SHOWN),
-    "escape character": ("a: \x1b[31m", "a: \"\\e[31m\"", ":1", "the character '\\x1b'", SHOWN),
+    "escape character": ("a: \x1b[31m", "a: b[31m", ":1", "the character '\\x1b'", SHOWN),
     "NUL": ("a: b\0c", "a: bc", ":1", "the character '\\x00'", SHOWN),
     "delete": ("a: b\x7f", "a: b", ":1", "the character '\\x7f'", SHOWN),
     "C1 control": ("a: b\x9b31m", "a: b", ":1", "the character '\\x9b'", SHOWN),
     "next line (NEL)": ("a: 1\x85b: 2", "a: 1\nb: 2", ":1", "the character '\\x85'", SHOWN),
     "line separator": ("a: 1\u2028b: 2", "a: 1\nb: 2", ":1", "the character '\\u2028'", SHOWN),
-    "paragraph separator": ("a: 1\u2029b: 2", "a: 1\nb: 2", ":1", "the character '\\u2029'", SHOWN),
     "text turned round": ("a: 1\nb: 2 # \u202e3", "a: 1\nb: 2 # 3", ":2", "the character '\\u202e'", SHOWN),
     "lone surrogate": ("a: \ud800", "a: \U00010000", ":1", "the character '\\ud800'", SHOWN),
-    "escaped surrogate": ('a: "\\ud800"', 'a: "\\ud7ff"', ":1", "found invalid Unicode", YAML),
-    "escape beyond Unicode": ('a: "\\U00110000"', 'a: "\\U0010ffff"', ":1", "found invalid Unicode", YAML),
     "not a character": ("a: \uffff", "a: \ufffd", ":1", "the character '\\uffff'", SHOWN),
-    "unknown escape": ('a: "\\q"', 'a: "\\\\q"', ":1", "found unknown escape character", YAML),
-    "comment touching a bar": ("a: |# b\n  c", "a: | # b\n  c", ":1: a", "| with # behind it", "a space before #"),
-    "comment touching a mark": ("a: >-2# b\n    c", "a: >-2 # b\n    c", ":1: a", "> with # behind it", "a space"),
-    "quotes without end": ("a: 'b", "a: 'b'", ":1", "found unexpected end of stream", YAML),
-    "list without end": ("a: [1, 2", "a: [1, 2]", ":2", "did not find expected ',' or ']'", YAML),
-    "mapping without end": ("a: {b: 1", "a: {b: 1}", ":2", "did not find expected ',' or '}'", YAML),
-    "wrong indentation": ("a:\n  b: 1\n c: 2", "a:\n  b: 1\n  c: 2", ":3", "did not find expected key", YAML),
-    "two colons": ("a: b: 1", "a: 'b: 1'", ":1", "mapping values are not allowed in this context", YAML),
-    "key without a colon": ("a: 1\nb", "a: 1\nb:", ":3", "could not find expected ':'", YAML),
-    "reserved character": ("a: @b", "a: b@", ":1", "found character that cannot start any token", YAML),
-    "colon that touches a bracket": ("a: {b:[1]}", "a: {b: [1]}", ":1", "found unexpected ':'", YAML),
+    "escape that is not read": ('a: "\\t"', 'a: "\\\\t"', ":1: a", "'\"\\\\t\"'", "a value"),
+    "literal text": ("a: |\n  b", "a:\n  b", ":1: a", "'|'", "a value"),
+    "folded text": ("a: >-\n  b", "a:\n  b", ":1: a", "'>-'", "a value"),
+    "text on two lines": ("a: b\n  c", "a: b  c", ":2", "'c'", INDENTED),
+    "quoted text on two lines": ("a: 'b\n  c'", "a: 'b  c'", ":1: a", "\"'b\"", "a value"),
+    "quoted text on lines with a hash": ('a: "b\n#q\n  c"', 'a: "b #q c"', ":1: a", "'\"b'", "a value"),
+    "text in brackets on two lines": ("a: [b\n  c]", "a: [b c]", ":2: a", "'c]'", ", or ]"),
+    "text behind quotes": ("a: 'b' c", "a: 'b' # c", ":1", "'c'", END),
+    "list without end": ("a: [1, 2", "a: [1, 2]", ":2: a", "the end of the file", ", or ]"),
+    "mapping without end": ("a: {b: 1", "a: {b: 1}", ":2: a", "the end of the file", ", or }"),
+    "brackets without anything": ("a: [", "a: []", ":2: a[0]", "the end of the file", "a value"),
+    "comma at the end": ("a: [1, ]", "a: [1 ]", ":1: a[1]", "']'", "a value"),
+    "no comma": ("a: [[1] [2]]", "a: [[1], [2]]", ":1: a", "'[2]]'", ", or ]"),
+    "wrong indentation": ("a:\n  b: 1\n c: 2", "a:\n  b: 1\n  c: 2", ":3", "'c: 2'", INDENTED),
+    "two colons": ("a: b: 1", "a: 'b: 1'", ":1", "': 1'", END),
+    "dash alone": ("a:\n-\n  b", "a:\n- b", ":1: a", "nothing", "a value"),
+    "reserved character": ("a: @b", "a: b@", ":1: a", "'@b'", "a value"),
+    "colon that touches a bracket": ("a: {b:[1]}", "a: {b: [1]}", ":1: a", "'b:[1]}'", KEY),
 }  # fmt: skip
 
 
@@ -212,18 +157,16 @@ def test_refused(name: str, refused: Any) -> None:
 
 # -- what stands in the file does not reach a terminal raw
 
-ESCAPE = r"\e[2J\a\r\u202e"
 UNFIT = {
-    "duplicate key": f'"{ESCAPE}": 1\n"{ESCAPE}": 2',
-    "long duplicate key": "\n".join([f"? {'k' * 10**5}\n: 1"] * 2),
+    "long duplicate key": "\n".join([f"{'k' * 100}: 1"] * 2),
+    "long key": f"{'k' * 10**5}: 1",
     "long anchor": f"a: &{'x' * 10**5} 1",
     "long alias": f"a: *{'x' * 10**5}",
     "tag": "a: !%1b[2J%07 1",
     "long tag": f"a: !{'x' * 10**5} 1",
-    "path": "\n".join(f'{" " * i}"{ESCAPE}":' for i in range(20)) + " &a 1",
-    "path of long keys": "\n".join(f"{' ' * i}? {'k' * 10**5}\n{' ' * i}:" for i in range(20)) + " &a 1",
-    "text at the top": f'"{ESCAPE}"',
+    "path of long keys": "\n".join(f"{' ' * i}{'k' * 100}:" for i in range(20)) + " &a 1",
     "long text at the top": "x" * 10**5,
+    "letters of another script": "a: 1\n\u0430: 2",
 }
 
 
@@ -232,12 +175,34 @@ def test_messages_are_short_and_without_control_characters(name: str, refused: A
     refused(lambda: plain(UNFIT[name]), found="", expected="")
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a: &b 1", "anchors are not read"),
+        ("a: *b", "aliases are not read"),
+        ("a: !b 1", "tags are not read"),
+        ("a: |\n  b", r"several lines of text are written as one line in double quotes, with \n where a line ends"),
+        ("a: >\n  b", r"several lines of text are written as one line in double quotes, with \n where a line ends"),
+        ("a: 'b\n  c'", "quotes end on the line on which they begin"),
+        (r'a: "\t"', r"quotes end on the line on which they begin, and of escapes only \\, \" and \n are read"),
+        ("a: [1, ]", "no comma stands behind the last item"),
+        ("a: {b: 1, }", ""),
+        ("a: b: c", "text with : or # needs quotes"),
+        ("a: b\n  c", "no text goes on on a second line"),
+    ],
+)
+def test_refusals_say_what_to_do(text: str, hint: str) -> None:
+    with pytest.raises(MalformedError) as caught:
+        plain(text)
+    assert caught.value.hint == hint
+
+
 def test_a_mapping_is_described_by_its_first_keys() -> None:
-    text = "a: {" + ", ".join([f'"{ESCAPE}"', "'b c'", *(f"k{i}" for i in range(1000))]) + "}"
+    text = "a: {" + ", ".join(f"k{i}: 1" for i in range(1000)) + "}"
     top = parse_tree(text, FILE, DEFAULT_LIMITS).value
     assert isinstance(top, dict)
-    shown = ", ".join(f"k{i}" for i in range(8))
-    assert top["a"].describe() == f"a mapping with the keys '\\x1b[2J\\x07\\r\\u202e', 'b c', {shown}, ..."
+    shown = ", ".join(f"k{i}" for i in range(10))
+    assert top["a"].describe() == f"a mapping with the keys {shown}, ..."
 
 
 # -- limits
@@ -407,41 +372,24 @@ def test_the_largest_hostile_text_takes_seconds(name: str) -> None:
 
 
 def test_long_keys_do_not_cost_memory_once_per_node() -> None:
-    # Paths of nested keys, stored with every node, would take 20 * 1000 * 5000 = 100 MB here.
-    text = "\n".join(f"{' ' * depth}{'k' * 1000}:" for depth in range(20)) + " [" + "1," * 5000 + "]"
+    # Paths of nested keys, stored with every node, would take 30 * 100 * 30000 = 90 MB here.
+    text = "\n".join(f"{' ' * depth}{'k' * 100}:" for depth in range(30)) + " [" + "1," * 30_000 + "1]"
     tracemalloc.start()
     try:
         parse_tree(text, FILE, DEFAULT_LIMITS)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 10 * 2**20
+    assert peak < 20 * 2**20
 
 
-# -- the same text, read by an independent parser
-
-Independent = Any
-
-
-def independent(text: str) -> Independent:
-    """The tree by PyYAML's parser in pure Python, every scalar as text; yaml.YAMLError where it refuses."""
-    loader = yaml.BaseLoader(text.replace("\r\n", "\n"))
-    try:
-        value = loader.get_single_data()
-        assert value is None or isinstance(value, str | list | dict)
-        return value
-    except (ValueError, TypeError) as error:
-        # Escapes beyond Unicode, and keys that cannot be keys.
-        raise yaml.YAMLError(str(error)) from None
-    finally:
-        loader.dispose()
-
+# -- the same text, read by other readers of YAML
 
 PIECES = [
     "a", "b", "1", "0.1", ": ", ":", "- ", "-", "? ", "?", ", ", ",", "[", "]", "{", "}", '"', "'", "#", " #", "\n",
     "\n  ", "\n ", " ", "  ", "|", ">", "|-", ">+", "~", "---", "...", "\\", "\\x41", "\\n", "\\\n", "\\u00e9", "é",
-    "\\U00110000", "0:64", "a: 1", "- a", '"x"', "'y'", "\n- ", "\na: ", "\nb:\n  ", "<<", "=", "|2", "{a: 1}",
-    "[1, 2]", '"a":', "null", "\r\n", "\xa0", "\u3000", "1/2", "&a ", "*a", "!", "!!str ", "%", "@", "`", "\n%",
+    "0:64", "a: 1", "- a", '"x"', "'y'", "\n- ", "\na: ", "\nb:\n  ", "<<", "=", "|2", "{a: 1}", "[1, 2]", '"a":',
+    "null", "\r\n", "\xa0", "\u3000", "1/2", "&a ", "*a", "!", "!!str ", "%", "@", "`", "\n%",
 ]  # fmt: skip
 
 
@@ -453,28 +401,14 @@ def yaml_ish() -> st.SearchStrategy[str]:
 
 
 @given(yaml_ish())
-def test_what_is_read_is_what_an_independent_parser_reads(text: str) -> None:
+def test_what_is_read_is_what_every_reader_of_yaml_reads(text: str) -> None:
+    """libyaml, and PyYAML's parser in pure Python."""
     try:
         tree = plain(text)
     except MalformedError:
         return
-    try:
-        other = independent(text)
-    except yaml.YAMLError:
-        # The one text that only libyaml reads: a question mark inside an unquoted word in brackets.
-        assert "?" in text
-        return
-    assert tree == other
-
-
-@given(yaml_ish())
-def test_what_is_broken_is_broken_for_an_independent_parser(text: str) -> None:
-    if YAML not in outcome(text):
-        return
-    with contextlib.suppress(yaml.YAMLError):
-        independent(text)
-        # PyYAML lets a colon touch what follows it in brackets, and a comma a tag; so do no others.
-        assert re.search(r":\s*[]\[{},]|[?!&*]", text)
+    for loader in (yaml.CBaseLoader, yaml.BaseLoader):
+        assert yaml.load(text.replace("\r\n", "\n"), Loader=loader) == tree
 
 
 @given(st.text())
