@@ -20,9 +20,11 @@ from typing import IO, TypeGuard
 from certattn.kernel.document.quoting import counted, listed, quote
 
 _NPY_MAGIC = b"\x93NUMPY"
+_NATURAL = r"(?:0|[1-9][0-9]{0,17})"
+# As numpy.save writes it, to the space; but spaces that pad it may be any number.
 _NPY_HEADER = re.compile(
-    r"\{\s*'descr':\s*(?P<descr>'[^']*'|\[.*\]),\s*'fortran_order':\s*(?P<fortran>True|False),"
-    r"\s*'shape':\s*\((?P<shape>|[0-9]+,|[0-9]+(?:, ?[0-9]+)+,?)\),?\s*\}\s*",
+    r"\{'descr': (?P<descr>'[^']*'|\[.*\]), 'fortran_order': (?P<fortran>True|False), "
+    rf"'shape': \((?P<shape>|{_NATURAL},|{_NATURAL}(?:, {_NATURAL})+)\), \}} *\n",
     re.ASCII | re.DOTALL,
 )
 _NPY_DTYPES = {
@@ -136,17 +138,10 @@ def _npy_header(take: Callable[[int, int], bytes], stated: Stated) -> int | None
     match = _NPY_HEADER.fullmatch(raw.decode("latin-1"))
     if match is None:
         raise ArrayFormatError("a .npy header that numpy.save does not write", "a plain .npy header")
-    _compare(_npy_dtype(match["descr"]), _shape_of(match["shape"]), stated)
+    _compare(_npy_dtype(match["descr"]), [int(extent) for extent in re.findall("[0-9]+", match["shape"])], stated)
     if match["fortran"] == "True" and sum(extent != 1 for extent in stated[1]) > 1:
         raise ArrayFormatError("an array in Fortran order", "C order", "save numpy.ascontiguousarray(array)")
     return prefix + length
-
-
-def _shape_of(text: str) -> list[int]:
-    items = text.rstrip(",").split(",") if text else []
-    if any(len(item) > 20 for item in items):
-        raise ArrayFormatError("a .npy header with a huge shape", "a plain .npy header")
-    return [int(item) for item in items]
 
 
 def _npy_dtype(descr: str) -> str:
@@ -252,10 +247,18 @@ def _locate_safetensors(content: bytes, size: int, array: str, stated: Stated) -
 
 def _safetensors_entry(header: bytes, array: str) -> dict[str, object]:
     try:
-        table = json.loads(header.decode("utf-8"), object_pairs_hook=_unique)
+        table = json.loads(
+            header.decode("utf-8"),
+            object_pairs_hook=_unique,
+            parse_int=_natural,
+            parse_float=_natural,
+            parse_constant=_natural,
+        )
     except (ValueError, RecursionError) as error:
         reason = quote(str(error))
-        raise ArrayFormatError(f"a header that is not JSON ({reason})", "a .safetensors file") from None
+        raise ArrayFormatError(
+            f"a header that is no JSON of natural numbers ({reason})", "a .safetensors file"
+        ) from None
     entry = table.get(array) if isinstance(table, dict) else None
     if array == "__metadata__" or not isinstance(entry, dict):
         names = listed(sorted(set(table) - {"__metadata__"})) if isinstance(table, dict) else "nothing"
@@ -270,5 +273,12 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return table
 
 
+def _natural(text: str) -> int:
+    """The one kind of numbers that headers have."""
+    if not re.fullmatch(_NATURAL, text, re.ASCII):
+        raise ValueError(f"the number {text[:40]}")
+    return int(text)
+
+
 def _naturals(value: object) -> TypeGuard[list[int]]:
-    return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
+    return isinstance(value, list) and all(type(item) is int for item in value)

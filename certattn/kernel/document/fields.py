@@ -21,8 +21,11 @@ from flint import fmpq
 
 from certattn.kernel.arithmetic.reals import Real
 from certattn.kernel.document.numbers import (
+    COUNT_PATTERN,
     RATIONAL_FORMS,
+    RATIONAL_PATTERN,
     REAL_FORMS,
+    REAL_PATTERN,
     NumberError,
     parse_count,
     parse_rational,
@@ -31,7 +34,7 @@ from certattn.kernel.document.numbers import (
 from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.room import Room
 from certattn.kernel.document.tensor_files import TensorFiles
-from certattn.kernel.document.tree import UNSHOWN, Node
+from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
 
@@ -113,7 +116,7 @@ class Rational(Kind[fmpq]):
         return value
 
     def schema(self) -> Schema:
-        return {**_NUMBER_SCHEMA, "description": RATIONAL_FORMS}
+        return {**_NUMBER_SCHEMA, "pattern": RATIONAL_PATTERN, "description": RATIONAL_FORMS}
 
 
 class Scale(Kind[Real]):
@@ -126,7 +129,7 @@ class Scale(Kind[Real]):
         return value
 
     def schema(self) -> Schema:
-        return {**_NUMBER_SCHEMA, "description": REAL_FORMS}
+        return {**_NUMBER_SCHEMA, "pattern": REAL_PATTERN, "description": REAL_FORMS}
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ class Count(Kind[int]):
         return value
 
     def schema(self) -> Schema:
-        return {"type": ["integer", "string"], "minimum": self.minimum}
+        return {"type": ["integer", "string"], "minimum": self.minimum, "pattern": COUNT_PATTERN}
 
 
 @dataclass(frozen=True)
@@ -171,14 +174,13 @@ class Text(Kind[str]):
         text = scalar(node, "text")
         if len(text) > MAX_TEXT:
             raise node.malformed(f"text of at most {MAX_TEXT} characters", f"{len(text)} characters")
-        # Escaped in the file, such characters would still reach a terminal or a file name.
-        if UNSHOWN.search(text) or ("\n" in text and not self.lines):
-            raise node.malformed("text without control characters" + ("" if self.lines else ", on one line"))
+        if "\n" in text and not self.lines:
+            raise node.malformed("text on one line")
         return text
 
     def schema(self) -> Schema:
         # What looks like a number or a date to an editor is text here.
-        return {"type": ["string", "number", "boolean", "null"]}
+        return {"type": ["string", "number", "boolean", "null"], "minLength": 1, "maxLength": MAX_TEXT}
 
 
 # -- structures

@@ -2,7 +2,7 @@
 
     integer    12   -3
     fraction   -7/3                   positive denominator
-    decimal    0.1  -2.5e-3           one tenth is one tenth, not a double
+    decimal    0.1  -2.5e-3           one tenth is one tenth, not a double; exponents have at most six digits
     hex float  0x1.8p-3               exactly what a C program prints with %a
     surd       sqrt(2)  1/sqrt(32)    only where a field allows it; sqrt of a positive rational
 
@@ -24,10 +24,21 @@ _INTEGER = r"(?:0|[1-9][0-9]*)"
 _FRACTION = re.compile(rf"(-?{_INTEGER})(?:/({_INTEGER}))?", re.ASCII)
 _DECIMAL = re.compile(rf"(-?)({_INTEGER})(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?", re.ASCII)
 _HEX = re.compile(r"(-?)0x([0-9a-fA-F]+)(?:\.([0-9a-fA-F]+))?p([+-]?[0-9]+)", re.ASCII)
-_COUNT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
+_COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 # What begins with too many digits for a count, or has an exponent.
 _MORE_THAN_COUNT = re.compile(r"[0-9]{19}|[0-9]+\.?[0-9]*[eE]", re.ASCII)
+_EXPONENT_DIGITS = 6
 _SURD = re.compile(r"(1/)?sqrt\(([^()]*)\)", re.ASCII)
+
+# The same as patterns for editors, which see the forms and not the limits.
+_NUMBER_PATTERN = (
+    rf"-?(?:{_INTEGER}(?:/[1-9][0-9]*|(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{{1,{_EXPONENT_DIGITS}}})?)"
+    rf"|0x[0-9a-fA-F]+(?:\.[0-9a-fA-F]+)?p[+-]?[0-9]{{1,{_EXPONENT_DIGITS}}})"
+)
+# To Python, $ is also before an end of line.
+RATIONAL_PATTERN = rf"^{_NUMBER_PATTERN}$(?!\n)"
+REAL_PATTERN = rf"^(?:{_NUMBER_PATTERN}|(?:1/)?sqrt\({_NUMBER_PATTERN}\))$(?!\n)"
+COUNT_PATTERN = r"^(?:0|[1-9][0-9]{0,17})$(?!\n)"
 
 RATIONAL_FORMS = "an exact number: integer, p/q, decimal such as 0.1 or 2.5e-3, or hex float such as 0x1.8p-3"
 REAL_FORMS = RATIONAL_FORMS + ", or sqrt(p/q) or 1/sqrt(p/q)"
@@ -80,14 +91,16 @@ def parse_real(text: str, limits: Limits) -> Real:
 
 def parse_count(text: str, limits: Limits) -> int:
     """A plain integer that counts something: of at most 18 digits, whatever the limits are."""
-    if len(text) > 19 or _COUNT.fullmatch(text) is None:
+    if _COUNT.fullmatch(text) is None:
         raise NumberError(quote(text), _COUNT_HINT if _MORE_THAN_COUNT.match(text) else "")
     return int(text)
 
 
 def _exponent(text: str, limits: Limits) -> int:
     # Length first: converting a million-digit exponent is itself the attack.
-    if len(text) > 12 or abs(int(text)) > limits.max_exponent:
+    if len(text.lstrip("+-")) > _EXPONENT_DIGITS:
+        raise NumberError(f"the exponent {quote(text)}, of more than {_EXPONENT_DIGITS} digits")
+    if abs(int(text)) > limits.max_exponent:
         raise NumberError(f"the exponent {quote(text)}; the limit is {limits.max_exponent}", "raise --max-exponent")
     return int(text)
 

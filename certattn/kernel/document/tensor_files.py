@@ -69,7 +69,8 @@ class TensorReference:
 
 def file_format(file: str) -> str:
     """The suffix that says how a file is read; a name that is nothing but a suffix has none, nor has a folder's."""
-    return PurePosixPath(file.rpartition("/")[2]).suffix
+    # Versions of Python do not agree about names that begin with several dots.
+    return PurePosixPath(file.rpartition("/")[2].lstrip(".")).suffix
 
 
 class TensorFiles:

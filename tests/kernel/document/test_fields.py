@@ -59,11 +59,11 @@ def test_accepted(name: str, read_field: Any) -> None:
     assert read_field(kind, text) == value
 
 
-ONE_LINE = "text without control characters, on one line"
+ONE_LINE = "text on one line"
 # name: (kind, text, text of an accepted neighbour, place, found, expected)
 REFUSED: dict[str, tuple[Kind[Any], str, str, str, str, str]] = {
     "no number": (Rational(), "a: x", "a: 1", "1: a", "'x'", RATIONAL_FORMS),
-    "nothing for a number": (Rational(), "a:", "a: 1", "1: a", "nothing", RATIONAL_FORMS),
+    "nothing for a number": (Rational(), "a: ''", "a: 1", "1: a", "nothing", RATIONAL_FORMS),
     "list for a number": (Rational(), "a: [1]", "a: 1", "1: a", "a list of 1", RATIONAL_FORMS),
     "mapping for a number": (Rational(), "a: {b: 1}", "a: 1", "1: a", "a mapping with the keys b", RATIONAL_FORMS),
     "root for a rational": (Rational(), "a: sqrt(2)", "a: 2", "1: a", "'sqrt(2)'", RATIONAL_FORMS),
@@ -77,19 +77,13 @@ REFUSED: dict[str, tuple[Kind[Any], str, str, str, str, str]] = {
     "count below the minimum": (Count(1), "a: 0", "a: 1", "1: a", "'0'", "an integer >= 1"),
     "decimal for a count": (Count(1), "a: 1.0", "a: 1", "1: a", "'1.0'", "an integer >= 1"),
     "enormous count": (Count(1), f"a: {'9' * 9000}", "a: 9", "1: a", "'999", "an integer >= 1"),
-    "nothing for a count": (Count(0), "a:", "a: 0", "1: a", "nothing", "an integer >= 0"),
+    "nothing for a count": (Count(0), "a: ''", "a: 0", "1: a", "nothing", "an integer >= 0"),
     "another word": (Choice(("l2", "linf")), "a: L2", "a: l2", "1: a", "'L2'", "'l2' or 'linf'"),
     "list for a word": (Choice(("l2", "linf")), "a: [l2]", "a: l2", "1: a", "a list of 1", "'l2' or 'linf'"),
     "nothing for a text": (Text(), "a: ''", "a: ' '", "1: a", "nothing", "text"),
     "list for a text": (Text(), "a: [b]", "a: b", "1: a", "a list of 1", "text"),
     "long text": (Text(), f"a: {'x' * 1001}", "a: x", "1: a", "1001 characters", "text of at most 1000 characters"),
     "text on lines where one is meant": (Text(), 'a: "b\\nc"', "a: b c", "1: a", "'b\\nc'", ONE_LINE),
-    "escape character": (Text(), 'a: "\\e[2J"', 'a: "[2J"', "1: a", "'\\x1b[2J'", ONE_LINE),
-    "NUL": (Text(), 'a: "b\\0c"', "a: bc", "1: a", "'b\\x00c'", ONE_LINE),
-    "tab": (Text(), 'a: "b\\tc"', "a: b c", "1: a", "'b\\tc'", ONE_LINE),
-    "line separator": (Text(), 'a: "b\\Lc"', "a: b c", "1: a", "'b\\u2028c'", ONE_LINE),
-    "text turned round": (Text(), 'a: "\\u202eb"', "a: b", "1: a", "'\\u202eb'", ONE_LINE),
-    "escape character on lines": (Text(lines=True), 'a: "\\e"', 'a: "e"', "1: a", "'\\x1b'", "text without control"),
     "empty list": (Listing(Count(0)), "a: []", "a: [1]", "1: a", "a list of 0", "a list of at least one item"),
     "scalar for a list": (Listing(Count(0)), "a: 1", "a: [1]", "1: a", "'1'", "a list of at least one item"),
     "mapping for a list": (Listing(Count(0)), "a: {}", "a: [1]", "1: a", "keys (none)", "a list of at least one item"),
@@ -118,9 +112,9 @@ def test_refused(name: str, read_field: Any, refused: Any) -> None:
     refused(lambda: read_field(kind, text), found=found, expected=expected, at=f"cert.yaml:{place}")
 
 
-def test_a_hostile_key_is_shown_short_and_escaped(read_field: Any, refused: Any) -> None:
-    text = f'a:\n  one: 1\n  ? "\\e[2J{"k" * 10**5}"\n  : 1'
-    refused(lambda: read_field(RECORD, text), found="the unknown key '\\x1b[2Jkkk", expected="only the keys")
+def test_a_long_key_is_shown_short(read_field: Any, refused: Any) -> None:
+    text = f"a:\n  one: 1\n  {'k' * 100}: 1"
+    refused(lambda: read_field(RECORD, text), found="the unknown key 'kkk", expected="only the keys")
 
 
 # -- records

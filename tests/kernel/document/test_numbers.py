@@ -42,8 +42,7 @@ ACCEPTED = {
     "-2.5E+3": Fraction(-2500),
     "1e2": Fraction(100),
     "1e-0": Fraction(1),
-    "1e0000000002": Fraction(100),
-    "1e000000000002": Fraction(100),
+    "1e000002": Fraction(100),
     "0x1p0": Fraction(1),
     "0x1.8p-3": Fraction(3, 16),
     "-0x0p+0": Fraction(0),
@@ -292,15 +291,17 @@ def test_the_root_of_a_number_that_is_not_positive_is_called_so() -> None:
 # -- counts
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "12", "999999999999999999"])
+@pytest.mark.parametrize("text", ["0", "1", "12", "999999999999999999"])
 def test_counts(text: str) -> None:
     assert parse_count(text, DEFAULT_LIMITS) == int(text)
 
 
-def test_an_exponent_has_at_most_twelve_characters() -> None:
-    assert rational("1e" + "0" * 11 + "2") == 100
-    with pytest.raises(NumberError, match="the exponent"):
-        rational("1e" + "0" * 12 + "2")
+@pytest.mark.parametrize("sign", ["", "+", "-"])
+def test_an_exponent_has_at_most_six_digits(sign: str) -> None:
+    assert rational(f"1e{sign}000000") == 1
+    for text in (f"1e{sign}0000000", f"0x1p{sign}0000000"):
+        with pytest.raises(NumberError, match="of more than 6 digits"):
+            rational(text, replace(DEFAULT_LIMITS, max_exponent=10**9))
 
 
 def test_the_largest_count_is_the_one_that_is_said() -> None:
@@ -310,6 +311,8 @@ def test_the_largest_count_is_the_one_that_is_said() -> None:
 
 
 COUNTS_REFUSED = {
+    "negative": "-1",
+    "minus zero": "-0",
     "decimal": "2.0",
     "exponent": "2e1",
     "fraction": "4/2",
