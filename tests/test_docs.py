@@ -59,7 +59,7 @@ PAGES = [
 # them at the same time.
 SECTIONED = ("docs/cli.md", "docs/gallery.md")
 
-RUN = ("console", "python", "yaml", "toml")
+RUN = ("console", "python", "yaml", "toml", "ebnf")
 # What every other kind of block is for, and what is tested of it.
 NOT_RUN = {
     "sh": "usage lines, and what takes the reader's machine (installing, an hour of arithmetic, a whole gallery): that"

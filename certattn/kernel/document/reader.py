@@ -22,8 +22,11 @@ _DEEPEST = 200
 
 
 def read_tree(path: Path, limits: Limits) -> Node:
-    """The tree of a YAML file; the top is a mapping. Raises MalformedError with file, line and key path."""
-    return parse_tree(_text(_bytes(path, limits), path), str(path), limits)
+    """The tree of a document; the top is a mapping.
+
+    Raises MalformedError with file, line and key path.
+    """
+    return parse_tree(_read_text(path, limits), str(path), limits)
 
 
 def parse_tree(text: str, name: str, limits: Limits) -> Node:
@@ -33,7 +36,7 @@ def parse_tree(text: str, name: str, limits: Limits) -> Node:
     return _Reader(text, name, limits).document()
 
 
-def _bytes(path: Path, limits: Limits) -> bytes:
+def _read_text(path: Path, limits: Limits) -> str:
     place = Place(str(path))
     try:
         with regular_file(path, follow_link=True) as file:
@@ -47,10 +50,6 @@ def _bytes(path: Path, limits: Limits) -> bytes:
             "a small text file",
             "put arrays into .npz files, or raise --max-document-bytes",
         )
-    return data
-
-
-def _text(data: bytes, path: Path) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -65,14 +65,16 @@ def test_awkward_texts(text: str) -> None:
 
 @pytest.mark.parametrize("text", UNFIT, ids=ascii)
 def test_what_no_document_holds_is_written_so_that_it_is_refused(text: str) -> None:
-    for tree in ({"a": text}, {"a": [text]}, {"a": [["b"], text]}):
+    trees: list[dict[str, Any]] = [{"a": text}, {"a": [text]}, {"a": [["b"], text]}]
+    for tree in trees:
         with pytest.raises(MalformedError, match="a value"):
             read_back(to_text(tree))
 
 
 @pytest.mark.parametrize("key", ["", "a b", "a:", "1", "é", "'a'", "a\n", "k" * 101, "\x1b", "-", "{a"], ids=ascii)
 def test_what_is_no_key_is_written_so_that_it_is_refused(key: str) -> None:
-    for tree in ({key: "1"}, {"a": {key: "1"}}, {"a": [{key: ["1"]}]}):
+    trees: list[dict[str, Any]] = [{key: "1"}, {"a": {key: "1"}}, {"a": [{key: ["1"]}]}]
+    for tree in trees:
         with pytest.raises(MalformedError):
             read_back(to_text(tree))
 
@@ -107,9 +109,9 @@ def test_vectors_stand_on_a_line() -> None:
 
 
 def test_lists_are_broken_behind_the_hundredth_column() -> None:
-    numbers = [f"{i}/7" for i in range(100, 130)]
+    numbers: list[Plain] = [f"{i}/7" for i in range(100, 130)]
     text = to_text({"a": numbers, "b": [{"c": numbers}]})
-    first = "a: [" + ", ".join(numbers[:14]) + ",\n"
+    first = "a: [" + ", ".join(map(str, numbers[:14])) + ",\n"
     assert text.startswith(first)
     assert len(first) == 102
     assert f"\n  {numbers[14]}, " in text
