@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from flint import arb, fmpq
 
@@ -18,9 +18,21 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.verdict import Obligation as Decided
 from certattn.kernel.verdict import Part, identical
-from certattn.statements.wording import Wording
 
 P = TypeVar("P")
+
+
+class Wording(Protocol):
+    """The words of a theorem, as `certattn.statements` has them: they decide nothing, and the kernel imports none."""
+
+    @property
+    def statement(self) -> Callable[[Any], Statement]: ...
+
+    @property
+    def sentence(self) -> Callable[[Any, str], str]: ...
+
+    @property
+    def findings(self) -> Callable[[Any, Sequence[Decided]], list[str]]: ...
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,7 @@ class AdaptedClaim(Claim[Stated[Any]]):
 
     arithmetic = ARB
 
-    def __init__(self, theorem: Theorem[Any], wording: Wording[Any]) -> None:
+    def __init__(self, theorem: Theorem[Any], wording: Wording) -> None:
         self.name, self.title = theorem.name, theorem.title
         self.given, self.asserts, self.witness = theorem.given, theorem.asserts, theorem.witness
         self._theorem, self._wording = theorem, wording

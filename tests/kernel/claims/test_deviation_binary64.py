@@ -301,8 +301,8 @@ def test_integers_that_are_no_doubles_are_left_to_arb(tmp_path: Path) -> None:
 
 def test_a_certificate_without_arrays_needs_no_binary64(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(
-        "{certattn: 1, claim: output-deviation, given: {keys: [[1]], values: [[1]], queries: [[2]], "
-        "limit: {kind: empirical}}, asserts: {deviation: {norm: l2, at_most: 0}}}"
+        "certattn: 1\nclaim: output-deviation\ngiven: {keys: [[1]], values: [[1]], queries: [[2]], "
+        "limit: {kind: empirical}}\nasserts: {deviation: {norm: l2, at_most: 0}}\n"
     )
     assert CLAIM.tiers(CLAIM.read(load(tmp_path / "c.yaml"))) == ()
 
