@@ -19,11 +19,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from certattn._version import __version__
-from certattn.kernel.floating_point import default_floating_point
+from certattn.kernel.decide.floating_point import default_floating_point
 
 if TYPE_CHECKING:
     from certattn._api import check, generate, load
-    from certattn.kernel.checker import CLAIMS
+    from certattn.isolation.sandbox import active_layers
+    from certattn.kernel.decide.checker import CLAIMS
+    from certattn.kernel.decide.reports import Report, exit_status
+    from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
     from certattn.kernel.document.certificate import Certificate
     from certattn.kernel.errors import (
         CertattnError,
@@ -33,14 +36,11 @@ if TYPE_CHECKING:
         UsageError,
     )
     from certattn.kernel.limits import Limits
-    from certattn.kernel.reports import Report, exit_status
-    from certattn.kernel.sandbox import active_layers
-    from certattn.kernel.verdict import Obligation, Outcome, Verdict
 
 # Where each name is, so that it is imported when it is used: the command line starts at once.
 _MODULES = {
     "certattn._api": ("check", "generate", "load"),
-    "certattn.kernel.checker": ("CLAIMS",),
+    "certattn.kernel.decide.checker": ("CLAIMS",),
     "certattn.kernel.document.certificate": ("Certificate",),
     "certattn.kernel.errors": (
         "CertattnError",
@@ -50,9 +50,9 @@ _MODULES = {
         "UsageError",
     ),
     "certattn.kernel.limits": ("Limits",),
-    "certattn.kernel.reports": ("Report", "exit_status"),
-    "certattn.kernel.sandbox": ("active_layers",),
-    "certattn.kernel.verdict": ("Obligation", "Outcome", "Verdict"),
+    "certattn.kernel.decide.reports": ("Report", "exit_status"),
+    "certattn.isolation.sandbox": ("active_layers",),
+    "certattn.kernel.decide.verdict": ("Obligation", "Outcome", "Verdict"),
 }
 
 __all__ = [

@@ -18,7 +18,7 @@ def main() -> None:
     if heard:
         signal.signal(signal.SIGINT, _leave)
     # A library that was loaded with the interpreter may have left another floating-point environment.
-    from certattn.kernel.floating_point import set_default
+    from certattn.kernel.decide.floating_point import set_default
 
     set_default()
     from certattn.cli.main import main as command_line

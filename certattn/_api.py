@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from certattn._notebook import register
-from certattn.kernel.checker import CheckOptions, check_certificate, check_file, malformed_report
+from certattn.kernel.decide.checker import CheckOptions, check_certificate, check_file, malformed_report
+from certattn.kernel.decide.floating_point import default_floating_point
+from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import MalformedError, UsageError
-from certattn.kernel.floating_point import default_floating_point
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
-from certattn.kernel.reports import Report
 
 __all__ = ["check", "generate", "load"]
 
@@ -65,7 +65,7 @@ def check(
 
         return check_strictly(Path(certificate), strict_options(options))
     if isolated:
-        from certattn.kernel.fresh import check_in_new_interpreter
+        from certattn.isolation.fresh import check_in_new_interpreter
 
         return check_in_new_interpreter(Path(certificate), options)
     return check_file(Path(certificate), options)

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import CertattnError
-from certattn.kernel.reports import Report
 
 
 def register() -> None:
@@ -41,7 +41,7 @@ def html_of_certificate(certificate: Certificate) -> str | None:
     """What a certificate states, in words and as a formula; None, for text instead, where it states nothing."""
     from html import escape
 
-    from certattn.kernel.checker import claim_of
+    from certattn.kernel.decide.checker import claim_of
     from certattn.report.page.formulas import mathml
     from certattn.report.text import on_one_line
 

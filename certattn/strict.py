@@ -11,11 +11,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from certattn.kernel.checker import CheckOptions
+from certattn.isolation.fresh import check_in_new_interpreter, run_alone
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import UsageError
-from certattn.kernel.fresh import check_in_new_interpreter, run_alone
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
 
 _PACKAGE = Path(__file__).parent
 # In an installed package, and in a checkout.

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from flint import arb, fmpq
 
-from certattn.kernel.checker import CLAIMS
-from certattn.kernel.claims import finite_moments, normalizer_bound
-from certattn.kernel.claims.finite_moment_assertions import Problem as Moments
+from certattn.kernel.decide.checker import CLAIMS
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Field, Rational, Record
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.theorems.spectrum import finite_moments, normalizer_bound
+from certattn.kernel.theorems.spectrum.finite_moment_assertions import Problem as Moments
 
 TRUST = Path(__file__).resolve().parent.parent / "docs" / "trust.md"
 BOUND = "normalizer-bound"

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import certattn
-from certattn.kernel.checker import CLAIMS
+from certattn.kernel.decide.checker import CLAIMS
 
 ROOT = Path(__file__).resolve().parent.parent
 # The modules that each dependency of the base install brings.

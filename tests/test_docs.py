@@ -40,10 +40,10 @@ import pytest
 import yaml
 
 import certattn
+from certattn.kernel.decide.verdict import RESULTS, Part
 from certattn.kernel.document.fields import Deferred, Field, Kind, Listing, Record
 from certattn.kernel.document.forms import ByKey, Variant
 from certattn.kernel.document.reader import parse_tree
-from certattn.kernel.verdict import RESULTS, Part
 from certattn.provers import PROVERS
 from certattn.report.text import MARKS
 

@@ -102,7 +102,7 @@ def test_an_environment_that_is_not_in_force_is_wrong(matrix: Any) -> None:
 
 
 def control(interlude: str) -> Any:
-    code = f"import certattn.kernel.checker as checker\n{interlude}\nsys.control = True"
+    code = f"import certattn.kernel.decide.checker as checker\n{interlude}\nsys.control = True"
     return records.Environment("control", "", "hasattr(sys, 'control')", "True", interlude=code, how=("api",))
 
 
@@ -138,7 +138,7 @@ def test_a_check_that_changes_its_process_is_found(matrix: Any) -> None:
 
 
 def test_another_digit_is_found(matrix: Any) -> None:
-    change = "import certattn.kernel.verdict as v\nshow = v.show\nv.show = lambda *a, **b: show(*a, **b) + '0'"
+    change = "import certattn.kernel.decide.verdict as v\nshow = v.show\nv.show = lambda *a, **b: show(*a, **b) + '0'"
     finding = ask(matrix, control(change))
     assert any("prints" in line for line in finding.wrong)
 

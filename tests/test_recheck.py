@@ -28,7 +28,7 @@ import numpy as np
 import pytest
 
 import certattn
-from certattn.kernel.checker import CLAIMS
+from certattn.kernel.decide.checker import CLAIMS
 
 ROOT = Path(__file__).parents[1]
 SOURCE, PAGE, GALLERY = ROOT / "tools/recheck.py", ROOT / "docs/second-checker.md", ROOT / "certificates"
@@ -603,7 +603,7 @@ def test_the_smallest_normal_number_is_not_rounded_away(monkeypatch: pytest.Monk
 
 
 def test_binary64_operations_and_the_kernels_constants() -> None:
-    from certattn.kernel.arithmetic.binary64 import exponential
+    from certattn.fast import exponential
 
     draw = random.Random(11)
     for _ in range(2000):

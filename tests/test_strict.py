@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 from certattn import Limits, UsageError, Verdict, check, load, strict
 from certattn.cli.main import cli
-from certattn.kernel import fresh
-from certattn.kernel.checker import CheckOptions
-from certattn.kernel.fresh import check_in_new_interpreter, check_in_new_interpreters
+from certattn.isolation import fresh
+from certattn.isolation.fresh import check_in_new_interpreter, check_in_new_interpreters
+from certattn.kernel.decide.checker import CheckOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 GALLERY = ROOT / "certificates"
@@ -25,7 +25,7 @@ ARRAYS = GALLERY / "softmax-mean/gaussian-prompt.yaml"
 # A caller whose kernel finds everything verified.
 LIAR = """\
 import sys, certattn
-from certattn.kernel import checker
+from certattn.kernel.decide import checker
 checker.verdict_of = lambda names, obligations: certattn.Verdict.VERIFIED
 print([certattn.check(sys.argv[1], isolated=isolated).verdict.value for isolated in (False, True)])
 """

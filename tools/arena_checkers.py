@@ -26,13 +26,13 @@ from certattn.coq.check import check_folder
 from certattn.coq.compiled import CompiledLibrary, compiled_library
 from certattn.coq.coqc import RejectedError, find_coq
 from certattn.coq.export import export
-from certattn.kernel import worker
-from certattn.kernel.checker import CheckOptions, check_file, claim_of
+from certattn.isolation import worker
+from certattn.kernel.decide.checker import CheckOptions, check_file, claim_of
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import CertattnError, LimitExceededError, MalformedError
 from certattn.kernel.limits import Limits
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 RECHECK = ROOT / "tools" / "recheck.py"

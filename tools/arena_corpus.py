@@ -1,6 +1,6 @@
 """The corpus of the arena: every accept and reject case of the tests of claims, as certificate files.
 
-The cases stand in `tests/kernel/claims/*_cases.py`, and nowhere else: files are written anew whenever they
+The cases stand in `tests/kernel/theorems/*/*_cases.py`, and nowhere else: files are written anew whenever they
 are needed. `expected.json` says of each file what a checker has to answer.
 """
 
@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "kernel" / "claims"))
 from corpus import FILES, Case, Family, every_family

@@ -40,15 +40,15 @@ import arena_corpus
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.checker import CLAIMS, CheckOptions, check_certificate, claim_of
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate, claim_of
+from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.fields import Schema
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.errors import Binary64Error, MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
 
 # How many leaves that are no obligation's are changed in the sample.
 FEW = 3

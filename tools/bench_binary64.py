@@ -108,8 +108,8 @@ def covariance(tokens: np.ndarray, query: np.ndarray) -> Any:
 def enclosures(tokens: Any, queries: np.ndarray, threads: int = 1, with_second: tuple[int, ...] = ()) -> Any:
     import numpy as np
 
-    from certattn.kernel.arithmetic.binary64.enclosures import Enclosures
-    from certattn.kernel.arithmetic.binary64.sweep import Wanted, sweep
+    from certattn.fast.enclosures import Enclosures
+    from certattn.fast.sweep import Wanted, sweep
 
     sums = sweep([(tokens, tokens)], Wanted(queries, with_second), threads)
     return Enclosures(sums, np.zeros(len(queries)))
@@ -136,10 +136,10 @@ def enclosed_covariance(tokens: Any, queries: np.ndarray) -> Any:
 def enclosed_tightly(tokens: Any, queries: np.ndarray, threads: int = 1) -> Any:
     import numpy as np
 
-    from certattn.kernel.arithmetic.binary64.splitting import SplitQuery
-    from certattn.kernel.arithmetic.binary64.sweep import sweep
-    from certattn.kernel.arithmetic.binary64.tight import TightlyWanted
-    from certattn.kernel.arithmetic.binary64.tight_enclosures import TightEnclosures
+    from certattn.fast.splitting import SplitQuery
+    from certattn.fast.sweep import sweep
+    from certattn.fast.tight import TightlyWanted
+    from certattn.fast.tight_enclosures import TightEnclosures
 
     query = SplitQuery.of(queries[0], np.zeros_like(queries[0]), 0.0)
     ball = TightEnclosures(sweep([(tokens, tokens)], TightlyWanted(query), threads)).mean()
@@ -157,7 +157,7 @@ def own_rows(runs: int, largest: int) -> None:
 
 
 def rows_of(array: np.ndarray, queries: np.ndarray, runs: int) -> None:
-    from certattn.kernel.arithmetic.binary64.rows import StoredRows
+    from certattn.fast.rows import StoredRows
 
     tokens = StoredRows(array, "float64")
     known, one, size = tokens.with_squares(), queries[:1], len(array)
@@ -278,7 +278,7 @@ PEERS: dict[str, tuple[Callable[[int], tuple[float, float]], int]] = {
 def peer_rows(runs: int, other: str) -> None:
     import numpy as np
 
-    from certattn.kernel.arithmetic.binary64.rows import StoredRows
+    from certattn.fast.rows import StoredRows
 
     rows, query = peer_data(PEER_TOKENS)
     array, queries = np.array(rows), np.array([query])

@@ -24,9 +24,9 @@ import numpy as np
 from flint import fmpq
 
 import certattn
-from certattn.kernel.claims.output_tail import CLAIM
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.theorems.prompts.output_tail import CLAIM
 from certattn.provers.prompt_simulation import Quantile, errors, quantile
 
 DIRECTIONS = {"+": ["1", "0"], "-": ["-1", "0"], "across": ["0", "1"]}

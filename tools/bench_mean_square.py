@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.claims.output_mean_square import CLAIM, Method, bounds_of
 from certattn.kernel.document.certificate import loads
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.prompts.output_mean_square import CLAIM, Method, bounds_of
 
 LENGTHS = (100, 1000, 10_000, 1_000_000)
 _TOKENS = 4_000_000

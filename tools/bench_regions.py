@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix, covariance
-from certattn.kernel.arithmetic.mean_value import Deviation
-from certattn.kernel.arithmetic.operator import AffineMap
-from certattn.kernel.arithmetic.regions import Ball
-from certattn.kernel.arithmetic.softmax import Prompt
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix, covariance
+from certattn.kernel.mathematics.operator import AffineMap
+from certattn.kernel.mathematics.softmax import Prompt
+from certattn.kernel.theorems.attention.mathematics.mean_value import Deviation
+from certattn.kernel.theorems.attention.mathematics.regions import Ball
 from certattn.provers.region_search import search
 
 Array = np.ndarray[Any, Any]

@@ -19,8 +19,8 @@ import gallery_training as training
 import numpy as np
 
 import certattn
-from certattn.kernel.arithmetic.softmax_power_majorants import _collision
-from certattn.kernel.arithmetic.weight_samples import weights
+from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import _collision
+from certattn.kernel.theorems.training.mathematics.weight_samples import weights
 
 ROOTS = {1: "1", 2: "sqrt(2)", 4: "2"}
 EXCESS = 0.1

@@ -20,8 +20,8 @@ import numpy as np
 from flint import fmpq
 
 import certattn
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.max_margin import MaxMargin, hard_margin
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.provers.quadratic_program import max_margin_multipliers
 
 Array = np.ndarray[Any, Any]

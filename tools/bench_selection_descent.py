@@ -22,14 +22,14 @@ import numpy as np
 from flint import arb, fmpq
 
 import certattn
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.enclosure import around
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.losses import LOSSES
-from certattn.kernel.arithmetic.max_margin import hard_margin
-from certattn.kernel.arithmetic.selection_descent import GradientStep, descend
-from certattn.kernel.arithmetic.selection_landscape import landscape
-from certattn.kernel.arithmetic.token_selection import Selection, Tokens
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.enclosure import around
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.losses import LOSSES
+from certattn.kernel.mathematics.selection_descent import GradientStep, descend
+from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.mathematics.token_selection import Selection, Tokens
+from certattn.kernel.theorems.selection.mathematics.max_margin import hard_margin
 from certattn.provers.active_set import NotSeparableError
 from certattn.provers.quadratic_program import max_margin_multipliers
 

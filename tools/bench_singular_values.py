@@ -21,13 +21,13 @@ import numpy as np
 from flint import fmpq
 from gallery_singular_values import weights
 
-from certattn.kernel.arithmetic import attention_matrix as in_arb
-from certattn.kernel.arithmetic import singular_values as exact
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.binary64 import singular_values as in_doubles
-from certattn.kernel.arithmetic.binary64.attention_matrix import attention_matrix
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.reals import Real, real_root
+from certattn.fast import singular_values as in_doubles
+from certattn.fast.attention_matrix import attention_matrix
+from certattn.kernel.mathematics import attention_matrix as in_arb
+from certattn.kernel.mathematics import singular_values as exact
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import Real, real_root
 
 T = TypeVar("T")
 _BITS = 64

@@ -24,9 +24,9 @@ from gallery_singular_values import draw
 from gallery_spectral_distance import UNIT, scale
 
 import certattn
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.energy_thresholds import beta_at_share, critical_beta
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 
 _BITS, _MOMENTS = 128, 4
 

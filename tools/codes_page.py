@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from certattn.kernel.checker import CLAIMS
+from certattn.kernel.decide.checker import CLAIMS
 from certattn.report.codes.lookup import VERDICT, general
 from certattn.report.codes.obligations import entries, sorts
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.energy_thresholds import critical_beta
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import critical_beta
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
 from certattn.provers.figures import canvas
 
 PLACE = Path(__file__).resolve().parent.parent / "docs" / "_static" / "spectral-gap.svg"

@@ -29,33 +29,7 @@ import mpmath
 import numpy as np
 from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.arithmetic import (
-    activations,
-    analytic_weights,
-    attention_matrix,
-    balls,
-    capped_sums,
-    chosen_tokens,
-    enclosure,
-    energy_thresholds,
-    equivalent_formulas,
-    every_length,
-    functions,
-    joint_bounds,
-    linearization,
-    losses,
-    mean_square,
-    path_bound,
-    quarter_circle,
-    reals,
-    singular_values,
-    softmax,
-    softmax_power_majorants,
-    spectrum,
-    spectrum_shape,
-)
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.binary64 import (
+from certattn.fast import (
     ball_algebra,
     conversions,
     dense,
@@ -68,8 +42,32 @@ from certattn.kernel.arithmetic.binary64 import (
     sums,
     units,
 )
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.functions import BALLS
+from certattn.kernel.mathematics import (
+    attention_matrix,
+    balls,
+    capped_sums,
+    enclosure,
+    every_length,
+    functions,
+    linearization,
+    losses,
+    reals,
+    singular_values,
+    softmax,
+    spectrum,
+)
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.theorems.prompts.mathematics import mean_square
+from certattn.kernel.theorems.selection.mathematics import activations, chosen_tokens, joint_bounds, path_bound
+from certattn.kernel.theorems.spectrum.mathematics import (
+    energy_thresholds,
+    equivalent_formulas,
+    quarter_circle,
+    spectrum_shape,
+)
+from certattn.kernel.theorems.training.mathematics import analytic_weights, softmax_power_majorants
 
 mp = mpmath.mp.clone()
 mp.prec = 1600
@@ -821,15 +819,15 @@ def single_roundings(count: int, rng: Draw) -> Iterator[Assertion]:
         found = exact_rounding.to_nearest(exact(value))
         given = f"{value.numerator:#x} / {value.denominator:#x}"
         yield (
-            "binary64.exact_rounding.to_nearest",
+            "fast.exact_rounding.to_nearest",
             given,
             (found is None) == (true is None) and (found is None or found == exact(true or Fraction(0))),
         )
-        yield "binary64.exact_rounding.is_binary64", given, exact_rounding.is_binary64(exact(value)) is (true == value)
+        yield "fast.exact_rounding.is_binary64", given, exact_rounding.is_binary64(exact(value)) is (true == value)
         if true is not None:
             shown = exact_rounding.hexadecimal(exact(true))
             yield (
-                "binary64.exact_rounding.hexadecimal",
+                "fast.exact_rounding.hexadecimal",
                 shown,
                 Fraction(float.fromhex(shown)) == true if true else shown == "0",
             )
@@ -838,7 +836,7 @@ def single_roundings(count: int, rng: Draw) -> Iterator[Assertion]:
         )
         nearest = float(conversions.rounded(as_exact([[drawn]]))[0, 0])
         yield (
-            "binary64.conversions.rounded",
+            "fast.conversions.rounded",
             str(drawn),
             abs(Fraction(nearest) - drawn) <= Fraction(abs(nearest)) * Fraction(1, 2**53) + Fraction(units.UNDERFLOW),
         )
@@ -883,7 +881,7 @@ def exponentials(count: int, rng: Draw) -> Iterator[Assertion]:
                 true = mp.exp(real(Fraction(s) + Fraction(tail)) - shift * ln2)
                 off = abs(real(Fraction(found)) / true - 1)
             yield (
-                "binary64.exponential.exp_shifted",
+                "fast.exponential.exp_shifted",
                 f"{s.hex()} {shift} {tail.hex()}",
                 bool(off <= real(bound) * (1 + mp.mpf(2) ** -300)),
             )
@@ -910,21 +908,21 @@ def double_balls(count: int, rng: Draw) -> Iterator[Assertion]:
             ]
             for i, j in pairs(range(size), range(size)):
                 yield (
-                    "binary64.ball_algebra.difference",
+                    "fast.ball_algebra.difference",
                     given,
                     within(less.middle[i, j], less.radius[i, j], x[i][j] - y[i][j]),
                 )
                 true = sum((x[i][k] * y[k][j] for k in range(size)), Fraction(0))
-                yield "binary64.ball_algebra.product", given, within(times.middle[i, j], times.radius[i, j], true)
+                yield "fast.ball_algebra.product", given, within(times.middle[i, j], times.radius[i, j], true)
             for i in range(size):
                 square = sum((e * e for e in x[i]), Fraction(0))
                 low, high = (
                     Fraction(l2.middle[i]) - Fraction(l2.radius[i]),
                     Fraction(l2.middle[i]) + Fraction(l2.radius[i]),
                 )
-                yield "binary64.ball_algebra.row_l2_norms", given, max(low, Fraction(0)) ** 2 <= square <= high**2
+                yield "fast.ball_algebra.row_l2_norms", given, max(low, Fraction(0)) ** 2 <= square <= high**2
                 yield (
-                    "binary64.ball_algebra.row_linf_norms",
+                    "fast.ball_algebra.row_linf_norms",
                     given,
                     within(linf.middle[i], linf.radius[i], max(map(abs, x[i]))),
                 )
@@ -940,20 +938,20 @@ def double_bounds(count: int, rng: Draw) -> Iterator[Assertion]:
         squares = [sum((e * e for e in row), Fraction(0)) for row in fx]
         computed, bounds = rows.computed_squares(x), rows.norm_bounds(x)
         for i, square in enumerate(squares):
-            yield "binary64.rows.norm_bounds", given, root_at_most(square, float(bounds[i]))
-            yield "binary64.rows.norm_bound", given, root_at_most(square, rows.norm_bound(float(computed[i]), k))
+            yield "fast.rows.norm_bounds", given, root_at_most(square, float(bounds[i]))
+            yield "fast.rows.norm_bound", given, root_at_most(square, rows.norm_bound(float(computed[i]), k))
             least = min(Fraction(float(computed[i])), square)
             slack = Fraction(units.gamma(k + 1)) * square + 4 * k * Fraction(units.UNDERFLOW)
             yield (
-                "binary64.rows.computed_squares",
+                "fast.rows.computed_squares",
                 given,
                 abs(Fraction(float(computed[i])) - square) <= slack and least >= 0,
             )
         energy = sum(squares, Fraction(0))
-        yield "binary64.dense.frobenius_bound", given, root_at_most(energy, dense.frobenius_bound(x))
+        yield "fast.dense.frobenius_bound", given, root_at_most(energy, dense.frobenius_bound(x))
         near, error = dense.frobenius(x)
         low, high = Fraction(near) - Fraction(error), Fraction(near) + Fraction(error)
-        yield "binary64.dense.frobenius", given, max(low, Fraction(0)) ** 2 <= energy <= high**2
+        yield "fast.dense.frobenius", given, max(low, Fraction(0)) ** 2 <= energy <= high**2
         # |E|_2 is at least the norm of each of its columns and rows, and | |X| |Y| |_2 that of |X| |Y| e_j.
         rounded_product = x @ y
         off = [
@@ -966,12 +964,12 @@ def double_bounds(count: int, rng: Draw) -> Iterator[Assertion]:
         size = [[sum((abs(fx[i][c] * fy[c][j]) for c in range(k)), Fraction(0)) for j in range(n)] for i in range(m)]
         for j in range(n):
             yield (
-                "binary64.dense.product_error",
+                "fast.dense.product_error",
                 given,
                 root_at_most(sum((off[i][j] ** 2 for i in range(m)), Fraction(0)), dense.product_error(x, y)),
             )
             yield (
-                "binary64.dense.product_size",
+                "fast.dense.product_size",
                 given,
                 root_at_most(sum((size[i][j] ** 2 for i in range(m)), Fraction(0)), dense.product_size(x, y)),
             )
@@ -979,7 +977,7 @@ def double_bounds(count: int, rng: Draw) -> Iterator[Assertion]:
         true = [Fraction(a) + Fraction(b) for a, b in zip(total.tolist(), term.tolist(), strict=True)]
         splitting.add_exactly(total, lost, term)
         for a, b, c in zip(total.tolist(), lost.tolist(), true, strict=True):
-            yield "binary64.splitting.add_exactly", f"{a.hex()} {b.hex()}", Fraction(a) + Fraction(b) == c
+            yield "fast.splitting.add_exactly", f"{a.hex()} {b.hex()}", Fraction(a) + Fraction(b) == c
         whole = array(rng, 1, 4, most=40)
         length = float(rows.norm_bounds(whole)[0])
         q = splitting.grid(length, 4, 26)
@@ -987,18 +985,18 @@ def double_bounds(count: int, rng: Draw) -> Iterator[Assertion]:
         splitting.split(whole, q, high_part, low_part)
         for a, b, c in zip(high_part[0].tolist(), low_part[0].tolist(), whole[0].tolist(), strict=True):
             yield (
-                "binary64.splitting.split",
+                "fast.splitting.split",
                 c.hex(),
                 Fraction(a) + Fraction(b) == Fraction(c) and (Fraction(a) * Fraction(2) ** q).denominator == 1,
             )
         yield (
-            "binary64.splitting.grid",
+            "fast.splitting.grid",
             length.hex(),
             sum((Fraction(a) ** 2 for a in high_part[0].tolist()), Fraction(0)) <= Fraction(2) ** (2 * (26 - q)),
         )
         first, second = sorted((double(rng), double(rng)))
         yield (
-            "binary64.rows.larger",
+            "fast.rows.larger",
             f"{first} {second}",
             rows.larger(first, second) == second == rows.larger(second, first)
             and math.isnan(rows.larger(first, math.nan))
@@ -1011,10 +1009,10 @@ def double_constants(count: int, rng: Draw) -> Iterator[Assertion]:
     for _ in range(count):
         k = rng.choice((0, 1, 2, 2**25, rng.getrandbits(rng.randint(1, 25))))
         true = Fraction(k, 2**53) / (1 - Fraction(k, 2**53))
-        yield "binary64.units.gamma", str(k), Fraction(units.gamma(k)) >= true
+        yield "fast.units.gamma", str(k), Fraction(units.gamma(k)) >= true
         e = rng.choice((0, -1, -999, -1000, -1001, -5000, -rng.getrandbits(10)))
         yield (
-            "binary64.sums.power_of_two",
+            "fast.sums.power_of_two",
             str(e),
             Fraction(float(sums.power_of_two(np.array([float(e)]))[0])) == Fraction(2) ** max(e, -1000),
         )
@@ -1024,7 +1022,7 @@ def double_constants(count: int, rng: Draw) -> Iterator[Assertion]:
         high = mp.exp(real(Fraction(delta))) * (1 + real(Fraction(eps))) - 1
         low = 1 - mp.exp(-real(Fraction(delta))) * (1 - real(Fraction(eps)))
         found = Fraction(enclosures.beta(delta, eps))
-        yield "binary64.enclosures.beta", f"{delta.hex()} {eps.hex()}", bool(real(found) >= max(high, low))
+        yield "fast.enclosures.beta", f"{delta.hex()} {eps.hex()}", bool(real(found) >= max(high, low))
         value, radius = REAL.draw(rng), abs(REAL.draw(rng)) * Fraction(2) ** -rng.randint(0, 80)
         with working_precision(rng.choice(PRECISIONS)):
             kept = ball(value, radius)
@@ -1033,16 +1031,16 @@ def double_constants(count: int, rng: Draw) -> Iterator[Assertion]:
         table = conversions.arb_table(packed)[0][0]
         for point in (value, value - radius, value + radius):
             yield (
-                "binary64.conversions.enclose",
+                "fast.conversions.enclose",
                 str(point),
                 within(float(packed.middle[0, 0]), float(packed.radius[0, 0]), point),
             )
-            yield "binary64.conversions.arb_balls", str(point), holds("encloses", back, arb(exact(point), 0))
-            yield "binary64.conversions.arb_table", str(point), holds("encloses", table, arb(exact(point), 0))
+            yield "fast.conversions.arb_balls", str(point), holds("encloses", back, arb(exact(point), 0))
+            yield "fast.conversions.arb_table", str(point), holds("encloses", table, arb(exact(point), 0))
         radicand = abs(POSITIVE.draw(rng))
         near = Fraction(conversions.rounded_scale(reals.real_root(exact(radicand))))
         yield (
-            "binary64.conversions.rounded_scale",
+            "fast.conversions.rounded_scale",
             str(radicand),
             near**2 * (1 - Fraction(1, 2**52)) ** 2 <= radicand <= near**2 * (1 + Fraction(1, 2**52)) ** 2
             if near

@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from certattn.kernel.arithmetic.reals import Surd
-from certattn.kernel.checker import claim_of
+from certattn.kernel.decide.checker import claim_of
 from certattn.kernel.document.array_formats import ArrayFormatError, locate
 from certattn.kernel.document.bit_patterns import NotFiniteError, exact_integers
 from certattn.kernel.document.certificate import loads
@@ -38,6 +37,7 @@ from certattn.kernel.document.numbers import NumberError, parse_count, parse_rat
 from certattn.kernel.document.reader import parse_tree
 from certattn.kernel.errors import CertattnError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.reals import Surd
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 4000

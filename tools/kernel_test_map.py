@@ -36,7 +36,7 @@ class Test:
 
     @property
     def stem(self) -> str:
-        """What the file of the test is about, by its name: `balls` of tests/kernel/arithmetic/test_balls.py."""
+        """What the file of the test is about, by its name: `balls` of tests/kernel/mathematics/test_balls.py."""
         return PurePosixPath(self.name.split("::")[0]).stem.removeprefix("test_")
 
 

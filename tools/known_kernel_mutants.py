@@ -28,39 +28,39 @@ class Known:
     test: str
 
 
-_VERDICT = "tests/kernel/test_verdict.py::test_"
+_VERDICT = "tests/kernel/decide/test_verdict.py::test_"
 _NUMBERS = "tests/kernel/document/test_numbers.py::test_"
-_MATRIX = "tests/kernel/arithmetic/test_exact_matrix.py::test_"
+_MATRIX = "tests/kernel/mathematics/test_exact_matrix.py::test_"
 KNOWN = (
     Known(
-        "certattn/kernel/verdict.py",
+        "certattn/kernel/decide/verdict.py",
         "side.is_finite() is not True",
         "side.is_finite() is not False",
         f"{_VERDICT}a_ball_decides_only_if_all_its_points_agree",
     ),
     Known(
-        "certattn/kernel/verdict.py",
+        "certattn/kernel/decide/verdict.py",
         "if (value <= bound) is True:",
         "if not (value > bound):",
         f"{_VERDICT}a_ball_decides_only_if_all_its_points_agree",
     ),
     Known(
-        "certattn/kernel/verdict.py",
+        "certattn/kernel/decide/verdict.py",
         "complete = len(names) > 0 and",
         "complete = len(names) >= 0 and",
         f"{_VERDICT}what_is_not_exactly_the_expected_obligations_is_inconclusive",
     ),
     Known(
-        "certattn/kernel/verdict.py",
+        "certattn/kernel/decide/verdict.py",
         "all(o.outcome is Outcome.PROVED for o in obligations)",
         "any(o.outcome is Outcome.PROVED for o in obligations)",
         f"{_VERDICT}what_is_not_exactly_the_expected_obligations_is_inconclusive",
     ),
     Known(
-        "certattn/kernel/checker.py",
+        "certattn/kernel/decide/checker.py",
         "verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))",
         "reason = _NAMED.format(len(names))",
-        "tests/kernel/test_checker.py::test_the_only_obligation_asked_for_by_name_does_not_verify_either",
+        "tests/kernel/decide/test_checker.py::test_the_only_obligation_asked_for_by_name_does_not_verify_either",
     ),
     Known(
         "certattn/kernel/document/numbers.py",
@@ -75,22 +75,22 @@ KNOWN = (
         f"{_NUMBERS}irrational_roots_stay_roots",
     ),
     Known(
-        "certattn/kernel/arithmetic/exact_matrix.py",
+        "certattn/kernel/mathematics/exact_matrix.py",
         "return all((-1) ** (degree - k) * c >= 0",
         "return any((-1) ** (degree - k) * c >= 0",
         f"{_MATRIX}definiteness_by_hand",
     ),
     Known(
-        "certattn/kernel/arithmetic/balls.py",
+        "certattn/kernel/mathematics/balls.py",
         "largest = largest.max(abs(entry))",
         "largest = largest.min(abs(entry))",
-        "tests/kernel/arithmetic/test_balls.py::test_norms_by_hand",
+        "tests/kernel/mathematics/test_balls.py::test_norms_by_hand",
     ),
     Known(
-        "certattn/kernel/arithmetic/softmax.py",
+        "certattn/kernel/mathematics/softmax.py",
         "moment / (normaliser * values.denominator)",
         "moment / normaliser",
-        "tests/kernel/arithmetic/test_softmax.py::test_scales",
+        "tests/kernel/mathematics/test_softmax.py::test_scales",
     ),
 )
 

@@ -33,10 +33,10 @@ from certificate_truth import judge
 from truth_judgement import Truth
 from truth_reading import NotAStatement
 
-from certattn.kernel.checker import CheckOptions, check_certificate
+from certattn.kernel.decide.checker import CheckOptions, check_certificate
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
-from certattn.kernel.verdict import Verdict
 
 # A true statement with this much relative slack must verify, unless no proof is at hand.
 VISIBLE = 1e-30

@@ -33,8 +33,8 @@ from typing import Any
 
 from mutate_certificates import Mutant, NotAStatement, Tally, Truth, judge, mutants, sweep
 
+from certattn.isolation.worker import bug
 from certattn.kernel.document.certificate import load
-from certattn.kernel.worker import bug
 
 GALLERY = Path(__file__).resolve().parent.parent / "certificates"
 # A certificate's share of a claim's time is spent in turns of so many seconds.

@@ -4395,7 +4395,7 @@ def not_marchenko_pastur(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 # --------------------------------------------------------------------------------------- binary64, and singular values
 
-# What certattn's kernel computes its exponential with (kernel/arithmetic/binary64/exponential.py): a test compares.
+# What certattn's kernel computes its exponential with (certattn/fast/exponential.py): a test compares.
 KERNEL_EXPONENTIAL = {
     "L1": Fraction(0xB17217F, 2**39),
     "L2": Fraction(0x1F473DE6AF278F, 2**93),

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from certattn.audit.head import Head, Plan, asserted, mapping, number, numbers, rational
-from certattn.kernel.claims.output_deviation import CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
+from certattn.kernel.theorems.attention.output_deviation import CLAIM
 from certattn.provers import output_deviation
 
 NAME = "deviation"

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from certattn.audit.head import Doubles, Head, Plan, Unfit, asserted, mapping, number, rational, reason
-from certattn.kernel.claims.output_tail import CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.theorems.prompts.output_tail import CLAIM
 from certattn.provers import output_tail
 from certattn.provers.rounding import as_float
 

@@ -17,14 +17,14 @@ import numpy as np
 
 from certattn.audit.statements import STATES, Task, complete
 from certattn.audit.subject import Subject
-from certattn.kernel.arithmetic.balls import scale_ball
-from certattn.kernel.checker import CheckOptions
+from certattn.isolation.worker import check_files
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.numbers import NumberError, parse_real
 from certattn.kernel.errors import LimitExceededError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import check_files
+from certattn.kernel.mathematics.balls import scale_ball
 from certattn.models.heads import LayerHeads
 
 # Called with what is done, and of how many.

@@ -10,11 +10,11 @@ import numpy as np
 
 from certattn.audit.deviation import QUANTILES, quantile
 from certattn.audit.head import Head, Plan, Unfit, asserted, mapping, numbers, rational
-from certattn.kernel.claims.selection_on_a_head import CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.theorems.selection.selection_on_a_head import CLAIM
 from certattn.provers import selection_on_a_head
 
 NAME = "selection"

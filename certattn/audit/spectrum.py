@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from certattn.audit.head import Head, Plan, Unfit, asserted, mapping, number, numbers
-from certattn.kernel.claims.singular_values import CLAIM as SINGULAR_CLAIM
-from certattn.kernel.claims.spectral_distance import CLAIM as DISTANCE_CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.theorems.spectrum.singular_values import CLAIM as SINGULAR_CLAIM
+from certattn.kernel.theorems.spectrum.spectral_distance import CLAIM as DISTANCE_CLAIM
 from certattn.provers import singular_values, spectral_distance
 from certattn.provers.matrix_sources import attention_section
 

@@ -21,11 +21,11 @@ from certattn.audit.subject import Options, open_subject
 from certattn.audit.summary import COLUMNS, SUMMARY, reasons, rows, summary, table, write_summary
 from certattn.cli.check import find_certificates
 from certattn.cli.options import format_option, goes_on, processors
+from certattn.kernel.decide.reports import exit_status
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.document.quoting import counted, listed
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.reports import exit_status
 from certattn.models.weights import PRECISIONS
 from certattn.report.page.audits import folders_beside
 from certattn.report.progress import counting

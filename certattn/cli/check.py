@@ -23,12 +23,12 @@ from certattn.cli.options import (
 )
 from certattn.cli.report_files import named_reports, open_reports
 from certattn.cli.statuses import refused_by_the_system
-from certattn.kernel.checker import CheckOptions
+from certattn.isolation.sandbox import active_layers
+from certattn.isolation.worker import check_files
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.reports import Report, exit_status
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import UsageError
-from certattn.kernel.reports import Report, exit_status
-from certattn.kernel.sandbox import active_layers
-from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import check_files
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
 from certattn.report.screen import is_coloured, tabulated
@@ -188,7 +188,7 @@ def _check_all(
 
             checks = check_on_cluster(files, options, scheduler)
         elif strict:
-            from certattn.kernel.fresh import check_in_new_interpreters
+            from certattn.isolation.fresh import check_in_new_interpreters
 
             checks = check_in_new_interpreters(
                 files, options, jobs=jobs or processors(), check=check_strictly, started=progress.started

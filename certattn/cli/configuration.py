@@ -17,7 +17,7 @@ import click
 from click.core import ParameterSource
 
 from certattn.cli.options import limit_types
-from certattn.kernel.checker import ARITHMETICS
+from certattn.kernel.decide.checker import ARITHMETICS
 from certattn.kernel.document.quoting import quote, word
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.errors import MalformedError, Place, UsageError

@@ -39,7 +39,7 @@ def diff(old: str, new: str, form: str, root: Path | None, **limits: Any) -> int
 
     Numbers are compared by value, arrays by hash. Nothing is proved: `certattn check` does that.
     """
-    from certattn.kernel.checker import claim_of
+    from certattn.kernel.decide.checker import claim_of
     from certattn.kernel.document.certificate import load
     from certattn.report.comparison import SAME, compare
 

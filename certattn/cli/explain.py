@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from certattn.cli.options import format_option
-from certattn.kernel.checker import CLAIMS
+from certattn.kernel.decide.checker import CLAIMS
 from certattn.report.codes.explanation import Explanation
 from certattn.report.codes.lookup import codes, general, look_up, obligations
 from certattn.report.text import WIDTH, paragraph

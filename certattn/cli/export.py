@@ -48,11 +48,11 @@ def export(
     """
     from certattn.coq.export import export as write
     from certattn.coq.export import theorem_words
-    from certattn.kernel.checker import CheckOptions
+    from certattn.isolation.worker import check_files
+    from certattn.kernel.decide.checker import CheckOptions
+    from certattn.kernel.decide.reports import exit_status
+    from certattn.kernel.decide.verdict import Verdict
     from certattn.kernel.document.certificate import load
-    from certattn.kernel.reports import exit_status
-    from certattn.kernel.verdict import Verdict
-    from certattn.kernel.worker import check_files
     from certattn.report.text import text_of
 
     taken = take_limits(limits)

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.checker import CheckOptions, check_file, claim_of
+from certattn.isolation.worker import Check, check_files
+from certattn.kernel.decide.checker import CheckOptions, check_file, claim_of
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import CertattnError, UsageError
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import Check, check_files
 from certattn.report.page.entry import Described, single_numbers
 from certattn.report.progress import Progress
 

@@ -125,7 +125,7 @@ def run(arguments: list[str] | None = None) -> int:
     except MemoryError:
         return _fail("out of memory", 4)
     except Exception as error:
-        from certattn.kernel.worker import bug
+        from certattn.isolation.worker import bug
 
         return _fail(bug(error), 70)
 

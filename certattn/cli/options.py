@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from certattn.kernel.checker import ARITHMETICS
+from certattn.kernel.decide.checker import ARITHMETICS
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])

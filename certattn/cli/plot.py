@@ -38,12 +38,12 @@ def plot(certificate: str, out: Path, check: bool, root: Path | None, **limits: 
     A picture shows the bounds as they stand in the file, and beside them what is computed in doubles. Without --check
     it says that they are stated, and that nothing was checked.
     """
-    from certattn.kernel.checker import CheckOptions, claim_of
+    from certattn.isolation.worker import check_files
+    from certattn.kernel.decide.checker import CheckOptions, claim_of
+    from certattn.kernel.decide.reports import exit_status
+    from certattn.kernel.decide.verdict import Verdict
     from certattn.kernel.document.certificate import load
     from certattn.kernel.errors import UsageError
-    from certattn.kernel.reports import exit_status
-    from certattn.kernel.verdict import Verdict
-    from certattn.kernel.worker import check_files
     from certattn.provers.figures import require_figure
     from certattn.provers.output import require_place
     from certattn.provers.plots import draw, require_picture

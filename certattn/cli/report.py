@@ -11,9 +11,9 @@ import click
 
 from certattn.cli.check import find_certificates
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
-from certattn.kernel.checker import CheckOptions
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.reports import Report, exit_status
 from certattn.kernel.errors import UsageError
-from certattn.kernel.reports import Report, exit_status
 from certattn.report.text import on_one_line, summary_line
 
 # Endings of names, and the format that each is of; _OTHERS are of none that is written here.

@@ -27,7 +27,7 @@ Examples:
 @reading_limits
 def show(certificate: str, form: str, root: Path | None, **limits: Any) -> None:
     """Say what a certificate states. Nothing is checked beyond its form."""
-    from certattn.kernel.checker import claim_of
+    from certattn.kernel.decide.checker import claim_of
     from certattn.kernel.document.certificate import load
 
     loaded = load(certificate, root=root, limits=take_limits(limits))

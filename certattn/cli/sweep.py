@@ -14,9 +14,9 @@ import click
 
 from certattn._version import __version__
 from certattn.cli.options import arithmetic_option, checking_limits, format_option, goes_on, processors, take_limits
+from certattn.kernel.decide.reports import Report, exit_status
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import UsageError
-from certattn.kernel.reports import Report, exit_status
-from certattn.kernel.verdict import Verdict
 from certattn.report.progress import Progress
 from certattn.report.screen import tabulated
 from certattn.report.text import on_one_line

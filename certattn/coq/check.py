@@ -37,7 +37,7 @@ from certattn.coq.export import (
     theorem_words,
 )
 from certattn.coq.instance import PRIMITIVE, STANDARD_AXIOMS, Instance, NotExportableError
-from certattn.kernel.checker import claim_of
+from certattn.kernel.decide.checker import claim_of
 from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits

@@ -10,13 +10,13 @@ from flint import arb, fmpq
 
 from certattn.coq.instance import Conjunct, Cost, Instance, NotExportableError, bits_above, slack_of
 from certattn.coq.terms import Constant, Number
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
-from certattn.kernel.checker import CLAIMS
-from certattn.kernel.claims import universality_bound
-from certattn.kernel.claims.claim import AnyClaim
+from certattn.kernel.decide.checker import CLAIMS
+from certattn.kernel.decide.claim import AnyClaim
 from certattn.kernel.decide.theorem import Sections
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.spectrum import universality_bound
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
 from certattn.kernel.theorems.spectrum.normalizer_bound import DISTANCE, MEAN_SQUARE, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import CUT, MOST, THETA, score_matrix
 

@@ -30,7 +30,7 @@ from certattn.coq.softmax_distances import (
     output_deviation_instance,
     softmax_mean_instance,
 )
-from certattn.kernel.checker import claim_of
+from certattn.kernel.decide.checker import claim_of
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import LimitExceededError, UsageError

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from flint import arb, fmpq
 
 from certattn.coq.terms import Constant
+from certattn.kernel.decide.verdict import Obligation
 from certattn.kernel.errors import CertattnError
-from certattn.kernel.verdict import Obligation
 
 
 class NotExportableError(CertattnError):

@@ -13,12 +13,12 @@ from flint import fmpq
 from certattn.coq.instance import COMPUTED, Conjunct, Instance, NotExportableError, cost_of
 from certattn.coq.terms import Constant, Indices, Marks, Number, Row, Table, natural
 from certattn.coq.token_inputs import keys_term, shape, whole
-from certattn.kernel.claims.margin_assertions import ExactSolution, NoSolution
-from certattn.kernel.claims.margin_problems import GIVEN, POINTS, QUERIES, MarginProblem
-from certattn.kernel.claims.max_margin import CLAIM
-from certattn.kernel.claims.selection_inputs import INDICES, read_labels, read_tokens
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Values
+from certattn.kernel.theorems.selection.margin_assertions import ExactSolution, NoSolution
+from certattn.kernel.theorems.selection.margin_problems import GIVEN, POINTS, QUERIES, MarginProblem
+from certattn.kernel.theorems.selection.max_margin import CLAIM
+from certattn.kernel.theorems.selection.selection_inputs import INDICES, read_labels, read_tokens
 
 # Measured: see docs/coq.md.
 _SECONDS_PRODUCT = 1e-5

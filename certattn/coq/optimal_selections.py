@@ -28,16 +28,16 @@ from certattn.coq.terms import (
     positive,
 )
 from certattn.coq.token_inputs import keys_term, whole
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.local_optimality import Cut, uncut_selections
-from certattn.kernel.arithmetic.max_margin import on_support
-from certattn.kernel.arithmetic.token_selection import Selection
-from certattn.kernel.claims.optimality_assertions import Refusal
-from certattn.kernel.claims.selection_enumeration import Enumeration
-from certattn.kernel.claims.selection_inputs import VALUE_DIRECTION, StatedTokens, read_labels
-from certattn.kernel.claims.token_optimality import CLAIM, GIVEN, Problem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Values
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.token_selection import Selection
+from certattn.kernel.theorems.selection.mathematics.local_optimality import Cut, uncut_selections
+from certattn.kernel.theorems.selection.mathematics.max_margin import on_support
+from certattn.kernel.theorems.selection.optimality_assertions import Refusal
+from certattn.kernel.theorems.selection.selection_enumeration import Enumeration
+from certattn.kernel.theorems.selection.selection_inputs import VALUE_DIRECTION, StatedTokens, read_labels
+from certattn.kernel.theorems.selection.token_optimality import CLAIM, GIVEN, Problem
 
 # Measured: see docs/coq.md. A product of two numbers of some forty bits.
 _SECONDS_PRODUCT = 1e-5

@@ -16,26 +16,27 @@ from flint import arb, fmpq, fmpz_mat
 
 from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError, bits_above, cost_of, slack_of
 from certattn.coq.terms import Constant, Factor, Number, Row, Table, natural, positive
-from certattn.kernel.arithmetic.balls import scale_ball, working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.laws import Atoms
-from certattn.kernel.arithmetic.operator import AffineMap, Operator
-from certattn.kernel.arithmetic.reals import Real
-from certattn.kernel.arithmetic.softmax_moments import COVARIANCES
-from certattn.kernel.claims import infinite_prompt_operator, output_deviation, softmax_mean
-from certattn.kernel.claims.attention_inputs import Weights
-from certattn.kernel.claims.claim import AnyClaim
-from certattn.kernel.claims.deviation_bounds import Bounds
-from certattn.kernel.claims.moment_assertions import (
+from certattn.kernel.decide.claim import AnyClaim
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.matrices import MatrixInput
+from certattn.kernel.given.attention_inputs import Weights
+from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.mathematics.balls import scale_ball, working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.laws import Atoms
+from certattn.kernel.mathematics.operator import AffineMap, Operator
+from certattn.kernel.mathematics.reals import Real
+from certattn.kernel.mathematics.softmax_moments import COVARIANCES
+from certattn.kernel.theorems.attention import output_deviation, softmax_mean
+from certattn.kernel.theorems.attention.deviation_bounds import Bounds
+from certattn.kernel.theorems.attention.moment_assertions import (
     Assertion,
     CovarianceAssertion,
     LogAssertion,
     MeanAssertion,
     RangeAssertion,
 )
-from certattn.kernel.claims.prompt_inputs import StatedPrompt
-from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.matrices import MatrixInput
+from certattn.kernel.theorems.prompts import infinite_prompt_operator
 
 # Bits at which slacks are measured, and the precision of Coq's intervals.
 _SLACK_BITS = 256

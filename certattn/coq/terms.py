@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from flint import fmpq, fmpz
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.reals import Real, Surd
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import Real, Surd
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from flint import fmpq
 
 from certattn.coq.instance import COMPUTED, Conjunct, NotExportableError
 from certattn.coq.terms import Constant, Integers, Table, Tables, natural
-from certattn.kernel.claims.selection_inputs import KEY_MAP, StatedTokens
 from certattn.kernel.document.fields import Values
+from certattn.kernel.theorems.selection.selection_inputs import KEY_MAP, StatedTokens
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from flint import fmpq, fmpz, fmpz_mat, nmod_mat
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 # Rows that are independent modulo a prime are independent. Which prime it is decides nothing.
 _PRIME = 2**61 - 1

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw, GapState
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 FloatTail = Callable[[Floats], Floats]

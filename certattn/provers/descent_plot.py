@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.arithmetic.context_descent import growth
-from certattn.kernel.claims.descent_trajectory import CLAIM
-from certattn.kernel.claims.gronwall_bound import Gronwall
-from certattn.kernel.claims.trajectory_assertions import EveryStep, Range
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.training.descent_trajectory import CLAIM
+from certattn.kernel.theorems.training.gronwall_bound import Gronwall
+from certattn.kernel.theorems.training.mathematics.context_descent import growth
+from certattn.kernel.theorems.training.trajectory_assertions import EveryStep, Range
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.context_descent import Pair, growth, pairs, tube_around
-from certattn.kernel.arithmetic.context_losses import Trained
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.descent_setting import REGRESSION, Setting
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.training.descent_setting import REGRESSION, Setting
+from certattn.kernel.theorems.training.mathematics.context_descent import Pair, growth, pairs, tube_around
+from certattn.kernel.theorems.training.mathematics.context_losses import Trained
 from certattn.provers.rounding import lower_rational, nearest, round_down, round_up, upper_rational
 
 # Called with the steps that are done, of how many.

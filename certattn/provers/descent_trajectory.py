@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.arithmetic.context_descent import EACH, FINITE, INFINITE
-from certattn.kernel.claims.context_inputs import TOKENS
-from certattn.kernel.claims.descent_setting import REGRESSION, TASKS
-from certattn.kernel.claims.descent_trajectory import CLAIM
-from certattn.kernel.claims.regression_inputs import COVARIANCE, read_covariance
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.fields import Record
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.training.context_inputs import TOKENS
+from certattn.kernel.theorems.training.descent_setting import REGRESSION, TASKS
+from certattn.kernel.theorems.training.descent_trajectory import CLAIM
+from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
+from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, read_covariance
 from certattn.provers.array_inputs import Source, placed
 from certattn.provers.context_prompts import Drawing, drawn, sources
 from certattn.provers.descent_runs import Said, Wanted, find_run

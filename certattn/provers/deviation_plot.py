@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.claims.deviation_bounds import Bounds
-from certattn.kernel.claims.output_deviation import CLAIM, Problem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.attention.deviation_bounds import Bounds
+from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
@@ -60,7 +60,7 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
 def _compared(problem: Problem) -> tuple[list[int], list[tuple[arb, arb]]]:
     """Deviations and norms of outputs: of all queries where they are few, or doubles tell; else of some."""
     if problem.count > _MOST and CLAIM.tiers(problem):
-        from certattn.kernel.claims.deviation_binary64 import compared
+        from certattn.kernel.theorems.attention.deviation_binary64 import compared
 
         rows = list(range(problem.count))
         try:

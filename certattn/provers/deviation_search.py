@@ -8,9 +8,9 @@ from pathlib import Path
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.claims.output_deviation import CLAIM, Problem
 from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
 from certattn.provers.long_runs import Said, in_parts, notes_beside
 from certattn.provers.rounding import round_up, upper_rational
 
@@ -69,7 +69,7 @@ def _bounds(problem: Problem, rows: Sequence[int], arithmetic: str) -> tuple[lis
 def _binary64_bounds(problem: Problem, rows: Sequence[int], *, every: bool) -> dict[int, fmpq]:
     """Upper bounds from binary64, of every row or of those whose stated digits do not depend on the radius."""
     # Imported where there are arrays to compute with.
-    from certattn.kernel.claims.deviation_binary64 import deviations
+    from certattn.kernel.theorems.attention.deviation_binary64 import deviations
 
     found = {}
     for row, ball in zip(rows, deviations(problem, rows), strict=True):
@@ -111,7 +111,7 @@ def relative_bounds(problem: Problem, arithmetic: str) -> list[fmpq]:
     bounds = replace(problem.bounds, relative=fmpq(0))
     asked, found = replace(problem, bounds=bounds), {}
     if arithmetic != "arb" and CLAIM.tiers(problem):
-        from certattn.kernel.claims.deviation_binary64 import compared
+        from certattn.kernel.theorems.attention.deviation_binary64 import compared
 
         try:
             found = _ratios(range(problem.count), compared(asked, range(problem.count)))

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.empirical_transfer import EmpiricalTransfer
-from certattn.kernel.claims.risk_transfer import CLAIM, DEFAULT_TRAVEL
+from certattn.kernel.decide.verdict import Obligation, Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.verdict import Obligation, Outcome
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.training.empirical_transfer import EmpiricalTransfer
+from certattn.kernel.theorems.training.risk_transfer import CLAIM, DEFAULT_TRAVEL
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import exact
 from certattn.provers.output import not_yet_written, write_certificate

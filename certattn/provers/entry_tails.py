@@ -15,16 +15,16 @@ from functools import cached_property, partial
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import row_of_balls, working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.laws import Atoms
-from certattn.kernel.arithmetic.pair_series import weighted_moments
-from certattn.kernel.arithmetic.supports import bounded_parts
-from certattn.kernel.arithmetic.weighted_products import ProductMoments, product_summand
-from certattn.kernel.arithmetic.weighted_sums import bound_of_summands
-from certattn.kernel.claims.random_prompts import RandomPrompt
-from certattn.kernel.claims.tail_rules import is_constant
+from certattn.kernel.mathematics.balls import row_of_balls, working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.laws import Atoms
+from certattn.kernel.theorems.prompts.mathematics.pair_series import weighted_moments
+from certattn.kernel.theorems.prompts.mathematics.supports import bounded_parts
+from certattn.kernel.theorems.prompts.mathematics.weighted_products import ProductMoments, product_summand
+from certattn.kernel.theorems.prompts.mathematics.weighted_sums import bound_of_summands
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.tail_rules import is_constant
 from certattn.provers.exp_remainders import scaled_exp_remainder
 from certattn.provers.normal_tails import Array
 from certattn.provers.tail_rules import NOTHING, Candidate, Constant, Family, best_rate, few_digits

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from flint import acb, arb, fmpq, fmpz
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.energy_thresholds import beta_at_share, critical_beta
-from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw, GapState
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.equivalent_assertions import ASSERTS, LARGEST_BETA, LARGEST_ORDER, NONE, OPEN
-from certattn.kernel.claims.equivalent_law import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.equivalent_assertions import ASSERTS, LARGEST_BETA, LARGEST_ORDER, NONE, OPEN
+from certattn.kernel.theorems.spectrum.equivalent_law import CLAIM
+from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
 from certattn.provers.exact_inputs import Number, exact_rational, exact_text
 from certattn.provers.output import provenance, require_place, write_certificate
 from certattn.provers.rounding import TooLongError, decimal_exponent, last_place, midpoint, round_nearest

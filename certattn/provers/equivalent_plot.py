@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
-from certattn.kernel.claims.equivalent_assertions import Problem
-from certattn.kernel.claims.equivalent_law import CLAIM, law_of
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.spectrum.equivalent_assertions import Problem
+from certattn.kernel.theorems.spectrum.equivalent_law import CLAIM, law_of
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.provers.best_scales import pieces
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float

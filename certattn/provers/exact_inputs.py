@@ -9,11 +9,11 @@ from typing import Any
 
 from flint import fmpq, fmpz
 
-from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.reals import format_rational
 
 Number = str | int | Fraction | Decimal | fmpq
 

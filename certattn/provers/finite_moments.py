@@ -8,15 +8,15 @@ from typing import cast
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.finite_moments import ORDERS, ScoreMatrix, limit_moment
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.finite_moment_assertions import ASSERTS
-from certattn.kernel.claims.finite_moments import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.finite_moment_assertions import ASSERTS
+from certattn.kernel.theorems.spectrum.finite_moments import CLAIM
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ORDERS, ScoreMatrix, limit_moment
 from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.score_matrices import around, enclosed, positive

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.claims.flow_inputs import Problem
-from certattn.kernel.claims.flow_trajectory import CLAIM
-from certattn.kernel.claims.regression_inputs import exact_regression
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.training.flow_inputs import Problem
+from certattn.kernel.theorems.training.flow_trajectory import CLAIM
+from certattn.kernel.theorems.training.regression_inputs import exact_regression
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.training_runs import Array, FloatRun, doubles

@@ -10,19 +10,31 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import l2_norm, working_precision
-from certattn.kernel.arithmetic.bayes_points import bayes_point
-from certattn.kernel.arithmetic.enclosure import around
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.arithmetic.regression import Parameters
-from certattn.kernel.arithmetic.regression_descent import flat
-from certattn.kernel.arithmetic.regression_flow import RegressionFlow
-from certattn.kernel.arithmetic.validated_flow import MOST_STEPS, integrate, steps
-from certattn.kernel.checker import CheckOptions, check_certificate
-from certattn.kernel.claims.flow_inputs import GIVEN, LEAST_ORDER, MOST_ORDER, Problem, StatedPoint, is_at_rest
-from certattn.kernel.claims.flow_trajectory import CLAIM, taylor_order
-from certattn.kernel.claims.regression_inputs import (
+from certattn.kernel.decide.checker import CheckOptions, check_certificate
+from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import l2_norm, working_precision
+from certattn.kernel.mathematics.enclosure import around
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.training.flow_inputs import (
+    GIVEN,
+    LEAST_ORDER,
+    MOST_ORDER,
+    Problem,
+    StatedPoint,
+    is_at_rest,
+)
+from certattn.kernel.theorems.training.flow_trajectory import CLAIM, taylor_order
+from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point
+from certattn.kernel.theorems.training.mathematics.regression import Parameters
+from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
+from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, integrate, steps
+from certattn.kernel.theorems.training.regression_inputs import (
     COVARIANCE,
     START,
     balls_around,
@@ -30,11 +42,6 @@ from certattn.kernel.claims.regression_inputs import (
     read_covariance,
     read_parameters,
 )
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
-from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.verdict import Verdict
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (

@@ -13,14 +13,14 @@ from math import ceil, exp, log, log2, log10
 import numpy as np
 from flint import arb, fmpq, fmpq_poly
 
-from certattn.kernel.arithmetic.analytic_weights import MOST_CURVED, interpolation_errors
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.exponential_fits import ExponentialSum
-from certattn.kernel.arithmetic.regression import Parameters
-from certattn.kernel.arithmetic.softmax_powers import MOST_VARIANCE, PowerSums
-from certattn.kernel.arithmetic.weight_samples import on_piece, weights
-from certattn.kernel.claims.gap_at_parameters import NODE_BITS, Fits
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
+from certattn.kernel.theorems.training.gap_at_parameters import NODE_BITS, Fits
+from certattn.kernel.theorems.training.mathematics.analytic_weights import MOST_CURVED, interpolation_errors
+from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum
+from certattn.kernel.theorems.training.mathematics.regression import Parameters
+from certattn.kernel.theorems.training.mathematics.weight_samples import on_piece, weights
 from certattn.provers.rounding import as_float, midpoint, round_nearest
 
 # The degree of fits that are to be accurate to 10^-n is _DEGREES[0] + n _DEGREES[1].

@@ -9,12 +9,12 @@ from math import ceil, exp, log
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.risk_gap import Ball
-from certattn.kernel.arithmetic.softmax_power_majorants import Logistic, Majorant, Power
-from certattn.kernel.claims.gap_over_ball import GapOverBall
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
+from certattn.kernel.theorems.training.mathematics.risk_gap import Ball
+from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Logistic, Majorant, Power
 from certattn.provers.gap_tables import tabulated
 from certattn.provers.rounding import as_float
 

@@ -15,10 +15,10 @@ from typing import Protocol
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.gradient_inputs import GradientError
 from certattn.kernel.document.tree import Plain
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.prompts.gradient_inputs import GradientError
 from certattn.provers.entry_tails import entry_families, output_families
 from certattn.provers.normal_tails import Array
 from certattn.provers.rounding import round_down

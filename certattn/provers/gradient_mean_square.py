@@ -9,14 +9,14 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.gradient_inputs import GradientError
-from certattn.kernel.claims.gradient_mean_square import CLAIM, Problem, mean_square_enclosure, square_parts
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.prompts.gradient_inputs import GradientError
+from certattn.kernel.theorems.prompts.gradient_mean_square import CLAIM, Problem, mean_square_enclosure, square_parts
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational

@@ -9,13 +9,13 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.gradient_tail import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.prompts.gradient_tail import CLAIM
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.gradient_goals import Search, search_of
 from certattn.provers.heavy_scores import require_light_scores

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from certattn.kernel.arithmetic.chosen_tokens import ChosenTokens
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens
 from certattn.provers.min_norm_point import min_norm_point
 from certattn.provers.rounding import lower_rational, round_down, round_nearest, round_up, upper_rational
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.claims.head_assertions import MARGIN, WEIGHT, StatedRange
-from certattn.kernel.claims.head_problem import Problem
-from certattn.kernel.claims.selection_on_a_head import CLAIM
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.theorems.selection.head_assertions import MARGIN, WEIGHT, StatedRange
+from certattn.kernel.theorems.selection.head_problem import Problem
+from certattn.kernel.theorems.selection.selection_on_a_head import CLAIM
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flint import arb
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
 _BITS = 128
 

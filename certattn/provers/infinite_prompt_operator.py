@@ -8,18 +8,18 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import linf_norm, working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.laws import Gaussian
-from certattn.kernel.arithmetic.operator import AffineMap
-from certattn.kernel.arithmetic.reals import describe, format_rational, square
-from certattn.kernel.claims.infinite_prompt_operator import CLAIM, Given
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import linf_norm, working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.laws import Gaussian
+from certattn.kernel.mathematics.operator import AffineMap
+from certattn.kernel.mathematics.reals import describe, format_rational, square
+from certattn.kernel.theorems.prompts.infinite_prompt_operator import CLAIM, Given
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import decimal_exponent, nearest

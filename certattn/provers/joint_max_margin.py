@@ -10,18 +10,18 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.joint_path import JointPath
-from certattn.kernel.arithmetic.label_margin import LabelMargin
-from certattn.kernel.arithmetic.max_margin import MaxMargin, hard_margin
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.joint_inputs import Given
-from certattn.kernel.claims.joint_max_margin import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.selection.joint_inputs import Given
+from certattn.kernel.theorems.selection.joint_max_margin import CLAIM
+from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
+from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.joint_multipliers import attention_offset, comparator, full_multipliers, offset
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.claims.joint_max_margin import CLAIM, Problem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.selection.joint_max_margin import CLAIM, Problem
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.joint_multipliers import Array, floats
 from certattn.provers.rounding import as_float

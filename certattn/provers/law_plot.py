@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.quarter_circle import quarter_circle_tail
-from certattn.kernel.claims.not_marchenko_pastur import CLAIM, DISTANCE, SCALE, Problem
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
+from certattn.kernel.theorems.spectrum.not_marchenko_pastur import CLAIM, DISTANCE, SCALE, Problem
 from certattn.provers.best_scales import tail_table
 from certattn.provers.equivalent_plot import density_curve, law_title
 from certattn.provers.figures import Target, canvas

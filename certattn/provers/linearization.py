@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.linearization import REMAINDER
-from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.claims.linearization import CLAIM, Problem, Sizes, sizes_in_arb, sizes_in_binary64
-from certattn.kernel.claims.linearization_assertions import QUANTITIES, Quantity, sentence
-from certattn.kernel.claims.linearization_inputs import GIVEN_BETA, GIVEN_SCALE, UNIT
-from certattn.kernel.claims.matrix_inputs import MATRIX
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.linearization import REMAINDER
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.spectrum.linearization import CLAIM, Problem, Sizes, sizes_in_arb, sizes_in_binary64
+from certattn.kernel.theorems.spectrum.linearization_assertions import QUANTITIES, Quantity, sentence
+from certattn.kernel.theorems.spectrum.linearization_inputs import GIVEN_BETA, GIVEN_SCALE, UNIT
+from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX
 from certattn.provers.array_inputs import InFile, Source, placed
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.matrix_sources import matrix_sources
@@ -29,7 +29,7 @@ from certattn.provers.rounding import TooLongError, decimal_exponent, lower_rati
 from certattn.provers.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
 
 if TYPE_CHECKING:
-    from certattn.kernel.arithmetic.binary64.dense import Dense
+    from certattn.fast.dense import Dense
 
 # What may be stated, and as which quantities of the claim.
 STATES: Mapping[str, tuple[str, ...]] = {
@@ -226,7 +226,7 @@ def _require_digits(what: str, ball: arb, digits: int) -> None:
 
 
 def _in_doubles(problem: Problem) -> Dense:
-    from certattn.kernel.claims.linearization_binary64 import FloatStages
+    from certattn.kernel.theorems.spectrum.linearization_binary64 import FloatStages
 
     return FloatStages(problem.attention, None).dense(REMAINDER)
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.descent_rules import MoveRule
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.local_constants import LocalConstants
-from certattn.kernel.arithmetic.local_convergence import LocalConvergence, LocalTrial
-from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.document.tree import Plain
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.selection.mathematics.descent_rules import MoveRule
+from certattn.kernel.theorems.selection.mathematics.local_constants import LocalConstants
+from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 # Parts of delta_t Xi that are tried for lambda_t.

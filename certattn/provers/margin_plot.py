@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from certattn.kernel.claims.margin_assertions import ExactSolution
-from certattn.kernel.claims.max_margin import CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.selection.margin_assertions import ExactSolution
+from certattn.kernel.theorems.selection.max_margin import CLAIM
 from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.margin_distance import MarginDistance
-from certattn.kernel.arithmetic.max_margin import MaxMargin
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.arithmetic.token_selection import Pair
-from certattn.kernel.claims.margin_problems import MarginProblem
-from certattn.kernel.claims.max_margin import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.token_selection import Pair
+from certattn.kernel.theorems.selection.margin_problems import MarginProblem
+from certattn.kernel.theorems.selection.mathematics.margin_distance import MarginDistance
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.kernel.theorems.selection.max_margin import CLAIM
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import InFile, Source, placed
 from certattn.provers.exact_inputs import exact, exact_text

@@ -8,15 +8,15 @@ from typing import Protocol
 
 from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.softmax_moments import COVARIANCES
-from certattn.kernel.arithmetic.spectrum import largest_eigenvalue, smallest_eigenvalue
-from certattn.kernel.claims.claim import AFTER_BINARY64
-from certattn.kernel.claims.moment_assertions import COVARIANCE, LOG_NORMALISER, MEAN
-from certattn.kernel.claims.prompt_inputs import StatedPrompt
-from certattn.kernel.claims.softmax_mean import weighted_queries
+from certattn.kernel.decide.claim import AFTER_BINARY64
 from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.softmax_moments import COVARIANCES
+from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
+from certattn.kernel.theorems.attention.moment_assertions import COVARIANCE, LOG_NORMALISER, MEAN
+from certattn.kernel.theorems.attention.softmax_mean import weighted_queries
 from certattn.provers.stated_tables import Printing, Table
 
 FIRST_BITS = 64
@@ -102,7 +102,7 @@ def _by_arb(prompt: StatedPrompt, wanted: Wanted) -> tuple[Found, int]:
 def _by_binary64(prompt: StatedPrompt, wanted: Wanted) -> Found:
     """As sharp as binary64 is; by the tight tier where there are no second moments."""
     # Imported where there are arrays to compute with.
-    from certattn.kernel.claims.mean_binary64 import tightly_weighted, weighted_in_binary64
+    from certattn.kernel.theorems.attention.mean_binary64 import tightly_weighted, weighted_in_binary64
 
     rows, of = range(prompt.count), {wanted.of} if wanted.second else set()
     with working_precision(AFTER_BINARY64):

@@ -14,11 +14,11 @@ from math import factorial
 import numpy as np
 from flint import arb
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.mgf_series import mgf_series
-from certattn.kernel.arithmetic.power_series import Series, linear_exponential, product
-from certattn.kernel.arithmetic.supports import BoundedPart
-from certattn.kernel.arithmetic.weighted_sums import Summand, bound_of_summands, bounded_exponential
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.prompts.mathematics.mgf_series import mgf_series
+from certattn.kernel.theorems.prompts.mathematics.power_series import Series, linear_exponential, product
+from certattn.kernel.theorems.prompts.mathematics.supports import BoundedPart
+from certattn.kernel.theorems.prompts.mathematics.weighted_sums import Summand, bound_of_summands, bounded_exponential
 from certattn.provers.normal_tails import Array
 from certattn.provers.tail_rules import NOTHING, Candidate, best_rate, few_digits
 

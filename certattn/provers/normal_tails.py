@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.mathematics.balls import working_precision
 
 Array = np.ndarray[Any, Any]
 

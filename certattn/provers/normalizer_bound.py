@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.gaussian_equivalence import normalizer_bound
-from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import normalizer_bound
 from certattn.kernel.theorems.spectrum.normalizer_bound import GIVEN, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
 from certattn.provers.exact_inputs import Number, exact_text

@@ -8,11 +8,18 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.equivalent_formulas import LawNumbers
-from certattn.kernel.arithmetic.equivalent_law import GapState
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.not_marchenko_pastur import (
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.numbers import parse_rational
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import GapState
+from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
     CLAIM,
     DISTANCE,
     EXCESS,
@@ -22,15 +29,8 @@ from certattn.kernel.claims.not_marchenko_pastur import (
     SCALED_DISTANCE,
     of_law,
 )
-from certattn.kernel.claims.ranges import AT_LEAST, AT_MOST
-from certattn.kernel.claims.spectral_distances import SCALED_SEPARATION, SEPARATION
-from certattn.kernel.claims.spectral_law import SpectralLaw
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.numbers import parse_rational
-from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
-from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.theorems.spectrum.spectral_distances import SCALED_SEPARATION, SEPARATION
+from certattn.kernel.theorems.spectrum.spectral_law import SpectralLaw
 from certattn.provers.array_inputs import placed
 from certattn.provers.best_scales import circle_float_tail, scale_for_law
 from certattn.provers.exact_inputs import Number, exact, exact_text

@@ -12,14 +12,14 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import NORMS
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.checker import ARITHMETICS
-from certattn.kernel.claims.output_deviation import CLAIM, Problem
+from certattn.kernel.decide.checker import ARITHMETICS
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import NORMS
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
 from certattn.provers.array_inputs import placed
 from certattn.provers.deviation_search import BITS, DIGITS, arb_bounds, relative_bounds, upper_bounds
 from certattn.provers.exact_inputs import Number, exact, exact_text

@@ -7,19 +7,19 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.averaged_prompts import AveragedPrompt
-from certattn.kernel.claims.mean_square_bounds import Bounds, Enclosure, general_bounds
-from certattn.kernel.claims.output_mean_square import CLAIM, Method, bounds_of, methods_for
-from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.prompts.averaged_prompts import AveragedPrompt
+from certattn.kernel.theorems.prompts.mean_square_bounds import Bounds, Enclosure, general_bounds
+from certattn.kernel.theorems.prompts.output_mean_square import CLAIM, Method, bounds_of, methods_for
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (

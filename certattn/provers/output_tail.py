@@ -10,16 +10,16 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.claims.output_tail import CLAIM
-from certattn.kernel.claims.random_prompts import RandomPrompt
+from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.verdict import Outcome
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.output_tail import CLAIM
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.heavy_scores import require_light_scores
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

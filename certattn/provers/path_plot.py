@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 

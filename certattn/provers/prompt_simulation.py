@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.laws import Atoms, Box, Gaussian, Law, Rademacher
-from certattn.kernel.claims.random_prompts import RandomPrompt
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.tail_directions import parts_of
 
 Array = np.ndarray[Any, Any]

@@ -7,20 +7,20 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.laws import Box
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.proposition import Proposition
-from certattn.kernel.claims.proposition_inputs import LENGTH, Error, Setting
-from certattn.kernel.claims.published_display import read_published
-from certattn.kernel.claims.repaired_display import REPAIRED, Repaired
+from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.verdict import Outcome
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.laws import Box
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.prompts.proposition import Proposition
+from certattn.kernel.theorems.prompts.proposition_inputs import LENGTH, Error, Setting
+from certattn.kernel.theorems.prompts.published_display import read_published
+from certattn.kernel.theorems.prompts.repaired_display import REPAIRED, Repaired
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.repaired_search import best_exponent, find_box_witness, find_steps

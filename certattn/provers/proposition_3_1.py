@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.claims.proposition_3_1 import CLAIM
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.theorems.prompts.proposition_3_1 import CLAIM
 from certattn.provers import proposition
 from certattn.provers.exact_inputs import Number
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.claims.proposition_3_4 import CLAIM, GRADIENT
-from certattn.kernel.claims.proposition_inputs import Error
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.prompts.proposition_3_4 import CLAIM, GRADIENT
+from certattn.kernel.theorems.prompts.proposition_inputs import Error
 from certattn.provers import proposition
 from certattn.provers.exact_inputs import Number
 

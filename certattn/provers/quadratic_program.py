@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, fmpq, fmpz
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.max_margin import MaxMargin
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
 from certattn.provers.active_set import ActiveSet, NotSeparableError, independent_rows, lifted, unlifted
 from certattn.provers.rounding import midpoint
 

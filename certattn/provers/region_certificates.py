@@ -7,15 +7,15 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.arithmetic.regions import Hull
-from certattn.kernel.claims.output_deviation import CLAIM, Problem
-from certattn.kernel.claims.query_regions import MOST_CELLS
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.attention.mathematics.regions import Hull
+from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
+from certattn.kernel.theorems.attention.query_regions import MOST_CELLS
 from certattn.provers.deviation_search import BITS, DIGITS, sharp
 from certattn.provers.exact_inputs import exact
 from certattn.provers.region_search import search

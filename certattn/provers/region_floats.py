@@ -1,6 +1,6 @@
 """The kernel's bound over a cell in doubles, to search with: fast, and believed by nobody.
 
-The formulas are those of `certattn.kernel.arithmetic.mean_value` and `unit_sets`.
+The formulas are those of `certattn.kernel.theorems.attention.mathematics.mean_value` and `unit_sets`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.mean_value import Deviation
-from certattn.kernel.arithmetic.operator import AffineMap
-from certattn.kernel.arithmetic.reals import Real, Surd
-from certattn.kernel.arithmetic.regions import Cell
-from certattn.kernel.arithmetic.unit_sets import ClippedCube, UnitBall, UnitSimplex
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.operator import AffineMap
+from certattn.kernel.mathematics.reals import Real, Surd
+from certattn.kernel.theorems.attention.mathematics.mean_value import Deviation
+from certattn.kernel.theorems.attention.mathematics.regions import Cell
+from certattn.kernel.theorems.attention.mathematics.unit_sets import ClippedCube, UnitBall, UnitSimplex
 
 Array = np.ndarray[Any, Any]
 

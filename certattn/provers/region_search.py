@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.mean_value import Deviation
-from certattn.kernel.arithmetic.regions import (
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.attention.mathematics.mean_value import Deviation
+from certattn.kernel.theorems.attention.mathematics.regions import (
     Ball,
     Bisection,
     Box,

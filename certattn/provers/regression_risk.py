@@ -9,20 +9,20 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.bayes_points import bayes_point, inverse_squares
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.arithmetic.regression import Parameters
-from certattn.kernel.claims.regression_inputs import PARAMETERS, exact_regression, read_parameters
-from certattn.kernel.claims.regression_risk import CLAIM
-from certattn.kernel.claims.risk_assertions import ASSERTS, BAYES, PREDICTIONS, SADDLE, SECOND_DERIVATIVE
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point, inverse_squares
+from certattn.kernel.theorems.training.mathematics.regression import Parameters
+from certattn.kernel.theorems.training.regression_inputs import PARAMETERS, exact_regression, read_parameters
+from certattn.kernel.theorems.training.regression_risk import CLAIM
+from certattn.kernel.theorems.training.risk_assertions import ASSERTS, BAYES, PREDICTIONS, SADDLE, SECOND_DERIVATIVE
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import decimal_exponent, nearest

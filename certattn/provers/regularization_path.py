@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.arithmetic.token_selection import Selection
-from certattn.kernel.claims.regularization_path import CLAIM, Given, Problem, RadiusBounds, radius_bounds
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.mathematics.token_selection import Selection
+from certattn.kernel.theorems.selection.regularization_path import CLAIM, Given, Problem, RadiusBounds, radius_bounds
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.figures import Target, require_figure
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

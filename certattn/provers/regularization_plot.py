@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from certattn.kernel.claims.regularization_path import CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.selection.regularization_path import CLAIM
 from certattn.provers.figures import Target
 from certattn.provers.regularization_path import draw_path
 

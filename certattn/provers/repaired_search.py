@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.every_length import log_peak
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.laws import Box, Gaussian
-from certattn.kernel.arithmetic.query_gaussians import has_positive_eigenvalues
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.proposition_inputs import Error, Setting
-from certattn.kernel.claims.repaired_display import BoxRepaired, weighted_average
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.every_length import log_peak
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.laws import Box, Gaussian
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.prompts.mathematics.query_gaussians import has_positive_eigenvalues
+from certattn.kernel.theorems.prompts.proposition_inputs import Error, Setting
+from certattn.kernel.theorems.prompts.repaired_display import BoxRepaired, weighted_average
 from certattn.provers.rounding import round_down
 
 _BITS = 64

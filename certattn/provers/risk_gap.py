@@ -8,19 +8,19 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.arithmetic.softmax_power_majorants import Logistic, Majorant, Power, Tabulated
-from certattn.kernel.claims.gap_at_parameters import Fits, GapAtParameters
-from certattn.kernel.claims.gap_over_ball import GapOverBall
-from certattn.kernel.claims.regression_inputs import COVARIANCE, read_covariance, read_parameters
-from certattn.kernel.claims.risk_gap import A_SQUARED, B_SQUARED, BALL, CLAIM, POINT, PROMPT_LENGTH
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.fields import Values
 from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.training.gap_at_parameters import Fits, GapAtParameters
+from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
+from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Logistic, Majorant, Power, Tabulated
+from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, read_covariance, read_parameters
+from certattn.kernel.theorems.training.risk_gap import A_SQUARED, B_SQUARED, BALL, CLAIM, POINT, PROMPT_LENGTH
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.gap_fits import Said, fits, look
 from certattn.provers.gap_lengths import BITS, Search

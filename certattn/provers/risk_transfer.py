@@ -9,21 +9,21 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.enclosure import around
-from certattn.kernel.arithmetic.finite_prompt_tube import FinitePrompts, Piece, bound_of_risk, tube
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.arithmetic.regression_descent import flat
-from certattn.kernel.arithmetic.validated_flow import steps
-from certattn.kernel.claims.population_transfer import PopulationTransfer
-from certattn.kernel.claims.regression_inputs import balls_around
-from certattn.kernel.claims.risk_transfer import CLAIM, DEFAULT_ORDER, DEFAULT_PIECES
-from certattn.kernel.claims.transfer_setting import at_the_start
+from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.verdict import Outcome
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.enclosure import around
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import FinitePrompts, Piece, bound_of_risk, tube
+from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.mathematics.validated_flow import steps
+from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
+from certattn.kernel.theorems.training.regression_inputs import balls_around
+from certattn.kernel.theorems.training.risk_transfer import CLAIM, DEFAULT_ORDER, DEFAULT_PIECES
+from certattn.kernel.theorems.training.transfer_setting import at_the_start
 from certattn.provers.empirical_transfer import generate_empirical
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

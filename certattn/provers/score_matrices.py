@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import describe, format_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.rounding import last_place, lower_rational, round_up, upper_rational
 

@@ -11,11 +11,16 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.selection_direction import CLAIM
-from certattn.kernel.claims.selection_problem import Problem
-from certattn.kernel.claims.selection_theorems import (
+from certattn.kernel.decide.verdict import Obligation
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.selection.selection_direction import CLAIM
+from certattn.kernel.theorems.selection.selection_problem import Problem
+from certattn.kernel.theorems.selection.selection_theorems import (
     FROM,
     GROWTH,
     LATERAL,
@@ -26,11 +31,6 @@ from certattn.kernel.claims.selection_theorems import (
     SLOPE,
     SQUARE,
 )
-from certattn.kernel.document.certificate import loads
-from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
-from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.verdict import Obligation
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 

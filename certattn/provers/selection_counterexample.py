@@ -7,18 +7,18 @@ from pathlib import Path
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.paper_smoothness import smoothness_bound
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.arithmetic.token_selection import Selection, best_tokens, largest_spread
-from certattn.kernel.claims.descent_inputs import GRADIENT
-from certattn.kernel.claims.selection_counterexample import CLAIM
-from certattn.kernel.claims.selection_inputs import paper_data
-from certattn.kernel.claims.selection_problem import GIVEN
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.token_selection import Selection, best_tokens, largest_spread
+from certattn.kernel.theorems.selection.descent_inputs import GRADIENT
+from certattn.kernel.theorems.selection.mathematics.paper_smoothness import smoothness_bound
+from certattn.kernel.theorems.selection.selection_counterexample import CLAIM
+from certattn.kernel.theorems.selection.selection_inputs import paper_data
+from certattn.kernel.theorems.selection.selection_problem import GIVEN
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational

@@ -8,27 +8,36 @@ from pathlib import Path
 
 from flint import arb
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.enclosure import Enclosure, around
-from certattn.kernel.arithmetic.losses import LOSSES, Loss
-from certattn.kernel.arithmetic.max_margin import MaxMargin, hard_margin
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.arithmetic.selection_constants import SelectionConstants
-from certattn.kernel.arithmetic.selection_descent import descend
-from certattn.kernel.arithmetic.selection_landscape import inner, landscape
-from certattn.kernel.arithmetic.token_selection import Selection, Tokens, best_tokens
-from certattn.kernel.checker import CheckOptions, check_certificate
-from certattn.kernel.claims.descent_inputs import CONE, DESCENT, NORMALISED, START, Rule, Start, read_rule, read_start
-from certattn.kernel.claims.selection_direction import CLAIM
-from certattn.kernel.claims.selection_inputs import LOSS, StatedTokens, read_tokens
-from certattn.kernel.claims.selection_problem import GIVEN, MOST_STEPS
-from certattn.kernel.claims.selection_theorems import RATE, Situation
+from certattn.kernel.decide.checker import CheckOptions, check_certificate
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.enclosure import Enclosure, around
+from certattn.kernel.mathematics.losses import LOSSES, Loss
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.selection_descent import descend
+from certattn.kernel.mathematics.selection_landscape import inner, landscape
+from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
+from certattn.kernel.theorems.selection.descent_inputs import (
+    CONE,
+    DESCENT,
+    NORMALISED,
+    START,
+    Rule,
+    Start,
+    read_rule,
+    read_start,
+)
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
+from certattn.kernel.theorems.selection.selection_direction import CLAIM
+from certattn.kernel.theorems.selection.selection_inputs import LOSS, StatedTokens, read_tokens
+from certattn.kernel.theorems.selection.selection_problem import GIVEN, MOST_STEPS
+from certattn.kernel.theorems.selection.selection_theorems import RATE, Situation
 from certattn.provers.active_set import NotSeparableError
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

@@ -8,16 +8,24 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import scale_ball, working_precision
-from certattn.kernel.arithmetic.chosen_tokens import ChosenTokens
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.head_assertions import BEST, EXPOSURE, MARGIN, RANK, SELECTED, SEPARABILITY, WEIGHT
-from certattn.kernel.claims.head_problem import Head, Problem
-from certattn.kernel.claims.selection_on_a_head import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import scale_ball, working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.selection.head_assertions import (
+    BEST,
+    EXPOSURE,
+    MARGIN,
+    RANK,
+    SELECTED,
+    SEPARABILITY,
+    WEIGHT,
+)
+from certattn.kernel.theorems.selection.head_problem import Head, Problem
+from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens
+from certattn.kernel.theorems.selection.selection_on_a_head import CLAIM
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.head_margins import Bounds, bounds

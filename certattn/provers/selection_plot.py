@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.arithmetic.selection_landscape import landscape
-from certattn.kernel.claims.descent_inputs import NORMALISED
-from certattn.kernel.claims.selection_direction import CLAIM
-from certattn.kernel.claims.selection_problem import Problem, StatedRate
-from certattn.kernel.claims.selection_theorems import (
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.theorems.selection.descent_inputs import NORMALISED
+from certattn.kernel.theorems.selection.selection_direction import CLAIM
+from certattn.kernel.theorems.selection.selection_problem import Problem, StatedRate
+from certattn.kernel.theorems.selection.selection_theorems import (
     FROM,
     GROWTH,
     LATERAL,
@@ -29,8 +31,6 @@ from certattn.kernel.claims.selection_theorems import (
     SLOPE,
     SQUARE,
 )
-from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.errors import UsageError
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 

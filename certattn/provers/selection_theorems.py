@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.cone_convergence import Cone
-from certattn.kernel.arithmetic.max_margin import MaxMargin
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.arithmetic.token_selection import Selection
-from certattn.kernel.claims.descent_inputs import NORMALISED
-from certattn.kernel.claims.global_selection_theorems import AFTER, EVERY_START, GLOBAL
-from certattn.kernel.claims.local_selection_theorems import CONE_THEOREM, LOCAL, local_constants, move_rule
-from certattn.kernel.claims.selection_theorems import Situation
+from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.verdict import Outcome
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.token_selection import Selection
+from certattn.kernel.theorems.selection.descent_inputs import NORMALISED
+from certattn.kernel.theorems.selection.global_selection_theorems import AFTER, EVERY_START, GLOBAL
+from certattn.kernel.theorems.selection.local_selection_theorems import CONE_THEOREM, LOCAL, local_constants, move_rule
+from certattn.kernel.theorems.selection.mathematics.cone_convergence import Cone
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.kernel.theorems.selection.selection_theorems import Situation
 from certattn.provers.local_trial import Failure, find_trial, stated
 from certattn.provers.rounding import round_up, upper_rational
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.claims.causal_matrix import CausalMatrix
-from certattn.kernel.claims.equivalent_assertions import LARGEST_BETA
-from certattn.kernel.claims.matrix_inputs import AttentionMatrix, StatedMatrix
-from certattn.kernel.claims.singular_values import CLAIM, Problem
-from certattn.kernel.claims.spectral_law import SpectralLaw, law_of_weights
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
+from certattn.kernel.theorems.spectrum.equivalent_assertions import LARGEST_BETA
+from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix, StatedMatrix
+from certattn.kernel.theorems.spectrum.singular_values import CLAIM, Problem
+from certattn.kernel.theorems.spectrum.spectral_law import SpectralLaw, law_of_weights
 from certattn.provers.equivalent_plot import density_curve
 from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.figures import Target, canvas, standing

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.matrix_inputs import Spectrum, StatedMatrix
-from certattn.kernel.claims.singular_values import CLAIM, Hint, Problem, quantity
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.matrix_inputs import Spectrum, StatedMatrix
+from certattn.kernel.theorems.spectrum.singular_values import CLAIM, Hint, Problem, quantity
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.matrix_sources import attention_section, matrix_sources
@@ -33,7 +33,7 @@ from certattn.provers.rounding import (
 from certattn.provers.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
 
 if TYPE_CHECKING:
-    from certattn.kernel.arithmetic.binary64.dense import Dense
+    from certattn.fast.dense import Dense
 
 # What may be stated beside values and counts, and as which quantities of the claim.
 STATES: Mapping[str, tuple[str, ...]] = {
@@ -174,13 +174,13 @@ def spectra(matrix: StatedMatrix, hint: Hint | None) -> Iterator[tuple[int, Spec
 
 
 def _in_binary64(matrix: StatedMatrix, hint: Hint | None) -> Spectrum:
-    from certattn.kernel.claims.matrix_binary64 import spectrum_in_binary64
+    from certattn.kernel.theorems.spectrum.matrix_binary64 import spectrum_in_binary64
 
     return spectrum_in_binary64(matrix, hint)
 
 
 def _in_doubles(matrix: StatedMatrix) -> Dense:
-    from certattn.kernel.claims.matrix_binary64 import dense_matrix
+    from certattn.kernel.theorems.spectrum.matrix_binary64 import dense_matrix
 
     return dense_matrix(matrix)
 

@@ -9,17 +9,17 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.arithmetic.softmax_moments import COVARIANCES
-from certattn.kernel.claims.moment_assertions import COVARIANCE, EIGENVALUES, LOG_NORMALISER, MEAN
-from certattn.kernel.claims.softmax_mean import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.softmax_moments import COVARIANCES
+from certattn.kernel.theorems.attention.moment_assertions import COVARIANCE, EIGENVALUES, LOG_NORMALISER, MEAN
+from certattn.kernel.theorems.attention.softmax_mean import CLAIM
 from certattn.provers.array_inputs import Source, placed
 from certattn.provers.mean_enclosures import FIRST_BITS, Found, Wanted, enclosures
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

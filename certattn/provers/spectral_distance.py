@@ -8,13 +8,17 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.matrix_inputs import MATRIX, StatedMatrix
-from certattn.kernel.claims.ranges import AT_LEAST, AT_MOST
-from certattn.kernel.claims.spectral_distance import CLAIM
-from certattn.kernel.claims.spectral_distances import (
+from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX, StatedMatrix
+from certattn.kernel.theorems.spectrum.spectral_distance import CLAIM
+from certattn.kernel.theorems.spectrum.spectral_distances import (
     CIRCLE_SCALE,
     LAW_SCALE,
     QUANTITIES,
@@ -26,12 +30,8 @@ from certattn.kernel.claims.spectral_distances import (
     Distances,
     wanted_scales,
 )
-from certattn.kernel.claims.spectral_law import TRUNCATED_AT, WEIGHTS, SpectralLaw
-from certattn.kernel.claims.truncation import FIXED_POINT
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
-from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT, WEIGHTS, SpectralLaw
+from certattn.kernel.theorems.spectrum.truncation import FIXED_POINT
 from certattn.provers.array_inputs import placed
 from certattn.provers.best_scales import circle_float_tail, law_float_tail, scale_for_values
 from certattn.provers.exact_inputs import Number, exact, exact_text

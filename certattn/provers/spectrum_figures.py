@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
-from certattn.kernel.arithmetic.quarter_circle import quarter_circle_density
-from certattn.kernel.arithmetic.reals import Real, describe
-from certattn.kernel.claims.matrix_inputs import StatedMatrix
-from certattn.kernel.claims.singular_values import Hint
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.reals import Real, describe
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_density
+from certattn.kernel.theorems.spectrum.matrix_inputs import StatedMatrix
+from certattn.kernel.theorems.spectrum.singular_values import Hint
 from certattn.provers.singular_values import spectra
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

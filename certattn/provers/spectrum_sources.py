@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.claim import AFTER_BINARY64
-from certattn.kernel.claims.matrix_inputs import StatedMatrix
+from certattn.kernel.decide.claim import AFTER_BINARY64
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.spectrum.matrix_inputs import StatedMatrix
 from certattn.provers.output import write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 if TYPE_CHECKING:
-    from certattn.kernel.arithmetic.binary64.dense import Dense
+    from certattn.fast.dense import Dense
 
 T = TypeVar("T")
 HINTS = ("recompute", "float32", "float64")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.reals import format_rational
 from certattn.provers.rounding import last_place, midpoint, round_nearest, round_up, upper_rational
 
 _RADIUS_DIGITS = 3

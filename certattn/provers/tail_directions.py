@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.gaussian_parts import Part, plane
-from certattn.kernel.arithmetic.laws import Law, Mixture
-from certattn.kernel.arithmetic.supports import bounded_parts
-from certattn.kernel.claims.random_prompts import RandomPrompt
-from certattn.kernel.claims.tail_rules import MOST_SCORE_VARIANCE, Tail, is_constant
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.gaussian_parts import Part, plane
+from certattn.kernel.mathematics.laws import Law, Mixture
+from certattn.kernel.theorems.prompts.mathematics.supports import bounded_parts
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.tail_rules import MOST_SCORE_VARIANCE, Tail, is_constant
 from certattn.provers.gaussian_tails import Component, GaussianTail
 from certattn.provers.moment_rules import Moments, token_moments
 from certattn.provers.rounding import as_float

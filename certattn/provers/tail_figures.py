@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.claims.output_tail import CLAIM, Problem
-from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.theorems.prompts.output_tail import CLAIM, Problem
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.figures import Target
 from certattn.provers.prompt_simulation import Quantile, errors, floats, quantile
 from certattn.provers.rounding import as_float

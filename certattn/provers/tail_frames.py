@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.claims.random_prompts import RandomPrompt
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
 Array = np.ndarray[Any, Any]
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.laws import Gaussian
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.claims.mean_square_bounds import GaussianPrompt
-from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.laws import Gaussian
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.prompts.mean_square_bounds import GaussianPrompt
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.rounding import as_float, round_down
 from certattn.provers.tail_directions import family_of

@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.document.tree import Plain
+from certattn.kernel.mathematics.reals import format_rational
 from certattn.provers.gaussian_tails import GaussianTail
 from certattn.provers.normal_tails import Array, scaled_erfc
 from certattn.provers.rounding import last_place, round_nearest

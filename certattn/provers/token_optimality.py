@@ -10,18 +10,18 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.max_margin import MaxMargin, hard_margin
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.arithmetic.token_selection import Selection, Tokens, best_tokens
-from certattn.kernel.claims.optimality_assertions import NONE, NOT_SEPARABLE
-from certattn.kernel.claims.selection_enumeration import MOST_SELECTIONS
-from certattn.kernel.claims.token_optimality import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.optimality_assertions import NONE, NOT_SEPARABLE
+from certattn.kernel.theorems.selection.selection_enumeration import MOST_SELECTIONS
+from certattn.kernel.theorems.selection.token_optimality import CLAIM
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.quadratic_program import NotSeparableError, max_margin_multipliers

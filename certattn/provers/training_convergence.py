@@ -10,27 +10,27 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.bayes_points import bayes_point
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.arithmetic.regression import Parameters
-from certattn.kernel.arithmetic.regression_rates import (
-    DescentRates,
-    FlowRates,
-    covariance_constants,
-)
-from certattn.kernel.claims.regression_inputs import exact_regression
-from certattn.kernel.claims.training_convergence import CLAIM
-from certattn.kernel.claims.training_proof import TrainingProof
-from certattn.kernel.claims.training_runs import Problem, StatedLimit, StatedRisk
+from certattn.kernel.decide.verdict import Obligation, Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.verdict import Obligation, Outcome
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point
+from certattn.kernel.theorems.training.mathematics.regression import Parameters
+from certattn.kernel.theorems.training.mathematics.regression_rates import (
+    DescentRates,
+    FlowRates,
+    covariance_constants,
+)
+from certattn.kernel.theorems.training.regression_inputs import exact_regression
+from certattn.kernel.theorems.training.training_convergence import CLAIM
+from certattn.kernel.theorems.training.training_proof import TrainingProof
+from certattn.kernel.theorems.training.training_runs import Problem, StatedLimit, StatedRisk
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

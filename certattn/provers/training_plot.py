@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from certattn.kernel.claims.training_convergence import CLAIM
-from certattn.kernel.claims.training_runs import Problem
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.theorems.training.training_convergence import CLAIM
+from certattn.kernel.theorems.training.training_runs import Problem
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.training_runs import Array, FloatRun

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.regression import Parameters
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.training.mathematics.regression import Parameters
 
 Array = np.ndarray[Any, Any]
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.finite_prompt_tube import FinitePrompts, bound_of_risk, tube
-from certattn.kernel.arithmetic.regression_descent import flat
-from certattn.kernel.claims.population_transfer import PopulationTransfer
-from certattn.kernel.claims.regression_inputs import balls_around
-from certattn.kernel.claims.risk_transfer import CLAIM
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import FinitePrompts, bound_of_risk, tube
+from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
+from certattn.kernel.theorems.training.regression_inputs import balls_around
+from certattn.kernel.theorems.training.risk_transfer import CLAIM
 from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 

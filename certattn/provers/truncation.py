@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.equivalent_formulas import nonlinear_energy
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.reals import format_rational
-from certattn.kernel.arithmetic.truncated_weights import TruncatedWeights
-from certattn.kernel.claims.truncation import LARGEST, SOME, FixedPoint
+from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
-from certattn.kernel.verdict import Outcome
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import nonlinear_energy
+from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights
+from certattn.kernel.theorems.spectrum.truncation import LARGEST, SOME, FixedPoint
 from certattn.provers.rounding import midpoint
 
 _BITS, _STEPS = 192, 2000

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
-from certattn.kernel.arithmetic.gaussian_equivalence import (
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
+from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
     equivalence_bound,
     mean_universality,
     normalizer_bound,

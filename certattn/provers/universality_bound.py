@@ -7,20 +7,6 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
-from certattn.kernel.arithmetic.gaussian_equivalence import (
-    deviation_bound,
-    equivalence_bound,
-    linearisation,
-    mean_universality,
-    sizes_of,
-    universality_bound,
-)
-from certattn.kernel.arithmetic.reals import describe, format_rational
-from certattn.kernel.claims.score_matrix_inputs import BETA
-from certattn.kernel.claims.universality_assertions import ETA, QUERIES, read_given
-from certattn.kernel.claims.universality_bound import CLAIM
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.fields import Values
 from certattn.kernel.document.numbers import parse_rational
@@ -28,6 +14,20 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
+from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
+    deviation_bound,
+    equivalence_bound,
+    linearisation,
+    mean_universality,
+    sizes_of,
+    universality_bound,
+)
+from certattn.kernel.theorems.spectrum.score_matrix_inputs import BETA
+from certattn.kernel.theorems.spectrum.universality_assertions import ETA, QUERIES, read_given
+from certattn.kernel.theorems.spectrum.universality_bound import CLAIM
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from certattn.kernel.checker import CLAIMS
-from certattn.kernel.claims.attention_inputs import law_schema
+from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.certificate import ENVELOPE
 from certattn.kernel.document.fields import Schema
+from certattn.kernel.given.attention_inputs import law_schema
 
 
 def json_schema() -> dict[str, Any]:

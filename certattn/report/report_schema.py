@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from certattn.kernel.verdict import RESULTS, Part, Verdict
+from certattn.kernel.decide.verdict import RESULTS, Part, Verdict
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}

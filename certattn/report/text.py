@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import click
 
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.report.screen import COLORS
 
 WIDTH = 100

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from certattn.kernel.claims.claim import Statement
-from certattn.kernel.verdict import Obligation
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.decide.verdict import Obligation
 
 P = TypeVar("P")
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.reals import format_rational
 from certattn.kernel.document.fields import Count, Field, Kind, Rational, Reading, Record, Schema, Text
 from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.quoting import quote, word
 from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.reals import format_rational
 from certattn.sweep.templates import NAME
 
 MOST_TASKS = 1_000_000

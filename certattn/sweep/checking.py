@@ -16,10 +16,10 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.reports import Report
-from certattn.kernel.sandbox import confine
-from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import check_files, confined_report
+from certattn.isolation.sandbox import confine
+from certattn.isolation.worker import check_files, confined_report
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.sweep.forks import Series
 from certattn.sweep.results import CERTIFICATE
 from certattn.sweep.tasks import Settings, Task

@@ -18,10 +18,10 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.reals import Real, Surd, format_real
 from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Reading, Record, Scale, Values
 from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.reals import Real, Surd, format_real
 
 MOST_ENTRIES = 10**8
 
@@ -108,7 +108,7 @@ def drawn(draw: dict[str, Any]) -> Any:
 
 def drawn_texts(draw: dict[str, Any]) -> Any:
     """The same as certificates write numbers: nested lists of exact texts."""
-    from certattn.kernel.arithmetic.reals import format_rational
+    from certattn.kernel.mathematics.reals import format_rational
 
     def text(value: Any) -> Any:
         if isinstance(value, list):

@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from certattn.kernel.interrupts import end_with_parent
+from certattn.isolation.interrupts import end_with_parent
 
 # Pieces of work for one process, and what it may grow by: what stays behind of each must not add up.
 MOST_PIECES = 200

@@ -18,10 +18,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from certattn.isolation.worker import bug
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.writer import unflushed
 from certattn.kernel.errors import CertattnError, LimitExceededError, NotProvedError
-from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import bug
 from certattn.sweep.forks import Outcome, Series, limit_memory
 from certattn.sweep.results import CERTIFICATE
 from certattn.sweep.tasks import Settings, Task

@@ -23,12 +23,12 @@ from pkgutil import walk_packages
 from typing import Any
 
 import certattn.kernel
-from certattn.kernel.checker import CheckOptions
-from certattn.kernel.interrupts import end_with_parent
+from certattn.isolation.interrupts import end_with_parent
+from certattn.isolation.worker import check_files
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.limits import Limits
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import check_files
 from certattn.sweep.checking import Checking
 from certattn.sweep.forks import fork
 from certattn.sweep.results import CHECKED, NOT_MADE, Result, filling, keep, kept, without_certificate

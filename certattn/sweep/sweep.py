@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from certattn._version import __version__
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import UsageError
-from certattn.kernel.verdict import Verdict
 from certattn.sweep.index import INDEX, Index
 from certattn.sweep.results import CERTIFICATES, CHANGED, Result, kept
 from certattn.sweep.spec import Spec

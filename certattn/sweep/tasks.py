@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from certattn.kernel.checker import CheckOptions
+from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.limits import Limits
 
 

@@ -19,19 +19,19 @@ from typing import Any
 
 import sympy
 
-from certattn.kernel import verdict
-from certattn.kernel.arithmetic import functions, laws
+from certattn.kernel.decide import verdict
+from certattn.kernel.mathematics import functions, laws
 from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, SymbolicPolynomial
 
 _ROOT = "certattn.kernel"
 # Executed again; everything else in the kernel (documents, verdicts) is used as it is.
-_READ_AGAIN = ("certattn.kernel.arithmetic.", "certattn.kernel.claims.")
+_READ_AGAIN = ("certattn.kernel.mathematics.", "certattn.kernel.theorems.")
 # Generic in their number type, so there is nothing to replace.
 _GENERIC = {module.__name__: module for module in (functions, laws)}
 
 
 def source_of(name: str) -> str:
-    """The source text of a kernel module, such as "arithmetic.laws"."""
+    """The source text of a kernel module, such as "kernel.mathematics.laws"."""
     spec = importlib.util.find_spec(f"{_ROOT}.{name}")
     text = getattr(spec.loader, "get_source", lambda _: None)(spec.name) if spec is not None else None
     if text is None:
@@ -67,323 +67,323 @@ class Kernel:
 
     @cached_property
     def laws(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.laws")
+        return self._module(f"{_ROOT}.kernel.mathematics.laws")
 
     @cached_property
     def functions(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.functions")
+        return self._module(f"{_ROOT}.kernel.mathematics.functions")
 
     @cached_property
     def reals(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.reals")
+        return self._module(f"{_ROOT}.kernel.mathematics.reals")
 
     @cached_property
     def exact_matrix(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.exact_matrix")
+        return self._module(f"{_ROOT}.kernel.mathematics.exact_matrix")
 
     @cached_property
     def balls(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.balls")
+        return self._module(f"{_ROOT}.kernel.mathematics.balls")
 
     @cached_property
     def operator(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.operator")
+        return self._module(f"{_ROOT}.kernel.mathematics.operator")
 
     @cached_property
     def softmax(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.softmax")
+        return self._module(f"{_ROOT}.kernel.mathematics.softmax")
 
     @cached_property
     def equivalent_formulas(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.equivalent_formulas")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.equivalent_formulas")
 
     @cached_property
     def truncated_weights(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.truncated_weights")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.truncated_weights")
 
     @cached_property
     def kolmogorov(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.kolmogorov")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.kolmogorov")
 
     @cached_property
     def law_distance(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.law_distance")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.law_distance")
 
     @cached_property
     def quarter_circle(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.quarter_circle")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.quarter_circle")
 
     @cached_property
     def exponential_bound(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.binary64.exponential_bound")
+        return self._module(f"{_ROOT}.fast.exponential_bound")
 
     @cached_property
     def exponential_value(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.binary64.exponential_value")
+        return self._module(f"{_ROOT}.fast.exponential_value")
 
     @cached_property
     def chosen_tokens(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.chosen_tokens")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.chosen_tokens")
 
     @cached_property
     def law_moments(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.law_moments")
+        return self._module(f"{_ROOT}.kernel.mathematics.law_moments")
 
     @cached_property
     def mean_square(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.mean_square")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.mean_square")
 
     @cached_property
     def softmax_powers(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.softmax_powers")
+        return self._module(f"{_ROOT}.kernel.mathematics.softmax_powers")
 
     @cached_property
     def softmax_moments(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.softmax_moments")
+        return self._module(f"{_ROOT}.kernel.mathematics.softmax_moments")
 
     @cached_property
     def spectrum(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.spectrum")
+        return self._module(f"{_ROOT}.kernel.mathematics.spectrum")
 
     @cached_property
     def attention_matrix(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.attention_matrix")
+        return self._module(f"{_ROOT}.kernel.mathematics.attention_matrix")
 
     @cached_property
     def singular_values(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.singular_values")
+        return self._module(f"{_ROOT}.kernel.mathematics.singular_values")
 
     @cached_property
     def spectrum_shape(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.spectrum_shape")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.spectrum_shape")
 
     @cached_property
     def unit_sets(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.unit_sets")
+        return self._module(f"{_ROOT}.kernel.theorems.attention.mathematics.unit_sets")
 
     @cached_property
     def regions(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.regions")
+        return self._module(f"{_ROOT}.kernel.theorems.attention.mathematics.regions")
 
     @cached_property
     def mean_value(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.mean_value")
+        return self._module(f"{_ROOT}.kernel.theorems.attention.mathematics.mean_value")
 
     @cached_property
     def context_descent(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.context_descent")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.context_descent")
 
     @cached_property
     def context_losses(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.context_losses")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.context_losses")
 
     @cached_property
     def covariance_error(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.covariance_error")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.covariance_error")
 
     @cached_property
     def query_gaussians(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.query_gaussians")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.query_gaussians")
 
     @cached_property
     def every_length(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.every_length")
+        return self._module(f"{_ROOT}.kernel.mathematics.every_length")
 
     @cached_property
     def box_bounds(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.box_bounds")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.box_bounds")
 
     @cached_property
     def error_polynomials(self) -> Any:
-        return self._module(f"{_ROOT}.claims.error_polynomials")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.error_polynomials")
 
     @cached_property
     def proposition_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.claims.proposition_inputs")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.proposition_inputs")
 
     @cached_property
     def gradient_bounds(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.gradient_bounds")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.gradient_bounds")
 
     @cached_property
     def power_series(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.power_series")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.power_series")
 
     @cached_property
     def mgf_series(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.mgf_series")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.mgf_series")
 
     @cached_property
     def pair_series(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.pair_series")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.pair_series")
 
     @cached_property
     def weighted_products(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.weighted_products")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.weighted_products")
 
     @cached_property
     def weighted_sums(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.weighted_sums")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.weighted_sums")
 
     @cached_property
     def gaussian_parts(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.gaussian_parts")
+        return self._module(f"{_ROOT}.kernel.mathematics.gaussian_parts")
 
     @cached_property
     def capped_sums(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.capped_sums")
+        return self._module(f"{_ROOT}.kernel.mathematics.capped_sums")
 
     @cached_property
     def joint_bounds(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.joint_bounds")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.joint_bounds")
 
     @cached_property
     def label_margin(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.label_margin")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.label_margin")
 
     @cached_property
     def token_selection(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.token_selection")
+        return self._module(f"{_ROOT}.kernel.mathematics.token_selection")
 
     @cached_property
     def max_margin(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.max_margin")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.max_margin")
 
     @cached_property
     def margin_distance(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.margin_distance")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.margin_distance")
 
     @cached_property
     def margin_rows(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.margin_rows")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.margin_rows")
 
     @cached_property
     def contradiction(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.contradiction")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.contradiction")
 
     @cached_property
     def typical_prompt(self) -> Any:
-        return self._module(f"{_ROOT}.claims.typical_prompt")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.typical_prompt")
 
     @cached_property
     def attention_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.claims.attention_inputs")
+        return self._module(f"{_ROOT}.kernel.given.attention_inputs")
 
     @cached_property
     def prompt_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.claims.prompt_inputs")
+        return self._module(f"{_ROOT}.kernel.given.prompt_inputs")
 
     @cached_property
     def infinite_contexts(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.infinite_contexts")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.infinite_contexts")
 
     @cached_property
     def infinite_prompt_operator(self) -> Any:
-        return self._module(f"{_ROOT}.claims.infinite_prompt_operator")
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.infinite_prompt_operator")
 
     @cached_property
     def output_deviation(self) -> Any:
-        return self._module(f"{_ROOT}.claims.output_deviation")
+        return self._module(f"{_ROOT}.kernel.theorems.attention.output_deviation")
 
     @cached_property
     def moment_assertions(self) -> Any:
-        return self._module(f"{_ROOT}.claims.moment_assertions")
+        return self._module(f"{_ROOT}.kernel.theorems.attention.moment_assertions")
 
     @cached_property
     def softmax_mean(self) -> Any:
-        return self._module(f"{_ROOT}.claims.softmax_mean")
+        return self._module(f"{_ROOT}.kernel.theorems.attention.softmax_mean")
 
     @cached_property
     def activations(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.activations")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.activations")
 
     @cached_property
     def global_selection(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.global_selection")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.global_selection")
 
     @cached_property
     def gradient_weights(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.gradient_weights")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.gradient_weights")
 
     @cached_property
     def local_optimality(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.local_optimality")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.local_optimality")
 
     @cached_property
     def losses(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.losses")
+        return self._module(f"{_ROOT}.kernel.mathematics.losses")
 
     @cached_property
     def mixing(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.mixing")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.mixing")
 
     @cached_property
     def path_bound(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.path_bound")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.path_bound")
 
     @cached_property
     def bayes_points(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.bayes_points")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.bayes_points")
 
     @cached_property
     def finite_prompt_gap(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.finite_prompt_gap")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompt_gap")
 
     @cached_property
     def walk_sums(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.walk_sums")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.walk_sums")
 
     @cached_property
     def finite_moments(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.finite_moments")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.finite_moments")
 
     @cached_property
     def gaussian_equivalence(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.gaussian_equivalence")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.gaussian_equivalence")
 
     @cached_property
     def linearization(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.linearization")
+        return self._module(f"{_ROOT}.kernel.mathematics.linearization")
 
     @cached_property
     def linearization_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.claims.linearization_inputs")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.linearization_inputs")
 
     @cached_property
     def regression(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.regression")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression")
 
     @cached_property
     def regression_flow(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.regression_flow")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression_flow")
 
     @cached_property
     def validated_flow(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.validated_flow")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.validated_flow")
 
     @cached_property
     def regression_rates(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.regression_rates")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression_rates")
 
     @cached_property
     def selection_constants(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.selection_constants")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.selection_constants")
 
     @cached_property
     def selection_landscape(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.selection_landscape")
+        return self._module(f"{_ROOT}.kernel.mathematics.selection_landscape")
 
     @cached_property
     def risk_gap(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.risk_gap")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.risk_gap")
 
     @cached_property
     def softmax_power_majorants(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.softmax_power_majorants")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.softmax_power_majorants")
 
     @cached_property
     def analytic_weights(self) -> Any:
-        return self._module(f"{_ROOT}.arithmetic.analytic_weights")
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.analytic_weights")
 
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""

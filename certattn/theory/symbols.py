@@ -11,7 +11,7 @@ Expr = Any
 
 
 class SymbolicFunctions:
-    """`certattn.kernel.arithmetic.functions.Functions` over sympy expressions.
+    """`certattn.kernel.mathematics.functions.Functions` over sympy expressions.
 
     Where a function has two closed forms the kernel asks `is_large`; a symbol has no size, so the
     form is chosen from outside, by a truth value or by a choice for every size.

@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 from flint import fmpq
 
-from certattn.kernel.arithmetic import local_optimality as exact_optimality
+from certattn.kernel.theorems.selection.mathematics import local_optimality as exact_optimality
 from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check, Expr, equal
 from certattn.theory.kernel_reading import Kernel

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from certattn.kernel.checker import CLAIMS
+from certattn.kernel.decide.checker import CLAIMS
 
 # A change may touch so many scalars, keys or items, or whatever it likes of one field: another matrix is one change.
 MOST_PLACES = 4

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel import verdict as kernel_verdict
-from certattn.kernel.verdict import Outcome
+from certattn.kernel.decide import verdict as kernel_verdict
+from certattn.kernel.decide.verdict import Outcome
 
 GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
 

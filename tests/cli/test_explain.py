@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.checker import CLAIMS
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.decide.checker import CLAIMS
+from certattn.kernel.decide.verdict import Verdict
 
 Run = Callable[..., Any]
 Write = Callable[..., Path]

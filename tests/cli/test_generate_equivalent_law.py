@@ -13,8 +13,8 @@ from flint import fmpq
 from matplotlib.figure import Figure
 
 import certattn
-from certattn.kernel.arithmetic.equivalent_law import EquivalentLaw
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.provers.equivalent_plot import density_curve
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.spectrum_figures import in_maths

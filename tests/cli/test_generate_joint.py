@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import certattn
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.verdict import Verdict
 
 TIGHT = """tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], [1/2, 1]]]
 labels: [1, -1, 1]

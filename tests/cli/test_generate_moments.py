@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import certattn
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.verdict import Verdict
 
 Run = Callable[..., Any]
 

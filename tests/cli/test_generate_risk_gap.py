@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from certattn import generate as generate_certificate
-from certattn.kernel.arithmetic.weight_samples import weights
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.theorems.training.mathematics.weight_samples import weights
 from certattn.provers import gap_tables
 
 Run = Callable[..., Any]

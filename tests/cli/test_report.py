@@ -124,8 +124,8 @@ def test_a_missing_library_is_said_before_any_work(
 def test_what_changed_since_its_check_is_not_shown() -> None:
     """A picture says "certified", and a map shows numbers: both of the very statement that was verified."""
     from certattn.cli.gathering import _of, same_statement
-    from certattn.kernel.reports import Report
-    from certattn.kernel.verdict import Verdict
+    from certattn.kernel.decide.reports import Report
+    from certattn.kernel.decide.verdict import Verdict
     from certattn.report.page.entry import Described
 
     report = Report("a.yaml", Verdict.VERIFIED, digest="a")

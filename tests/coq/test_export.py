@@ -16,8 +16,8 @@ import certattn
 from certattn.coq.export import EXPORTERS, export, instance_of, library_text, modules_for
 from certattn.coq.instance import NotExportableError
 from certattn.coq.terms import IndexLists, Marks, Pairs, Row
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.errors import LimitExceededError, UsageError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 from .conftest import GALLERY, SMALL, TOKENS, Read, deviation, mean
 

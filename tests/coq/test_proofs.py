@@ -19,10 +19,10 @@ from certattn.coq.coqc import Coq, RejectedError
 from certattn.coq.export import instance_of, modules_for
 from certattn.coq.instance import STANDARD_AXIOMS, Cost, Instance
 from certattn.coq.terms import Constant, IndexLists, Indices, Marks, Number, Pairs, Parts, Row, Table, Tables
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
-from certattn.kernel.arithmetic.gaussian_equivalence import (
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
+from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
     covariance_distance,
     deviation_bound,
     equivalence_bound,

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import certattn
-from certattn.kernel.claims.descent_trajectory import CLAIM
-from certattn.kernel.claims.gronwall_bound import Gronwall
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.theorems.training.descent_trajectory import CLAIM
+from certattn.kernel.theorems.training.gronwall_bound import Gronwall
 from certattn.provers import descent_plot
 from certattn.provers.context_prompts import Drawing
 from certattn.provers.descent_plot import draw_certificate

@@ -11,9 +11,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import certattn
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.claims.output_deviation import CLAIM
 from certattn.kernel.document.certificate import loads
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.attention.output_deviation import CLAIM
 from certattn.provers import deviation_plot
 
 COUNT = 9

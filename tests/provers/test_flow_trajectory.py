@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import certattn
 from certattn.cli.generate import generate as commands
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.verdict import Verdict
 from certattn.provers import flow_trajectory
 
 Tool = Callable[[str], ModuleType]

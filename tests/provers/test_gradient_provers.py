@@ -12,11 +12,11 @@ from flint import arb
 
 import certattn
 from certattn import MalformedError, NotProvedError, UsageError, Verdict
-from certattn.kernel.arithmetic.balls import row_of_balls, working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.functions import BALLS
-from certattn.kernel.arithmetic.gradient_bounds import TiltedMoments
-from certattn.kernel.claims import gradient_mean_square, gradient_tail
+from certattn.kernel.mathematics.balls import row_of_balls, working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.theorems.prompts import gradient_mean_square, gradient_tail
+from certattn.kernel.theorems.prompts.mathematics.gradient_bounds import TiltedMoments
 
 Plain = Any
 

@@ -13,11 +13,11 @@ import pytest
 from flint import fmpq
 
 import certattn
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.max_margin import MaxMargin
-from certattn.kernel.checker import CLAIMS
-from certattn.kernel.claims.margin_problems import GIVEN
+from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.errors import MalformedError, UsageError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.selection.margin_problems import GIVEN
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
 from certattn.provers import quadratic_program
 from certattn.provers.max_margin import MATRICES, VECTORS
 

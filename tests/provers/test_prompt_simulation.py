@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certattn.kernel.claims.output_tail import CLAIM
-from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.writer import to_text
+from certattn.kernel.theorems.prompts.output_tail import CLAIM
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers import output_tail, prompt_simulation
 from certattn.provers.prompt_simulation import errors, quantile
 

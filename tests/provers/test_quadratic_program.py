@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.max_margin import MaxMargin
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
 from certattn.provers import quadratic_program
 from certattn.provers.active_set import ActiveSet, independent_rows
 from certattn.provers.exact_inputs import exact_rational

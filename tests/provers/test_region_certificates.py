@@ -16,8 +16,8 @@ import pytest
 
 import certattn
 from certattn import MalformedError, NotProvedError, UsageError, Verdict
-from certattn.kernel.arithmetic.balls import ARB, working_precision
-from certattn.kernel.claims.output_deviation import CLAIM
+from certattn.kernel.mathematics.balls import ARB, working_precision
+from certattn.kernel.theorems.attention.output_deviation import CLAIM
 from certattn.provers.region_floats import FloatDeviation
 
 Arrays = dict[str, np.ndarray[Any, Any]]

@@ -7,8 +7,8 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.arithmetic.balls import working_precision
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.provers.rounding import (
     last_place,
     lower_rational,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.checker import CheckOptions, check_certificate
+from certattn.kernel.decide.checker import CheckOptions, check_certificate
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.verdict import Verdict
 from certattn.provers.selection_direction import generate
 
 TOY: dict[str, Any] = {

@@ -11,8 +11,8 @@ import pytest
 
 import certattn
 from certattn import Certificate, UsageError
-from certattn.kernel.claims.selection_direction import CLAIM
-from certattn.kernel.claims.selection_theorems import FROM
+from certattn.kernel.theorems.selection.selection_direction import CLAIM
+from certattn.kernel.theorems.selection.selection_theorems import FROM
 from certattn.provers.rounding import as_float
 from certattn.provers.selection_plot import Run, _bound, draw_certificate, require_plane
 

@@ -12,16 +12,16 @@ import pytest
 from flint import arb, fmpq
 from scipy.special import erfcx, ndtr
 
-from certattn.kernel.arithmetic.balls import working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.arithmetic.functions import BALLS, exp_remainder
-from certattn.kernel.claims.output_tail import CLAIM
-from certattn.kernel.claims.random_prompts import RandomPrompt
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS, exp_remainder
+from certattn.kernel.theorems.prompts.output_tail import CLAIM
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exp_remainders import scaled_exp_remainder
 from certattn.provers.normal_tails import normal_cdf, scaled_erfc
 from certattn.provers.tail_directions import family_of

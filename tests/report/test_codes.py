@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from certattn.kernel import errors
-from certattn.kernel.checker import CLAIMS, CheckOptions, check_file, claim_of
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file, claim_of
+from certattn.kernel.decide.reports import Report, exit_status
+from certattn.kernel.decide.verdict import RESULTS, Verdict
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import CertattnError, MalformedError, UsageError
-from certattn.kernel.reports import Report, exit_status
-from certattn.kernel.verdict import RESULTS, Verdict
 from certattn.report.codes.lookup import VERDICT, codes, general, look_up, obligations
 from certattn.report.codes.obligations import entries, expanded, plain, read, sorts
 from certattn.report.report_schema import report_schema

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator, ValidationError  # type: ignore[import-untyped]
 
 from certattn import check
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.report.formats import as_gitlab, as_json, as_junit, as_sarif
 from certattn.report.report_schema import report_schema
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from certattn.kernel.checker import CLAIMS, claim_of
+from certattn.kernel.decide.checker import CLAIMS, claim_of
 from certattn.kernel.document.certificate import load, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text

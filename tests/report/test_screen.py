@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.report.screen import COLORS, is_coloured, is_drawn_on, tabulated
 from certattn.report.text import by_claim
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.report.text import on_one_line, printable, seconds, summary_line, text_of
 
 COLOR = re.compile(r"\x1b\[[0-9;]*m")

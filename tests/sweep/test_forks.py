@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import Limits
-from certattn.kernel.verdict import Verdict
 from certattn.sweep import forks, maker
 from certattn.sweep.forks import Outcome, Series, limit_memory
 from certattn.sweep.results import CERTIFICATE

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.checker import CheckOptions
+from certattn.isolation.worker import check_files
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.limits import Limits
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
-from certattn.kernel.worker import check_files
 from certattn.sweep.checking import Checking, _work
 from certattn.sweep.results import CERTIFICATE
 from certattn.sweep.slot import agreed, done
@@ -41,7 +41,7 @@ def test_a_slot_imports_no_prover() -> None:
     script = "import sys; from certattn.sweep import slot; slot._warm(); print(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True, timeout=60)
     modules = set(done.stdout.split())
-    assert "certattn.kernel.worker" in modules
+    assert "certattn.isolation.worker" in modules
     assert not [name for name in modules if name.startswith(("certattn.provers", "certattn.sweep.maker", "scipy"))]
 
 

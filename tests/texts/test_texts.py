@@ -19,13 +19,13 @@ import yaml
 
 from certattn.coq.coqc import Coq
 from certattn.coq.terms import Number
-from certattn.kernel.arithmetic.reals import Surd
-from certattn.kernel.checker import claim_of
+from certattn.kernel.decide.checker import claim_of
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.fields import Count, Rational, Scale
 from certattn.kernel.document.numbers import NumberError, parse_count, parse_rational, parse_real
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.reals import Surd
 from certattn.report.json_schema import json_schema
 
 HERE = Path(__file__).resolve().parent

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from certattn.kernel.checker import CLAIMS
+from certattn.kernel.decide.checker import CLAIMS
 from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import Derivation, Step, prove
 from certattn.theory.exactness import Check

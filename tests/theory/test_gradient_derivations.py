@@ -11,8 +11,14 @@ from certattn.theory.kernel_reading import Kernel, source_of
 from certattn.theory.nonnegativity import is_nonnegative
 from certattn.theory.stein_reduction import mean, power_sums, times, weighted_sum
 
-COVARIANCE, BOUNDS = "arithmetic.covariance_error", "arithmetic.gradient_bounds"
-PAIRS, PRODUCTS = "arithmetic.pair_series", "arithmetic.weighted_products"
+COVARIANCE, BOUNDS = (
+    "kernel.theorems.prompts.mathematics.covariance_error",
+    "kernel.theorems.prompts.mathematics.gradient_bounds",
+)
+PAIRS, PRODUCTS = (
+    "kernel.theorems.prompts.mathematics.pair_series",
+    "kernel.theorems.prompts.mathematics.weighted_products",
+)
 WRONG = [
     ("The mean square, exactly", COVARIANCE, "(2, 3): -52", "(2, 3): -51"),
     ("The mean square, exactly", COVARIANCE, "(5,): -1580", "(5,): 1580"),

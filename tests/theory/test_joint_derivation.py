@@ -8,7 +8,11 @@ from certattn.theory.derivation import prove
 from certattn.theory.joint_max_margin import DERIVATION
 from certattn.theory.kernel_reading import Kernel, source_of
 
-BOUNDS, MARGIN, LOSSES = "arithmetic.joint_bounds", "arithmetic.label_margin", "arithmetic.losses"
+BOUNDS, MARGIN, LOSSES = (
+    "kernel.theorems.selection.mathematics.joint_bounds",
+    "kernel.theorems.selection.mathematics.label_margin",
+    "kernel.mathematics.losses",
+)
 
 WRONG = [
     ("The label-margin", MARGIN, "kept = 2 * self.gaps[j]", "kept = self.gaps[j]"),

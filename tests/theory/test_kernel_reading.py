@@ -9,7 +9,7 @@ import pytest
 import sympy
 from flint import arb, fmpq, fmpz_mat
 
-from certattn.kernel.arithmetic import exact_matrix, functions, laws, operator, softmax
+from certattn.kernel.mathematics import exact_matrix, functions, laws, operator, softmax
 from certattn.theory.kernel_reading import KERNEL, Kernel, source_of
 from certattn.theory.operators import numbers
 from certattn.theory.operators import softmax as softmax_by_definition
@@ -24,7 +24,7 @@ def test_generic_modules_are_the_kernels_own() -> None:
 
 def test_modules_that_compute_are_read_again_and_the_kernel_keeps_its_own() -> None:
     assert KERNEL.softmax is not softmax
-    assert KERNEL.softmax is not sys.modules["certattn.kernel.arithmetic.softmax"]
+    assert KERNEL.softmax is not sys.modules["certattn.kernel.mathematics.softmax"]
     assert KERNEL.exact_matrix.fmpz_mat is not exact_matrix.fmpz_mat
     assert exact_matrix.fmpz_mat is fmpz_mat
     assert operator.arb is arb
@@ -63,21 +63,21 @@ def test_both_readings_of_a_law_agree_at_a_point() -> None:
 
 
 def test_edited_source_is_what_is_read() -> None:
-    text = source_of("arithmetic.functions").replace("coth x - 1/x", "edited")
-    assert "edited" in str(Kernel({"arithmetic.functions": text}).functions.langevin.__doc__)
+    text = source_of("kernel.mathematics.functions").replace("coth x - 1/x", "edited")
+    assert "edited" in str(Kernel({"kernel.mathematics.functions": text}).functions.langevin.__doc__)
     assert "edited" not in str(functions.langevin.__doc__)
 
 
 def test_an_edited_function_reaches_the_laws() -> None:
-    source = source_of("arithmetic.functions")
-    kernel = Kernel({"arithmetic.functions": source})
+    source = source_of("kernel.mathematics.functions")
+    kernel = Kernel({"kernel.mathematics.functions": source})
     assert kernel.laws is not laws
     assert kernel.laws.langevin is kernel.functions.langevin
 
 
 def test_no_source_is_an_error() -> None:
     with pytest.raises(ImportError, match="no source"):
-        source_of("arithmetic.nothing")
+        source_of("kernel.nothing")
 
 
 def test_the_verdict_of_an_identity_is_for_all_values() -> None:

@@ -8,9 +8,12 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-STEPS, CIRCLE = "arithmetic.kolmogorov", "arithmetic.quarter_circle"
-LAW, CELLS = "arithmetic.equivalent_formulas", "arithmetic.law_distance"
-CUT = "arithmetic.truncated_weights"
+STEPS, CIRCLE = "kernel.theorems.spectrum.mathematics.kolmogorov", "kernel.theorems.spectrum.mathematics.quarter_circle"
+LAW, CELLS = (
+    "kernel.theorems.spectrum.mathematics.equivalent_formulas",
+    "kernel.theorems.spectrum.mathematics.law_distance",
+)
+CUT = "kernel.theorems.spectrum.mathematics.truncated_weights"
 DISTANCE, OTHER = "spectral-distance", "not-marchenko-pastur"
 
 WRONG = [

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-FIELD, FLOW = "arithmetic.regression_flow", "arithmetic.validated_flow"
+FIELD, FLOW = (
+    "kernel.theorems.training.mathematics.regression_flow",
+    "kernel.theorems.training.mathematics.validated_flow",
+)
 
 WRONG = [
     ("Taylor", FIELD, "factor = arb(-1) / (k + 1)", "factor = arb(-1) / (k + 2)"),

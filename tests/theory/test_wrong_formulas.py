@@ -30,16 +30,29 @@ def _edited(module: str, old: str, new: str) -> Kernel:
     return Kernel({module: source.replace(old, new)})
 
 
-LAWS, FUNCTIONS, OPERATORS = "arithmetic.laws", "arithmetic.functions", "arithmetic.operator"
-BOUND, VALUE = "arithmetic.binary64.exponential_bound", "arithmetic.binary64.exponential_value"
-SOFTMAX, EXACT, BALLS = "arithmetic.softmax", "arithmetic.exact_matrix", "arithmetic.balls"
-MOMENTS, SPECTRUM, ASSERTIONS = "arithmetic.softmax_moments", "arithmetic.spectrum", "claims.moment_assertions"
+LAWS, FUNCTIONS, OPERATORS = "kernel.mathematics.laws", "kernel.mathematics.functions", "kernel.mathematics.operator"
+BOUND, VALUE = "fast.exponential_bound", "fast.exponential_value"
+SOFTMAX, EXACT, BALLS = "kernel.mathematics.softmax", "kernel.mathematics.exact_matrix", "kernel.mathematics.balls"
+MOMENTS, SPECTRUM, ASSERTIONS = (
+    "kernel.mathematics.softmax_moments",
+    "kernel.mathematics.spectrum",
+    "kernel.theorems.attention.moment_assertions",
+)
 SUMS, MGF, SERIES, SUPPORTS = (
-    "arithmetic.weighted_sums", "arithmetic.mgf_series", "arithmetic.power_series", "arithmetic.supports",
+    "kernel.theorems.prompts.mathematics.weighted_sums", "kernel.theorems.prompts.mathematics.mgf_series",
+    "kernel.theorems.prompts.mathematics.power_series", "kernel.theorems.prompts.mathematics.supports",
 )  # fmt: skip
-PARTS, CAPPED = "arithmetic.gaussian_parts", "arithmetic.capped_sums"
-MEAN_SQUARE, LAW_MOMENTS, POWERS = "arithmetic.mean_square", "arithmetic.law_moments", "arithmetic.softmax_powers"
-MEAN_VALUE, UNIT_SETS, REGIONS = "arithmetic.mean_value", "arithmetic.unit_sets", "arithmetic.regions"
+PARTS, CAPPED = "kernel.mathematics.gaussian_parts", "kernel.mathematics.capped_sums"
+MEAN_SQUARE, LAW_MOMENTS, POWERS = (
+    "kernel.theorems.prompts.mathematics.mean_square",
+    "kernel.mathematics.law_moments",
+    "kernel.mathematics.softmax_powers",
+)
+MEAN_VALUE, UNIT_SETS, REGIONS = (
+    "kernel.theorems.attention.mathematics.mean_value",
+    "kernel.theorems.attention.mathematics.unit_sets",
+    "kernel.theorems.attention.mathematics.regions",
+)
 
 WRONG = [
     # -- the mean square over random prompts
@@ -110,7 +123,7 @@ WRONG = [
      "table_of_balls(queries @ self.U.T, arb(1))\n        V ="),
     ("Attention of a law", OPERATORS, "dot(row, mean) - x", "dot(row, mean) + x"),
     ("Attention of a law", OPERATORS, "queries @ self.U.T", "queries @ self.U"),
-    ("Attention of a law", "claims.attention_inputs", "_or_identity(self.K, self.dimension).T @",
+    ("Attention of a law", "kernel.given.attention_inputs", "_or_identity(self.K, self.dimension).T @",
      "_or_identity(self.K, self.dimension) @"),
     ("Gaussian tokens: att", OPERATORS, "V @ ExactMatrix.rational(law.covariance) @ U", "V @ U"),
     ("Gaussian tokens: att", OPERATORS, "V @ ExactMatrix.rational(law.covariance) @ U",
@@ -122,16 +135,16 @@ WRONG = [
     ("Gaussian tokens: att", OPERATORS, "queries @ self.matrix.T", "queries @ self.matrix"),
     ("Gaussian tokens: att", BALLS, "arb(scale.radicand).sqrt()", "arb(scale.radicand)"),
     ("Gaussian tokens: att", BALLS, "factor / matrix.denominator", "factor"),
-    ("Gaussian tokens: att", "arithmetic.reals", "else value * value", "else value"),
-    ("The law of the queries", "claims.gaussian_image", ".scaled(square(affine.scale))", ""),
-    ("The law of the queries", "claims.gaussian_image", "affine.offset + linear.scaled(affine.scale)",
+    ("Gaussian tokens: att", "kernel.mathematics.reals", "else value * value", "else value"),
+    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", ".scaled(square(affine.scale))", ""),
+    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", "affine.offset + linear.scaled(affine.scale)",
      "affine.offset + linear"),
-    ("The law of the queries", "claims.gaussian_image", "affine.offset + linear.scaled(affine.scale)",
+    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", "affine.offset + linear.scaled(affine.scale)",
      "affine.offset - linear.scaled(affine.scale)"),
-    ("The law of the queries", "claims.gaussian_image", "affine.matrix @ covariance @ affine.matrix.T",
+    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", "affine.matrix @ covariance @ affine.matrix.T",
      "affine.matrix @ affine.matrix.T"),
-    ("The law of the queries", "claims.gaussian_image", "    if linear.is_zero():", "    if True:"),
-    ("Keys and values", "claims.prompt_inputs", "whole.take_rows(range(keys, keys + outputs))",
+    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", "    if linear.is_zero():", "    if True:"),
+    ("Keys and values", "kernel.given.prompt_inputs", "whole.take_rows(range(keys, keys + outputs))",
      "whole.take_rows(range(outputs))"),
     ("Gradients", OPERATORS, "V @ ExactMatrix.rational(law.covariance) @ U", "V @ U"),
     ("A finite prompt", LAWS, "[w * fn.exp(dot(tilt, y))", "[w * fn.exp(2 * dot(tilt, y))"),
@@ -153,19 +166,23 @@ WRONG = [
     ("The prompt's own", EXACT, ".scaled(fmpq(1, left.rows))", ".scaled(fmpq(1, left.rows + 1))"),
     ("The prompt's own", EXACT, "(centred.T @ right)", "(right.T @ centred)"),
     ("The prompt's own", EXACT, "centred = left.centred(left.mean_row())", "centred = left"),
-    ("The linear limit", "claims.output_deviation", "covariance(exact.values, exact.keys)",
+    ("The linear limit", "kernel.theorems.attention.output_deviation", "covariance(exact.values, exact.keys)",
      "covariance(exact.keys, exact.values)"),
-    ("The linear limit", "claims.output_deviation", "AffineMap(slope, exact.values.mean_row(), self.prompt.scale)",
+    ("The linear limit", "kernel.theorems.attention.output_deviation",
+     "AffineMap(slope, exact.values.mean_row(), self.prompt.scale)",
      "AffineMap(slope, exact.values.take_rows([0]), self.prompt.scale)"),
-    ("Tokens with weight", "claims.output_deviation", " @ self.prompt.query_map\n", "\n"),
-    ("Tokens with weight", "claims.prompt_inputs", "Prompt(first @ K.T if K is not None else first,", "Prompt(first,"),
-    ("Under a mask", "claims.output_deviation", "self._own_moments(prefix) if",
+    ("Tokens with weight", "kernel.theorems.attention.output_deviation", " @ self.prompt.query_map\n", "\n"),
+    ("Tokens with weight", "kernel.given.prompt_inputs", "Prompt(first @ K.T if K is not None else first,",
+     "Prompt(first,"),
+    ("Under a mask", "kernel.theorems.attention.output_deviation", "self._own_moments(prefix) if",
      "self._own_moments(self.prompt.exact) if"),
-    ("Under a mask", "claims.output_deviation", "self._compared(prefix,", "self._compared(self.prompt.exact,"),
-    ("Under a mask", "arithmetic.softmax", "seen = range(count)", "seen = range(count - 1, count)"),
-    ("Under a mask", "claims.output_deviation", "norm([x + m for", "norm([x - m for"),
-    ("The deviation", "claims.output_deviation", "[[x - y for", "[[x + y for"),
-    ("The deviation", "claims.output_deviation", "= limit.from_point(exact.values.mean_row(), stated)",
+    ("Under a mask", "kernel.theorems.attention.output_deviation", "self._compared(prefix,",
+     "self._compared(self.prompt.exact,"),
+    ("Under a mask", "kernel.mathematics.softmax", "seen = range(count)", "seen = range(count - 1, count)"),
+    ("Under a mask", "kernel.theorems.attention.output_deviation", "norm([x + m for", "norm([x - m for"),
+    ("The deviation", "kernel.theorems.attention.output_deviation", "[[x - y for", "[[x + y for"),
+    ("The deviation", "kernel.theorems.attention.output_deviation",
+     "= limit.from_point(exact.values.mean_row(), stated)",
      "= limit.from_point(exact.values.take_rows([0]), stated)"),
     ("The norms", BALLS, "total += entry * entry", "total += entry"),
     ("The norms", BALLS, "largest.max(abs(entry))", "largest.max(entry)"),
@@ -207,7 +224,7 @@ WRONG = [
     ("mean: What is", MOMENTS, "values.centred(self.mean)", "values.centred(self.prompt.values.take_rows([0]))"),
     ("mean: What is", ASSERTIONS, "[x - y for", "[x + y for"),
     ("mean: What is", ASSERTIONS, "weighted.log_normaliser() - self", "weighted.log_normaliser() + self"),
-    ("mean: Tokens with", "claims.softmax_mean", " @ prompt.query_map.T", ""),
+    ("mean: Tokens with", "kernel.theorems.attention.softmax_mean", " @ prompt.query_map.T", ""),
     ("mean: Squares", SPECTRUM, "matrix * (1 / scale)", "matrix"),
     ("mean: Squares", SPECTRUM, "return scaled * scaled", "return scaled"),
     ("mean: Squares", SPECTRUM, "scale * largest.nonnegative_part().sqrt()", "largest.nonnegative_part().sqrt()"),
@@ -219,7 +236,7 @@ WRONG = [
     ("mean: The smallest", SPECTRUM, "1 / largest - c", "1 / largest + c"),
     ("mean: The smallest", SPECTRUM, "1 / largest - c", "largest - c"),
     ("mean: Cases", MOMENTS, "(entry - left_sum * y / total)", "entry"),
-    ("Tokens with weight", "claims.prompt_inputs", "self.exact.keys @ self.query_map", "self.exact.keys"),
+    ("Tokens with weight", "kernel.given.prompt_inputs", "self.exact.keys @ self.query_map", "self.exact.keys"),
     # -- regions of queries
     ("Around one query", MEAN_VALUE, "[power / total for", "[power for"),
     ("Around one query", MEAN_VALUE, "self._keys @ cell.centre.T, scale", "self._keys @ cell.centre.T, arb(1)"),

@@ -8,7 +8,11 @@ from wrong_formulas import assert_noticed
 from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import prove
 
-GAP, MAJORANTS, COMPLEX = "arithmetic.risk_gap", "arithmetic.softmax_power_majorants", "arithmetic.analytic_weights"
+GAP, MAJORANTS, COMPLEX = (
+    "kernel.theorems.training.mathematics.risk_gap",
+    "kernel.theorems.training.mathematics.softmax_power_majorants",
+    "kernel.theorems.training.mathematics.analytic_weights",
+)
 WRONG = [
     ("The gap", GAP, "b * b * at.trace + (", "b * b * at.trace - ("),
     ("The gap", GAP, "-6 * b * b * at.square", "-5 * b * b * at.square"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-STAGES, INPUTS = "arithmetic.linearization", "claims.linearization_inputs"
-ROWS, ENERGY = "arithmetic.attention_matrix", "arithmetic.equivalent_formulas"
+STAGES, INPUTS = "kernel.mathematics.linearization", "kernel.theorems.spectrum.linearization_inputs"
+ROWS, ENERGY = "kernel.mathematics.attention_matrix", "kernel.theorems.spectrum.mathematics.equivalent_formulas"
 
 WRONG = [
     ("Attention", ROWS, "size * weight - mass", "size * weight + mass"),

@@ -12,8 +12,12 @@ from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
 STEPS = {step.title: step for step in DERIVATIONS["max-margin"].steps}
-MARGIN, DISTANCE, ROWS = "arithmetic.max_margin", "arithmetic.margin_distance", "arithmetic.margin_rows"
-SELECTION, CONTRADICTION = "arithmetic.token_selection", "arithmetic.contradiction"
+MARGIN, DISTANCE, ROWS = (
+    "kernel.theorems.selection.mathematics.max_margin",
+    "kernel.theorems.selection.mathematics.margin_distance",
+    "kernel.theorems.selection.mathematics.margin_rows",
+)
+SELECTION, CONTRADICTION = "kernel.mathematics.token_selection", "kernel.theorems.selection.mathematics.contradiction"
 
 
 def _step(start: str) -> Step:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-WALKS, MOMENTS, LAW = "arithmetic.walk_sums", "arithmetic.finite_moments", "arithmetic.equivalent_formulas"
-BOUNDS = "arithmetic.gaussian_equivalence"
+WALKS, MOMENTS, LAW = (
+    "kernel.theorems.spectrum.mathematics.walk_sums",
+    "kernel.theorems.spectrum.mathematics.finite_moments",
+    "kernel.theorems.spectrum.mathematics.equivalent_formulas",
+)
+BOUNDS = "kernel.theorems.spectrum.mathematics.gaussian_equivalence"
 NORMALISER, UNIVERSALITY = "normalizer-bound", "universality-bound"
 
 WRONG = [

@@ -20,9 +20,13 @@ def _step(start: str) -> Step:
     return found
 
 
-INPUTS, POLYNOMIALS = "claims.proposition_inputs", "claims.error_polynomials"
-QUERIES, LENGTHS, BOXES = "arithmetic.query_gaussians", "arithmetic.every_length", "arithmetic.box_bounds"
-TYPICAL, DEVIATION = "claims.typical_prompt", "claims.output_deviation"
+INPUTS, POLYNOMIALS = "kernel.theorems.prompts.proposition_inputs", "kernel.theorems.prompts.error_polynomials"
+QUERIES, LENGTHS, BOXES = (
+    "kernel.theorems.prompts.mathematics.query_gaussians",
+    "kernel.mathematics.every_length",
+    "kernel.theorems.prompts.mathematics.box_bounds",
+)
+TYPICAL, DEVIATION = "kernel.theorems.prompts.typical_prompt", "kernel.theorems.attention.output_deviation"
 COVARIANCE = "The softmax covariance of tokens on a box"
 
 WRONG = [

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-REGRESSION, RATES = "arithmetic.regression", "arithmetic.regression_rates"
+REGRESSION, RATES = (
+    "kernel.theorems.training.mathematics.regression",
+    "kernel.theorems.training.mathematics.regression_rates",
+)
 
 WRONG = [
     ("The risk", REGRESSION, "inner(E) / 2", "inner(E)"),

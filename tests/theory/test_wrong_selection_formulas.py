@@ -6,9 +6,10 @@ import pytest
 from wrong_formulas import assert_noticed
 
 LANDSCAPE, CONSTANTS, GLOBAL = (
-    "arithmetic.selection_landscape", "arithmetic.selection_constants", "arithmetic.global_selection",
+    "kernel.mathematics.selection_landscape", "kernel.theorems.selection.mathematics.selection_constants",
+    "kernel.theorems.selection.mathematics.global_selection",
 )  # fmt: skip
-LOSSES, PATH = "arithmetic.losses", "arithmetic.path_bound"
+LOSSES, PATH = "kernel.mathematics.losses", "kernel.theorems.selection.mathematics.path_bound"
 
 WRONG = [
     ("The losses", LOSSES, "return 1 / (1 + fn.exp(x))", "return 1 / (1 + fn.exp(-x))"),

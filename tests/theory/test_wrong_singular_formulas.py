@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-ROWS, VALUES, SHAPE = "arithmetic.attention_matrix", "arithmetic.singular_values", "arithmetic.spectrum_shape"
+ROWS, VALUES, SHAPE = (
+    "kernel.mathematics.attention_matrix",
+    "kernel.mathematics.singular_values",
+    "kernel.theorems.spectrum.mathematics.spectrum_shape",
+)
 
 WRONG = [
     ("Rows", ROWS, "size * weight - mass", "weight - mass"),

@@ -8,7 +8,7 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-RATES = "arithmetic.regression_rates"
+RATES = "kernel.theorems.training.mathematics.regression_rates"
 
 WRONG = [
     (0, "root = fn.sqrt(2 * risk)\n        far", "root = fn.sqrt(risk)\n        far"),

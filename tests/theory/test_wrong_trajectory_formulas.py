@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-LOSSES, INFINITE = "arithmetic.context_losses", "arithmetic.infinite_contexts"
-DESCENT, MOMENTS, FUNCTIONS = "arithmetic.context_descent", "arithmetic.law_moments", "arithmetic.functions"
+LOSSES, INFINITE = (
+    "kernel.theorems.training.mathematics.context_losses",
+    "kernel.theorems.training.mathematics.infinite_contexts",
+)
+DESCENT, MOMENTS, FUNCTIONS = (
+    "kernel.theorems.training.mathematics.context_descent",
+    "kernel.mathematics.law_moments",
+    "kernel.mathematics.functions",
+)
 
 WRONG = [
     ("A finite", LOSSES, "self._mean + arb_mat", "arb_mat"),

@@ -98,7 +98,7 @@ def selection_direction(
 
 def _left_out(certificate: Certificate, angles: tuple[str, ...]) -> str:
     """What was asked for, or found, and is not stated because it says nothing."""
-    from certattn.kernel.claims.selection_problem import read_problem
+    from certattn.kernel.theorems.selection.selection_problem import read_problem
     from certattn.provers.exact_inputs import exact_rational
 
     problem = read_problem(certificate)

@@ -45,7 +45,7 @@ def make_certificate(
     `drawing` makes a figure of the certificate, and a sentence about it that is said last.
     """
     from certattn._api import generate as make
-    from certattn.kernel.checker import claim_of
+    from certattn.kernel.decide.checker import claim_of
 
     # Sums are shared between threads of our own: those of matrix products would only be in the way.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -9,15 +9,15 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import ARB
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.claims.claim import Claim, Statement
+from certattn.kernel.decide.claim import Claim, Statement
 from certattn.kernel.decide.obligation import NoProof, Number, Range
 from certattn.kernel.decide.proof import Answer, Proof
 from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.verdict import Obligation as Decided
+from certattn.kernel.decide.verdict import Part, identical
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.verdict import Obligation as Decided
-from certattn.kernel.verdict import Part, identical
+from certattn.kernel.mathematics.balls import ARB
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 P = TypeVar("P")
 

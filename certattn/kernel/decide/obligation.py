@@ -11,8 +11,8 @@ from typing import Generic, Literal, TypeVar
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
-from certattn.kernel.verdict import Part
+from certattn.kernel.decide.verdict import Part
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import ARB, working_precision
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.decide.obligation import NoProof, Number, Obligation, Range, Relation, Side, Tier
-from certattn.kernel.verdict import DOUBLE, Outcome, Part
+from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
+from certattn.kernel.mathematics.balls import ARB, working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 # Precision in which balls of binary64 are compared with what is stated. Their own radii, of 2^-53 and more, are what
 # counts: 43 bits beyond those, what comparing adds for thousands of tokens or singular values is far below them.

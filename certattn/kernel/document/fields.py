@@ -19,7 +19,6 @@ from typing import Any, Generic, TypeVar, cast
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.reals import Real
 from certattn.kernel.document.numbers import (
     COUNT_PATTERN,
     RATIONAL_FORMS,
@@ -37,6 +36,7 @@ from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
+from certattn.kernel.mathematics.reals import Real
 
 T = TypeVar("T")
 Schema = dict[str, Any]

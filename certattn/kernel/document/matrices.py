@@ -9,7 +9,6 @@ from functools import partial
 
 from flint import fmpq, fmpz
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.document.array_formats import DTYPES
 from certattn.kernel.document.fields import (
     Choice,
@@ -27,6 +26,7 @@ from certattn.kernel.document.fields import (
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tensor_files import TensorReference
 from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 
 @dataclass(frozen=True)

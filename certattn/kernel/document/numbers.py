@@ -16,9 +16,9 @@ import re
 
 from flint import fmpq, fmpz
 
-from certattn.kernel.arithmetic.reals import Real, real_root
 from certattn.kernel.document.quoting import quote
 from certattn.kernel.limits import Limits
+from certattn.kernel.mathematics.reals import Real, real_root
 
 _INTEGER = r"(?:0|[1-9][0-9]*)"
 _FRACTION = re.compile(rf"(-?{_INTEGER})(?:/({_INTEGER}))?", re.ASCII)

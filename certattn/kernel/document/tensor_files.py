@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.document.array_formats import ArrayFormatError, Layout, byte_count, locate
 from certattn.kernel.document.quoting import name, quote
 from certattn.kernel.document.regular_files import reason, regular_file
@@ -25,6 +24,7 @@ from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.meter import Meter
 
 SUFFIXES = (".npy", ".npz", ".safetensors")

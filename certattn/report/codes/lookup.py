@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 
-from certattn.kernel.checker import CLAIMS
+from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.errors import UsageError
 from certattn.report.codes.explanation import Explanation
 from certattn.report.codes.obligations import SEPARATOR, entries, explained, plain, read

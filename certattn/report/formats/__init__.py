@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from certattn.kernel.reports import Report
+from certattn.kernel.decide.reports import Report
 from certattn.report.formats.github import as_github
 from certattn.report.formats.gitlab import as_gitlab
 from certattn.report.formats.junit import as_junit

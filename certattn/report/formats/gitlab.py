@@ -9,8 +9,8 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.report.formats.places import line_of, message, problems, relative_path
 from certattn.report.text import printable
 

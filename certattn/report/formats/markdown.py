@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.report.formats.places import count_line, message, problems
 from certattn.report.text import on_one_line, seconds
 

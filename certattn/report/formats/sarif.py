@@ -13,8 +13,8 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from certattn._version import __version__
-from certattn.kernel.reports import Report, exit_status
-from certattn.kernel.verdict import Verdict
+from certattn.kernel.decide.reports import Report, exit_status
+from certattn.kernel.decide.verdict import Verdict
 from certattn.report.formats.places import line_of, message, problems, relative_path
 from certattn.report.text import printable
 from certattn.report.verdict_help import VERDICTS

@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.balls import working_precision
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.report.text import on_one_line
 
 # Where the bar of a slack ends that is hardly one.

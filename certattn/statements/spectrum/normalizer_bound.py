@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from certattn.kernel.arithmetic.reals import describe
-from certattn.kernel.claims.claim import Statement
+from certattn.kernel.decide.claim import Statement
 from certattn.kernel.decide.theorem import Sections
+from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.normalizer_bound import DISTANCE, MEAN_SQUARE
 from certattn.kernel.theorems.spectrum.score_matrix import MOST, score_matrix
 from certattn.statements.spectrum.score_matrix import TYPICAL, random_attention_words

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.decide.obligation import NoProof, Number, Obligation, Range, Relation, Shared, Tier
 from certattn.kernel.decide.proof import Proof, decide
+from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
 from certattn.kernel.errors import RefusedError
-from certattn.kernel.verdict import DOUBLE, Outcome, Part
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 PROVED, REFUTED, UNDECIDED = Outcome.PROVED, Outcome.REFUTED, Outcome.UNDECIDED
 ONE, TWO = fmpq(1), fmpq(2)

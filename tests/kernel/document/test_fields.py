@@ -9,7 +9,6 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from flint import fmpq
 
-from certattn.kernel.arithmetic.reals import Surd
 from certattn.kernel.document.fields import (
     MAX_TEXT,
     Choice,
@@ -26,6 +25,7 @@ from certattn.kernel.document.fields import (
 from certattn.kernel.document.forms import ByKey, Variant
 from certattn.kernel.document.numbers import RATIONAL_FORMS, REAL_FORMS
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.reals import Surd
 
 ONE = Field("one", Rational(), "a number")
 TWO = Field("two", Text(), "a text", required=False)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.checker import CLAIMS, CheckOptions, check_file, claim_of
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file, claim_of
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import load
-from certattn.kernel.verdict import Verdict
 
 Tool = Callable[[str], ModuleType]
 CORPUS = Path(__file__).resolve().parents[3] / "tools" / "fuzz_corpus"

@@ -13,9 +13,9 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.arithmetic.reals import Surd, square
 from certattn.kernel.document.numbers import MOST_COUNT, NumberError, parse_count, parse_rational, parse_real
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.kernel.mathematics.reals import Surd, square
 
 
 def rational(text: str, limits: Limits = DEFAULT_LIMITS) -> Fraction:

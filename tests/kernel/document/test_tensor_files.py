@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from certattn.kernel.arithmetic.exact_matrix import ExactMatrix
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.regular_files import regular_file
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles, TensorReference
 from certattn.kernel.document.tree import Node
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 AT = "cert.yaml:7: given"
 ARRAY = np.arange(12, dtype="<f4").reshape(4, 3) / 8

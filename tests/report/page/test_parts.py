@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import UsageError
-from certattn.kernel.reports import Report
-from certattn.kernel.verdict import Verdict
 from certattn.report.formats import as_json
 from certattn.report.page.audits import missing_of, others_of
 from certattn.report.page.content import Content

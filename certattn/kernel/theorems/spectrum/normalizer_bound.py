@@ -7,7 +7,7 @@ rows, t_ij = exp(beta S_ij - beta^2 |x_i|^2 / (2p)) - 1, T = (t_ij) / sqrt(d), P
     distance      E W_2 <= at_most
 
 of the empirical laws of the singular values of sqrt(d) (A - 11'/d) and of T Pi. The witness has 0 < theta < 1, how far
-a normaliser may fall below its mean, and cut > 1, how long queries may be. `arithmetic.gaussian_equivalence` has the
+a normaliser may fall below its mean, and cut > 1, how long queries may be. `mathematics.gaussian_equivalence` has the
 bound; docs/claims/normalizer-bound.md its proof.
 """
 
@@ -17,12 +17,13 @@ from collections.abc import Iterator
 
 from flint import arb, fmpq
 
-from certattn.kernel.arithmetic.finite_moments import moment_condition
-from certattn.kernel.arithmetic.gaussian_equivalence import normalizer_bound
 from certattn.kernel.decide.obligation import Obligation, Shared
 from certattn.kernel.decide.theorem import Sections, Theorem, sections
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Field, Record
 from certattn.kernel.document.groups import some_of
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import moment_condition
+from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import normalizer_bound
 from certattn.kernel.theorems.spectrum.score_matrix import (
     BETA,
     CUT,
@@ -34,7 +35,6 @@ from certattn.kernel.theorems.spectrum.score_matrix import (
     score_matrix,
     typical,
 )
-from certattn.kernel.verdict import Part
 
 MEAN_SQUARE = Field("mean_square", Record(MOST), "bound of E W_2^2", required=False)
 DISTANCE = Field("distance", Record(MOST), "bound of E W_2", required=False)

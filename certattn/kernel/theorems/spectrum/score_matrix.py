@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from flint import fmpq
 
-from certattn.kernel.arithmetic.finite_moments import ScoreMatrix
-from certattn.kernel.arithmetic.reals import describe
 from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Count, Field, Rational, Values
-from certattn.kernel.verdict import Part
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
 
 BETA = Field("beta", Rational(above=0), "beta > 0, the inverse temperature of the scores")
 LAMBDA = Field("lambda", Rational(above=0), "lambda = p / d > 0, the width p of queries and keys over the number d")

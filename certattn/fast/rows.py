@@ -1,0 +1,138 @@
+"""Rows of arrays as doubles, a block at a time: what sums are made of, without copying an array whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certattn.fast.units import UNDERFLOW, UNIT
+
+Floats = NDArray[np.float64]
+Stored = NDArray[Any]
+
+# Types whose every value is a double. bfloat16 comes as its bits in uint16.
+EXACT_TYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "uint8", "uint16", "uint32")
+_CARRIERS = {name: np.dtype(name).newbyteorder("<") for name in EXACT_TYPES if name != "bfloat16"}
+_CARRIERS["bfloat16"] = np.dtype("<u2")
+# Of types with subnormal numbers that are normal as doubles: an integer as wide, fraction bits, the least number.
+_FRACTION_BITS = {"float16": (np.uint16, 10, 2.0**-24), "float32": (np.uint32, 23, 2.0**-149)}
+# Rows at a time where squares are computed beforehand.
+_ROWS = 2048
+
+
+def computed_squares(rows: Floats, out: Floats | None = None) -> Floats:
+    """|x|^2 for every row x, rounded: `norm_bound` makes upper bounds of norms of it."""
+    squares: Floats = np.vecdot(rows, rows, out=out)
+    return squares
+
+
+def norm_bound(square: float, terms: int) -> float:
+    """An upper bound of the Euclidean norm of a vector, from its computed square."""
+    return math.sqrt(square + 4 * terms * UNDERFLOW) * _norm_factor(terms)
+
+
+def _norm_factor(terms: int) -> float:
+    """For the rounding of a sum of squares, of its root, and some more."""
+    return 1 + (terms + 8) * 1.01 * UNIT + 2.0**-45
+
+
+def norm_bounds(rows: Floats) -> Floats:
+    """Upper bounds of the Euclidean norms of the rows."""
+    terms = rows.shape[1]
+    bounds: Floats = np.sqrt(computed_squares(rows) + 4 * terms * UNDERFLOW) * _norm_factor(terms)
+    return bounds
+
+
+def larger(first: float, second: float) -> float:
+    """The larger of two numbers; NaN if one of them is."""
+    return second if second >= first else first if first > second else math.nan
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Rows as they are stored: a two-dimensional array, and the certificate's name of its number type.
+
+    squares: `computed_squares` of the rows where they are known, which saves time (`with_squares`).
+    """
+
+    stored: Stored
+    dtype: str
+    squares: Floats | None = None
+
+    def __post_init__(self) -> None:
+        # int64 and longdouble would be rounded on the way to doubles.
+        found = self.stored.dtype.newbyteorder("=")
+        if self.dtype not in _CARRIERS or found != _CARRIERS[self.dtype].newbyteorder("="):
+            raise TypeError(f"an array of {found} does not hold {self.dtype}")
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview, dtype: str, columns: int) -> StoredRows:
+        """Rows of a little-endian array in C order; nothing is copied."""
+        return cls(np.frombuffer(data, _CARRIERS[dtype]).reshape(-1, columns), dtype)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.stored.shape
+        return rows, columns
+
+    def with_squares(self) -> StoredRows:
+        """The same rows with the squares of their norms, for the second sweep over them and those that follow."""
+        rows, columns = self.shape
+        squares, room = np.empty(rows), np.empty((_ROWS, columns))
+        for first in range(0, rows, _ROWS):
+            last = min(first + _ROWS, rows)
+            computed_squares(self.block(first, last, room), squares[first:last])
+        return replace(self, squares=squares)
+
+    def block(self, start: int, stop: int, scratch: Floats) -> Floats:
+        """Rows start:stop as doubles: themselves where they are, else in `scratch`."""
+        part = self.stored[start:stop]
+        if part.dtype == np.float64 and part.flags.c_contiguous and part.flags.aligned:
+            return part
+        room = scratch[: stop - start]
+        if self.dtype == "bfloat16":
+            # The bits of a bfloat16 are the upper half of those of the same number as a float32.
+            part = (part.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        # Where subnormal numbers count as zero, this loses those of the narrower type, and nothing else.
+        room[...] = part
+        if part.dtype.name in _FRACTION_BITS:
+            _restore_subnormals(part, room, *_FRACTION_BITS[part.dtype.name])
+        return room
+
+
+def _restore_subnormals(part: Stored, room: Floats, carrier: type, fraction_bits: int, least: float) -> None:
+    """Write subnormal numbers of a narrower type as their fractions, which are integers, times the least of them."""
+    bits = part.view(np.dtype(carrier).newbyteorder(part.dtype.byteorder))
+    sizes = bits & carrier(np.iinfo(carrier).max >> 1)
+    # Without a difference of exponents: 0 becomes the largest integer.
+    found = sizes - carrier(1) < carrier((1 << fraction_bits) - 1)
+    if found.any():
+        room[found] = np.where(bits[found] == sizes[found], least, -least) * sizes[found]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some tokens: their keys and values, k rows each; the same array where a token is both.
+
+    key_squares: `computed_squares` of the keys, where they are known.
+    """
+
+    keys: Floats
+    values: Floats
+    key_squares: Floats | None = None
+
+
+def blocks(keys: StoredRows, values: StoredRows, start: int, stop: int, size: int) -> Iterator[Block]:
+    """Tokens start:stop in blocks of `size`. A block is overwritten when the next is asked for."""
+    key_room = np.empty((size, keys.shape[1]))
+    value_room = key_room if values is keys else np.empty((size, values.shape[1]))
+    for first in range(start, stop, size):
+        last = min(first + size, stop)
+        block = keys.block(first, last, key_room)
+        squares = None if keys.squares is None else keys.squares[first:last]
+        yield Block(block, block if values is keys else values.block(first, last, value_room), squares)

@@ -1,0 +1,1 @@
+"""A check in a process of its own, which may not do much. Confinement: nothing here decides."""

@@ -1,0 +1,1 @@
+"""What statements of several chapters are about: prompts, queries, weights and laws, as they are stated."""

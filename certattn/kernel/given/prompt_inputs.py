@@ -1,0 +1,183 @@
+"""What a claim about a concrete prompt is given: keys and values, or tokens with their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from certattn.kernel.document.fields import Field, Record, Values
+from certattn.kernel.document.forms import ByKey
+from certattn.kernel.document.matrices import Matrix, MatrixInput
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.given.attention_inputs import (
+    BILINEAR,
+    KEY_WEIGHTS,
+    QUERY_WEIGHTS,
+    SCALE,
+    VALUE_WEIGHTS,
+    Weights,
+    read_scale,
+    read_weights,
+)
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.laws import Law
+from certattn.kernel.mathematics.operator import Operator
+from certattn.kernel.mathematics.reals import Real, describe
+from certattn.kernel.mathematics.softmax import Prompt
+
+KEYS = Field("keys", Matrix(), "keys, one per row")
+VALUES = Field("values", Matrix(), "values, one per row, paired with the keys")
+TOKENS = Field("tokens", Matrix(), "tokens, one per row")
+QUERIES = Field("queries", Matrix(), "queries, one per row")
+OPTIONAL_QUERIES = Field("queries", Matrix(), "queries, one per row; or a region", required=False)
+
+
+def prompt_forms(*others: Field[Any], queries: Field[MatrixInput] = QUERIES) -> ByKey:
+    """The record of a prompt with its queries and scale, in its three forms, and `others`."""
+    shared: tuple[Field[Any], ...] = (queries, SCALE, *others)
+    return ByKey(
+        {
+            "keys": Record(KEYS, VALUES, *shared),
+            "U": Record(TOKENS, BILINEAR, VALUE_WEIGHTS, *shared),
+            "tokens": Record(TOKENS, KEY_WEIGHTS, QUERY_WEIGHTS, VALUE_WEIGHTS, *shared),
+        }
+    )
+
+
+# Tiers of binary64 arithmetic: radii of some 1e-12 at the speed of numpy, and of 1e-15 at a third of it.
+DEFAULT_TIER, TIGHT_TIER = "binary64", "tight binary64"
+
+
+@dataclass(frozen=True)
+class StatedPrompt:
+    """A prompt with checked shapes; its arrays are read when first needed.
+
+    `inputs` are the keys and values, or the tokens and None; `weights` is None for keys and values,
+    and `queries` where none are listed.
+    """
+
+    inputs: tuple[MatrixInput, MatrixInput | None]
+    queries: MatrixInput | None
+    scale: Real
+    weights: Weights | None
+
+    @property
+    def length(self) -> int:
+        """The number of tokens, L."""
+        return self.inputs[0].shape[0]
+
+    @property
+    def count(self) -> int:
+        """The number of listed queries."""
+        return self.queries.shape[0] if self.queries is not None else 0
+
+    @property
+    def output_dimension(self) -> int:
+        keys_or_tokens, values = self.inputs
+        if self.weights is not None:
+            return self.weights.output_dimension
+        return values.shape[1] if values is not None else keys_or_tokens.shape[1]
+
+    @property
+    def key_dimension(self) -> int:
+        return self.weights.key_dimension if self.weights is not None else self.inputs[0].shape[1]
+
+    @property
+    def query_dimension(self) -> int:
+        """The dimension of the stated queries."""
+        return self.weights.query_dimension if self.weights is not None else self.inputs[0].shape[1]
+
+    @property
+    def law_dimension(self) -> int:
+        """The dimension of a law of tokens; a token of a key-value prompt is both side by side."""
+        if self.weights is not None:
+            return self.weights.dimension
+        return self.inputs[0].shape[1] + self.output_dimension
+
+    def words(self) -> str:
+        first, values = self.inputs
+        if values is not None:
+            inputs = f"keys: {first.words()}, values: {values.words()}"
+        else:
+            weights = f", {self.weights.words()}" if self.weights is not None else ""
+            inputs = f"{first.words()}{weights}"
+        queries = f", queries: {self.queries.words()}" if self.queries is not None else ""
+        return f"{counted(self.length, 'token')} ({inputs}, scale {describe(self.scale)}{queries})"
+
+    @property
+    def score_words(self) -> str:
+        """The score of a token at a query q, for the form in which the prompt is given."""
+        if self.weights is None:
+            return "scale * <q, key>"
+        return "scale * <U q, token>" if self.weights.U is not None else "scale * <Q q, K token>"
+
+    @cached_property
+    def query_map(self) -> ExactMatrix:
+        """From a stated query to the vector whose product with a key is the score."""
+        weights = self.weights
+        if weights is None:
+            return ExactMatrix.identity(self.query_dimension)
+        if weights.U is not None:
+            return weights.U.load()
+        return weights.Q.load() if weights.Q is not None else ExactMatrix.identity(weights.key_dimension)
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """The tiers of binary64 arithmetic for this prompt: none unless it stands in array files of doubles."""
+        if any(part is not None and part.stored is None for part in self.inputs):
+            return ()
+        # Imported where there are arrays, which need numpy anyway.
+        from certattn.kernel.given.stored_prompts import is_within_reach
+
+        return (DEFAULT_TIER, TIGHT_TIER) if is_within_reach(self) else ()
+
+    @cached_property
+    def score_map(self) -> ExactMatrix:
+        """From a stated query z to the vector a with score <a, x> for the inputs x: keys, or tokens."""
+        weights = self.weights
+        return weights.bilinear() if weights is not None else ExactMatrix.identity(self.query_dimension)
+
+    @cached_property
+    def stated_queries(self) -> ExactMatrix:
+        assert self.queries is not None
+        return self.queries.load()
+
+    @cached_property
+    def exact(self) -> Prompt:
+        """Keys and values of every token."""
+        first, values = self.inputs[0].load(), self.inputs[1]
+        if values is not None:
+            return Prompt(first, values.load(), self.scale)
+        assert self.weights is not None
+        K = self.weights.K.load() if self.weights.K is not None else None
+        return Prompt(first @ K.T if K is not None else first, first @ self.weights.values().T, self.scale)
+
+    def seen_by_queries(self) -> Prompt:
+        """The same with the keys that are multiplied with the stated queries: <Q'k, z> = <k, Qz>."""
+        return Prompt(self.exact.keys @ self.query_map, self.exact.values, self.scale)
+
+    def operator(self, law: Law) -> Operator:
+        """T[mu] for a law of tokens, as a map of the stated queries."""
+        if self.weights is not None:
+            return Operator(law, self.weights.bilinear(), self.weights.values(), self.scale)
+        keys, outputs = self.inputs[0].shape[1], self.output_dimension
+        whole = ExactMatrix.identity(keys + outputs)
+        return Operator(law, whole.take_rows(range(keys)).T, whole.take_rows(range(keys, keys + outputs)), self.scale)
+
+
+def read_prompt(form: str, given: Values) -> StatedPrompt:
+    """The prompt in a record of `prompt_forms`; every dimension checked. Raises MalformedError."""
+    queries, scale = given.get(QUERIES), read_scale(given)
+    if form == "keys":
+        keys, values = given[KEYS], given[VALUES]
+        values.require_shape(keys.shape[0], None, "(one value per key)")
+        prompt, why = StatedPrompt((keys, values), queries, scale, None), "(queries of the keys' dimension)"
+    else:
+        tokens = given[TOKENS]
+        weights = read_weights(given, tokens.shape[1])
+        prompt = StatedPrompt((tokens, None), queries, scale, weights)
+        why = "(queries of the dimension that Q or U takes)"
+    if queries is not None:
+        queries.require_shape(None, prompt.query_dimension, why)
+    return prompt

@@ -1,0 +1,65 @@
+"""A number stated to lie in a range: `at_least`, `at_most` or both, read and said in one way by every claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flint import arb, fmpq
+
+from certattn.kernel.decide.verdict import Obligation, at_least, at_most
+from certattn.kernel.document.fields import Field, Rational, Record, Values
+from certattn.kernel.mathematics.reals import describe
+
+AT_LEAST = Field("at_least", Rational(), "a lower bound", required=False)
+AT_MOST = Field("at_most", Rational(), "an upper bound", required=False)
+# Of a number that may be negative, and of one that is not: a negative bound of that would say nothing.
+SIGNED = Record(AT_LEAST, AT_MOST)
+NONNEGATIVE = Record(
+    Field("at_least", Rational(minimum=0), "a lower bound", required=False),
+    Field("at_most", Rational(minimum=0), "an upper bound", required=False),
+)
+
+
+@dataclass(frozen=True)
+class Range:
+    """at_least <= quantity <= at_most; one of them may be missing."""
+
+    at_least: fmpq | None
+    at_most: fmpq | None
+
+    @property
+    def bounds(self) -> dict[str, fmpq]:
+        """By their names, those that are stated."""
+        stated = {AT_LEAST.name: self.at_least, AT_MOST.name: self.at_most}
+        return {name: bound for name, bound in stated.items() if bound is not None}
+
+    def words(self) -> str:
+        """Such as "at least 1 and at most 2"."""
+        return " and ".join(f"{name.replace('_', ' ')} {describe(bound)}" for name, bound in self.bounds.items())
+
+    def latex(self, quantity: str) -> str:
+        """Such as 1 <= x <= 2, as a formula."""
+        low = rf"{describe(self.at_least)} \le " if self.at_least is not None else ""
+        high = rf" \le {describe(self.at_most)}" if self.at_most is not None else ""
+        return f"{low}{quantity}{high}"
+
+
+def read_range(values: Values) -> Range:
+    """Bounds of one number. Raises MalformedError where there is none."""
+    found = Range(values.get(AT_LEAST), values.get(AT_MOST))
+    if len(found.bounds) == 0:
+        raise values.at.malformed("at_least or at_most, or both", "no bound")
+    return found
+
+
+def range_names(quantity: str, stated: Range) -> list[str]:
+    """What the obligations of its bounds are called."""
+    return [f"{quantity}.{side}" for side in stated.bounds]
+
+
+def range_obligations(quantity: str, sentence: str, value: arb, stated: Range, bits: int) -> Iterator[Obligation]:
+    """A number that `value` encloses lies in the range; `sentence` names it."""
+    for side, bound in stated.bounds.items():
+        relation, compare = (">=", at_least) if side == AT_LEAST.name else ("<=", at_most)
+        yield compare(f"{quantity}.{side}", f"{sentence} {relation} {side}", value, bound, bits)

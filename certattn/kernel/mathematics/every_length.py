@@ -1,0 +1,37 @@
+"""Bounds of the form c1 sigma^6 ln L / L^rho, and how few lengths have to be looked at for all of them.
+
+The ratio of a bound b(L) to sigma^6 ln L / L^rho has to be at most c1 for every length L. Here are the
+ratios for two kinds of b, and why each is decreasing in L from some length on:
+
+    b(L) = A (L - 1)^(-theta)        rho <= theta: from L = 2 on, as
+        d/dL ln(ratio) = rho/L - theta/(L-1) - 1/(L ln L) < 0;
+    b(L) = A / L + B e^{-kappa L}    rho <= 1 and rho <= kappa L0: from L0 on, as both parts have
+        d/dL ln(ratio) = (rho - 1)/L - 1/(L ln L) < 0   and   rho/L - kappa - 1/(L ln L) < 0.
+
+The first comes from a softmax that is bounded by a logistic function: for x >= 0 and 0 <= theta <= 1,
+
+    x / (1 + x) <= theta^theta (1 - theta)^(1 - theta) x^theta,        0^0 = 1.
+"""
+
+from __future__ import annotations
+
+from certattn.kernel.mathematics.functions import Functions, Number
+
+
+def log_peak(theta: Number, fn: Functions) -> Number:
+    """ln of theta^theta (1 - theta)^(1 - theta), the largest x^(1 - theta) / (1 + x) over x >= 0; 0 ln 0 = 0."""
+    return sum(part * fn.log(part) for part in (theta, 1 - theta) if (part == 0) is not True)
+
+
+def display(length: Number, rho: Number, sigma: Number, fn: Functions) -> Number:
+    """sigma^6 ln L / L^rho."""
+    log_length = fn.log(length)
+    return sigma**6 * log_length * fn.exp(-rho * log_length)
+
+
+def logistic_bound(length: Number, theta: Number, determinant: Number, mean: Number, fn: Functions) -> Number:
+    """theta^theta (1 - theta)^(1 - theta) (L - 1)^(-theta) det^(-1/2) mean.
+
+    It bounds E_z f(z) / (1 + (L - 1) e^{-s2(z)}) for f >= 0, where E_z e^{theta s2(z)} f(z) = det^(-1/2) mean.
+    """
+    return mean * fn.exp(log_peak(theta, fn) - theta * fn.log(length - 1) - fn.log(determinant) / 2)

@@ -1,0 +1,168 @@
+"""Laws of tokens through their log-moment-generating function.
+
+    Lambda(a) = log E exp <a, x>        tau(a) = grad Lambda(a), the tilted mean
+
+Infinite-prompt attention of a law mu is T[mu](z) = V tau(U z), U = K'Q (Boursier and Boyer 2026,
+section 2). Every formula is written once, generic in its number type: the checker reads it over
+balls, and `certattn.theory` feeds it sympy symbols and proves it equal to what differentiation
+of the MGF gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from certattn.kernel.mathematics.functions import Functions, Number, langevin, log_cosh, log_sinhc
+
+Vector = Sequence[Number]
+Lift = Callable[[Number], Number]
+
+
+class Law(Protocol):
+    """A probability law on R^d."""
+
+    @property
+    def dimension(self) -> int: ...
+    def log_mgf(self, tilt: Vector, fn: Functions) -> Number: ...
+    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]: ...
+    def map(self, lift: Lift) -> Law:
+        """The same law with every parameter passed through `lift`."""
+
+
+def dot(left: Vector, right: Vector) -> Number:
+    """<left, right> of equally long, nonempty vectors."""
+    first, *rest = (x * y for x, y in zip(left, right, strict=True))
+    return sum(rest, first)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """N(mean, covariance), the covariance positive semidefinite and possibly singular."""
+
+    mean: Vector
+    covariance: Sequence[Vector]
+
+    @property
+    def dimension(self) -> int:
+        return len(self.mean)
+
+    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+        """<a, m> + a'Gamma a / 2."""
+        return dot(tilt, self.mean) + dot(tilt, [dot(row, tilt) for row in self.covariance]) / 2
+
+    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+        """m + Gamma a."""
+        return [m + dot(row, tilt) for m, row in zip(self.mean, self.covariance, strict=True)]
+
+    def map(self, lift: Lift) -> Gaussian:
+        return Gaussian([lift(m) for m in self.mean], [[lift(c) for c in row] for row in self.covariance])
+
+
+@dataclass(frozen=True)
+class Rademacher:
+    """Independent signs: x_j is +c_j or -c_j, each with probability one half."""
+
+    sizes: Vector
+
+    @property
+    def dimension(self) -> int:
+        return len(self.sizes)
+
+    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+        """sum log cosh(c_j a_j)."""
+        return sum(log_cosh(c * a, fn) for c, a in zip(self.sizes, tilt, strict=True))
+
+    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+        """c_j tanh(c_j a_j)."""
+        return [c * fn.tanh(c * a) for c, a in zip(self.sizes, tilt, strict=True)]
+
+    def map(self, lift: Lift) -> Rademacher:
+        return Rademacher([lift(c) for c in self.sizes])
+
+
+@dataclass(frozen=True)
+class Box:
+    """Uniform on the box of the half-widths c_j: x_j uniform on [-c_j, c_j]."""
+
+    sizes: Vector
+
+    @property
+    def dimension(self) -> int:
+        return len(self.sizes)
+
+    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+        """sum log( sinh(c_j a_j) / (c_j a_j) )."""
+        return sum(log_sinhc(c * a, fn) for c, a in zip(self.sizes, tilt, strict=True))
+
+    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+        """c_j (coth(c_j a_j) - 1/(c_j a_j))."""
+        return [c * langevin(c * a, fn) for c, a in zip(self.sizes, tilt, strict=True)]
+
+    def map(self, lift: Lift) -> Box:
+        return Box([lift(c) for c in self.sizes])
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """The point y_k with probability w_k."""
+
+    points: Sequence[Vector]
+    weights: Vector
+
+    @property
+    def dimension(self) -> int:
+        return len(self.points[0])
+
+    def shares(self, tilt: Vector, fn: Functions) -> list[Number]:
+        """w_k e^{<a, y_k>}: the weights under the tilt, up to a factor."""
+        return [w * fn.exp(dot(tilt, y)) for w, y in zip(self.weights, self.points, strict=True)]
+
+    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+        """log sum w_k e^{<a, y_k>}."""
+        return fn.log(sum(self.shares(tilt, fn)))
+
+    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+        """sum w_k e^{<a, y_k>} y_k / sum w_k e^{<a, y_k>}."""
+        return _average(self.shares(tilt, fn), self.points)
+
+    def map(self, lift: Lift) -> Atoms:
+        return Atoms([[lift(y) for y in point] for point in self.points], [lift(w) for w in self.weights])
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A token is drawn from component r with probability pi_r."""
+
+    components: Sequence[Law]
+    weights: Vector
+
+    @property
+    def dimension(self) -> int:
+        return self.components[0].dimension
+
+    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+        """log sum pi_r e^{Lambda_r(a)}."""
+        parts = [law.log_mgf(tilt, fn) for law in self.components]
+        return fn.log(sum(w * fn.exp(part) for w, part in zip(self.weights, parts, strict=True)))
+
+    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+        """sum pi_r e^{Lambda_r(a)} tau_r(a) / sum pi_r e^{Lambda_r(a)}."""
+        return _average(self.shares(tilt, fn), [law.tilted_mean(tilt, fn) for law in self.components])
+
+    def shares(self, tilt: Vector, fn: Functions) -> list[Number]:
+        """pi_r e^{Lambda_r(a) - Lambda_1(a)}: the weights under the tilt, up to a factor.
+
+        Divided by e^{Lambda_1(a)}, the exponents stay small where components agree.
+        """
+        parts = [law.log_mgf(tilt, fn) for law in self.components]
+        return [w * fn.exp(part - parts[0]) for w, part in zip(self.weights, parts, strict=True)]
+
+    def map(self, lift: Lift) -> Mixture:
+        return Mixture([law.map(lift) for law in self.components], [lift(w) for w in self.weights])
+
+
+def _average(shares: Vector, points: Sequence[Vector]) -> list[Number]:
+    total = sum(shares)
+    return [dot(shares, column) / total for column in zip(*points, strict=True)]

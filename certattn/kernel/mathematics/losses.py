@@ -1,0 +1,122 @@
+"""The losses of token selection: decreasing and convex, with what their theorems need of them.
+
+A loss l is a function of Y f(X). Generic in the number type; `slope` is -l', which is positive.
+
+    linear        l(x) = -x
+    logistic      l(x) = log(1 + e^{-x})
+    exponential   l(x) = e^{-x}
+
+For the score c of the chosen token, `excess` is f(G) = l(c - G) - l(c), convex and increasing with f(0) = 0, and
+f'(G) = slope(c - G). Ataee Tarzanagh, Li, Zhang and Oymak 2023, section 2 and Assumption A.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from flint import arb
+
+from certattn.kernel.mathematics.functions import Functions, Number
+
+
+class Loss(Protocol):
+    """A convex decreasing loss."""
+
+    name: str
+    latex: str
+
+    def value(self, x: Number, fn: Functions) -> Number:
+        """l(x)."""
+
+    def slope(self, x: Number, fn: Functions) -> Number:
+        """-l'(x) > 0. It does not increase with x."""
+
+    def curvature(self, x: Number, fn: Functions) -> Number:
+        """l''(x) >= 0."""
+
+    def excess(self, score: Number, gap: Number, fn: Functions) -> Number:
+        """f(G) = l(score - G) - l(score)."""
+
+    def inverse_excess(self, score: Number, excess: Number, fn: Functions) -> Number:
+        """The G with f(G) = excess, for excess >= 0."""
+
+    def largest_curvature(self, low: arb, high: arb, fn: Functions) -> Number:
+        """A Lipschitz constant of l' on [low, high]: the largest l''."""
+
+
+class Linear:
+    name = "linear"
+    latex = r"\ell(x) = -x"
+
+    def value(self, x: Number, fn: Functions) -> Number:
+        return -x
+
+    def slope(self, x: Number, fn: Functions) -> Number:
+        return fn.exp(0 * x)
+
+    def curvature(self, x: Number, fn: Functions) -> Number:
+        return 0 * x
+
+    def excess(self, score: Number, gap: Number, fn: Functions) -> Number:
+        return gap
+
+    def inverse_excess(self, score: Number, excess: Number, fn: Functions) -> Number:
+        return excess
+
+    def largest_curvature(self, low: arb, high: arb, fn: Functions) -> Number:
+        return self.curvature(low, fn)
+
+
+class Logistic:
+    name = "logistic"
+    latex = r"\ell(x) = \log(1 + e^{-x})"
+
+    def value(self, x: Number, fn: Functions) -> Number:
+        return fn.log(1 + fn.exp(-x))
+
+    def slope(self, x: Number, fn: Functions) -> Number:
+        return 1 / (1 + fn.exp(x))
+
+    def curvature(self, x: Number, fn: Functions) -> Number:
+        return 1 / ((1 + fn.exp(x)) * (1 + fn.exp(-x)))
+
+    def excess(self, score: Number, gap: Number, fn: Functions) -> Number:
+        # (1 + e^{G - c}) / (1 + e^{-c}) = 1 + (e^G - 1) / (1 + e^c)
+        return fn.log(1 + (fn.exp(gap) - 1) / (1 + fn.exp(score)))
+
+    def inverse_excess(self, score: Number, excess: Number, fn: Functions) -> Number:
+        return fn.log(1 + (fn.exp(excess) - 1) * (1 + fn.exp(score)))
+
+    def largest_curvature(self, low: arb, high: arb, fn: Functions) -> Number:
+        # l'' is even and decreases with |x|.
+        if (low > 0) is True:
+            return self.curvature(low, fn)
+        if (high < 0) is True:
+            return self.curvature(high, fn)
+        return fn.exp(0 * low) / 4
+
+
+class Exponential:
+    name = "exponential"
+    latex = r"\ell(x) = e^{-x}"
+
+    def value(self, x: Number, fn: Functions) -> Number:
+        return fn.exp(-x)
+
+    def slope(self, x: Number, fn: Functions) -> Number:
+        return fn.exp(-x)
+
+    def curvature(self, x: Number, fn: Functions) -> Number:
+        return fn.exp(-x)
+
+    def excess(self, score: Number, gap: Number, fn: Functions) -> Number:
+        return fn.exp(-score) * (fn.exp(gap) - 1)
+
+    def inverse_excess(self, score: Number, excess: Number, fn: Functions) -> Number:
+        return fn.log(1 + excess * fn.exp(score))
+
+    def largest_curvature(self, low: arb, high: arb, fn: Functions) -> Number:
+        return self.curvature(low, fn)
+
+
+LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Linear(), Logistic(), Exponential())}

@@ -1,0 +1,136 @@
+"""The excess loss of token selection, its gradient and bounds of its curvature.
+
+For chosen tokens alpha and pairs j = (i, t) (`token_selection`), with the softmax weights
+
+    s_it = e^{-<z_j, p>} / (1 + sum_t' e^{-<z_it', p>}),     G_i = sum_t s_it g_it,
+
+the excess loss is F(p) = n (L(p) - L_alpha) = sum_i f_i(G_i), and
+
+    -grad F = sum_j omega_j z_j,     omega_it = f_i'(G_i) s_it (g_it - G_i),
+    Hess F  = sum_i f_i''(G_i) grad G_i grad G_i' + f_i'(G_i) E_i[(g - G_i)(z - zbar_i)(z - zbar_i)'],
+
+where E_i is the mean under the softmax weights of input i (the chosen token has z = 0, g = 0) and
+-grad G_i = Cov_i(z, g).
+
+Generic in the number type; over balls every value encloses what it stands for, for every point of the ball p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flint import arb
+
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.losses import Loss
+from certattn.kernel.mathematics.token_selection import Selection
+
+Point = list[Number]
+
+
+@dataclass(frozen=True)
+class Contrasts:
+    """One input of more than one token: the score of the chosen token, and the others' z_j and g_j."""
+
+    score: Number
+    rows: tuple[tuple[Point, Number], ...]
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """The excess loss F of some chosen tokens."""
+
+    inputs: tuple[Contrasts, ...]
+    loss: Loss
+    fn: Functions = BALLS
+
+    def exponentials(self, point: Point) -> list[list[Number]]:
+        """The E_j = e^{-<z_j, p>}, input by input."""
+        return [self.exponentials_of(contrasts, point) for contrasts in self.inputs]
+
+    def exponentials_of(self, contrasts: Contrasts, point: Point) -> list[Number]:
+        """Those of one input."""
+        exp = self.fn.exp
+        return [exp(-inner(z, point)) for z, _ in contrasts.rows]
+
+    def shares(self, point: Point) -> list[tuple[list[Number], Number]]:
+        """Of each input, the softmax weights s_it of the tokens that were not chosen, and G_i."""
+        found = []
+        for contrasts, powers in zip(self.inputs, self.exponentials(point), strict=True):
+            chosen = 1 / (sum(powers) + 1)
+            weights = [power * chosen for power in powers]
+            gap = sum([s * g for s, (_, g) in zip(weights, contrasts.rows, strict=True)])
+            found.append((weights, gap))
+        return found
+
+    def excess(self, point: Point) -> Number:
+        """F = sum_i f_i(G_i)."""
+        terms = zip(self.inputs, self.shares(point), strict=True)
+        return sum(self.loss.excess(contrasts.score, gap, self.fn) for contrasts, (_, gap) in terms)
+
+    def weights(self, point: Point) -> list[list[Number]]:
+        """The omega_j, input by input."""
+        found = []
+        for contrasts, (shares, gap) in zip(self.inputs, self.shares(point), strict=True):
+            slope = self.loss.slope(contrasts.score - gap, self.fn)
+            found.append([slope * s * (g - gap) for s, (_, g) in zip(shares, contrasts.rows, strict=True)])
+        return found
+
+    def downhill(self, point: Point) -> Point:
+        """-grad F."""
+        total = [0 * entry for entry in point]
+        for contrasts, weights in zip(self.inputs, self.weights(point), strict=True):
+            for weight, (z, _) in zip(weights, contrasts.rows, strict=True):
+                total = [entry + weight * component for entry, component in zip(total, z, strict=True)]
+        return total
+
+    def curvatures(self, point: Point) -> tuple[Number, Number]:
+        """Bounds M, N >= 0 with -N <= Hess F <= M: of the mean E_i, each term's trace, by the sign of its weight.
+
+        M = sum_i f_i'' |grad G_i|^2 + f_i' sum_t s_it (g_it - G_i)^+ |z_it - zbar_i|^2, and N the same without
+        the first summand, with (g_it - G_i)^-; t runs over all tokens, the chosen one too.
+        """
+        upward = downward = 0 * point[0]
+        for contrasts, (shares, gap) in zip(self.inputs, self.shares(point), strict=True):
+            score, zero = contrasts.score - gap, 0 * gap
+            slope, curvature = self.loss.slope(score, self.fn), self.loss.curvature(score, self.fn)
+            rows = [z for z, _ in contrasts.rows]
+            centre = _average(shares, rows)
+            slide = _average([s * (g - gap) for s, (_, g) in zip(shares, contrasts.rows, strict=True)], rows)
+            upward = upward + curvature * inner(slide, slide)
+            chosen = 1 / (sum(self.exponentials_of(contrasts, point)) + 1)
+            for share, z, g in [(chosen, [zero] * len(centre), zero), *_tokens(shares, contrasts)]:
+                away = [a - b for a, b in zip(z, centre, strict=True)]
+                spread, excess = slope * share * inner(away, away), g - gap
+                upward = upward + spread * self.fn.maximum(excess, zero)
+                downward = downward + spread * self.fn.maximum(-excess, zero)
+        return upward, downward
+
+
+def inner(z: Sequence[Number], point: Sequence[Number]) -> Number:
+    """<z, p>."""
+    return sum([a * b for a, b in zip(z, point, strict=True)])
+
+
+def _average(weights: Sequence[Number], rows: Sequence[Point]) -> Point:
+    return [sum([w * row[k] for w, row in zip(weights, rows, strict=True)]) for k in range(len(rows[0]))]
+
+
+def _tokens(shares: list[Number], contrasts: Contrasts) -> list[tuple[Number, Point, Number]]:
+    """The weight, z and g of each token that was not chosen."""
+    return [(share, z, g) for share, (z, g) in zip(shares, contrasts.rows, strict=True)]
+
+
+def landscape(selection: Selection, loss: Loss) -> Landscape:
+    """Over balls at the working precision. Inputs of one token add nothing to F."""
+    tokens = selection.tokens
+    found: dict[int, list[tuple[Point, Number]]] = {}
+    for pair, z, gap in zip(selection.pairs, selection.differences.to_rows(), selection.gaps, strict=True):
+        found.setdefault(pair.input, []).append(([arb(entry) for entry in z], arb(gap)))
+    return Landscape(
+        tuple(
+            Contrasts(arb(tokens.scores_of(i)[selection.indices[i]]), tuple(rows)) for i, rows in sorted(found.items())
+        ),
+        loss,
+    )

@@ -1,0 +1,159 @@
+"""Moments of softmax weights: means of products of power sums P_k = sum_i p_i^k.
+
+Let p = softmax(y_1..y_L) for independent y_i ~ N(m, v). For exponents k_1..k_n, K = k_1 + ... + k_n,
+
+    E P_(k_1) ... P_(k_n) = sum over partitions pi of {1..n} of
+        L (L-1) ... (L-b+1) / (K-1)!  *  int  prod_(B in pi) Psi_(k_B)(t)  phi(e^t)^(L-b) dt,
+
+b = |pi| the number of blocks, k_B the sum of the exponents in B, phi and Psi_k as in
+`lognormal_laplace`. It sorts the n indices by which of them agree, and writes Z^-K, Z = sum w_i, as
+int lambda^(K-1) e^(-lambda Z) dlambda / (K-1)! with lambda = e^t.
+
+The integrand F is analytic for |Im t| < pi/2. There |Psi_k(t + ia)| <= Psi_k(t + log cos a) / cos^k a, since
+|phi^(k)(lambda)| <= |phi^(k)(Re lambda)|: so int |F(t + ia)| dt <= I / cos^K a for I = int F dt itself, and the
+trapezoid rule with step h is off by at most 2 I / (cos^K a (e^(2 pi a/h) - 1)). What it sums lies between
+I (1 - e) and I (1 + e). `docs/claims/output-mean-square.md` has the proofs, and those of the tails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from flint import arb, fmpq
+
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.lognormal_laplace import (
+    STRIP,
+    Lattice,
+    lattice,
+    peak,
+    strip_error,
+    weight_moment,
+    within,
+)
+
+# Beyond this variance of the scores the lattice grows too large; the bounds for every law are left.
+MOST_VARIANCE = 64
+
+
+def block_sums(exponents: Sequence[int]) -> Counter[tuple[int, ...]]:
+    """How many partitions of the exponents have which sums of blocks, sorted."""
+    return Counter(tuple(sorted(sums)) for sums in _partitions(list(exponents)))
+
+
+def _partitions(exponents: list[int]) -> Iterator[list[int]]:
+    if not exponents:
+        yield []
+        return
+    *rest, last = exponents
+    for sums in _partitions(rest):
+        for index in range(len(sums)):
+            yield [*sums[:index], sums[index] + last, *sums[index + 1 :]]
+        yield [*sums, last]
+
+
+def placements(length: int, blocks: int) -> int:
+    """L (L-1) ... (L-b+1), the ways to give the blocks different tokens."""
+    return math.perm(length, blocks)
+
+
+class PowerSums:
+    """Power sums of the softmax weights of `length` scores of the exact `variance`, at the precision `bits`.
+
+    `degree` is the largest K that `mean` will be asked for.
+    """
+
+    def __init__(self, length: int, variance: fmpq, degree: int, bits: int) -> None:
+        self.length, self.variance, self.degree = length, variance, degree
+        self._power_rows: dict[int, list[arb]] = {}
+        # A quarter of the bits is left to rounding and to what the bounds of the truncation lose;
+        # phi^L has L times the relative error of phi.
+        self._target = bits * 3 // 4
+        self.bits = bits + length.bit_length() + 4 * degree
+        with working_precision(self.bits):
+            self._table = self._lattice.transforms(degree) if self._needs_integrals else []
+
+    @property
+    def _needs_integrals(self) -> bool:
+        return self.length > 1 and 0 < self.variance <= MOST_VARIANCE
+
+    def mean(self, *exponents: int) -> arb:
+        """E P_(k_1) ... P_(k_n) for exponents k_j >= 1, as a ball."""
+        proper = sorted(k for k in exponents if k > 1)  # P_1 = 1
+        total, count = sum(proper), len(proper)
+        if total > self.degree:
+            raise ValueError(f"prepared for degree {self.degree}, asked for {total}")
+        with working_precision(self.bits):
+            # By the power means, 1/L^(k-1) <= P_k <= 1; equal weights where all scores agree.
+            least = 1 / arb(self.length) ** (total - count)
+            if count == 0 or self.variance == 0 or self.length == 1:
+                return least
+            known = least.union(arb(1))
+            if not self._needs_integrals:
+                return known
+            found = self._integral(block_sums(proper), total)
+            return found.intersection(known) if found.is_finite() is True else known
+
+    @cached_property
+    def _lattice(self) -> Lattice:
+        return lattice(self.length, self.variance, self.degree, self._target)
+
+    def _integral(self, partitions: Counter[tuple[int, ...]], total: int) -> arb:
+        """The sum over the partitions, from its trapezoid sum, tails included."""
+        summed, tails = arb(0), arb(0)
+        for sums, count in partitions.items():
+            tokens = count * placements(self.length, len(sums))
+            if tokens > 0:
+                summed += tokens * self._partition(sums)
+                tails += tokens * (self._left_tail(sums, total) + self._right_tail(sums))
+        error = self._strip_error(total)
+        return (summed + tails.union(arb(0))) / (math.factorial(total - 1) * (1 + within(error)))
+
+    def _strip_error(self, degree: int) -> arb:
+        """2 / (cos^K a (e^(2 pi a/h) - 1)): of the trapezoid sum, relative to the integral."""
+        half_width = arb(STRIP)
+        return strip_error(half_width, self._lattice.step) / half_width.cos() ** degree
+
+    def _partition(self, sums: tuple[int, ...]) -> arb:
+        """h times the sum of prod Psi_(k_B)(t) phi(t)^(L-b) over the nodes t."""
+        total = arb(0)
+        for power, *factors in zip(self._powers(self.length - len(sums)), *(self._table[k] for k in sums), strict=True):
+            for factor in factors:
+                power *= factor
+            total += power
+        return self._lattice.step * total
+
+    def _powers(self, exponent: int) -> list[arb]:
+        """phi(t)^exponent at the nodes."""
+        if exponent not in self._power_rows:
+            self._power_rows[exponent] = [phi**exponent for phi in self._table[0]]
+        return self._power_rows[exponent]
+
+    def _left_tail(self, sums: tuple[int, ...], total: int) -> arb:
+        """What the nodes below the first weigh: Psi_k <= lambda^k R_k and a geometric series."""
+        h = self._lattice.step
+        series = h * arb(total * self._lattice.first).exp() / arb(total * h).expm1()
+        for k in sums:
+            series *= weight_moment(k, self.variance)
+        return series
+
+    def _right_tail(self, sums: tuple[int, ...]) -> arb:
+        """What the nodes beyond the last weigh: phi falls, Psi_k <= (k/e)^k, and one factor is summed."""
+        bound = self._table[0][-1] ** (self.length - len(sums)) * self._tail_sum(sums[0])
+        for k in sums[1:]:
+            bound *= peak(k)
+        return bound
+
+    def _tail_sum(self, k: int) -> arb:
+        """h times the sum of Psi_k beyond the last node.
+
+        For each Y the sum of e_k(t + Y) is at most that over all nodes, Gamma(k) (1 + e), and for Y >= y at
+        most Gamma(k, e^(t + y)), t the last node, where e_k falls from t + y on. Y < y has a small probability.
+        """
+        grid = self._lattice
+        whole = math.factorial(k - 1) * (1 + self._strip_error(k))
+        x = arb(grid.last + grid.lowest).exp()
+        return whole * grid.left_tail(0) + x.gamma_upper(k) if x >= k else whole

@@ -1,0 +1,1 @@
+"""Theorems about attention over a concrete prompt."""

@@ -1,0 +1,1 @@
+"""The mathematics that only theorems about a concrete prompt need."""

@@ -1,0 +1,222 @@
+"""Regions of queries and how they are cut into cells, exactly.
+
+    ball   |q - centre|_2 <= radius
+    box    lower_j <= q_j <= upper_j for every j; an interval may be a point
+    hull   the convex combinations of stated points
+
+A cell is the set of all c + sum_k x_k g_k with x in a unit set: centre c, directions g_k. Cells come
+from bisections, which are carried out here, so that together they cover the region whatever a
+witness says. Bisections act on unit pieces, which do not depend on where the region lies:
+
+    a box in [-1, 1]^d     is cut in the middle of an axis
+    a simplex of weights   is cut in the middle of an edge: its other points stay, and the middle takes
+                           the place of one end, then of the other
+
+A ball is one cell as long as it is not cut; then it is its bounding box, and pieces outside are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from flint import fmpq
+
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.attention.mathematics.unit_sets import BALL, CUBE, SIMPLEX, ClippedCube, UnitSet
+
+# One bisection: (axis,), or the two ends of an edge. None: a cell.
+Bisection = tuple[int, ...]
+P = TypeVar("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The queries centre + sum_k x_k directions_k, x in the unit set; more than the region's own at most.
+
+    `inside`: the centre is a query of the region.
+    """
+
+    centre: ExactMatrix
+    directions: ExactMatrix
+    unit: UnitSet
+    inside: bool
+
+
+# -- unit pieces
+
+
+@dataclass(frozen=True)
+class BoxPiece:
+    """The z in [-1, 1]^d with |z_j - middle_j| <= halves_j."""
+
+    middle: tuple[fmpq, ...]
+    halves: tuple[fmpq, ...]
+
+    def split(self, bisection: Bisection) -> tuple[BoxPiece, BoxPiece]:
+        (axis,) = bisection
+        half = self.halves[axis] / 2
+        halves = _replaced(self.halves, axis, half)
+        first, second = (_replaced(self.middle, axis, self.middle[axis] + side) for side in (-half, half))
+        return BoxPiece(first, halves), BoxPiece(second, halves)
+
+    def meets_ball(self) -> bool:
+        """Whether some z of it has |z|_2 <= 1. The one nearest to 0 has |z_j| = max(|middle_j| - halves_j, 0)."""
+        gaps = [max(abs(m) - half, fmpq(0)) for m, half in zip(self.middle, self.halves, strict=True)]
+        return _square(gaps) <= 1
+
+    def centred_in_ball(self) -> bool:
+        return _square(self.middle) <= 1
+
+
+@dataclass(frozen=True)
+class SimplexPiece:
+    """The convex combinations of rows of weights, each of them >= 0 and of sum 1."""
+
+    corners: tuple[tuple[fmpq, ...], ...]
+
+    def split(self, bisection: Bisection) -> tuple[SimplexPiece, SimplexPiece]:
+        """Of the weights of both ends the smaller one can be taken for the middle, twice."""
+        i, j = bisection
+        middle = tuple((x + y) / 2 for x, y in zip(self.corners[i], self.corners[j], strict=True))
+        return SimplexPiece(_replaced(self.corners, i, middle)), SimplexPiece(_replaced(self.corners, j, middle))
+
+
+def pieces(whole: P, bisections: Sequence[Bisection | None], split: Callable[[P, Bisection], tuple[P, P]]) -> list[P]:
+    """The leaves of a tree of bisections, written down from the root, first half first; None stands for a leaf.
+
+    Raises ValueError where the list does not end with the last leaf.
+    """
+    waiting, found = [whole], []
+    for bisection in bisections:
+        if not waiting:
+            raise ValueError("goes on after the last cell")
+        piece = waiting.pop()
+        if bisection is None:
+            found.append(piece)
+        else:
+            waiting += reversed(split(piece, bisection))
+    if waiting:
+        raise ValueError("ends before the last cell")
+    return found
+
+
+def box_pieces(dimension: int, bisections: Sequence[Bisection | None]) -> list[BoxPiece]:
+    """The leaves of [-1, 1]^d."""
+    whole = BoxPiece((fmpq(0),) * dimension, (fmpq(1),) * dimension)
+    return pieces(whole, bisections, BoxPiece.split)
+
+
+def ball_pieces(dimension: int, bisections: Sequence[Bisection | None]) -> list[BoxPiece | None]:
+    """The leaves of [-1, 1]^d that meet the unit ball; None for the ball as it is."""
+    if list(bisections) == [None]:
+        return [None]
+    return [piece for piece in box_pieces(dimension, bisections) if piece.meets_ball()]
+
+
+def simplex_pieces(count: int, bisections: Sequence[Bisection | None]) -> list[SimplexPiece]:
+    """The leaves of the simplex of so many weights."""
+    corners = tuple(tuple(fmpq(int(i == j)) for j in range(count)) for i in range(count))
+    return pieces(SimplexPiece(corners), bisections, SimplexPiece.split)
+
+
+Piece = BoxPiece | SimplexPiece | None
+
+
+# -- regions
+
+
+@dataclass(frozen=True)
+class Ball:
+    """|q - centre|_2 <= radius."""
+
+    centre: ExactMatrix
+    radius: fmpq
+
+    def middle(self) -> ExactMatrix:
+        """A query of the region, 1 x d."""
+        return self.centre
+
+    def contains(self, query: ExactMatrix) -> bool:
+        return _square((query - self.centre).row(0)) <= self.radius * self.radius
+
+    def cell(self, piece: Piece) -> Cell:
+        if piece is None:
+            directions = ExactMatrix.identity(self.centre.columns).scaled(self.radius)
+            return Cell(self.centre, directions, BALL, inside=True)
+        assert isinstance(piece, BoxPiece)
+        centre = self.centre + ExactMatrix.row_vector(piece.middle).scaled(self.radius)
+        unit = ClippedCube(piece.middle, piece.halves)
+        return Cell(centre, _diagonal(piece.halves).scaled(self.radius), unit, piece.centred_in_ball())
+
+
+@dataclass(frozen=True)
+class Box:
+    """lower_j <= q_j <= upper_j for every j."""
+
+    lower: ExactMatrix
+    upper: ExactMatrix
+
+    def middle(self) -> ExactMatrix:
+        """A query of the region, 1 x d."""
+        return (self.lower + self.upper).scaled(fmpq(1, 2))
+
+    def halves(self) -> list[fmpq]:
+        """Half the length of each interval."""
+        return (self.upper - self.lower).scaled(fmpq(1, 2)).row(0)
+
+    def contains(self, query: ExactMatrix) -> bool:
+        gaps = (query - self.lower).row(0) + (self.upper - query).row(0)
+        return all(gap >= 0 for gap in gaps)
+
+    def cell(self, piece: Piece) -> Cell:
+        assert isinstance(piece, BoxPiece)
+        halves = self.halves()
+        moved = [m * half for m, half in zip(piece.middle, halves, strict=True)]
+        sides = [h * half for h, half in zip(piece.halves, halves, strict=True)]
+        # Intervals that are points need no direction, but a cell has at least one.
+        moving = [axis for axis, side in enumerate(sides) if side > 0] or [0]
+        return Cell(
+            self.middle() + ExactMatrix.row_vector(moved), _diagonal(sides).take_rows(moving), CUBE, inside=True
+        )
+
+
+@dataclass(frozen=True)
+class Hull:
+    """The convex combinations of the rows of `points`."""
+
+    points: ExactMatrix
+
+    def middle(self) -> ExactMatrix:
+        """A query of the region, 1 x d."""
+        return self.points.mean_row()
+
+    def at(self, weights: ExactMatrix) -> ExactMatrix:
+        """The combination with these weights, 1 x points."""
+        return weights @ self.points
+
+    def cell(self, piece: Piece) -> Cell:
+        assert isinstance(piece, SimplexPiece)
+        vertices = ExactMatrix.rational(piece.corners) @ self.points
+        centre = vertices.mean_row()
+        return Cell(centre, vertices.centred(centre), SIMPLEX, inside=True)
+
+
+def is_combination(weights: Sequence[fmpq]) -> bool:
+    """Whether numbers are the weights of a convex combination."""
+    return all(weight >= 0 for weight in weights) and sum(weights, fmpq(0)) == 1
+
+
+def _diagonal(entries: Sequence[fmpq]) -> ExactMatrix:
+    size = range(len(entries))
+    return ExactMatrix.rational([[entries[i] if i == j else fmpq(0) for j in size] for i in size])
+
+
+def _square(entries: Sequence[fmpq]) -> fmpq:
+    return sum((entry * entry for entry in entries), fmpq(0))
+
+
+def _replaced(entries: tuple[T, ...], index: int, entry: T) -> tuple[T, ...]:
+    return (*entries[:index], entry, *entries[index + 1 :])

@@ -1,0 +1,236 @@
+"""What a claim about a region of queries is given, and the witness that cuts it into cells.
+
+    region: {kind: ball, centre: VECTOR, radius: r}      |q - centre|_2 <= r
+    region: {kind: box, lower: VECTOR, upper: VECTOR}    lower_j <= q_j <= upper_j
+    region: {kind: hull, points: MATRIX}                 convex combinations of the rows
+
+The witness `cells` names bisections from the root, first half first: `.` is a cell, a number the axis
+along which a box is cut in the middle, `i-j` the edge along which a simplex is. Whatever it says, the
+cells cover the region, since the checker makes them (`mathematics.regions`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from flint import fmpq
+
+from certattn.kernel.document.fields import Field, Kind, Rational, Reading, Record, Schema, Values, scalar
+from certattn.kernel.document.forms import Variant
+from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.attention.mathematics.regions import (
+    Ball,
+    Bisection,
+    Box,
+    Cell,
+    Hull,
+    Piece,
+    ball_pieces,
+    box_pieces,
+    is_combination,
+    simplex_pieces,
+)
+
+# So many cells are checked in a minute or two; a hull of n points has n directions, and a cell n^2 products.
+MOST_CELLS = 4096
+MOST_DIRECTIONS = 64
+_STEP = re.compile(r"\.|(0|[1-9][0-9]{0,5})(?:-(0|[1-9][0-9]{0,5}))?", re.ASCII)
+
+
+class Point(Kind[MatrixInput]):
+    """A vector, or one row of a two-dimensional array."""
+
+    def read(self, node: Node, reading: Reading) -> MatrixInput:
+        shape = node.value["shape"].value if isinstance(node.value, dict) and "shape" in node.value else []
+        if isinstance(shape, list) and len(shape) == 2:
+            point = Matrix().read(node, reading)
+            point.require_shape(1, None, "(one point: pick a row, such as rows: 0:1)")
+            return point
+        return Vector().read(node, reading)
+
+    def schema(self) -> Schema:
+        return Vector().schema()
+
+
+class Bisections(Kind[Sequence[Bisection | None]]):
+    """Bisections from the root, such as `0 . 1 . .`; whether they fit a region is seen there."""
+
+    _EXPECTED = "bisections from the root: . for a cell, an axis such as 0, or an edge such as 0-2, between spaces"
+
+    def read(self, node: Node, reading: Reading) -> Sequence[Bisection | None]:
+        words = scalar(node, self._EXPECTED).split(" ")
+        if len(words) > 2 * MOST_CELLS:
+            raise node.malformed(f"at most {MOST_CELLS} cells", f"{len(words)} steps")
+        found: list[Bisection | None] = []
+        for place, word in enumerate(words):
+            match = _STEP.fullmatch(word)
+            if match is None:
+                raise node.malformed(self._EXPECTED, f"another word as number {place}")
+            found.append(tuple(int(end) for end in match.groups() if end is not None) or None)
+        return found
+
+    def schema(self) -> Schema:
+        return {"type": ["string", "number"]}
+
+
+CENTRE = Field("centre", Point(), "centre of the ball")
+RADIUS = Field("radius", Rational(minimum=0), "radius of the ball, in the l2 norm")
+LOWER = Field("lower", Point(), "lower ends of the intervals")
+UPPER = Field("upper", Point(), "upper ends of the intervals; an end may be that of the other side")
+POINTS = Field("points", Matrix(), "the points whose convex combinations are meant, one per row")
+REGION = Field(
+    "region",
+    Variant("kind", {"ball": Record(CENTRE, RADIUS), "box": Record(LOWER, UPPER), "hull": Record(POINTS)}),
+    "a region of queries, in the place of queries",
+    required=False,
+)
+
+_CUT: Mapping[str, Callable[[int, Sequence[Bisection | None]], Sequence[Piece]]] = {
+    "ball": ball_pieces,
+    "box": box_pieces,
+    "hull": simplex_pieces,
+}
+
+CELLS = Field("cells", Bisections(), "how to cut the region into cells; one cell if left out", required=False)
+QUERY = Field("query", Point(), "for at_least: a query of the ball or box; its centre if left out", required=False)
+WEIGHTS = Field(
+    "weights", Vector(), "for at_least: weights of a query of the hull; all equal if left out", required=False
+)
+
+
+@dataclass(frozen=True)
+class StatedRegion:
+    """A region with checked shapes, the pieces it is cut into, and what the witness says of a query in it."""
+
+    kind: str
+    values: Values
+    pieces: Sequence[Piece]
+    suspect: MatrixInput | None
+
+    @property
+    def count(self) -> int:
+        """The number of cells."""
+        return len(self.pieces)
+
+    @cached_property
+    def exact(self) -> Ball | Box | Hull:
+        values = self.values
+        if self.kind == "ball":
+            return Ball(values[CENTRE].load(), values[RADIUS])
+        if self.kind == "box":
+            return Box(values[LOWER].load(), values[UPPER].load())
+        return Hull(values[POINTS].load())
+
+    def cell(self, index: int) -> Cell:
+        return self.exact.cell(self.pieces[index])
+
+    def suspected(self) -> ExactMatrix | None:
+        """The query that is to show a lower bound, 1 x d; None where it is not in the region."""
+        region = self.exact
+        if self.suspect is None:
+            return region.middle()
+        stated = self.suspect.load()
+        if isinstance(region, Hull):
+            return region.at(stated) if is_combination(stated.row(0)) is True else None
+        return stated if region.contains(stated) is True else None
+
+    def words(self) -> str:
+        values = self.values
+        if self.kind == "ball":
+            return f"the queries within l2 distance {describe(values[RADIUS])} of {_point_words(values[CENTRE])}"
+        if self.kind == "box":
+            return f"the queries in the box from {_point_words(values[LOWER])} to {_point_words(values[UPPER])}"
+        points = values[POINTS]
+        return f"the convex combinations of {counted(points.shape[0], 'query')} ({points.words()})"
+
+    def latex(self) -> str:
+        if self.kind == "ball":
+            return rf"\| q - c \|_2 \le {describe(self.values[RADIUS])}"
+        return r"a \le q \le b" if self.kind == "box" else r"q \in \operatorname{conv}(p_1, \dots, p_n)"
+
+
+def _point_words(point: MatrixInput) -> str:
+    return point.words() if point.written_out else f"the point {point.source}"
+
+
+def read_region(stated: tuple[str, Values], dimension: int, witness: Values | None) -> StatedRegion:
+    """The region under `given` with its witness; every dimension checked. Raises MalformedError."""
+    kind, values = stated
+    ends = {"ball": (CENTRE,), "box": (LOWER, UPPER), "hull": (POINTS,)}[kind]
+    for end in ends:
+        values[end].require_length(dimension, "a query")
+    moving = dimension
+    if kind == "box":
+        halves = Box(values[LOWER].load(), values[UPPER].load()).halves()
+        for axis, half in enumerate(halves):
+            if (half >= 0) is not True:
+                raise values.node(UPPER).malformed(
+                    "upper ends that are not below the lower ones", f"one at axis {axis}"
+                )
+        moving = sum(half > 0 for half in halves)
+    if kind == "hull":
+        moving = values[POINTS].shape[0]
+    if moving > MOST_DIRECTIONS:
+        what = "points" if kind == "hull" else "dimensions, intervals that are points not counted"
+        raise values.at.malformed(f"a region of at most {MOST_DIRECTIONS} {what}", f"{moving}")
+    size = values[POINTS].shape[0] if kind == "hull" else dimension
+    return StatedRegion(kind, values, _read_cells(kind, size, witness), _read_suspect(kind, values, dimension, witness))
+
+
+def _read_cells(kind: str, size: int, witness: Values | None) -> Sequence[Piece]:
+    """What the region is cut into; it does not depend on where the region lies."""
+    cut = _CUT[kind]
+    if witness is None or CELLS not in witness:
+        return cut(size, [None])
+    for bisection in witness[CELLS]:
+        if bisection is not None and not _fits(kind, size, bisection):
+            edges = f"edges between two of the points 0 to {size - 1}, such as 0-1"
+            expected = edges if kind == "hull" else f"axes 0 to {size - 1}"
+            raise witness.node(CELLS).malformed(expected, "-".join(str(end) for end in bisection))
+    try:
+        return cut(size, witness[CELLS])
+    except ValueError as error:
+        expected = "bisections that end with the last cell"
+        raise witness.node(CELLS).malformed(expected, f"a list that {error}") from None
+
+
+def _fits(kind: str, size: int, bisection: Sequence[int]) -> bool:
+    ends = 2 if kind == "hull" else 1
+    return len(bisection) == ends == len(set(bisection)) and max(bisection) < size
+
+
+def _read_suspect(kind: str, values: Values, dimension: int, witness: Values | None) -> MatrixInput | None:
+    if witness is None:
+        return None
+    if kind == "hull":
+        if QUERY in witness:
+            raise witness.node(QUERY).malformed("weights, which give a query of the hull")
+        if WEIGHTS in witness:
+            witness[WEIGHTS].require_length(values[POINTS].shape[0], "weights of the points")
+        return witness.get(WEIGHTS)
+    if WEIGHTS in witness:
+        raise witness.node(WEIGHTS).malformed("a query; weights belong to a hull")
+    if QUERY in witness:
+        witness[QUERY].require_length(dimension, "a query")
+    return witness.get(QUERY)
+
+
+def at_words(cell: Cell, index: int, count: int) -> str:
+    """A cell as the sentences of obligations name it: its number, and its centre where that is short."""
+    name = f"cell {index} of {count}" if count > 1 else "the region"
+    centre = cell.centre.row(0)
+    if len(centre) > 8:
+        return name
+    return f"{name}, around ({', '.join(_short(entry) for entry in centre)})"
+
+
+def _short(entry: fmpq) -> str:
+    """Four places after the point, cut to what is needed; for reading, not for proofs."""
+    return describe(fmpq((entry * 10000 + fmpq(1, 2)).floor(), 10000))

@@ -1,0 +1,34 @@
+"""Claim `proposition-3-4`: the distance between the gradients of attention over a prompt and over its law.
+
+Boursier and Boyer 2026, proposition 3.4, for the gradients of attention T with respect to V and to U = K'Q. A
+certificate names the gradient and asserts one of
+
+    published    that the published display fails, or holds, at a stated instance
+    repaired     that it holds for every L >= 2 with stated c1, c2 and sigma >= 1, for stated laws
+
+The gradients are linear maps of a matrix H: dT/dV[H] = H tau and dT/dU[H] = s V C H z. The difference of the first is
+measured in the operator norm, |tau_hat - tau|, that of the second in the Hilbert-Schmidt norm, s |V(C_hat - C)|_F |z|.
+"""
+
+from __future__ import annotations
+
+from certattn.kernel.document.fields import Choice, Field, Record, Values
+from certattn.kernel.theorems.prompts.proposition import Proposition
+from certattn.kernel.theorems.prompts.proposition_inputs import Error
+from certattn.kernel.theorems.prompts.published_display import PUBLISHED
+from certattn.kernel.theorems.prompts.repaired_display import REPAIRED
+
+GRADIENT = Field("gradient", Choice((Error.GRADIENT_V.value, Error.GRADIENT_U.value)), "with respect to V or U")
+
+
+class Proposition34(Proposition):
+    name = "proposition-3-4"
+    title = "the distance between the gradients of attention over a prompt and over its law, for every length"
+    proposition = "Proposition 3.4"
+    asserts = Record(GRADIENT, PUBLISHED, REPAIRED)
+
+    def error(self, asserts: Values) -> Error:
+        return Error(asserts[GRADIENT])
+
+
+CLAIM = Proposition34()

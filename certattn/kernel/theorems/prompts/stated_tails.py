@@ -1,0 +1,81 @@
+"""What claims about tails share: what is asserted, and how a witness bounds an l2 norm.
+
+A certificate asserts P(D > eps) <= delta. For an l2 norm its witness has a frame of rows u_c with
+sum_c u_c u_c' >= I, a level e_c for each, and a rule for both signs of every row: where |<u_c, y>| <= e_c for all c,
+|y|^2 <= sum_c e_c^2, and the bounds of the contrary add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flint import arb, fmpq
+
+from certattn.kernel.decide.verdict import Obligation, show
+from certattn.kernel.document.fields import Field, Listing, Rational, Values
+from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.frames import read_frame, read_levels
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.tail_rules import RULES, Rule, Tail, read_rule
+
+StatedRules = list[tuple[str, Values]]
+
+EXCEEDS = Field("exceeds", Rational(above=0), "eps, what is exceeded rarely")
+PROBABILITY = Field("probability", Rational(above=0), "delta, a bound of the probability: above 0 and below 1")
+
+FRAME = Field("frame", Matrix(), "vectors u_c, one per row, with sum u_c u_c' - I positive semidefinite")
+LEVELS = Field("levels", Vector(), "levels >= 0, one per row of the frame")
+BOUNDS: Field[StatedRules] = Field("bounds", Listing(RULES), "a rule for +u_1, -u_1, +u_2, -u_2, ...")
+
+
+@dataclass(frozen=True)
+class Framed:
+    """A frame with its levels, and the rules for both signs of every row."""
+
+    frame: ExactMatrix
+    levels: list[fmpq]
+    rules: list[Rule]
+
+
+def read_probability(values: Values) -> fmpq:
+    """delta, above 0 and below 1. Raises MalformedError."""
+    delta = values[PROBABILITY]
+    if (delta < 1) is not True:
+        raise values.node(PROBABILITY).malformed("a probability above 0 and below 1", describe(delta))
+    return delta
+
+
+def probability_words(obligation: Obligation) -> list[str]:
+    """What is proved of a probability beside what is stated; nothing where the ball is not finite."""
+    proved = obligation.left
+    if not isinstance(proved, arb) or proved.is_finite() is not True:
+        return []
+    return [f"probability at most {show(proved)}, stated {show(obligation.right)}"]
+
+
+def read_framed(hint: Values, map_: ExactMatrix, prompt: RandomPrompt, what: str) -> Framed:
+    """A frame in the space that `map_` leads to from tokens, with a rule for both signs of each row."""
+    frame = read_frame(hint, FRAME, map_.rows, what)
+    levels = read_levels(hint, LEVELS, frame)
+    return Framed(frame, levels, two_sided_rules(hint, frame @ map_, levels, prompt))
+
+
+def two_sided_rules(hint: Values, directions: ExactMatrix, levels: Sequence[fmpq], prompt: RandomPrompt) -> list[Rule]:
+    """The rules for + and - of every row, a direction of tokens, at its level. Raises MalformedError."""
+    bounds = hint[BOUNDS]
+    require_count(bounds, 2 * directions.rows, hint, BOUNDS, "two per direction, for + and -")
+    tails = []
+    for row, level in zip(directions.to_rows(), levels, strict=True):
+        direction = ExactMatrix.row_vector(row)
+        tails += [Tail(prompt, direction, level), Tail(prompt, -direction, level)]
+    return [read_rule(rule, tail) for rule, tail in zip(bounds, tails, strict=True)]
+
+
+def require_count(rules: StatedRules, count: int, at: Values, field: Field[StatedRules], why: str) -> None:
+    """Raises MalformedError unless there are so many rules."""
+    if len(rules) != count:
+        raise at.node(field).malformed(f"{counted(count, 'rule')}, {why}", counted(len(rules), "rule"))

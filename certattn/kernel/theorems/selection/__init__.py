@@ -1,0 +1,1 @@
+"""Theorems about the tokens that attention selects."""

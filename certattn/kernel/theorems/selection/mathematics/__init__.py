@@ -1,0 +1,1 @@
+"""The mathematics that only theorems about selected tokens need."""

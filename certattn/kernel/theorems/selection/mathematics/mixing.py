@@ -1,0 +1,177 @@
+"""What it costs to mix other tokens into the chosen one: lower bounds of the loss of a prediction head.
+
+A head psi reads the attended token sum_t s_t x_t of an input with label Y, where the weights s are >= 0 and sum to 1.
+With e(s) = l(Y psi(sum_t s_t x_t)) - l(Y psi(x_alpha)), the path of minimisers needs to know, for bounds F of e,
+
+    costs     m_t > 0 with   e(s) >= sum_{t != alpha} m_t s_t   wherever e(s) <= F
+    inward    a number that is > 0 only if e falls along every direction u with <z_t, u> > 0 for all t, wherever e <= F
+
+Both rest on `smallest` > 0. The proofs are on the page of the claim `regularization-path`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from flint import arb, fmpq
+
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.losses import Loss
+from certattn.kernel.theorems.selection.mathematics.activations import Activation
+
+
+class Mixing(Protocol):
+    """One input: its chosen token among others, in a fixed order."""
+
+    @property
+    def score(self) -> fmpq:
+        """Of the chosen token: what the loss falls with."""
+
+    @property
+    def smallest(self) -> fmpq:
+        """The costs are positive where this is, exactly."""
+
+    def excess(self, weights: Sequence[arb]) -> arb:
+        """e(s) for the weights s_t of the other tokens."""
+
+    def costs(self, bound: arb) -> list[arb]:
+        """The m_t of the other tokens, for weights with e(s) <= bound."""
+
+    def inward(self, bound: arb) -> arb:
+        """A number that is positive only if e falls along u wherever e(s) <= bound."""
+
+
+@dataclass(frozen=True)
+class ScoreMixing:
+    """psi(x) = phi(v'x) with an increasing activation phi: only the score matters, gamma = Y v'x.
+
+    Weights s give the score gamma_alpha - G with G = sum s_t g_t. As a function of it, the loss l(Y phi(Y gamma))
+    falls with a slope of at least c on [gamma_alpha - G, gamma_alpha], so that e(s) >= c G.
+    """
+
+    loss: Loss
+    activation: Activation
+    label: fmpq
+    score: fmpq
+    gaps: tuple[fmpq, ...]
+
+    @property
+    def smallest(self) -> fmpq:
+        return min(self.gaps)
+
+    def excess(self, weights: Sequence[arb]) -> arb:
+        return self.excess_of(sum((s * g for s, g in zip(weights, self.gaps, strict=True)), arb(0)))
+
+    def excess_of(self, drop: arb) -> arb:
+        """e where the score has dropped by G."""
+        before, after = self.output(arb(self.score)), self.output(self.score - drop)
+        return arb(self.loss.excess(before, before - after, BALLS))
+
+    def output(self, score: arb) -> arb:
+        """Y phi(Y gamma)."""
+        return arb(self.label * self.activation.value(self.label * score, BALLS))
+
+    def slope(self, drop: arb) -> arb:
+        """c: how fast the loss at least falls with the score, where the score has dropped by at most `drop`."""
+        low, high = self.score - drop, arb(self.score)
+        ends = (low, high) if self.label > 0 else (-high, -low)
+        # l falls the slowest at the largest output.
+        return arb(self.activation.least_slope(*ends, BALLS) * self.loss.slope(self.output(high), BALLS))
+
+    def largest_drop(self, bound: arb) -> arb:
+        """G is at most the largest gap, and at most bound / c with the c of all scores."""
+        largest = arb(max(self.gaps))
+        return largest.min(bound / self.slope(largest))
+
+    def costs(self, bound: arb) -> list[arb]:
+        slope = self.slope(self.largest_drop(bound))
+        return [slope * gap for gap in self.gaps]
+
+    def inward(self, bound: arb) -> arb:
+        # Along u the score rises if G < g_t for all t; and G <= e / c.
+        return self.smallest - bound / self.slope(self.largest_drop(bound))
+
+
+@dataclass(frozen=True)
+class QuadraticMixing:
+    """psi(x) = x'Ax + v'x with a symmetric matrix A.
+
+    With y_t = x_alpha - x_t, g_t = Y (2 A x_alpha + v)'y_t and Q_tr = Y y_t'A y_r, weights s lower Y psi by
+
+        D(s) = sum s_t g_t - sum s_t s_r Q_tr >= sum s_t (g_t - eps up_t),   eps = sum s_t,  up_t = max(0, max_r Q_tr).
+    """
+
+    loss: Loss
+    score: fmpq
+    gaps: tuple[fmpq, ...]
+    products: tuple[tuple[fmpq, ...], ...]
+
+    @classmethod
+    def of(
+        cls, loss: Loss, label: fmpq, chosen: ExactMatrix, others: ExactMatrix, A: ExactMatrix, v: ExactMatrix
+    ) -> QuadraticMixing:
+        """From the chosen token, 1 x d, the other tokens, one per row, and the head."""
+        differences = (-others).centred(-chosen)
+        slope = (chosen @ A).scaled(fmpq(2)) + v
+        score = (chosen @ (chosen @ A + v).T).entry(0, 0)
+        gaps, products = slope @ differences.T, differences @ A @ differences.T
+        return cls(
+            loss,
+            label * score,
+            tuple(label * gap for gap in gaps.row(0)),
+            tuple(tuple(label * entry for entry in row) for row in products.to_rows()),
+        )
+
+    @cached_property
+    def up(self) -> tuple[fmpq, ...]:
+        """The largest Q_tr, or 0, for every t."""
+        return tuple(max(fmpq(0), *row) for row in self.products)
+
+    @cached_property
+    def down(self) -> tuple[fmpq, ...]:
+        """The largest -Q_tr, or 0, for every t."""
+        return tuple(max(fmpq(0), *(-entry for entry in row)) for row in self.products)
+
+    @property
+    def smallest(self) -> fmpq:
+        return min(gap - up for gap, up in zip(self.gaps, self.up, strict=True))
+
+    def drop(self, weights: Sequence[arb]) -> arb:
+        """D(s)."""
+        total = arb(0)
+        for s, gap, row in zip(weights, self.gaps, self.products, strict=True):
+            total += s * (gap - sum((r * entry for r, entry in zip(weights, row, strict=True)), arb(0)))
+        return total
+
+    def excess(self, weights: Sequence[arb]) -> arb:
+        return arb(self.loss.excess(arb(self.score), self.drop(weights), BALLS))
+
+    def mixed(self, bound: arb) -> arb:
+        """The largest eps: e(s) >= c D(s) >= c eps `smallest`, as l is convex with the slope c at the chosen token."""
+        return arb(1).min(bound / (self._slope() * self.smallest))
+
+    def costs(self, bound: arb) -> list[arb]:
+        slope, mixed = self._slope(), self.mixed(bound)
+        return [slope * (gap - mixed * up) for gap, up in zip(self.gaps, self.up, strict=True)]
+
+    def inward(self, bound: arb) -> arb:
+        # With d_t = g_t - 2 sum_r Q_tr s_r, the output rises along u if d_t > sum_r s_r d_r for all t.
+        mixed = self.mixed(bound)
+        least = [gap - 2 * mixed * up for gap, up in zip(self.gaps, self.up, strict=True)]
+        most = [gap + 2 * mixed * down for gap, down in zip(self.gaps, self.down, strict=True)]
+        return smallest(least) - mixed * -smallest([-entry for entry in most])
+
+    def _slope(self) -> arb:
+        return arb(self.loss.slope(arb(self.score), BALLS))
+
+
+def smallest(entries: Sequence[arb]) -> arb:
+    """The least of several numbers."""
+    found = entries[0]
+    for entry in entries[1:]:
+        found = found.min(entry)
+    return found

@@ -1,0 +1,285 @@
+"""Enclosures of the law of `equivalent_formulas`: its Stieltjes transform, tails, density, edges and moments.
+
+The theorems that this rests on, all proved in `docs/claims/equivalent-law.md`:
+
+1.  For z in the upper half plane the quartic P(.; z) has exactly one root in the lower one, G(z). For real x it has at
+    most one there, G(x + i0). A polynomial p of degree 4 has a root in the disc around w of radius 4 |p(w)/p'(w)|:
+    where that disc lies in the lower half plane, G is in it, whatever guess w was.
+2.  mu((x, inf)) = 2/pi Im Phi(G(x + i0)).
+3.  The density of mu is at most 2 sqrt(u_0)/pi, its value at 0.
+4.  h has one zero v in (0, 1), the right edge is K(sqrt(v/b)). The support has a gap exactly where lambda < 1 and the
+    discriminant of h is positive; its ends are the values of K at the two zeros of h beyond 1, and mu has the mass
+    lambda above it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from functools import cached_property
+
+from flint import acb, acb_poly, arb, ctx, fmpq
+
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.theorems.spectrum.mathematics.bisection import scale_of_change, zero_between
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers, nonlinear_energy
+from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights
+
+# A guess of a root is good to about 2^-32, less where others are near; each step of Newton's method doubles that.
+_GUESS_BITS = 20
+# How far from x its neighbours are looked for where the boundary value at x is not certified: 2^-(bits/k).
+_NEIGHBOURS = (2, 3, 4, 6)
+
+
+class GapState(enum.Enum):
+    """What is known of a gap in the support that has no proved ends."""
+
+    ABSENT = "absent"
+    UNDECIDED = "undecided"
+
+
+class EquivalentLaw:
+    """Every law mu whose alpha^2, beta^2 and lambda, all positive, lie in the given balls."""
+
+    def __init__(self, alpha2: arb, beta2: arb, lambda_: arb) -> None:
+        self.numbers = LawNumbers(alpha2, beta2, lambda_)
+        self._moments: list[arb] = []
+
+    @classmethod
+    def from_beta(cls, beta: fmpq, lambda_: fmpq) -> EquivalentLaw:
+        """The law of softmax(beta S): alpha^2 = e^(beta^2) - 1 - beta^2."""
+        return cls.from_square(beta * beta, lambda_)
+
+    @classmethod
+    def from_square(cls, beta2: fmpq, lambda_: fmpq) -> EquivalentLaw:
+        """The same from beta^2."""
+        square = arb(beta2)
+        return cls(nonlinear_energy(square, BALLS), square, arb(lambda_))
+
+    @classmethod
+    def truncated(cls, beta2: fmpq, lambda_: fmpq, tau: fmpq) -> EquivalentLaw:
+        """The law of the numbers of `TruncatedWeights`; of NaN, of which nothing is proved, if they may not be > 0."""
+        weights = TruncatedWeights(beta2, tau)
+        alpha2, linear = weights.alpha2, weights.beta2
+        if (alpha2 > 0) is not True or (linear > 0) is not True:
+            alpha2 = linear = arb.nan()
+        return cls(alpha2, linear, arb(lambda_))
+
+    # -- edges
+
+    @cached_property
+    def _right_edge(self) -> arb:
+        law = self.numbers
+        slope = law.alpha2 / law.pole
+        # About where h is 0, within a factor of 40; the signs of h there are looked at.
+        below = (1 / (2 * slope + 12 * law.lambda_ + 4)).mid()
+        # Beyond 1 there may be other zeros.
+        above = (2 / slope.max(law.lambda_).max(arb(2))).mid().min(arb(1))
+        return self._critical_value(zero_between(self._critical, below, above))
+
+    def right_edge(self) -> arb:
+        """x_r, the largest point of the support; NaN where the precision is too low."""
+        return self._right_edge
+
+    @cached_property
+    def _gap(self) -> tuple[arb, arb] | GapState:
+        law = self.numbers
+        discriminant = law.discriminant()
+        if (law.lambda_ >= 1) is True or (discriminant < 0) is True:
+            return GapState.ABSENT
+        constant, linear, square, cube = law.critical()
+        # Where h is least beyond 1; a guess, as its sign is looked at.
+        least = ((BALLS.sqrt(square * square - 3 * cube * linear) - square) / (3 * cube)).mid()
+        if not ((law.lambda_ < 1) is True and (discriminant > 0) is True and (least > 1) is True):
+            return GapState.UNDECIDED
+        # All zeros of a polynomial are below 1 + the largest |coefficient / leading one| (Cauchy).
+        last = (2 + (abs(constant).max(abs(linear)).max(abs(square)) / cube)).upper()
+        first = zero_between(
+            lambda v: -self._critical(v), *scale_of_change(lambda v: -self._critical(v), arb(1), least)
+        )
+        second = zero_between(self._critical, least, last)
+        edges = self._critical_value(second), self._critical_value(first)
+        return edges if all(edge.is_finite() is True for edge in edges) else GapState.UNDECIDED
+
+    def gap(self) -> tuple[arb, arb] | GapState:
+        """The ends of the gap, the lower one first, or that there is none; or that the precision shows neither."""
+        return self._gap
+
+    def piece_ends(self) -> list[arb]:
+        """Exact numbers just beyond the ends of the pieces of the support, the right edge last; NaN if unknown."""
+        gap = self.gap()
+        inner = [] if isinstance(gap, GapState) else [gap[0].upper(), gap[1].lower()]
+        return [*inner, self.right_edge().upper()]
+
+    def _critical(self, v: arb) -> arb:
+        """h(v)."""
+        constant, linear, square, cube = self.numbers.critical()
+        found: arb = ((cube * v + square) * v + linear) * v + constant
+        return found
+
+    def _critical_value(self, v: arb) -> arb:
+        """K at the zero of K' that a ball of v = b w^2 holds, by the mean value theorem."""
+        w = (v / self.numbers.pole).sqrt()
+        middle = w.mid()
+        found: arb = self.numbers.inverse(middle) + self.numbers.inverse_slope(w) * (w - middle)
+        return found
+
+    # -- the Stieltjes transform and its boundary values
+
+    def stieltjes(self, z: acb) -> acb | None:
+        """G(z), or G(x + i0) where z is exactly real; None where that is not certified.
+
+        Where the imaginary part is not 0 all points of the ball must lie in the upper half plane. None for a real x may
+        mean that G(x + i0) is real, as it is where the density is 0.
+        """
+        if (z.imag > 0) is not True and not (z.imag.is_zero() and z.real.is_finite()):
+            return None
+        coefficients = self.numbers.quartic(z)
+        for guess in self._guesses(z, coefficients):
+            around = _root_near(coefficients, guess)
+            if around is not None and (around.imag < 0) is True:
+                return around
+        return None
+
+    def _guesses(self, z: acb, coefficients: list[acb]) -> Iterator[acb]:
+        """Numbers that may be near G(z): roots of the quartic, and where alpha is large the semicircle law's."""
+        try:
+            roots = acb_poly([acb(coefficient).mid() for coefficient in coefficients]).roots(maxprec=4 * ctx.prec)
+            # A huge real root may have been found a little below the axis, which is farther than G is.
+            yield from sorted((root.mid() for root in roots if (root.mid().imag < 0) is True), key=lambda r: r.imag)
+        except ValueError:
+            pass
+        variance = self.numbers.variance
+        root = (z * z - 4 * variance).mid().sqrt()
+        yield ((z - (root if (root.imag > 0) is True else -root)) / (2 * variance)).mid()
+
+    # -- tails and densities
+
+    def tail(self, x: arb) -> arb:
+        """mu((x, inf)), an enclosure that holds for every x of the ball."""
+        if x.is_finite() is not True:
+            return _between(arb(0), arb(1))
+        known = self._tail_outside(x)
+        if known is not None:
+            return known
+        if x.is_exact():
+            return self._tail(x)
+        spread = self.density_bound() * arb(x.rad())
+        if (spread < arb(2) ** -(ctx.prec // 2)) is True:
+            return self._tail(x.mid()) + arb(0, spread.upper())
+        return _between(self._tail(x.upper()), self._tail(x.lower()))
+
+    def _tail(self, x: arb) -> arb:
+        """The tail at an exact x."""
+        known = self._tail_outside(x)
+        if known is not None:
+            return known
+        found = self._tail_inside(x)
+        return found if found is not None else self._tail_near(x)
+
+    def _tail_outside(self, x: arb) -> arb | None:
+        """Where every x of the ball is proved to lie outside of the inside of the support."""
+        if (x <= 0) is True:
+            return arb(1)
+        if (x >= self.right_edge()) is True:
+            return arb(0)
+        gap = self.gap()
+        if not isinstance(gap, GapState) and (x >= gap[0]) is True and (x <= gap[1]) is True:
+            return arb(self.numbers.lambda_)
+        return None
+
+    def _tail_inside(self, x: arb) -> arb | None:
+        """By the closed form."""
+        boundary = self.stieltjes(acb(x))
+        if boundary is None:
+            return None
+        potential: acb = self.numbers.primitive(boundary, BALLS)
+        found = 2 * arb(potential.imag) / arb.pi()
+        # Of huge numbers the ball may be wider than all that a tail can be.
+        return found if found.is_finite() is True and (found.rad() < 1) is True else None
+
+    def _tail_near(self, x: arb) -> arb:
+        """By known tails, the bound of the density and monotonicity, as next to an edge."""
+        bound = self.density_bound()
+        lower, upper = arb(0), arb(1)
+        edge, gap = self.right_edge(), self.gap()
+        anchors = [(edge, arb(0))] if edge.is_finite() is True else []
+        anchors += [] if isinstance(gap, GapState) else [(end, self.numbers.lambda_) for end in gap]
+        for place, tail in anchors:
+            # No point beyond a place has a larger tail than the place, however far it is.
+            before, behind = (x <= place) is True, (x >= place) is True
+            lower = _larger(lower, tail if before else tail - bound * abs(x - place))
+            upper = _smaller(upper, tail if behind else tail + bound * abs(x - place))
+        for share in _NEIGHBOURS:
+            step = x * arb(2) ** -(ctx.prec // share)
+            found = [self._tail_inside(place.mid()) for place in (x + 2 * step, x - 2 * step)]
+            if found[0] is not None:
+                lower = _larger(lower, found[0])
+            if found[1] is not None:
+                upper = _smaller(upper, found[1])
+            if None not in found:
+                break
+        return _between(lower, upper)
+
+    def density(self, x: arb) -> arb:
+        """The density of mu at every x >= 0 of the ball; at 0 its limit from the right."""
+        gap = self.gap()
+        inside = not isinstance(gap, GapState) and (x >= gap[0]) is True and (x <= gap[1]) is True
+        if inside or (x < 0) is True or (x >= self.right_edge()) is True:
+            return arb(0)
+        boundary = self.stieltjes(acb(x))
+        if boundary is None or (x >= 0) is not True:
+            return _between(arb(0), self.density_bound())
+        return -2 * boundary.imag / arb.pi()
+
+    def density_bound(self) -> arb:
+        """sup of the density of mu, which is its value at 0: 2 sqrt(u_0)/pi."""
+        return self._density_bound
+
+    @cached_property
+    def _density_bound(self) -> arb:
+        return 2 * BALLS.sqrt(self.numbers.largest_square(BALLS)) / arb.pi()
+
+    def moments(self, count: int) -> list[arb]:
+        """m_2, m_4, ..., so many; `LawNumbers.moments` is the same for any type of numbers."""
+        if len(self._moments) < count:
+            self._moments = self.numbers.moments(count)
+        return self._moments[:count]
+
+
+def _root_near(coefficients: list[acb], guess: acb) -> acb | None:
+    """A square around a disc with a root of the quartic; None where Newton's method leads nowhere."""
+    bits = _GUESS_BITS
+    while bits < ctx.prec:
+        value, slope = _at(coefficients, guess)
+        guess = (guess - value / slope).mid()
+        bits *= 2
+    value, slope = _at(coefficients, guess)
+    radius = 4 * abs(value / slope).upper()
+    if radius.is_finite() is not True:
+        return None
+    return acb(arb(guess.real, radius), arb(guess.imag, radius))
+
+
+def _at(coefficients: list[acb], w: acb) -> tuple[acb, acb]:
+    """P(w) and P'(w), by Horner's rule."""
+    value, slope = coefficients[-1], acb(0)
+    for coefficient in reversed(coefficients[:-1]):
+        slope = slope * w + value
+        value = value * w + coefficient
+    return value, slope
+
+
+def _between(lower: arb, upper: arb) -> arb:
+    """A ball that holds all from any point of one ball to any point of another."""
+    return lower.union(upper)
+
+
+def _larger(bound: arb, other: arb) -> arb:
+    """The larger of two lower bounds, each the lower end of a ball."""
+    return bound.lower().max(other.lower()) if other.is_finite() is True else bound
+
+
+def _smaller(bound: arb, other: arb) -> arb:
+    """The smaller of two upper bounds, each the upper end of a ball."""
+    return bound.upper().min(other.upper()) if other.is_finite() is True else bound

@@ -1,8 +1,0 @@
-"""Makes this folder's helper module importable: pytest leaves test folders off sys.path here."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))

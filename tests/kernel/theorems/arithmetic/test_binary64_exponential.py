@@ -1,0 +1,293 @@
+"""Claim `binary64-exponential`: every accept and reject case, and what is said about them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import exponential_cases as cases
+import numpy as np
+import pytest
+from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, Report, check, complaints, notices
+from flint import arb, fmpq
+
+from certattn.fast import exponential, exponential_bound, exponential_value
+from certattn.kernel.decide import checker, verdict
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate
+from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.errors import MalformedError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.arithmetic import binary64_exponential
+
+CLAIM = CLAIMS["binary64-exponential"]
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, arrays: Path) -> None:
+    assert case.complaint(check(case.text, arrays)) == ""
+
+
+def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 30
+    assert len(cases.CASES) - len(accepts) >= 2 * len(accepts)
+    assert len({case.name for case in cases.CASES}) == len({case.text for case in cases.CASES}) == len(cases.CASES)
+
+
+@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family, arrays: Path) -> None:
+    for case in family.cases():
+        if case.verdict is not ACCEPT:
+            continue
+        found = check(case.text, arrays)
+        names = CLAIM.names(CLAIM.read(loads(case.text, arrays / "case.yaml")))
+        assert [obligation["name"] for obligation in found.obligations] == names
+        assert len(names) == len(set(names)) > 0
+        assert {obligation["outcome"] for obligation in found.obligations} == {"proved"}
+
+
+def by_name(name: str) -> Case:
+    (case,) = [case for case in cases.CASES if case.name == name]
+    return case
+
+
+# -- what is said
+
+
+def test_the_words_say_every_number_and_operation(arrays: Path) -> None:
+    said = check(by_name("a tail").text, arrays).statement
+    for words in (
+        "|s| <= 11000", "every integer K with |s / ln 2 - K| <= 1010", "|x| <= 1.818989403545856475830078125e-12",
+        "A = 3 * 2^51 - 2048 K", "t = s inverse + A", "k = t - A", "r = ((s - k L1) - k L2) + x",
+        "P = (1 + (C2 + C3 r) r) r", "F = 2^(floor(k / 2048) - K) (T_j + P T_j)", "j = k mod 2048",
+        "rounded to nearest, ties to even, in IEEE-754 binary64", "subnormal numbers are kept or replaced by zero",
+        "L1 = 0xb17217fp-39", "L2 = 0x1f473de6af278fp-93", "inverse = 0xb8aa3b295c17fp-40",
+        "C2 = 0x400000021f6e3p-51", "C3 = 0x2aaaaaab8409fp-52", "2048 numbers from table.npy",
+        "|F / (2^-K e^(s + x)) - 1| is at most 2.26375e-16",
+        "at least 2.24681e-16 at s = 0xa267e096ac44fp-58, x = 0", "certattn's kernel computes with these constants",
+    ):  # fmt: skip
+        assert words in said, words
+    plain = check(by_name("stated constants").text, arrays).statement
+    assert "r = (s - k L1) - k L2, " in plain
+    assert "|F / (2^-K e^s) - 1| is at most 2.27e-16." in plain
+    assert "kernel" not in plain
+
+
+def test_the_proved_bound_is_a_finding(arrays: Path) -> None:
+    (finding,) = check(by_name("stated constants").text, arrays).findings
+    assert finding.startswith("proved: at most [2.26355876042152e-16 +/- ")
+    assert check(by_name("the kernel's own exponential: only one score").text, arrays).findings == ()
+
+
+def test_below_the_precision_of_the_proof_nothing_is_decided(arrays: Path) -> None:
+    for name in ("stated constants", "a tail", "stated constants: L1 of 29 bits"):
+        for bits in (2, 10, 30, 64):
+            limits = dataclasses.replace(DEFAULT_LIMITS, max_bits=bits)
+            certificate = loads(by_name(name).text, arrays / "case.yaml", limits=limits)
+            report = check_certificate(certificate, CheckOptions(limits))
+            assert report.verdict in (Verdict.INCONCLUSIVE, Verdict.REFUTED)
+            assert by_name(name).verdict is REFUTED or report.verdict is Verdict.INCONCLUSIVE
+            assert "nan" not in " ".join(report.findings)
+
+
+def test_a_check_asks_for_more_bits_where_a_score_needs_them(arrays: Path) -> None:
+    """A lower bound that agrees with the error at the score to 60 digits."""
+    case = by_name("the kernel's own exponential: only one score")
+    problem = CLAIM.read(loads(case.text, arrays / "case.yaml"))
+    with working_precision(400):
+        error = exponential_value.relative_error_at(problem.function, problem.at_score[0], fmpq(0))
+        assert error is not None
+        mantissa, exponent = (error * (1 - arb(10) ** -60)).lower().man_exp()
+    close = fmpq(mantissa) * fmpq(2) ** int(exponent)
+    report = check(case.text.replace("at_least: 2.24681e-16", f"at_least: {close}"), arrays)
+    assert report.verdict is Verdict.VERIFIED
+    assert report.bits > 128
+
+
+# -- reading
+
+
+def test_showing_needs_no_table(tmp_path: Path) -> None:
+    certificate = loads(by_name("a tail").text, tmp_path / "case.yaml")
+    assert "table.npy" in CLAIM.statement(CLAIM.read(certificate)).words
+
+
+def test_a_missing_table_is_malformed(tmp_path: Path) -> None:
+    assert check(by_name("a tail").text, tmp_path).verdict is Verdict.MALFORMED
+
+
+def test_the_proof_needs_no_numpy() -> None:
+    """A statement about written-out constants that are not said to be the kernel's."""
+    text = by_name("stated constants").text.replace(cases.OWN, f"[{cases.WRITTEN_OUT}]")
+    script = (
+        "import sys\n"
+        "from certattn.kernel.decide.checker import CheckOptions, check_certificate\n"
+        "from certattn.kernel.document.certificate import loads\n"
+        "report = check_certificate(loads(sys.stdin.read(), 'case.yaml'), CheckOptions())\n"
+        "print(report.verdict.value, 'numpy' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], input=text, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["verified", "False"]
+
+
+# -- the kernel's own constants
+
+
+def test_another_kernel_refutes_the_part_about_the_kernel(arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exponential_bound.own_exponential.cache_clear()
+    monkeypatch.setattr(exponential, "C3", 1 / 6)
+    try:
+        report = check(by_name("the kernel's own exponential").text, arrays)
+        assert report.verdict is Verdict.REFUTED
+        assert "of the kernel" in report.reason
+        without = by_name("the kernel's own exponential: nothing about the kernel")
+        assert check(without.text, arrays).verdict is Verdict.VERIFIED
+    finally:
+        exponential_bound.own_exponential.cache_clear()
+
+
+# -- control checkers, and kernels with one part sabotaged
+
+
+def test_a_checker_that_verifies_everything_gets_every_reject_wrong(arrays: Path) -> None:
+    wrong = complaints(cases.CASES, arrays, lambda text, folder: Report("c.yaml", Verdict.VERIFIED))
+    assert len(wrong) == sum(case.verdict is not ACCEPT for case in cases.CASES) > 70
+
+
+@pytest.mark.parametrize("refusal", [REFUTED, REJECTED, MALFORMED, INCONCLUSIVE])
+def test_a_checker_that_rejects_everything_gets_every_accept_wrong(refusal: Verdict, arrays: Path) -> None:
+    wrong = complaints(cases.CASES, arrays, lambda text, folder: Report("c.yaml", refusal))
+    assert len(wrong) >= sum(case.verdict is ACCEPT for case in cases.CASES) > 30
+
+
+def test_a_checker_that_verifies_whatever_is_well_formed_fails(arrays: Path) -> None:
+    def careless(text: str, folder: Path) -> Report:
+        try:
+            certificate = loads(text, folder / "case.yaml")
+            checker.claim_of(certificate).read(certificate)
+        except MalformedError as error:
+            return checker.malformed_report("case.yaml", error)
+        return Report("case.yaml", Verdict.VERIFIED)
+
+    assert len(complaints(cases.CASES, arrays, careless)) > 40
+
+
+def proved(name: str, sentence: str, *others: Any) -> Obligation:
+    return Obligation(name, sentence, "", "", "", Outcome.PROVED, None)
+
+
+all_table_errors = exponential_bound.table_errors
+
+
+SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "every inequality holds": (verdict, "_decide", lambda value, bound: Outcome.PROVED),
+    "upper bounds are not looked at": (binary64_exponential, "at_most", proved),
+    "lower bounds are not looked at": (binary64_exponential, "at_least", proved),
+    "constants are not compared": (binary64_exponential, "identical", proved),
+    "what is unproved passes": (binary64_exponential, "unproved", proved),
+    "nothing is tried": (binary64_exponential.Problem, "tried", lambda self: []),
+    "no condition is checked": (exponential_bound, "_require", lambda condition, words: None),
+    "every number is a double": (binary64_exponential, "is_binary64", lambda value: True),
+    "no number is a double": (binary64_exponential, "is_binary64", lambda value: False),
+    "the table has no error": (exponential_bound, "table_errors", lambda table: []),
+    "the table is looked at in part": (exponential_bound, "table_errors", lambda table: all_table_errors(table)[:999]),
+    "the cubic is the exponential": (exponential_bound, "_approximation_error", lambda function, radius: arb(0)),
+    "parabolas are largest at the end": (
+        exponential_bound, "_largest_on_parabola", lambda a, b, end: abs(a * end + b * end**2)
+    ),
+    "nothing is rounded": (exponential_bound, "_UNIT", fmpq(0)),
+    "half a unit is a quarter": (exponential_bound, "_UNIT", fmpq(1, 2**54)),
+    "single values are not rounded": (exponential_value, "to_nearest", lambda value: value),
+    "only the kernel's constants exist": (
+        binary64_exponential, "own_exponential", lambda tail: exponential_bound.own_exponential(tail=not tail)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SABOTAGE)
+def test_a_sabotaged_kernel_fails(name: str, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, what, instead = SABOTAGE[name]
+    monkeypatch.setattr(where, what, instead)
+    assert notices(cases.CASES, arrays)
+
+
+# -- digests, and a second opinion
+
+
+def test_cases_of_one_digest_are_all_verified_or_none(arrays: Path) -> None:
+    digests: dict[str, Case] = {}
+    for case in cases.CASES:
+        if case.verdict is MALFORMED:
+            continue
+        other = digests.setdefault(loads(case.text, arrays / "case.yaml").digest, case)
+        assert (other.verdict is ACCEPT) is (case.verdict is ACCEPT), (other.name, case.name)
+    assert len(digests) > 70
+
+
+def test_what_the_corpus_expects_is_true(arrays: Path, tool: Callable[[str], ModuleType]) -> None:
+    """Accepted cases state nothing false, refuted ones something false, by machine arithmetic and mpmath."""
+    truth = tool("certificate_truth")
+    for case in cases.CASES:
+        if case.verdict is MALFORMED:
+            continue
+        judgement = truth.judge(loads(case.text, arrays / "case.yaml").plain, arrays)
+        if case.verdict is ACCEPT:
+            assert judgement.truth is not truth.Truth.FALSE, case.name
+        if case.verdict is REFUTED:
+            assert judgement.truth is truth.Truth.FALSE, case.name
+
+
+# -- mutants
+
+
+def tree_of(case: Case, folder: Path) -> dict[str, Any]:
+    return loads(case.text, folder / "case.yaml").plain
+
+
+@pytest.mark.parametrize("index", range(len(cases.FAMILIES)))
+def test_no_mutant_is_falsely_accepted_or_refuted(index: int, arrays: Path, mutate: ModuleType) -> None:
+    """Every sixth change of each base, from different ones on; tools/mutate_certificates.py takes all."""
+    base = next(cases.FAMILIES[index].cases())
+    mutants = list(mutate.mutants(tree_of(base, arrays)))
+    assert len(mutants) > 400
+    tally = mutate.sweep(mutants[index::6], arrays)
+    assert tally.errors == tally.not_verified == []
+    assert tally.verified_true > 3
+    assert tally.refuted_false > 3
+    assert tally.refused > 30
+
+
+def test_no_flipped_bit_of_the_table_is_falsely_accepted(tmp_path: Path, mutate: ModuleType) -> None:
+    tree = tree_of(by_name("stated constants: few scores"), tmp_path)
+    given: Any = {**tree["given"], "scores_up_to": "11000"}
+    mutants = []
+    for index, bit in [(0, 0), (0, 52), (3, 1), (400, 0), (900, 0), (900, 2), (1400, 30), (1999, 51), (2, 62), (9, 63)]:
+        table = exponential.TABLE.copy()
+        table.view("u8")[index] ^= np.uint64(1 << bit)
+        file = f"table-{index}-{bit}.npy"
+        np.save(tmp_path / file, table)
+        digest = hashlib.sha256((tmp_path / file).read_bytes()).hexdigest()
+        reference = {**given["table"], "file": file, "sha256": digest}
+        mutants.append(mutate.Mutant(f"entry {index}, bit {bit}", {**tree, "given": {**given, "table": reference}}))
+    tally = mutate.sweep(mutants, tmp_path)
+    assert tally.errors == tally.not_verified == []
+    assert tally.verified_true == 0
+    assert tally.refuted_false >= 6
+
+
+def test_the_sweep_notices_a_checker_that_lets_things_pass(
+    arrays: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutants = list(mutate.mutants(tree_of(by_name("stated constants"), arrays)))[::9]
+    monkeypatch.setattr(verdict, "_decide", lambda value, bound: Outcome.PROVED)
+    monkeypatch.setattr(binary64_exponential, "unproved", proved)
+    tally = mutate.sweep(mutants, arrays)
+    assert len(tally.false_accepts) > 3

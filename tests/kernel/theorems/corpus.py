@@ -1,0 +1,203 @@
+"""How the accept and reject cases of claims are written down, and how a checker is held against them.
+
+A `Family` is one certificate that is accepted, other ways of writing something true, and its rejected
+neighbours, each of them one change away and named after its defect. The texts leave out the two lines
+that are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import json
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certattn.fast.exponential import TABLE
+from certattn.kernel.decide.checker import CheckOptions, check_certificate, malformed_report
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.errors import MalformedError
+
+ACCEPT = Verdict.VERIFIED
+REFUTED = Verdict.REFUTED
+REJECTED = Verdict.REJECTED
+INCONCLUSIVE = Verdict.INCONCLUSIVE
+MALFORMED = Verdict.MALFORMED
+
+# What is put in the place of what, the verdict, and words that the reason or a finding must have.
+Change = tuple[str, str, Verdict, str]
+# A checker: text and the folder that its arrays lie in -> report.
+Checker = Callable[[str, Path], Report]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A certificate's text and what the checker must say of it."""
+
+    name: str
+    text: str
+    verdict: Verdict
+    words: str = ""
+
+    def complaint(self, report: Report) -> str:
+        """What is wrong with a report on this case; nothing if it is right."""
+        if report.verdict is not self.verdict:
+            return f"{self.name}: {report.verdict.value}, expected {self.verdict.value}: {report.reason}"
+        said = "\n".join([report.reason, *report.findings])
+        return "" if self.words in said else f"{self.name}: expected {self.words!r} in: {said}"
+
+
+@dataclass(frozen=True)
+class Family:
+    """An accepted certificate `text` of a claim with its neighbours, by name."""
+
+    claim: str
+    title: str
+    text: str
+    accepts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    rejects: Mapping[str, Change] = field(default_factory=dict)
+
+    def cases(self) -> Iterator[Case]:
+        head = f"certattn: 1\nclaim: {self.claim}\n"
+        whole = head + self.text.lstrip("\n")
+        yield Case(self.title, whole, ACCEPT)
+        for name, (old, new) in self.accepts.items():
+            yield Case(f"{self.title}: {name}", changed(whole, old, new, name), ACCEPT)
+        for name, (old, new, verdict, words) in self.rejects.items():
+            assert verdict is not ACCEPT
+            yield Case(f"{self.title}: {name}", changed(whole, old, new, name), verdict, words)
+
+
+def every_family() -> list[Family]:
+    """The families of all `*_cases.py` beside this file, each once; some modules pass others' families on."""
+    found: dict[tuple[str, str], Family] = {}
+    for path in sorted(Path(__file__).parent.glob("*_cases.py")):
+        for family in importlib.import_module(path.stem).FAMILIES:
+            assert found.setdefault((family.claim, family.title), family) is family, f"two families: {family.title}"
+    return [found[key] for key in sorted(found)]
+
+
+def changed(text: str, old: str, new: str, name: str) -> str:
+    """The text with its one `old` replaced."""
+    assert text.count(old) == 1, f"{name}: {old!r} stands {text.count(old)} times"
+    return text.replace(old, new)
+
+
+def check(text: str, folder: Path) -> Report:
+    """The checker under test."""
+    path = folder / "case.yaml"
+    try:
+        return check_certificate(loads(text, path), CheckOptions(detail=True))
+    except MalformedError as error:
+        return malformed_report(str(path), error)
+
+
+def complaints(cases: list[Case], folder: Path, checker: Checker = check) -> list[str]:
+    """What a checker gets wrong."""
+    found = (case.complaint(checker(case.text, folder)) for case in cases)
+    return [complaint for complaint in found if complaint]
+
+
+def notices(cases: Iterable[Case], folder: Path, checker: Checker = check) -> bool:
+    """Whether a kernel broken on purpose gets a case wrong; the first one tells. That it only crashes shows nothing."""
+    for case in cases:
+        try:
+            report = checker(case.text, folder)
+        except Exception:
+            continue
+        if report.verdict is not Verdict.ERROR and case.complaint(report):
+            return True
+    return False
+
+
+# -- array files
+
+ARRAYS: dict[str, np.ndarray[Any, Any]] = {
+    "keys": np.array([[1, 0], [0, 1], [-1, 0.5]], np.float32),
+    "values": np.array([[1, 2], [0, -1], [3, 0.5]], np.float32),
+    "queries": np.array([[9, 9], [1, 1], [-2, 0.5], [7, 7]], np.float64),
+    "mean": np.array([1, -2], np.float64),
+    "covariance": np.array([[2, 1], [1, 3]], np.int32),
+    "tiny": np.array([[2.0**-149], [-(2.0**-149)], [0.0]], np.float32),
+    "half": np.array([[0.1], [2.0**-24], [65504.0]], np.float16),
+    "huge": np.array([[2**63 - 1], [-(2**63)], [0]], np.int64),
+    "nan": np.array([[1, 0], [0, np.nan], [-1, 0.5]], np.float32),
+    "infinite": np.array([[1, 0], [0, np.inf], [-1, 0.5]], np.float32),
+    "fortran": np.asfortranarray(np.array([[1, 0], [0, 1], [-1, 0.5]], np.float32)),
+    "big": np.array([[1, 0], [0, 1], [-1, 0.5]], ">f4"),
+    "means": np.array([[0.8689, 0.5], [2.2764, 0.2306]]),
+    "covariances": np.array([[0.9993, 0.6393], [0.6393, 1.918], [1.5733, 0.6687], [0.6687, 0.4979]]),
+    "radii": np.array([1.91e-5, 4.73e-5]),
+    "lower": np.array([0.671413, 0.177532]),
+    "logs": np.array([1.5599, 1.8834]),
+    "objects": np.array([[1, 0], [0, None], [-1, 0.5]], dtype=object),
+}
+
+
+def _tables() -> dict[str, np.ndarray[Any, Any]]:
+    """The table of the kernel's exponential, and tables with one defect each."""
+    found = {"table": TABLE, "table-short": TABLE[:-1], "table-reversed": TABLE[::-1], "table-negative": -TABLE}
+    found["table-long"] = np.append(TABLE, 2.0)
+    found["table-square"] = TABLE.reshape(1, -1)
+    found["table-zeros"] = np.zeros(len(TABLE))
+    found["table-single"] = TABLE.astype(np.float32)
+    found["table-integers"] = np.full(len(TABLE), 2**53 + 1)
+    for name, index, value in (
+        ("table-0-up", 0, 1 + 2.0**-52), ("table-0-down", 0, 1 - 2.0**-53), ("table-5-zero", 5, 0.0),
+        ("table-1000-up", 1000, TABLE[1000] + 2.0**-52), ("table-1000-down", 1000, TABLE[1000] - 2.0**-52),
+        ("table-last-up", -1, TABLE[-1] + 2.0**-52), ("table-infinite", 7, np.inf), ("table-nan", 2047, np.nan),
+    ):  # fmt: skip
+        found[name] = TABLE.copy()
+        found[name][index] = value
+    found["table-swapped"] = TABLE.copy()
+    found["table-swapped"][[5, 6]] = TABLE[[6, 5]]
+    return {name: np.ascontiguousarray(table) for name, table in found.items()}
+
+
+ARRAYS |= _tables()
+
+
+def _npy(array: np.ndarray[Any, Any]) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=True)
+    return stream.getvalue()
+
+
+def _npz(*names: str) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, **{name: ARRAYS[name] for name in names})  # type: ignore[arg-type]
+    return stream.getvalue()
+
+
+def _safetensors(code: str, shape: list[int], data: bytes) -> bytes:
+    header = json.dumps({"x": {"dtype": code, "shape": shape, "data_offsets": [0, len(data)]}}).encode()
+    return struct.pack("<Q", len(header)) + header + data
+
+
+# bfloat16 is the upper half of float32: 1, -0.5 and the smallest subnormal, 2^-133.
+_BFLOATS = struct.pack("<3H", 0x3F80, 0xBF00, 0x0001)
+FILES: dict[str, bytes] = {
+    "prompt.npz": _npz("keys", "values", "queries"),
+    "bfloats.safetensors": _safetensors("BF16", [3, 1], _BFLOATS),
+    **{f"{name}.npy": _npy(array) for name, array in ARRAYS.items()},
+}
+
+
+def array(file: str, dtype: str, shape: str, **others: str) -> str:
+    """A reference to an array file, as certificates write it, on one line."""
+    digest = hashlib.sha256(FILES[file]).hexdigest()
+    more = "".join(f", {key}: {value}" for key, value in others.items())
+    return f"{{file: {file}, sha256: {digest}, dtype: {dtype}, shape: {shape}{more}}}"
+
+
+def write_files(folder: Path) -> None:
+    for name, content in FILES.items():
+        (folder / name).write_bytes(content)

@@ -1,0 +1,287 @@
+"""Claim `output-mean-square`: every case, sabotaged kernels, changed certificates, simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import mean_square_cases as cases
+import numpy as np
+import pytest
+from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, notices
+from flint import arb, fmpq
+
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate, malformed_report
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.errors import MalformedError
+from certattn.kernel.limits import Limits
+from certattn.kernel.mathematics import query_averages
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.query_averages import QueryAverage
+from certattn.kernel.mathematics.softmax_powers import PowerSums
+from certattn.kernel.theorems.prompts import mean_square_bounds as BOUNDS  # noqa: N812
+from certattn.kernel.theorems.prompts import output_mean_square
+from certattn.kernel.theorems.prompts.output_mean_square import Method, bounds_of
+
+CLAIM = CLAIMS["output-mean-square"]
+# Of the families that a second opinion in doubles can tell apart.
+SWEPT = [cases.EXACT, cases.LOGISTIC, cases.GENERAL, cases.INTEGRAL, cases.CLOSED]
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 30
+    assert len(cases.CASES) - len(accepts) >= 2 * len(accepts)
+    assert len({case.name for case in cases.CASES}) == len({case.text for case in cases.CASES}) == len(cases.CASES)
+
+
+@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+def test_what_verifies_proves_each_expected_obligation_once(family: Family, tmp_path: Path) -> None:
+    for case in family.cases():
+        if case.verdict is ACCEPT:
+            found = check(case.text, tmp_path)
+            names = CLAIM.names(CLAIM.read(loads(case.text, tmp_path / "case.yaml")))
+            assert [obligation["name"] for obligation in found.obligations] == names
+            assert len(names) == len(set(names)) > 0
+
+
+def test_only_what_is_enclosed_exactly_refutes() -> None:
+    """Everything else bounds the number, and shows nothing false."""
+    for family in (cases.LOGISTIC, cases.GENERAL, cases.INTEGRAL, cases.CLOSED):
+        assert REFUTED not in {case.verdict for case in family.cases()}
+        assert REJECTED in {case.verdict for case in family.cases()}
+
+
+def test_the_statement_says_every_number(tmp_path: Path) -> None:
+    text = check(next(cases.EXACT.cases()).text, tmp_path).statement
+    for piece in ("50 independent tokens", "mean (1, 0)", "((1, 0.5), (0.5, 1))", "sqrt(1/2)", "z = (1, -0.5)"):
+        assert piece in text
+    for piece in ("V = ((1, 0), (1, 2))", "0.328675", "0.328676", "(-0.0226843, -0.0453687)", "1e-7", "0.0320806"):
+        assert piece in text
+    text = check(next(cases.INTEGRAL.cases()).text, tmp_path).statement
+    for piece in ("100 independent tokens", "query z of mean (0.5, 0)", "((1, 0.5), (0.5, 1))", "0.5 * <x, U z>"):
+        assert piece in text
+    assert "over the prompt and the query is at most 0.0922062" in text
+
+
+# -- sabotage
+
+
+def proved(name: str, sentence: str, *others: Any, **options: Any) -> Obligation:
+    return Obligation(name, sentence, "", "", "", Outcome.PROVED, None)
+
+
+def zero(*arguments: Any) -> Any:
+    return arb(0)
+
+
+# What is replaced, and the cases that must notice.
+SABOTAGE: dict[str, tuple[Any, str, Any, Family]] = {
+    "upper bounds are not looked at": (output_mean_square, "at_most", proved, cases.EXACT),
+    "lower bounds are not looked at": (output_mean_square, "at_least", proved, cases.EXACT),
+    "what is unproved passes": (output_mean_square, "unproved", proved, cases.GENERAL),
+    "the mean in one entry": (output_mean_square, "linf_norm", lambda vector: abs(vector[0]), cases.EXACT),
+    "no kappa": (BOUNDS, "gaussian_mean_square", lambda q, kappa, S, B: q * (S + B), cases.EXACT),
+    "twice kappa": (BOUNDS, "gaussian_mean_square", lambda q, kappa, S, B: q * (S + B) - 12 * kappa * B, cases.EXACT),
+    "no shift": (BOUNDS, "gaussian_mean_square", lambda q, kappa, S, B: q * S, cases.LOGISTIC),
+    "the bias of the other sign": (BOUNDS, "bias_factor", lambda q: q, cases.EXACT),
+    "q for a long prompt": (BOUNDS, "logistic", lambda L, v, fn: fn.exp(v) / L * arb("0.9"), cases.LOGISTIC),
+    "no lower tail": (BOUNDS, "normaliser_tail", zero, cases.GENERAL),
+    "no fourth moment": (BOUNDS, "fourth", zero, cases.GENERAL),
+    "no spread": (BOUNDS, "spread", zero, cases.GENERAL),
+    "scales are not squared": (BOUNDS, "square", lambda scale: fmpq(1), cases.EXACT),
+    "queries do not tilt": (QueryAverage, "exponential", lambda self, theta: arb(self.plain()), cases.CLOSED),
+    "half of the integral": (
+        QueryAverage,
+        "integral",
+        lambda self, L, bits: arb(self.plain()) / 2 / L,
+        cases.INTEGRAL,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SABOTAGE)
+def test_a_sabotaged_kernel_fails(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    where, what, instead, family = SABOTAGE[name]
+    monkeypatch.setattr(where, what, instead)
+
+    def answers(text: str, folder: Path) -> Report:
+        try:
+            return check_certificate(loads(text, folder / "case.yaml"), CheckOptions(limits=Limits(max_bits=64)))
+        except MalformedError as error:
+            return malformed_report("case.yaml", error)
+
+    assert notices(family.cases(), tmp_path, answers)
+
+
+# -- a second opinion
+
+
+@pytest.fixture(scope="session")
+def truth(tool: Callable[[str], ModuleType]) -> ModuleType:
+    return tool("certificate_truth")
+
+
+@pytest.mark.parametrize("family", SWEPT, ids=lambda family: family.title)
+def test_what_the_corpus_expects_is_true(family: Family, tmp_path: Path, truth: ModuleType) -> None:
+    for case in family.cases():
+        if case.verdict is MALFORMED:
+            continue
+        judgement = truth.judge(loads(case.text, tmp_path / "case.yaml").plain, tmp_path)
+        if case.verdict is ACCEPT:
+            assert judgement.truth is not truth.Truth.FALSE, case.name
+        # What is refuted is false, and what is rejected is not shown by the method.
+        assert (judgement.truth is truth.Truth.FALSE) >= (case.verdict is REFUTED), case.name
+        assert judgement.provable >= (case.verdict is ACCEPT), case.name
+        assert not (judgement.provable and case.verdict is REJECTED), case.name
+
+
+@pytest.mark.parametrize("family", SWEPT, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(
+    family: Family, tmp_path: Path, truth: ModuleType, tool: Callable[[str], ModuleType]
+) -> None:
+    """Every 23rd change; `tools/mutate_certificates.py` does all of them."""
+    mutate = tool("mutate_certificates")
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    tally = mutate.sweep(list(mutate.mutants(tree))[1::23], tmp_path)
+    assert tally.mutants > 30
+    assert tally.errors == []
+    assert tally.verified_true > 0
+    assert tally.refused > 0
+
+
+# -- simulation
+
+LAWS = [
+    "{kind: gaussian, mean: [1, 0], covariance: [[1, 1/2], [1/2, 1]]}",
+    "{kind: gaussian, mean: [0, 0], covariance: [[1, 1], [1, 1]]}",
+    "{kind: gaussian, mean: [0, 2], covariance: [[4, 0], [0, 0]]}",
+]
+
+
+def problem(given: str) -> Any:
+    text = f"certattn: 1\nclaim: output-mean-square\ngiven:\n{given}\nasserts: {{mean_square: {{at_most: 9}}}}\n"
+    return CLAIM.read(loads(text, Path("x.yaml")))
+
+
+@pytest.mark.parametrize(("length", "tilt"), [(2, (1.0, -0.5)), (30, (0.5, 0.5)), (300, (1.0, 0.25))])
+@pytest.mark.parametrize("law", LAWS)
+def test_the_enclosure_lies_in_the_interval_of_a_simulation(law: str, length: int, tilt: tuple[float, float]) -> None:
+    """99.9% intervals of the mean square, the mean and the collision probability, in each coordinate."""
+    values = np.array([[1.0, 0.5], [0.0, 1.0]])
+    prompt = problem(
+        f"  law: {law}\n  tilt: [{fmpq(int(4 * tilt[0]), 4)}, {fmpq(int(4 * tilt[1]), 4)}]\n"
+        f"  V: [[1, 1/2], [0, 1]]\n  length: {length}"
+    ).prompt
+    with working_precision(64):
+        found = bounds_of(prompt, Method("exact", {}), ("mean_square",), 64)
+    covariance = np.array([[float(str(x.p)) / float(str(x.q)) for x in row] for row in prompt.law.law.covariance])
+    rng = np.random.default_rng(length)
+    count = 600_000 // length if length > 10 else 60_000
+    x = rng.multivariate_normal([0, 0], covariance, size=(count, length), method="eigh")
+    weights = np.exp(x @ np.array(tilt))
+    weights /= weights.sum(axis=1, keepdims=True)
+    errors = (np.einsum("nl,nld->nd", weights, x) - covariance @ np.array(tilt)) @ values.T
+    assert found.mean is not None
+    for ball, sample in (
+        (found.ranges["mean_square"].upper, (errors**2).sum(axis=1)),
+        (found.ranges["collision"].upper, (weights**2).sum(axis=1)),
+        (found.mean[0], errors[:, 0]),
+        (found.mean[1], errors[:, 1]),
+    ):
+        assert ball is not None
+        assert abs(float(ball) - sample.mean()) <= 3.2905 * sample.std() / len(sample) ** 0.5 + 1e-12
+
+
+@pytest.mark.parametrize("length", [10**2, 10**4, 10**6])
+@pytest.mark.parametrize("s", ["1/2", "1", "3/2", "2"])
+def test_relative_width(s: str, length: int) -> None:
+    prompt = problem(f"  law: {LAWS[0]}\n  tilt: [{s}, 0]\n  length: {length}").prompt
+    with working_precision(64):
+        found = bounds_of(prompt, Method("exact", {}), ("mean_square",), 64).ranges["mean_square"].upper
+    assert found is not None
+    assert found.rad() < found.mid() * arb(10) ** -9
+
+
+def test_averages_over_queries_within_half_of_the_exact_value() -> None:
+    """d = 2, Gamma = I/4, U = I, S = I: v is exponential of mean 1/2, and the exact mean square one integral."""
+    for length, most in ((100, 1.25), (10**6, 1.01)):
+        given = "  law: {kind: gaussian, mean: [0, 0], covariance: [[1/4, 0], [0, 1/4]]}\n"
+        average = problem(
+            f"{given}  queries: {{mean: [0, 0], covariance: [[1, 0], [0, 1]]}}\n  length: {length}"
+        ).prompt
+        with working_precision(64):
+            bound = bounds_of(average, Method("integral", {}), (), 64).ranges["mean_square"].upper
+            exact = 0.0
+            nodes = [fmpq(i, 2) for i in range(11)]
+            for index, v in enumerate(nodes):
+                # With |z|^2 = 4 v, and |Gamma z|^2 = v / 4.
+                point = PowerSums(length, v, 4, 64)
+                q, kappa = point.mean(2), point.mean(3) - point.mean(2, 2)
+                value = float(q) * (0.5 + index / 8) - 6 * float(kappa) * index / 8
+                simpson = (1 if index in (0, 10) else 4 if index % 2 else 2) / 6
+                exact += simpson * 2 * np.exp(-index) * value
+        assert bound is not None
+        assert exact * 0.98 < float(bound) < most * 1.02 * exact
+
+
+def test_averages_against_sampled_queries() -> None:
+    """A singular covariance, a mean that is not 0: (T + z'Bz) / (1 + (L-1) e^(-z'Nz)) over many z."""
+
+    def exact(rows: list[list[int]], by: int = 1) -> ExactMatrix:
+        return ExactMatrix.rational([[fmpq(x, by) for x in row] for row in rows])
+
+    mean, S = exact([[2, 1, 0]], 2), exact([[2, 1, 0], [1, 2, 0], [0, 0, 0]], 2)
+    B, N = exact([[6, 0, 0], [0, 2, 0], [0, 0, 12]], 6), exact([[2, 1, 0], [1, 4, 0], [0, 0, 8]], 8)
+    average = QueryAverage(mean, S, fmpq(1, 2), B, N)
+    rng = np.random.default_rng(3)
+    z = rng.multivariate_normal(
+        [1.0, 0.5, 0.0], np.array([[1, 0.5, 0], [0.5, 1, 0], [0, 0, 0]]), size=400_000, method="svd"
+    )
+    form = {
+        "B": (z**2 * [1, 1 / 3, 2]).sum(axis=1),
+        "N": z[:, 0] ** 2 / 4 + z[:, 0] * z[:, 1] / 4 + z[:, 1] ** 2 / 2 + z[:, 2] ** 2,
+    }
+    for length in (2, 50, 10_000):
+        sample = (0.5 + form["B"]) / (1 + (length - 1) * np.exp(-form["N"]))
+        with working_precision(64):
+            found = average.integral(length, 64)
+            closed = average.closed(length, fmpq(1, 4))
+        assert abs(float(found) - sample.mean()) < 5 * sample.std() / len(sample) ** 0.5
+        assert found.rad() < found.mid() * arb(10) ** -12
+        assert found < closed
+    # Halfway to the largest power that has an average, which is 1/2; and as sharp as it is asked for.
+    assert average._contour()[0] == fmpq(1, 4)
+    sharp = average.integral(2, 150)
+    assert sharp.rad() < sharp.mid() * arb(2) ** -150
+    assert average.admits(fmpq(1, 4))
+    assert not average.admits(fmpq(1))
+
+
+def test_scores_that_vary_hugely_leave_the_integral_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = "  law: {kind: gaussian, mean: [0], covariance: [[1]]}\n  scale: 1000\n"
+    average = problem(f"{given}  queries: {{mean: [0], covariance: [[1]]}}\n  length: 10").prompt.average()
+    assert average.integral(10, 64).is_finite() is not True
+    monkeypatch.setattr(query_averages, "_MOST_NODES", 0)
+    assert QueryAverage(average.mean, average.covariance, fmpq(1), average.B.scaled(fmpq(0)),
+                        average.N.scaled(fmpq(0))).integral(10, 64).is_finite() is not True  # fmt: skip
+
+
+def test_one_atom_has_a_general_bound(arrays: Path) -> None:
+    """Its deviation is a ball around 0, whose powers are to be found all the same."""
+    text = (
+        "certattn: 1\nclaim: output-mean-square\n"
+        "given: {law: {kind: atoms, points: [[-2]], weights: [1]}, tilt: [1], length: 2}\n"
+        "asserts: {mean_square: {at_most: 1e-9}}\nwitness: {method: general, t: 1/2, lambda: 1}\n"
+    )
+    assert check(text, arrays).verdict is Verdict.VERIFIED

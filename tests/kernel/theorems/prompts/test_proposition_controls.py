@@ -1,0 +1,197 @@
+"""The corpora of the propositions and of `typical-prompt` are worth something, and agree with a second opinion.
+
+As in `test_corpus_controls` and `test_mutations`: control checkers, sabotaged kernels, and every single change of
+the accepted certificates against `tools/proposition_truth.py` and `tools/typical_prompt_truth.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import proposition_cases
+import pytest
+import typical_cases
+from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, complaints, notices
+from flint import arb, fmpq
+
+from certattn.kernel.decide import verdict
+from certattn.kernel.decide.reports import Report
+from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.mathematics import every_length
+from certattn.kernel.theorems.prompts import (
+    error_polynomials,
+    output_tail,
+    proposition_inputs,
+    published_display,
+    repaired_display,
+    typical_prompt,
+)
+from certattn.kernel.theorems.prompts.mathematics import box_bounds, query_gaussians
+from certattn.kernel.theorems.prompts.mathematics.box_bounds import TokenBox
+from certattn.kernel.theorems.prompts.mathematics.query_gaussians import WeightedQueries, constant
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+
+CORPORA = {"propositions": proposition_cases.CASES, "typical-prompt": typical_cases.CASES}
+FAMILIES = [*proposition_cases.FAMILIES, *typical_cases.FAMILIES]
+
+
+# -- control checkers
+
+
+@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
+def test_a_checker_that_verifies_everything_gets_every_reject_wrong(cases: list[Case], arrays: Path) -> None:
+    wrong = complaints(cases, arrays, lambda text, folder: Report("c.yaml", Verdict.VERIFIED))
+    assert len(wrong) == sum(case.verdict is not ACCEPT for case in cases) > 25
+
+
+@pytest.mark.parametrize("refusal", [REFUTED, REJECTED, MALFORMED])
+@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
+def test_a_checker_that_rejects_everything_gets_every_accept_wrong(
+    cases: list[Case], refusal: Verdict, arrays: Path
+) -> None:
+    wrong = complaints(cases, arrays, lambda text, folder: Report("c.yaml", refusal))
+    assert len(wrong) >= sum(case.verdict is ACCEPT for case in cases) > 10
+
+
+# -- sabotaged kernels
+
+
+def proved(name: str, *others: Any, **more: Any) -> Obligation:
+    return Obligation(name, "whatever it is", "", "<=", "", Outcome.PROVED, None)
+
+
+def unweighted(S: Any, W: Any, rate: fmpq) -> WeightedQueries:
+    return WeightedQueries(fmpq(1), S)
+
+
+def of_small_rates(S: Any, W: Any, rate: fmpq) -> WeightedQueries | None:
+    found = query_gaussians.weighted_queries(S, W, rate)
+    return found if found is not None else WeightedQueries(fmpq(1), S)
+
+
+def product_of_means(forms: Any, covariance: Any) -> fmpq:
+    total = fmpq(1)
+    for form in forms:
+        total *= (form @ covariance).trace()
+    return total
+
+
+def without_queries(setting: Any, error: Any) -> Any:
+    return constant((setting.read_out(error) @ setting.covariance @ setting.read_out(error).T).trace())
+
+
+def one_length(self: Any, bound: Any, lengths: Any) -> arb:
+    last = list(lengths)[-1:]
+    return WORST(self, bound, last)
+
+
+WORST = repaired_display.Repaired._worst
+
+PROPOSITION_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "every inequality holds": (verdict, "_decide", lambda value, bound: Outcome.PROVED),
+    "no display fails": (published_display, "below", proved),
+    "every display holds": (published_display, "at_least", proved),
+    "the bound is not compared with c1": (repaired_display, "at_most", proved),
+    "monotony is not looked at": (repaired_display, "at_least", proved),
+    "what is unproved passes": (repaired_display, "unproved", proved),
+    "the left side is that of many tokens": (published_display, "left_side", lambda *_: fmpq(1, 10**9)),
+    "the display has no logarithm": (published_display, "display", lambda n, rho, sigma, fn: sigma**6),
+    "sigma is one": (repaired_display, "display", lambda n, rho, sigma, fn: every_length.display(n, rho, arb(1), fn)),
+    "the display does not decay": (
+        repaired_display, "display", lambda n, rho, sigma, fn: every_length.display(n, arb(0), sigma, fn),
+    ),
+    "queries are not weighted": (repaired_display, "weighted_queries", unweighted),
+    "infinite averages are finite": (repaired_display, "weighted_queries", of_small_rates),
+    "forms are independent": (query_gaussians, "product_mean", product_of_means),
+    "the tokens' own spread alone": (repaired_display, "error_polynomial", without_queries),
+    "no determinant": (query_gaussians, "determinant", lambda matrix: fmpq(1)),
+    "no peak": (every_length, "log_peak", lambda theta, fn: arb(0)),
+    "the last length is the worst": (repaired_display.Repaired, "_worst", one_length),
+    "mixed terms are left out": (
+        error_polynomials, "_size_of_mixed", lambda left, right, total: (left.T @ left).scaled(fmpq(0)),
+    ),
+    "any law is sub-Gaussian": (proposition_inputs, "is_sub_gaussian", lambda law, variance: True),
+    "any law is centred": (proposition_inputs, "is_centred", lambda law: True),
+    "any left side is exact": (published_display, "require_exact_left_side", lambda *_: None),
+    "weights of tokens on a box are one": (TokenBox, "_second_weight", lambda self: arb(1)),
+    "tokens on a box do not drift": (box_bounds, "_smaller", lambda x, y, fn: arb(0)),
+    "the box has half its width": (TokenBox, "_far", lambda self: list(self.sizes)),
+    "scales are one": (repaired_display, "scale_ball", lambda scale: arb(1)),
+    "signs of V count": (repaired_display, "_sizes", lambda matrix: matrix),
+}  # fmt: skip
+
+TYPICAL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "every inequality holds": (verdict, "_decide", lambda value, bound: Outcome.PROVED),
+    "this prompt is not looked at": (typical_prompt, "at_most", proved),
+    "random prompts are not looked at": (output_tail, "at_most", proved),
+    "this prompt is the infinite one": (typical_prompt.Compared, "difference", lambda self: [arb(0)]),
+    "directions are not signed": (typical_prompt, "dot", lambda u, v: abs(u[0] * v[0])),
+    "there is one token": (
+        typical_prompt.Compared, "random",
+        lambda self: RandomPrompt(self.law, self.prompt.stated_queries, fmpq(1), self.prompt.weights, 1, ""),
+    ),
+}  # fmt: skip
+ALL = [("propositions", name) for name in PROPOSITION_SABOTAGE] + [
+    ("typical-prompt", name) for name in TYPICAL_SABOTAGE
+]
+
+
+@pytest.mark.parametrize(("corpus", "name"), ALL)
+def test_a_sabotaged_kernel_fails(corpus: str, name: str, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = PROPOSITION_SABOTAGE if corpus == "propositions" else TYPICAL_SABOTAGE
+    monkeypatch.setattr(*table[name])
+    assert notices(CORPORA[corpus], arrays)
+
+
+# -- a second opinion
+
+
+@pytest.fixture(scope="module")
+def truth(tool: Callable[[str], ModuleType]) -> ModuleType:
+    return tool("certificate_truth")
+
+
+@pytest.fixture(scope="module")
+def mutate(truth: ModuleType, tool: Callable[[str], ModuleType]) -> ModuleType:
+    return tool("mutate_certificates")
+
+
+@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
+def test_what_the_corpus_expects_is_true(cases: list[Case], arrays: Path, truth: ModuleType) -> None:
+    """Accepted cases state what is true, refuted ones something false, rejected ones what the witness does not show."""
+    for case in cases:
+        if case.verdict is MALFORMED:
+            continue
+        judgement = truth.judge(loads(case.text, arrays / "case.yaml").plain, arrays)
+        if case.verdict is ACCEPT:
+            assert judgement.truth is truth.Truth.TRUE, case.name
+        if case.verdict is REFUTED:
+            assert judgement.truth is truth.Truth.FALSE, case.name
+        if case.verdict is REJECTED:
+            assert not judgement.provable, case.name
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, arrays: Path, mutate: ModuleType) -> None:
+    tree = loads(next(family.cases()).text, arrays / "case.yaml").plain
+    # Where prompts are simulated, every third or fifth change; the script does all of them.
+    every = 5 if family.claim == "typical-prompt" else 3 if "repaired" in family.title else 1
+    mutants = list(mutate.mutants(tree))[::every]
+    tally = mutate.sweep(mutants, arrays)
+    assert tally.mutants == len(mutants) > 150
+    assert tally.errors == tally.not_verified == []
+    assert tally.verified_true > 20
+    assert tally.refused > 50
+
+
+def test_the_sweep_notices_a_checker_that_lets_things_pass(
+    arrays: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdict, "_decide", lambda value, bound: Outcome.PROVED)
+    for family in (proposition_cases.FAMILIES[4], proposition_cases.FAMILIES[7]):
+        tree = loads(next(family.cases()).text, arrays / "case.yaml").plain
+        assert len(mutate.sweep(list(mutate.mutants(tree))[::3], arrays).false_accepts) > 3

@@ -1,0 +1,306 @@
+"""Checking `joint-max-margin`: the corpus, what is said, the mutants, and bounds against minimisers in doubles."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import joint_cases as cases
+import numpy as np
+import pytest
+from corpus import ACCEPT, REFUTED, REJECTED, Case, Family, check
+from flint import fmpq
+
+import certattn
+from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.selection import joint_max_margin, kkt
+from certattn.kernel.theorems.selection.joint_max_margin import CLAIM, Problem
+from certattn.kernel.theorems.selection.mathematics import joint_bounds, joint_path
+from certattn.provers.joint_multipliers import floats
+from certattn.provers.rounding import as_float
+
+Tool = Callable[[str], ModuleType]
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, arrays: Path) -> None:
+    assert case.complaint(check(case.text, arrays)) == ""
+
+
+def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 20
+    assert len(cases.CASES) - len(accepts) >= len(accepts)
+    assert len({case.name for case in cases.CASES}) == len({case.text for case in cases.CASES}) == len(cases.CASES)
+
+
+def first(family: Family) -> str:
+    return next(family.cases()).text
+
+
+def test_the_statement_says_every_number(arrays: Path) -> None:
+    said = check(first(cases.TIGHT), arrays).statement
+    for piece in (
+        "tokens x ((0, 0), (1, 1)), ((0, 0), (1, -1)), ((0, 0), (0.5, 1))", "W = I", "labels Y (1, -1, 1)",
+        "chosen tokens 1, 1, 1, counted from 0", "v_mm = (0, 1)", "support inputs are 0, 1, 2 (all of them)",
+        "p_mm = (4/3, 1/3)", "at least 1", "at most 1", "above 1/|v_mm| - 0.17 *", "the logistic loss",
+        "for |v| <= 40 and |p| <= 40, cos(v, v_mm) >= 0.999, cos(p, p_mm) >= 0.95",
+        "softmax weight >= 0.9999",
+    ):  # fmt: skip
+        assert piece in said, said
+    assert "and >= 0 for the others" in check(first(cases.RELAXED), arrays).statement
+    assert "and >= 0 for the others" not in said
+
+
+def test_the_choice_at_which_the_label_margin_drops_least_is_named(arrays: Path) -> None:
+    assert any("token 2 of input 0" in line for line in check(first(cases.LENGTHS), arrays).findings)
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "false"),
+    [
+        (("multiplier: 0.2}", "multiplier: 0.3}"), ("v: [0, 1]", "v: [1, 1]")),
+        (("multiplier: 0.2}", "multiplier: 0.3}"), ("at_least: 1, at_most: 1}", "at_least: 2}")),
+        (("multiplier: 0.2}", "multiplier: 0.3}"), ("support: [0, 1, 2]", "support: [0, 2]")),
+        (("multiplier: 7/9}", "multiplier: 5/9}"), ("p: [4/3, 1/3]", "p: [4/3, 1]")),
+    ],
+    ids=["v", "label margin", "support", "p"],
+)
+def test_wrong_multipliers_refute_nothing(spoilt: tuple[str, str], false: tuple[str, str], arrays: Path) -> None:
+    """Even where the statement is false as well."""
+    assert check(first(cases.TIGHT).replace(*false), arrays).verdict in (REFUTED, REJECTED)
+    assert check(first(cases.TIGHT).replace(*false).replace(*spoilt), arrays).verdict is REJECTED
+
+
+def test_a_tight_input_without_multipliers_has_no_condition(arrays: Path) -> None:
+    """(3, 1) is tight at v = (0, 1) = ((1, 1) + (-1, 1)) / 2, and has none in this witness."""
+    text = first(cases.LENGTHS).replace("[1, 3]]", "[3, 1]]").replace("support: [0, 1]", "support: [0, 1, 2]")
+    report = check(text, arrays)
+    assert report.verdict is REJECTED
+    assert "a support input" in report.reason
+    assert check(text.replace("  drop: 0.2094\n", ""), arrays).verdict is ACCEPT
+
+
+def test_an_input_whose_multiplier_is_0_is_no_support_input(arrays: Path) -> None:
+    head = CLAIM.read(loads(first(cases.TIGHT), arrays / "case.yaml")).head
+    assert head.support == (0, 1, 2)
+    none = replace(head.solution, multipliers={**head.solution.multipliers, 1: fmpq(0)})
+    assert replace(head, solution=none).support == (0, 2)
+
+
+def test_the_largest_score_of_all_other_tokens_counts(arrays: Path) -> None:
+    text = first(cases.TIGHT).replace("[[[0, 0], [1, 1]],", "[[[0, 0], [1, 1], [5, 5], [2, 2]],")
+    problem = CLAIM.read(loads(text, arrays / "case.yaml"))
+    with working_precision(64):
+        path = joint_path.JointPath(problem.head, problem.attention, "logistic", (fmpq(40), fmpq(40)))
+        scores = [path._greatest_score(row) for row in (0, 2, 3)]
+        assert (scores[1] > scores[2]) is (scores[2] > scores[0]) is True
+        assert (path._other_scores(0) > scores[2]) is True
+
+
+# -- mutants
+
+
+@pytest.mark.parametrize(("family", "every"), [(cases.TIGHT, 9), (cases.RELAXED, 11), (cases.LENGTHS, 4)])
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, arrays: Path, tool: Tool) -> None:
+    mutate = tool("mutate_certificates")
+    tree = loads(first(family), arrays / "case.yaml").plain
+    mutants = list(mutate.mutants(tree))[::every]
+    tally = mutate.sweep(mutants, arrays)
+    assert tally.mutants == len(mutants) > 80
+    assert tally.errors == []
+    assert tally.not_verified == []
+    assert tally.verified_true > 5
+    assert tally.refuted_false > 1
+    assert tally.refused > 20
+
+
+def weaker(log_e0: Any, weights: Any, fn: Any, one: Any) -> Any:
+    return (log_e0 - joint_bounds.entropy(weights, fn, one)) / 2
+
+
+SABOTAGES = [
+    ("sine", lambda cosine, fn: 0 * cosine),
+    ("deficit", weaker),
+    ("tilt", lambda share, weights, log_e0, fn, one: 0 * one),
+    ("first_alignment", lambda gamma, lost, moved: 1 - lost / gamma / 2),
+    ("least_product", lambda cosine, along, across, fn: along),
+    ("raised", lambda gap, fn: gap / 2),
+    ("exponential_sum", lambda loss, margins, fn, zero: sum((fn.exp(-y) for y in margins), zero) / 2),
+    ("log_odds", lambda share, fn: fn.log(share / (1 - share)) + 20),
+    ("least_share", lambda required, others, chosen: (chosen - others + required) / chosen / 2),
+]
+
+
+@pytest.mark.parametrize(("name", "sabotaged"), SABOTAGES, ids=[name for name, _ in SABOTAGES])
+def test_a_second_opinion_finds_what_a_sabotaged_kernel_shows(
+    name: str, sabotaged: Any, tmp_path: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The prover states all that the kernel's formulas give: with one of them wrong, that is not shown."""
+    truth = tool("certificate_truth")
+    found = []
+    for wrong in (False, True):
+        with monkeypatch.context() as patch:
+            if wrong:
+                patch.setattr(joint_path, name, sabotaged)
+            shown = []
+            for family, norms in ((cases.TIGHT, "40"), (cases.TIGHT, "4"), (cases.RELAXED, "40")):
+                tree = loads(first(family), tmp_path / "c.yaml").plain
+                try:
+                    made = certattn.generate(
+                        "joint-max-margin", tmp_path / "c.yaml", given=tree["given"], at=[(norms, norms)]
+                    )
+                except NotProvedError:
+                    continue
+                shown.append(truth.judge(made.plain, tmp_path).provable)
+        found.append(all(shown) and len(shown) > 1)
+    assert found == [True, False]
+
+
+def test_the_sweep_notices_a_kernel_that_proves_no_conditions(
+    arrays: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutate = tool("mutate_certificates")
+    monkeypatch.setattr(joint_max_margin, "kkt_obligations", lambda *what: kkt.kkt_obligations(*what)[-1:])
+    monkeypatch.setattr(joint_max_margin, "kkt_names", lambda prefix: kkt.kkt_names(prefix)[-1:])
+    tree = loads(first(cases.LENGTHS), arrays / "case.yaml").plain
+    assert len(mutate.sweep(list(mutate.mutants(tree))[::2], arrays).errors) > 3
+
+
+# -- the label-margin condition
+
+
+def drawn(seed: int, inputs: int, tokens: int, dimension: int) -> dict[str, Any]:
+    """Inputs whose token 0 agrees with the label, the others small, as decimals."""
+    draw = random.Random(seed)
+    labels = [draw.choice([1, -1]) for _ in range(inputs)]
+    way = [draw.gauss(0, 1) for _ in range(dimension)]
+    found = []
+    for label in labels:
+        rows = [[draw.gauss(0, 0.4) for _ in way] for _ in range(tokens)]
+        rows[0] = [2 * x + label * draw.uniform(1, 2) * w for x, w in zip(rows[0], way, strict=True)]
+        found.append([[f"{x:.2f}" for x in row] for row in rows])
+    return {"tokens": found, "labels": [str(y) for y in labels], "indices": ["0"] * inputs}
+
+
+def made(given: Any, path: Path, **options: Any) -> Problem | None:
+    """The problem of a certificate that verifies; None where a condition fails."""
+    try:
+        certificate = certattn.generate("joint-max-margin", path, given=given, **options)
+    except NotProvedError:
+        return None
+    assert certattn.check(path).verdict is Verdict.VERIFIED
+    return CLAIM.read(certificate)
+
+
+def has_no_attention_that_beats_the_drop(given: dict[str, Any], problem: Problem, truth: ModuleType, seed: int) -> bool:
+    nu, gamma = as_float(problem.drop or fmpq(0)), 1 / math.sqrt(as_float(problem.head.solution.norm_squared))
+    labels = [float(y) for y in given["labels"]]
+    tokens = [y * np.array(X, dtype=float) for X, y in zip(given["tokens"], labels, strict=True)]
+    draw = np.random.default_rng(seed)
+    corners = [[np.eye(3)[t] for t in choice] for choice in itertools.product(range(3), repeat=3)]
+    for weights in corners + [list(draw.dirichlet(np.full(3, 0.3), 3)) for _ in range(60)]:
+        off = max(1 - weights[i][0] for i in problem.support)
+        points = np.array([s @ X for s, X in zip(weights, tokens, strict=True)])
+        if truth._largest_margin(points) > gamma - nu * off + 1e-7:
+            return False
+    return True
+
+
+def test_no_attention_beats_the_certified_drop(tmp_path: Path, tool: Tool) -> None:
+    truth = tool("joint_max_margin_truth")
+    tried, false = 0, 0
+    for seed in range(20):
+        given = drawn(seed, 3, 3, 4)
+        problem = made(given, tmp_path / "c.yaml")
+        if problem is not None and problem.drop is not None:
+            tried += 1
+            assert has_no_attention_that_beats_the_drop(given, problem, truth, seed)
+            larger = replace(problem, drop=10 * problem.drop)
+            false += not has_no_attention_that_beats_the_drop(given, larger, truth, seed)
+    assert tried >= 10
+    # So large a drop is often false, which is found.
+    assert false >= 3
+
+
+def test_pairs_give_a_smaller_drop_than_choices(tmp_path: Path) -> None:
+    smaller = 0
+    for seed in range(30):
+        problem = made(drawn(seed, 3, 3, 4), tmp_path / "c.yaml")
+        if problem is None or problem.drop is None:
+            continue
+        with working_precision(100):
+            by_choices, by_pairs = problem.head.drop(), problem.head.drop_by_pairs()
+        assert (by_pairs <= by_choices) is True
+        smaller += (by_pairs > 0) is True
+    assert smaller >= 3
+
+
+# -- minimisers in doubles
+
+
+def random_instances(count: int) -> Iterator[tuple[dict[str, Any], str]]:
+    for seed in range(count):
+        given = drawn(100 + seed, 2 + seed % 3, 2 + seed % 2, 2 + seed % 3)
+        if seed % 3 == 0:
+            draw = random.Random(seed)
+            size = len(given["tokens"][0][0])
+            given["W"] = [[f"{draw.gauss(0, 1):.1f}" for _ in range(size)] for _ in range(size)]
+        yield given, ("logistic", "exponential")[seed % 2]
+
+
+def test_minimisers_keep_every_bound(tmp_path: Path, tool: Tool) -> None:
+    """At norms where doubles can tell: the loss's dependence on p is about e^-R."""
+    numeric = tool("joint_minimiser")
+    whole, partial = 0, 0
+    for index, (given, loss) in enumerate(random_instances(45)):
+        plain = made(given, tmp_path / "c.yaml")
+        if plain is None or plain.drop is None:
+            continue
+        gamma, xi = (as_float(1 / s.norm_squared) ** 0.5 for s in (plain.head.solution, plain.attention))
+        r, R = (10, 20, 60, 200)[index % 4] / gamma, (5, 8, 12)[index % 3] / xi
+        problem = made(given, tmp_path / "c.yaml", at=[(f"{r:.3g}", f"{R:.3g}")], loss=loss)
+        if problem is None:
+            continue
+        (stated,) = problem.path
+        r, R = (as_float(norm) for norm in stated.norms)
+        inputs = [np.array(X, dtype=float) for X in given["tokens"]]
+        W = np.array(given.get("W", np.eye(inputs[0].shape[1])), dtype=float)
+        instance = numeric.Instance(inputs, np.array(given["labels"], dtype=float), W, loss)
+        v_mm, p_mm = floats(problem.v)[0], floats(problem.p)[0]
+        start = (r * v_mm / np.linalg.norm(v_mm), R * p_mm / np.linalg.norm(p_mm))
+        v, p = numeric.minimiser(instance, r, R, [start], seed=index, starts=3)
+        values = {
+            "head_cosine": v @ v_mm / np.linalg.norm(v) / np.linalg.norm(v_mm),
+            "attention_cosine": p @ p_mm / np.linalg.norm(p) / np.linalg.norm(p_mm),
+            "mass": min(numeric.softmax(instance, p)[i][0] for i in problem.support),
+        }
+        for name, bound in stated.bounds.items():
+            assert values[name] >= as_float(bound) - 1e-6, (index, name)
+        every = len(problem.support) == len(inputs)
+        whole, partial = whole + every, partial + (not every)
+    assert whole >= 4
+    assert partial >= 4
+
+
+def test_bounds_tend_to_one_along_the_diagonal(tmp_path: Path) -> None:
+    """1 - cos(p, p_mm) like 1/R, and 1 - cos(v, v_mm) like 1/r^2, as the comparator is the best one."""
+    tree = loads(first(cases.TIGHT), tmp_path / "c.yaml").plain
+    at = [(str(size), str(size)) for size in (20, 40, 80)]
+    problem = made(tree["given"], tmp_path / "c.yaml", at=at)
+    assert problem is not None
+    heads = [1 - as_float(stated.bounds["head_cosine"]) for stated in problem.path]
+    attentions = [1 - as_float(stated.bounds["attention_cosine"]) for stated in problem.path]
+    for short, long in itertools.pairwise(heads):
+        assert 3.5 < short / long < 4.5
+    for short, long in itertools.pairwise(attentions):
+        assert 1.8 < short / long < 2.3

@@ -1,0 +1,185 @@
+"""Claim `max-margin`: every case, what is said, sabotaged kernels, mutants."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import margin_cases as cases
+import pytest
+from corpus import ACCEPT, Case, Family, check, notices
+from flint import fmpq
+
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate
+from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.selection import kkt, margin_assertions
+from certattn.kernel.theorems.selection.mathematics.contradiction import Contradiction
+from certattn.kernel.theorems.selection.mathematics.margin_distance import MarginDistance
+from certattn.kernel.theorems.selection.mathematics.margin_rows import matrix_rows
+from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+
+Tool = Callable[[str], ModuleType]
+CLAIM = CLAIMS["max-margin"]
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, arrays: Path) -> None:
+    assert case.complaint(check(case.text, arrays)) == ""
+
+
+def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 30
+    assert len(cases.CASES) - len(accepts) >= 2 * len(accepts)
+    names = Counter(case.name for case in cases.CASES)
+    assert [name for name, count in names.items() if count > 1] == []
+    assert len({case.text for case in cases.CASES}) == len(cases.CASES)
+
+
+@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+def test_what_is_checked_has_the_names_that_were_expected(family: Family, arrays: Path) -> None:
+    for case in family.cases():
+        found = check(case.text, arrays)
+        if found.verdict is not Verdict.MALFORMED:
+            names = CLAIM.names(CLAIM.read(loads(case.text, arrays / "case.yaml")))
+            assert [obligation["name"] for obligation in found.obligations] == names
+
+
+def test_the_words_say_every_number(arrays: Path) -> None:
+    for family, pieces in (
+        (cases.THREE_INPUTS, (
+            "3 inputs of 2 tokens: keys ((0, 0), (1, 1)), ((0, 0), (1, -1)), ((0, 0), (0.5, 1))", "alpha = (1, 1, 1)",
+            "minimise |p| subject to <k_(i alpha_i) - k_it, p> >= 1", "it is p = (4/3, 1/3)",
+            "exactly those of (input, token) (1, 0), (2, 0)", "at least 2/3 more than it must",
+            "at least 0.7276068 and at most 0.7276069",
+        )),
+        (cases.RELAXED, ("and only >= 0 for input 1", "p = (1, 1)")),
+        (cases.MATRICES, (
+            "queries q_i, the rows of ((1, 0), (0, 1))", "minimise |W|_F", "W = ((1, 0), (0, 0.5))",
+        )),
+        (cases.LABELS, (
+            "3 points x_i ((1, 0), (0, -1), (1, 1)) with labels Y (1, -1, 1)", "Y_i x_i'v >= 1", "v = (1, 1)",
+            "positive exactly for point 0, 1",
+        )),
+        (cases.NEAR, (
+            "d = (1.3334, 0.3333)", "|d/m - p| <= 0.02", "among those of (input, token) (1, 0), (2, 0)",
+            "at least 0.6 more", "at least 0.7275 and at most 0.7277",
+        )),
+        (cases.CONTRADICTION, ("no p satisfies these constraints",)),
+    ):  # fmt: skip
+        words = CLAIM.statement(CLAIM.read(loads(next(family.cases()).text, arrays / "case.yaml"))).words
+        assert [piece for piece in pieces if piece not in words] == [], words
+
+
+def test_what_is_found_is_said_of_what_is_proved_only(arrays: Path) -> None:
+    texts = {case.name: case.text for case in cases.CASES}
+    said = check(texts["three inputs of two tokens"], arrays).findings
+    assert said == (
+        "the margin is [0.727606875108999 +/- 2.90e-16]; 2 of 3 constraints hold with equality",
+        "2 multipliers are not 0: no others make this point",
+    )
+    said = check(texts["constraints that stand twice"], arrays).findings
+    assert said[1] == "1 multiplier is not 0: others make the same point"
+    assert check(texts["three inputs of two tokens: p turned round"], arrays).findings == ()
+
+
+def test_a_wrong_witness_refutes_nothing(arrays: Path) -> None:
+    """Everything that is asserted is false, and the multipliers are those of another point."""
+    text = next(cases.THREE_INPUTS.cases()).text
+    for old, new in (("4/3, 1/3", "5, 5"), ("gap: 2/3", "gap: 9"), ("at_least: 0.7276068", "at_least: 9")):
+        text = text.replace(old, new)
+    assert check(text, arrays).verdict is Verdict.REFUTED
+    assert check(text.replace("7/9", "7/8"), arrays).verdict is Verdict.REJECTED
+    only = CheckOptions(only="solution")
+    wrong = loads(text.replace("7/9", "7/8"), arrays / "case.yaml")
+    assert check_certificate(wrong, only).verdict is Verdict.REJECTED
+
+
+# -- kernels with one part sabotaged
+
+
+def proved(name: str, sentence: str, *others: Any, **named: Any) -> Obligation:
+    return Obligation(name, sentence, "", "", "", Outcome.PROVED, None)
+
+
+def constant(value: Any) -> property:
+    return property(lambda self: value)
+
+
+SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "negative slacks pass": (MaxMargin, "smallest_slack", constant(fmpq(0))),
+    "multipliers of loose constraints pass": (MaxMargin, "complementarity", constant(fmpq(0))),
+    "slacks are not looked at": (MaxMargin, "slacks", property(lambda self: (fmpq(0),) * self.rows.rows)),
+    "the solution is not compared": (margin_assertions, "identical", proved),
+    "upper bounds are not looked at": (margin_assertions, "at_most", proved),
+    "lower bounds are not looked at": (margin_assertions, "at_least", proved),
+    "strict lower bounds are not looked at": (margin_assertions, "above", proved),
+    "conditions are not looked at": (kkt, "at_most", proved),
+    "the dual value is that of no multipliers": (MarginDistance, "dual_value", constant(fmpq(10))),
+    "the direction is always feasible": (MarginDistance, "smallest_relaxed", constant(None)),
+    "the norm is not divided by the margin": (MarginDistance, "norm_squared", constant(fmpq(17, 9))),
+    "neighbours have no norm": (MarginDistance, "squares", property(lambda self: (fmpq(0),) * self.rows.rows)),
+    "sums are 0": (Contradiction, "largest_entry", constant(fmpq(0))),
+    "totals are 1": (Contradiction, "total", constant(fmpq(1))),
+}
+
+
+@pytest.mark.parametrize("part", SABOTAGE)
+def test_a_sabotaged_kernel_gets_a_case_wrong(part: str, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, attribute, broken = SABOTAGE[part]
+    monkeypatch.setattr(owner, attribute, broken)
+    assert notices(cases.CASES, arrays)
+
+
+def test_every_row_of_a_problem_for_matrices_has_one_query() -> None:
+    rows, queries = ExactMatrix.identity(2), ExactMatrix.identity(3)
+    assert matrix_rows(rows, queries, [2, 0]) == ExactMatrix.rational([[*map(fmpq, (0, 0, 1, 0, 0, 0))],
+                                                                      [*map(fmpq, (0, 0, 0, 1, 0, 0))]])  # fmt: skip
+    for asked in ([2], [2, 0, 1]):
+        with pytest.raises(ValueError):
+            matrix_rows(rows, queries, asked)
+
+
+def test_one_negative_multiplier_is_enough_for_no_proof(arrays: Path) -> None:
+    """The reader refuses one; the bounds by duality need all of them, whoever made them."""
+    near = next(case for case in cases.CASES if "within: 0.02" in case.text and case.verdict is ACCEPT)
+    assertion = CLAIM.read(loads(near.text, arrays / "case.yaml")).assertion
+    assert {o.outcome for o in assertion.prove()} == {Outcome.PROVED}
+    multipliers = assertion.distance.multipliers
+    assert len(multipliers) > 1
+    negative = replace(assertion.distance, multipliers={**multipliers, min(multipliers): fmpq(-1, 10**9)})
+    outcomes = {o.name: o.outcome for o in replace(assertion, distance=negative).prove()}
+    assert outcomes["optimality.multipliers"] is Outcome.REFUTED
+
+
+# -- mutants
+
+
+@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, arrays: Path, mutate: ModuleType) -> None:
+    tree = loads(next(family.cases()).text, arrays / "case.yaml").plain
+    mutants = list(mutate.mutants(tree))
+    tally = mutate.sweep(mutants, arrays)
+    assert tally.mutants == len(mutants) > 200
+    assert tally.errors == []
+    assert tally.not_verified == []
+    assert tally.verified_true > 0
+    assert tally.refused > 0
+
+
+def test_the_second_opinion_agrees_with_every_case(arrays: Path, mutate: ModuleType, tool: Tool) -> None:
+    truth = tool("certificate_truth")
+    for case in cases.CASES:
+        if case.verdict is Verdict.MALFORMED:
+            with pytest.raises(truth.NotAStatement):
+                truth.judge(loads(case.text, arrays / "case.yaml").plain, arrays)
+            continue
+        judged = truth.judge(loads(case.text, arrays / "case.yaml").plain, arrays)
+        assert case.verdict is not ACCEPT or (judged.truth is truth.Truth.TRUE and judged.provable), case.name
+        assert case.verdict is not Verdict.REFUTED or judged.truth is truth.Truth.FALSE, case.name

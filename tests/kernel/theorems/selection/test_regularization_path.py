@@ -1,0 +1,229 @@
+"""The claim `regularization-path`: its cases, every small change of them, and computed minimisers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import path_cases
+import pytest
+from corpus import Family, check, notices
+from flint import arb, fmpq
+from mpmath import mp, mpf
+
+from certattn import NotProvedError, UsageError, generate
+from certattn.kernel.decide.checker import CheckOptions, check_file
+from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.document.writer import to_text
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.losses import LOSSES as EXACT
+from certattn.kernel.mathematics.token_selection import Selection
+from certattn.kernel.theorems.selection import regularization_path
+from certattn.kernel.theorems.selection.mathematics import mixing
+from certattn.kernel.theorems.selection.regularization_path import CLAIM
+
+ROOT = Path(__file__).resolve().parents[4]
+Tool = Callable[[str], ModuleType]
+CASES = [case for family in path_cases.FAMILIES for case in family.cases()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases(case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_more_are_rejected_than_accepted() -> None:
+    accepted = sum(case.verdict is Verdict.VERIFIED for case in CASES)
+    assert len(CASES) - accepted >= accepted > 15
+
+
+@pytest.mark.parametrize("family", path_cases.FAMILIES, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    mutants = list(mutate.mutants(tree))[::2]
+    tally = mutate.sweep(mutants, tmp_path)
+    assert tally.mutants == len(mutants) > 200
+    assert tally.errors == []
+    assert tally.not_verified == []
+    assert tally.verified_true > 20
+    assert tally.refused > 0
+    # What a comparator does not show may be true all the same.
+    assert tally.verdicts[Verdict.REFUTED] == 0
+
+
+# -- sabotage: each broken part lets a reject case pass
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "broken"),
+    [
+        (regularization_path.Problem, "smallest_gap", fmpq(1)),
+        (regularization_path.StatedRadius, "norm_squared", fmpq(0)),
+        (regularization_path, "least_cosine", lambda progress, margin, radius: arb(2)),
+        (regularization_path, "kkt_obligations", lambda prefix, solution, what: []),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_broken_part_is_noticed(module, name, broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, name, broken)
+    assert notices(CASES, tmp_path)
+
+
+# -- against computed minimisers, in the plane
+
+LOSSES: dict[str, Callable[[mpf], mpf]] = {
+    "linear": lambda x: -x,
+    "logistic": lambda x: mp.log1p(mp.exp(-x)),
+    "exponential": lambda x: mp.exp(-x),
+}
+HEADS = ("linear", "tanh", "softplus", "leaky-relu", "quadratic")
+
+
+def _output(given: dict[str, Any], x: list[mpf]) -> mpf:
+    """psi(x)."""
+    head, r = given["head"], mp.fdot(given["v"], x)
+    if head["kind"] == "quadratic":
+        return mp.fsum(a * x[i] * x[j] for i, row in enumerate(head["A"]) for j, a in enumerate(row)) + r
+    if head["kind"] == "leaky-relu":
+        return max(r, r * head["slope"])
+    return {"linear": lambda z: z, "tanh": mp.tanh, "softplus": lambda z: mp.log1p(mp.exp(z))}[head["kind"]](r)
+
+
+def _loss(given: dict[str, Any], p: list[mpf]) -> mpf:
+    """n L(p), from the definition."""
+    total = mpf(0)
+    for rows, label in zip(given["tokens"], given["labels"], strict=True):
+        powers = [mp.exp(mp.fdot(row, p)) for row in rows]
+        x = [mp.fdot(powers, column) / mp.fsum(powers) for column in zip(*rows, strict=True)]
+        total += LOSSES[given["loss"]](label * _output(given, x))
+    return total
+
+
+def _texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _texts(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_texts(item) for item in value]
+    return value if isinstance(value, str) else str(Fraction(value))
+
+
+def _random_given(rng: np.random.Generator, kind: str) -> dict[str, Any]:
+    count, dimension = int(rng.integers(1, 3)), 2
+    given: dict[str, Any] = {
+        "tokens": [
+            (rng.integers(-9, 10, size=(int(rng.integers(2, 4)), dimension)) / 4).tolist() for _ in range(count)
+        ],
+        "v": (rng.integers(-4, 5, size=dimension) / 2).tolist(),
+        "labels": rng.choice([-1.0, 1.0], size=count).tolist(),
+        "loss": str(rng.choice(list(LOSSES))),
+        "head": {"kind": kind},
+    }
+    if kind == "leaky-relu":
+        given["head"]["slope"] = 0.25
+    if kind == "quadratic":
+        A = rng.integers(-2, 3, size=(dimension, dimension))
+        given["head"]["A"] = ((A + A.T) / 16).tolist()
+    return given
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_computed_minimisers_are_where_they_are_said_to_be(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(HEADS.index(kind))
+    compared = 0
+    while compared < 8:
+        given = _random_given(rng, kind)
+        path = tmp_path / "path.yaml"
+        try:
+            certificate = generate("regularization-path", path, given=_texts(given), radii=["3", "6"])
+        except (UsageError, NotProvedError):
+            continue  # ties, not separable, curved too much, or too small a radius
+        assert check(path.read_text(), tmp_path).verdict is Verdict.VERIFIED
+        compared += 1
+        _compare(given, certificate.plain, rng)
+
+
+def _compare(given: dict[str, Any], plain: Any, rng: np.random.Generator) -> None:
+    tokens, indices = given["tokens"], [int(index) for index in plain["asserts"]["indices"]]
+    direction = np.zeros(len(tokens[0][0]))
+    for term in plain["witness"]["multipliers"]:
+        i, t = int(term["input"]), int(term["token"])
+        difference = np.array(tokens[i][indices[i]]) - np.array(tokens[i][t])
+        direction += float(Fraction(term["multiplier"])) * difference
+    direction /= np.linalg.norm(direction)
+    for item in plain["asserts"]["path"]:
+        radius, cosine = float(Fraction(item["radius"])), float(Fraction(item["cosine"]))
+        with mp.workdps(60):
+            best, lowest = _minimiser(given, radius)
+            # No point inside the ball that is tried is better.
+            for inner in rng.uniform(-1, 1, size=(30, 2)) * radius / 2**0.5:
+                assert _loss(given, [mpf(x) for x in inner.tolist()]) > lowest
+        assert best @ direction >= cosine - 1e-9
+
+
+def _minimiser(given: dict[str, Any], radius: float) -> tuple[np.ndarray, mpf]:
+    """The best unit vector by a grid of angles and golden sections, and n L there."""
+
+    def at(angle: mpf) -> mpf:
+        return _loss(given, [radius * mp.cos(angle), radius * mp.sin(angle)])
+
+    step = 2 * mp.pi / 96
+    around = min((k * step for k in range(96)), key=at)
+    low, high, ratio = around - step, around + step, (mp.sqrt(5) - 1) / 2
+    for _ in range(50):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if at(left) < at(right) else (left, high)
+    angle = (low + high) / 2
+    return np.array([float(mp.cos(angle)), float(mp.sin(angle))]), at(angle)
+
+
+# -- what mixing costs, against the loss itself
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_costs_are_below_the_excess(kind: str) -> None:
+    """e(s) >= sum m_t s_t for random weights with e(s) <= bound, and e falls along u where `inward` is positive."""
+    rng = np.random.default_rng(7)
+    compared = 0
+    while compared < 300:
+        given = _random_given(rng, kind)
+        head = {"certattn": "1", "claim": CLAIM.name, "given": _texts(given), "asserts": {}}
+        read = CLAIM.read_given(loads(to_text(head), Path("case.yaml")))
+        indices = tuple(int(rng.integers(length)) for length in read.stated.tokens.lengths)
+        selection = Selection(read.stated.tokens, indices)
+        costly = read.head.mixing(selection, EXACT[given["loss"]], 0)
+        if costly.smallest <= 0:
+            continue
+        others = read.stated.tokens.lengths[0] - 1
+        weights = rng.dirichlet(np.ones(others + 1) * float(rng.choice([0.2, 1, 5])))[1:]
+        with working_precision(256):
+            _compare_costs(costly, [arb(float(w)) for w in weights], rng)
+        compared += 1
+
+
+def _compare_costs(costly: mixing.Mixing, weights: list[arb], rng: np.random.Generator) -> None:
+    excess = costly.excess(weights)
+    bound = excess * float(rng.choice([1.0, 1.1, 3.0]))
+    linear = sum((c * s for c, s in zip(costly.costs(bound), weights, strict=True)), arb(0))
+    # Equal for a linear head and loss.
+    assert (linear - excess <= arb(2) ** -200) is True
+    if (costly.inward(bound) > 0) is True:
+        slopes = [float(b) for b in rng.uniform(0.01, 3, size=len(weights))]
+        assert (_moved(costly, weights, slopes) < excess) is True
+
+
+def _moved(costly: mixing.Mixing, weights: list[arb], slopes: list[float]) -> arb:
+    """The excess after a small step along a direction in which every <z_t, p> grows, with the given slopes."""
+    powers = [w * arb(-1e-6 * b).exp() for w, b in zip(weights, slopes, strict=True)]
+    chosen = 1 - sum(weights, arb(0))
+    total = chosen + sum(powers, arb(0))
+    return costly.excess([power / total for power in powers])
+
+
+def test_what_is_found_is_said_for_every_radius() -> None:
+    found = check_file(ROOT / "certificates" / "regularization-path" / "single-input.yaml", CheckOptions()).findings
+    assert [line.split(" [")[0] for line in found] == [f"R = {r}: 1 - cosine is at most" for r in (10, 40, 160)]

@@ -1,0 +1,85 @@
+"""The claim `selection-counterexample`: its cases, every small change of them against a second opinion, its words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import counterexample_cases as cases
+import pytest
+from corpus import ACCEPT, REFUTED, REJECTED, Case, Family, check
+from flint import arb, fmpq
+
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.theorems.selection import selection_counterexample
+from certattn.kernel.theorems.selection.mathematics import paper_smoothness
+
+Tool = Callable[[str], ModuleType]
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_there_are_more_rejects_than_accepts() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 10
+    assert len(cases.CASES) - len(accepts) >= len(accepts)
+
+
+def test_the_statement_says_every_number_and_which_reading_fails(tmp_path: Path) -> None:
+    said = check(next(cases.FROM_AFAR.cases()).text, tmp_path).statement
+    for piece in (
+        "keys ((-3, 1), (0, 0)), ((1, 0), (0, 0)), scores (1, 0), (1, 0)",
+        "eta = 1/60",
+        "from p(0) = (3, 0)",
+        "for the chosen tokens a = (1, 0)",
+        "p_mm = (1, 0)",
+        "1 - cos angle(p_best, p_mm) >= 0.7574",
+        "eta = 1/60 <= 1/L for L = 58.97",
+        "of the tokens x = (key, score) with W = [I 0] and v = (0, ..., 0, 1)",
+        "the reading 'where all other scores of an input are equal, descent converges in direction to the max-margin "
+        "point of the best tokens from any p(0)' fails for these 2 inputs",
+    ):
+        assert piece in said, said
+
+
+def test_box_words_speak_of_every_start(tmp_path: Path) -> None:
+    (case,) = [case for case in cases.CASES if "box" in case.name]
+    assert "from every p(0) between" in check(case.text, tmp_path).statement
+
+
+# The script does every change; here some of them, as descents are simulated.
+@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    mutants = list(mutate.mutants(tree))[::9]
+    tally = mutate.sweep(mutants, tmp_path)
+    assert tally.mutants == len(mutants) > 60
+    assert tally.errors == []
+    assert tally.verified_true > 0
+    assert tally.refused > 0
+
+
+def test_wrong_multipliers_never_refute(tmp_path: Path) -> None:
+    text = next(cases.FROM_AFAR.cases()).text.replace("multiplier: 13", "multiplier: 12").replace("0.7574", "0.9")
+    assert check(text, tmp_path).verdict is REJECTED
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "broken", "case"),
+    [
+        (selection_counterexample, "largest_spread", lambda selection: fmpq(0), "a third token of another score"),
+        (selection_counterexample, "smoothness_bound", lambda *_: arb(1), "a smoothness below the paper's"),
+        (paper_smoothness, "_square", lambda matrix: fmpq(1), "a smoothness below the paper's"),
+    ],
+)
+def test_a_broken_part_is_noticed(
+    module: ModuleType, name: str, broken: object, case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (rejected,) = [each for each in cases.FROM_AFAR.cases() if each.name.endswith(case)]
+    assert check(rejected.text, tmp_path).verdict in (REFUTED, REJECTED)
+    monkeypatch.setattr(module, name, broken)
+    assert rejected.complaint(check(rejected.text, tmp_path)) != ""

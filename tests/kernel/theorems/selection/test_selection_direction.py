@@ -1,0 +1,143 @@
+"""The claim `selection-direction`: its cases, every small change of them, and parts that are broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import direction_cases
+import pytest
+from corpus import Family, check, notices
+from flint import arb, fmpq
+
+from certattn.kernel.decide import verdict as kernel_verdict
+from certattn.kernel.decide.verdict import Outcome, Verdict, at_most
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.mathematics import selection_descent
+from certattn.kernel.theorems.selection import global_selection_theorems, selection_direction
+from certattn.kernel.theorems.selection.kkt import kkt_obligations
+from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
+from certattn.kernel.theorems.selection.selection_theorems import LogarithmicRate, Range
+
+Tool = Callable[[str], ModuleType]
+CASES = [case for family in direction_cases.FAMILIES for case in family.cases()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases(case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_about_as_many_are_rejected_as_accepted() -> None:
+    accepted = sum(case.verdict is Verdict.VERIFIED for case in CASES)
+    assert len(CASES) - accepted >= accepted > 15
+
+
+# The script does every change; here every third of them, and from a box every ninth, as descents are simulated.
+@pytest.mark.parametrize("family", direction_cases.FAMILIES, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    mutants = list(mutate.mutants(tree))[:: 9 if "from a box" in family.title else 3]
+    tally = mutate.sweep(mutants, tmp_path)
+    assert tally.mutants == len(mutants) > 100
+    assert tally.errors == []
+    assert tally.verified_true > 0
+    assert tally.refused > 0
+
+
+def test_the_sweep_notices_a_checker_that_lets_things_pass(
+    tmp_path: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = loads(next(direction_cases.ONE.cases()).text, tmp_path / "case.yaml").plain
+    made = kernel_verdict._compared
+
+    def credulous(name, sentence, value, relation, bound, outcome, *others):
+        return made(name, sentence, value, relation, bound, Outcome.PROVED, *others)
+
+    monkeypatch.setattr(kernel_verdict, "_compared", credulous)
+    assert len(mutate.sweep(list(mutate.mutants(tree))[::3], tmp_path).false_accepts) > 8
+
+
+# -- sabotage: each broken part lets a reject case pass
+
+
+def believed(prefix, solution, what="p"):
+    return [replace(obligation, outcome=Outcome.PROVED) for obligation in kkt_obligations(prefix, solution, what)]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "broken"),
+    [
+        (selection_direction, "kkt_obligations", believed),
+        (global_selection_theorems, "_cross_products", lambda selection: []),
+        (global_selection_theorems, "largest_spread", lambda selection: fmpq(0)),
+        (GlobalBasin, "threshold", property(lambda self: arb(10) ** 9)),
+        (GlobalBasin, "numerator", property(lambda self: arb(0))),
+        (GlobalBasin, "start", property(lambda self: arb(10) ** 9)),
+        (GlobalBasin, "slope", lambda self, unit: arb(10) ** 9),
+        (EqualScores, "excess_after", lambda self, elapsed: arb(0.001)),
+        (LogarithmicRate, "at", lambda self, elapsed: arb(0)),
+        (selection_descent.GradientStep, "of", lambda self, point: point),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_broken_part_is_noticed(module, name, broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, name, broken)
+    assert notices(CASES, tmp_path)
+
+
+def test_a_wrong_witness_never_refutes(tmp_path: Path) -> None:
+    """Multipliers of a point that is not p_mm: neither the limit nor the angles are compared with it."""
+    text = next(direction_cases.ONE.cases()).text.replace("multiplier: 100/101", "multiplier: 2")
+    report = check(text, tmp_path)
+    assert report.verdict is Verdict.REJECTED
+    assert "it rests on p_mm" in str(report.obligations)
+
+
+def test_nothing_is_enclosed_from_where_it_is_not_finite(tmp_path: Path) -> None:
+    text = next(direction_cases.BOX.cases()).text.replace("[0.51, 0.01]", "[50, 50]")
+    report = check(text, tmp_path)
+    assert report.verdict in (Verdict.INCONCLUSIVE, Verdict.REJECTED)
+
+
+def test_few_bits_refute_nothing_that_more_bits_prove(tmp_path: Path) -> None:
+    """F is about 1e-16 at the start: 64 bits tell its first digits only, and the rate with all of them is stated."""
+    text = """certattn: 1
+claim: selection-direction
+given:
+  tokens: [[[-3/2], [-3]], [[9/4], [-11/4]], [[1/4]]]
+  v: [11/4]
+  labels: [1, 1, 1]
+  loss: exponential
+  descent: {rule: gradient, step: 1}
+  start: [-15/4]
+asserts:
+  indices: [0, 0, 0]
+  rate: {form: logarithm, from: 1, numerator: 0.00000000000201, offset: 5024000000000000, slope: 191.4}
+witness:
+  multipliers: [{input: 0, token: 1, multiplier: 4/9}]
+  steps: 1
+  theorem: {name: global}
+"""
+    assert check(text, tmp_path).verdict is Verdict.VERIFIED
+    report = check(text.replace("slope: 191.4", "slope: 191.6"), tmp_path)
+    assert report.verdict is Verdict.REJECTED, report.reason
+
+
+def test_a_range_proves_by_its_worst_end_and_refutes_by_both() -> None:
+    def outcome(bound: int, best: arb) -> Outcome:
+        return Range(arb(2), best).decide(lambda ball: at_most("a", "b", ball, fmpq(bound))).outcome
+
+    assert [outcome(bound, arb(1)) for bound in (2, 1, 0)] == [Outcome.PROVED, Outcome.UNDECIDED, Outcome.REFUTED]
+    assert [outcome(bound, arb.nan()) for bound in (2, 0)] == [Outcome.PROVED, Outcome.UNDECIDED]
+
+
+REJECTS = [case for case in CASES if case.verdict is Verdict.REJECTED][::7]
+
+
+@pytest.mark.parametrize("case", REJECTS, ids=lambda case: case.name)
+def test_what_is_not_proved_is_not_found(case, tmp_path: Path) -> None:
+    """A rejected report does not say which theorem leads to the limit."""
+    assert check(case.text, tmp_path).findings == ()

@@ -1,0 +1,149 @@
+"""The claim `equivalent-law`: its cases, every small change of them against a second opinion, its words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import equivalent_cases as cases
+import pytest
+from corpus import ACCEPT, INCONCLUSIVE, Case, Family, check
+from flint import arb, fmpq
+
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.theorems.spectrum import equivalent_law
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
+
+Tool = Callable[[str], ModuleType]
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_there_are_more_rejects_than_accepts() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 16
+    assert len(cases.CASES) - len(accepts) >= 4 * len(accepts)
+
+
+# Of the larger families a part of the changes, evenly: each is looked at in two arithmetics.
+@pytest.mark.parametrize("family", cases.FAMILIES[:4], ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    mutants = list(mutate.mutants(tree))
+    mutants = mutants[:: 1 + len(mutants) // 200]
+    tally = mutate.sweep(mutants, tmp_path)
+    assert tally.mutants == len(mutants) > 90
+    assert tally.errors == []
+    assert tally.not_verified == []
+    assert tally.verified_true >= 10
+    assert tally.refuted_false >= 8
+    assert tally.refused > 50
+
+
+def test_the_statement_says_every_number(tmp_path: Path) -> None:
+    said = check(next(cases.SOFTMAX.cases()).text, tmp_path).statement
+    for piece in (
+        "at beta = 0.5, lambda = d_qk/d = 0.25, alpha^2 = e^(beta^2) - 1 - beta^2",
+        "K(w) = 1/w + alpha^2 w + beta^2 w/(1 - beta^2 w^2/lambda): m_2 = 0.284025416687741 up to 1e-15",
+        "m_6 = 0.7906003979 up to 1e-10; the right edge of the support is 1.78520436178676 up to 1e-14",
+        "a gap, from 0.316858864541769 to 0.423093213397053 up to 1e-15 at each end, with the mass 0.25 above it",
+        "beta_c(0.25) = 0.834208381271527 up to 1e-15, and softmax has a gap exactly for beta below it",
+        "G(1 + 0.5 i) = 0.67647148263 - 0.515043541133 i up to 1e-12",
+        "the density of mu at 1 is 0.222372027848943 up to 1.1e-15; the density of mu at 0.4 is 0",
+        "mu([0, 0.37]) = 0.75; mu([0, 1.5]) = 0.97788 up to 0.0001",
+        "the largest density, that at 0, is 3.01013583867119 up to 1e-14",
+        "alpha^2/(alpha^2 + beta^2) = 0.11979708395305 up to 1e-15",
+        "alpha^2/(alpha^2 + beta^2) = 0.5 for softmax at beta = 1.12090642277853 up to 1e-14.",
+    ):
+        assert piece in said, said
+
+
+def test_a_wrong_mass_is_said_as_it_is_stated(tmp_path: Path) -> None:
+    text = next(cases.SOFTMAX.cases()).text.replace("outer_mass: 1/4", "outer_mass: 3/4")
+    assert "with the mass 0.25 above it, stated as 0.75" in check(text, tmp_path).statement
+
+
+def test_words_of_given_numbers_and_of_no_gap(tmp_path: Path) -> None:
+    said = check(next(cases.CLOSING.cases()).text, tmp_path).statement
+    assert "Of the law mu of alpha^2 = 7, beta^2 = 1, lambda = 0.05, which is that of |x|" in said
+    assert said.endswith("its support is an interval.")
+
+
+def test_many_points_are_counted(tmp_path: Path) -> None:
+    points = ", ".join(f"{{at: {x}, value: 1, radius: 1}}" for x in range(10))
+    text = f"certattn: 1\nclaim: equivalent-law\ngiven: {{beta: 1, lambda: 1}}\nasserts: {{cdf: [{points}]}}\n"
+    report = check(text, tmp_path)
+    assert report.verdict is ACCEPT
+    assert "mu([0, 5]) = 1 up to 1; 4 more values of mu([0, x]) are as stated." in report.statement
+    # Where all are shown there are no more.
+    shown = check(text.replace(points, points[: points.index(", {at: 6")]), tmp_path).statement
+    assert shown.endswith("mu([0, 5]) = 1 up to 1.")
+
+
+def test_the_largest_beta(tmp_path: Path) -> None:
+    """alpha^2 = e^1000000 and so on: a quarter circle but for what no digit shows."""
+    stated = "cdf: [{at: 1e20000, value: 0, radius: 1e-100}], gap: {kind: none}"
+    text = f"certattn: 1\nclaim: equivalent-law\ngiven: {{beta: 1000, lambda: 1/2}}\nasserts: {{{stated}}}\n"
+    assert check(text, tmp_path).verdict is ACCEPT
+
+
+def test_a_lambda_beyond_all_precision_is_inconclusive(tmp_path: Path) -> None:
+    given = "{alpha2: 1, beta2: 1, lambda: 1e-3000}"
+    text = f"certattn: 1\nclaim: equivalent-law\ngiven: {given}\nasserts: {{right_edge: {{value: 1, radius: 1}}}}\n"
+    assert check(text, tmp_path).verdict is INCONCLUSIVE
+
+
+# -- kernels with one part sabotaged
+
+SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "enclosures are not looked at": (
+        equivalent_law,
+        "at_most",
+        lambda name, sentence, value, bound, bits: equivalent_law.at_least(name, sentence, fmpq(1), fmpq(0)),
+    ),
+    "a gap for every lambda": (
+        equivalent_law, "below", lambda *a: equivalent_law.at_least(a[0], a[1], fmpq(1), fmpq(0))
+    ),
+    "a gap for every discriminant": (
+        equivalent_law, "above", lambda *a: equivalent_law.at_least(a[0], a[1], fmpq(1), fmpq(0))
+    ),
+    "any mass": (equivalent_law, "identical", lambda *a: equivalent_law.at_least(a[0], a[1], fmpq(1), fmpq(0))),
+    "the right edge is that of a quarter circle": (
+        EquivalentLaw, "right_edge", lambda self: 2 * self.numbers.variance.sqrt()
+    ),
+    "there is no gap": (EquivalentLaw, "gap", lambda self: GapState.ABSENT),
+    "the tail is that of the symmetric law": (
+        EquivalentLaw, "tail", lambda self, x, tail=EquivalentLaw.tail: tail(self, x) / 2
+    ),
+    "the density is that of the symmetric law": (
+        EquivalentLaw, "density", lambda self, x, density=EquivalentLaw.density: density(self, x) / 2
+    ),
+    "the transform of the lower half plane": (
+        EquivalentLaw, "stieltjes",
+        lambda self, z, found=EquivalentLaw.stieltjes: (lambda g: None if g is None else g.conjugate())(found(self, z)),
+    ),
+    "the bound is that of the symmetric law": (
+        EquivalentLaw, "density_bound", lambda self, found=EquivalentLaw.density_bound: found(self) / 2
+    ),
+    "moments of a quarter circle": (
+        LawNumbers, "cumulants", lambda self, count: [self.variance] + [self.variance * 0] * (count - 1)
+    ),
+    "the linear share": (LawNumbers, "share", property(lambda self: self.beta2 / self.variance)),
+    "the square of the threshold": (equivalent_law, "critical_beta", lambda x: arb(1)),
+    "another share": (equivalent_law, "beta_at_share", lambda x: arb(1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", SABOTAGE.values(), ids=SABOTAGE.keys())
+def test_a_broken_claim_fails_the_cases(
+    part: tuple[Any, str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, name, broken = part
+    monkeypatch.setattr(module, name, broken)
+    assert any(case.complaint(check(case.text, tmp_path)) for case in cases.CASES)

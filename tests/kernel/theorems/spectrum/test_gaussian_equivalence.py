@@ -1,0 +1,196 @@
+"""The claims `normalizer-bound` and `universality-bound`: cases, changes of them, words, simulations, sabotage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import equivalence_cases as cases
+import numpy as np
+import pytest
+from corpus import ACCEPT, Case, Family, check
+from flint import arb, fmpq
+
+from certattn.kernel.decide.verdict import Verdict, at_least
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.spectrum import normalizer_bound, universality_proof
+from certattn.kernel.theorems.spectrum.mathematics import gaussian_equivalence as formulas
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
+
+Tool = Callable[[str], ModuleType]
+ALPHA2 = np.expm1(0.25) - 0.25
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: f"{case.text.split()[3]} {case.name}")
+def test_case(case: Case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_there_are_more_rejects_than_accepts() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 18
+    assert len(cases.CASES) - len(accepts) >= 3 * len(accepts)
+
+
+@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    mutants = list(mutate.mutants(tree))
+    mutants = mutants[:: 1 + (len(mutants) > 400)]
+    tally = mutate.sweep(mutants, tmp_path)
+    assert tally.errors == []
+    assert tally.not_verified == []
+    assert tally.mutants == len(mutants) > 100
+    assert tally.verified_true >= 10
+    assert tally.refused > 80
+
+
+def test_the_statements_say_every_number(tmp_path: Path) -> None:
+    said = [check(next(family.cases()).text, tmp_path).statement for family in cases.FAMILIES]
+    pieces = (
+        ("d = 1000", "lambda = 1)", "beta = 0.5", "E W_2^2 <= 0.000151 and E W_2 <= 0.0123", "and of T Pi, E W_2^2"),
+        (
+            "eta = 1",
+            "E |E[s_T | X] - E[s_N | X]|, X the queries, is at most 0.0119",
+            "P(|s_T - E s_T| >= 0.1) <= 0.0001, over queries and keys",
+            "is finite and at least 0.013087 and at most 0.013088",
+            "Y = (alpha Z + beta S)/sqrt(d), Z of independent N(0, 1), alpha^2 = exp(beta^2) - 1 - beta^2",
+        ),
+        ("is finite and at least 10 and at most 1000000", "p = lambda d = 5"),
+        (
+            "rows of X = ((1, 0, 0.5), (0, 1, -1), (0.5, 0.5, 1))",
+            "|E s_T - E s_N| is at most 0.173",
+            "P(|s_T - E s_T| >= 0.9) <= 0.016, over keys, the queries being fixed",
+        ),
+    )
+    for text, wanted in zip(said, pieces, strict=True):
+        for piece in wanted:
+            assert piece in text, text
+
+
+# -- soundness
+
+
+def test_bounds_beyond_the_moment_condition_are_not_used(tmp_path: Path) -> None:
+    """E t^4 is infinite at p = 12 beta^2, where what remains of the formula would be NaN, and below it."""
+    text = "certattn: 1\nclaim: universality-bound\ngiven: {beta: 4, eta: 1, lambda: 3/125, d: 1000}\n"
+    report = check(text + "asserts: {linearisation: {at_least: -1e99}}\n", tmp_path)
+    assert "p > 4 beta^2" in report.reason
+    head = "certattn: 1\nclaim: normalizer-bound\ngiven: {beta: 1, lambda: 1, d: 12}\n"
+    report = check(head + "asserts: {mean_square: {at_most: 1e99}}\nwitness: {theta: 1/2, cut: 2}\n", tmp_path)
+    assert "p > 12 beta^2" in report.reason
+    assert report.verdict is Verdict.REJECTED
+
+
+# -- comparisons
+
+
+def _draw(rng: Any, d: int, p: int, beta: float) -> tuple[Any, Any, Any, Any]:
+    x, k = rng.normal(size=(2, d, p))
+    scores = x @ k.T / np.sqrt(p)
+    t = np.expm1(beta * scores - beta**2 / (2 * p) * (x**2).sum(1)[:, None])
+    weights = np.exp(beta * scores)
+    return x, scores, t / np.sqrt(d), weights / weights.sum(1, keepdims=True)
+
+
+def test_the_distance_of_covariances_by_simulation() -> None:
+    rng = np.random.default_rng(4)
+    d, p, beta = 30, 40, 0.5
+    drawn = []
+    for _ in range(400):
+        G = (x := rng.normal(size=(d, p))) @ x.T / p
+        difference = np.expm1(beta**2 * G) - ALPHA2 * np.eye(d) - beta**2 * G
+        drawn.append((difference**2).sum())
+    with working_precision(128):
+        exact = float(formulas.linearisation(ScoreMatrix(d, p, fmpq(1, 4))))
+    assert abs(np.mean(drawn) - exact) < 5 * np.std(drawn) / 20
+
+
+def test_singular_values_of_attention_are_within_the_bounds() -> None:
+    rng = np.random.default_rng(5)
+    d, beta, eta = 100, 0.5, 1.0
+    squares, difference = [], []
+    for _ in range(12):
+        _, scores, t, A = _draw(rng, d, d, beta)
+        attention = np.linalg.svd(np.sqrt(d) * (A - 1 / d), compute_uv=False)
+        centred = np.linalg.svd(t - t.mean(1, keepdims=True), compute_uv=False)
+        squares.append(((attention - centred) ** 2).mean())
+        linear = np.linalg.svd(
+            (np.sqrt(ALPHA2) * rng.normal(size=(d, d)) + beta * scores) / np.sqrt(d), compute_uv=False
+        )
+        difference.append((1 / (attention**2 + eta)).mean() - (1 / (linear**2 + eta)).mean())
+    with working_precision(128):
+        scores_ = ScoreMatrix(d, d, fmpq(1, 4))
+        bound = float(formulas.normalizer_bound(scores_, fmpq(1, 2), fmpq(3, 2)))
+        whole = float(formulas.equivalence_bound(scores_, fmpq(1), fmpq(1, 2), fmpq(3, 2), fmpq(4)))
+    assert 0 < np.mean(squares) < bound
+    assert abs(np.mean(difference)) < whole
+
+
+def test_universality_of_given_queries_by_simulation() -> None:
+    rng = np.random.default_rng(6)
+    d, p, beta, runs = 12, 12, 0.5, 400
+    x = np.round(rng.normal(size=(d, p)) * 16)
+    G = (x / 16) @ (x / 16).T / p
+    root = np.linalg.cholesky(np.expm1(beta**2 * G))
+    found: list[tuple[float, float]] = []
+    for _ in range(runs):
+        k = rng.normal(size=(d, p))
+        t = np.expm1(beta * (x / 16) @ k.T / np.sqrt(p) - beta**2 / 2 * np.diag(G)[:, None]) / np.sqrt(d)
+        n = root @ rng.normal(size=(d, d)) / np.sqrt(d)
+        found.append(tuple(float(np.trace(np.linalg.inv(m @ m.T + np.eye(d)))) / d for m in (t, n)))  # type: ignore[arg-type]
+    s_T, s_N = np.array(found).T
+    queries = ExactMatrix.dyadic(d, p, [int(entry) for entry in x.ravel()], -4)
+    with working_precision(64):
+        bound = float(formulas.universality_bound(formulas.sizes_of(queries, fmpq(1, 4), 64), d, fmpq(1, 4), fmpq(1)))
+    assert abs(s_T.mean() - s_N.mean()) < bound
+    assert np.abs(s_T - s_T.mean()).max() < np.sqrt(np.log(2 * runs) / (2 * d)) * 1.5
+
+
+# -- kernels with one part sabotaged
+
+
+def _first(scores: ScoreMatrix, theta: fmpq, cut: fmpq) -> arb:
+    return formulas.normalizer_square(scores) / arb(1 - theta) ** 2
+
+
+def _proved(name: str, sentence: str, value: Any, bound: Any, part: Any = None) -> Any:
+    return universality_proof.at_most(name, sentence, fmpq(0), fmpq(0))
+
+
+SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "the condition of the normaliser is not looked at": (normalizer_bound, "moment_condition", lambda *of: fmpq(-1)),
+    "rare rows are not looked at": (normalizer_bound, "normalizer_bound", _first),
+    "long queries are not looked at": (formulas, "long_query", lambda p, cut: arb(0)),
+    "bounds are not looked at": (
+        universality_proof,
+        "at_most",
+        lambda name, sentence, value, bound, bits=None, part=None: at_least(name, sentence, fmpq(0), fmpq(0)),
+    ),
+    "conditions are not looked at": (universality_proof, "above", _proved),
+    "a single query is the norm": (formulas, "largest_eigenvalue", lambda matrix, bits: matrix[0, 0]),
+    "deviations as given the queries": (
+        universality_proof,
+        "deviation_bound",
+        lambda d, eta, x, given: formulas.deviation_bound(d, eta, x, True),
+    ),
+    "the covariance is linear": (universality_proof, "linearisation", lambda scores: arb(0)),
+    "universality is free": (
+        formulas,
+        "mean_universality",
+        lambda scores, eta, cut, excess: arb(0),
+    ),
+}
+
+
+@pytest.mark.parametrize("part", SABOTAGE.values(), ids=SABOTAGE.keys())
+def test_a_broken_claim_fails_the_cases(
+    part: tuple[Any, str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, name, broken = part
+    monkeypatch.setattr(module, name, broken)
+    assert any(case.complaint(check(case.text, tmp_path)) for case in cases.CASES)

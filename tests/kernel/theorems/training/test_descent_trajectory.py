@@ -1,0 +1,189 @@
+"""The claim `descent-trajectory`: its cases, changes of them against a second opinion, its words, broken kernels."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import trajectory_cases as cases
+from corpus import ACCEPT, REFUTED, Case, Family, changed, check
+from flint import arb, arb_mat
+
+from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.theorems.training import gronwall_bound, trajectory_assertions
+from certattn.kernel.theorems.training.context_inputs import StatedPrompts
+from certattn.kernel.theorems.training.mathematics import context_descent, context_losses, infinite_contexts
+from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures, Evaluation, Trained
+
+Tool = Callable[[str], ModuleType]
+
+# So many changes are left out between two that are tried: `tools/mutate_certificates.py` tries all of them.
+THINNED = {cases.ONE_DIMENSION.title: 7, cases.TUBE.title: 11, cases.ATTENTION.title: 151, cases.NOTHING.title: 2}
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_there_are_more_rejects_than_accepts() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 17
+    assert len(cases.CASES) - len(accepts) >= 4 * len(accepts)
+
+
+@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    tally = mutate.sweep(list(mutate.mutants(tree))[:: THINNED[family.title]], tmp_path)
+    assert tally.mutants > 14
+    assert tally.errors == []
+    assert tally.not_verified == []
+    assert tally.verified_true > 0
+    assert tally.refuted_false > 0
+    assert tally.refused > 0
+
+
+def test_the_statement_says_every_number(tmp_path: Path) -> None:
+    said = " ".join(check(next(one.cases()).text, tmp_path).statement for one in cases.FAMILIES)
+    for piece in (
+        "be 3 steps theta_(k+1) = theta_k - eta grad R(theta_k) of gradient descent with eta = 0.125 from "
+        "A = (0.5) and b = 0.5, the first on R_L and the second on R_inf",
+        "2 prompts of 3, 2 tokens in this order (tokens: ((1), (-1), (0.5), (2), (-1.5))",
+        "with the tasks w_n: ((1), (-0.5)), Sigma = (1)",
+        "for every k = 0, ..., 3, |theta_k^L - theta_k^inf| is at most the bound that is stated for it, of (0, 0.01934",
+        "|R_L - R_inf|, each at its own iterate, is at most",
+        "|grad R_L - grad R_inf|, both at theta_k^inf, is at most 0.191",
+        "at k = 3, |theta_k^L - theta_k^inf| is at least 0.0602567 and at most 0.0602568",
+        "at k = 3, the distance of theta_k^L from the stated point A = (0.5) and b = 0.5 is at most 0.1233",
+        "Sigma = ((1, 0.5), (0.5, 1.25)), the risk over all tasks",
+        "all weights within r = 0.035 of theta_k^inf, |grad R_L - grad R_inf| is at most g = 1.56",
+        "at most 1 + eta nu with nu = 2.1",
+        "one law for each, in this order) tokens of independent signs",
+        "2 prompts of 3 tokens (",
+        "1 prompt of 1 token (",
+    ):
+        assert piece in said, piece
+
+
+def test_prompts_in_files(tmp_path: Path) -> None:
+    """The numbers of a case in arrays, and bounds in a vector; another prompt refutes."""
+    arrays = {
+        "tokens": np.array([[1.0], [-1.0], [0.5], [2.0], [-1.5]]),
+        "labels": np.array([[1.0], [-1.0], [0.5], [-1.0], [0.75]], np.float32),
+        "bounds": np.array([0, 0.01934, 0.03941, 0.06026]),
+    }
+    np.savez(tmp_path / "prompts.npz", **arrays)  # type: ignore[arg-type]
+    digest = hashlib.sha256((tmp_path / "prompts.npz").read_bytes()).hexdigest()
+
+    def reference(name: str) -> str:
+        shape, dtype = list(arrays[name].shape), arrays[name].dtype.name
+        return f"{{file: prompts.npz, array: {name}, sha256: {digest}, dtype: {dtype}, shape: {shape}}}"
+
+    text = next(cases.ONE_DIMENSION.cases()).text
+    for name, written in (
+        ("tokens", "[[1], [-1], [1/2], [2], [-3/2]]"),
+        ("labels", "[[1], [-1], [1/2], [-1], [3/4]]"),
+        ("bounds", "[0, 0.01934, 0.03941, 0.06026]"),
+    ):
+        text = changed(text, written, reference(name), name)
+    report = check(text, tmp_path)
+    assert report.verdict is ACCEPT
+    assert "tokens: 5 x 1 from prompts.npz[tokens], labels: 5 x 1 from prompts.npz[labels]" in report.statement
+    assert "of 4 numbers from prompts.npz[bounds]" in report.statement
+    assert check(changed(text, "[3, 2]", "[2, 3]", "lengths"), tmp_path).verdict is REFUTED
+
+
+def test_more_bits_where_they_are_needed(tmp_path: Path) -> None:
+    """A hundred steps from few bits: the precision is doubled until the distance is known."""
+    text = next(cases.ONE_DIMENSION.cases()).text
+    text = changed(text, "steps: 3", "steps: 100", "steps")
+    text = text[: text.index("asserts:")] + "asserts: {distance: {at_most: [1/2]}}\nwitness: {bits: 16}\n"
+    report = check(text, tmp_path)
+    assert report.verdict is ACCEPT
+    assert report.bits > 16
+
+
+# -- kernels with one part sabotaged
+
+
+def _of_first(loss: ContextLoss) -> ContextLoss:
+    return ContextLoss(loss.contexts[:1], loss.tasks[:1])
+
+
+SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "bounds are not looked at": (
+        trajectory_assertions,
+        "at_most",
+        lambda name, sentence, value, bound, bits: context_at_most(name, sentence, bits),
+    ),
+    "points do not move": (context_descent.Iterate, "after", lambda self, step: self),
+    "the distance is 0": (context_descent.Pair, "distance", lambda self: arb(0)),
+    "gaps at the other place": (
+        context_descent.Pair,
+        "compared",
+        lambda self, at: (self.finite.evaluation, self.infinite.evaluation),
+    ),
+    "the first prompt only": (StatedPrompts, "loss", lambda self, loss=StatedPrompts.loss: _of_first(loss(self))),
+    "equal weights": (
+        context_losses.FinitePrompt,
+        "_weighted",
+        lambda self, near: context_losses.WeightedPrompt(self.tokens, [arb(1)] * self._keys.nrows(), arb(0)),
+    ),
+    "no gradient in U": (
+        ContextLoss,
+        "at",
+        lambda self, point, at=ContextLoss.at: _without_u(at(self, point)),
+    ),
+    "no curvature": (ContextLoss, "curvatures", lambda self, around, radius: Curvatures(arb(0), arb(0))),
+    "no curvature of the population": (
+        infinite_contexts.PopulationLoss,
+        "curvatures",
+        lambda self, around, radius: Curvatures(arb(0), arb(0)),
+    ),
+    "the tube is a line": (
+        gronwall_bound,
+        "tube_around",
+        lambda pair, radius, step, tube=gronwall_bound.tube_around: tube(pair, radius / 10**9, step),
+    ),
+    "no growth": (gronwall_bound, "growth", lambda gap, rate, step, steps: gap * 0),
+    "a covariance of the first law": (
+        infinite_contexts,
+        "tilted_covariance",
+        lambda law, tilt, fn: [[arb(int(i == j)) for j in range(law.dimension)] for i in range(law.dimension)],
+    ),
+}
+
+
+def context_at_most(name: str, sentence: str, bits: int) -> Any:
+    return trajectory_assertions.at_least(name, sentence, arb(1), arb(0), bits)
+
+
+def _without_u(found: Evaluation) -> Evaluation:
+    U = found.gradient.U
+    return Evaluation(found.risk, Trained(arb_mat(U.nrows(), U.ncols()), found.gradient.V))
+
+
+@pytest.mark.parametrize("part", SABOTAGE.values(), ids=SABOTAGE.keys())
+def test_a_broken_claim_fails_the_cases(
+    part: tuple[Any, str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, name, broken = part
+    monkeypatch.setattr(module, name, broken)
+    assert any(case.complaint(check(case.text, tmp_path)) for case in cases.CASES)
+
+
+def test_a_rejected_tube_says_nothing_against_the_distance(tmp_path: Path) -> None:
+    """A bound that the tube does not prove: everything else is, and the statement is not called false."""
+    text = changed(next(cases.TUBE.cases()).text, "gap: 1.56", "gap: 1.3", "gap")
+    report = check(text, tmp_path)
+    assert report.verdict is Verdict.REJECTED
+    assert report.counts["proved"] > 8
+    assert report.counts["refuted"] == 0
+    assert report.bits == 64

@@ -1,0 +1,162 @@
+"""The claim `flow-trajectory`: its cases, changes of them against a second opinion, its words, and closed solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import flow_cases as cases
+import pytest
+from corpus import ACCEPT, REJECTED, Case, Family, changed, check
+from flint import arb
+from mpmath import mp
+
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.theorems.training import flow_trajectory
+from certattn.kernel.theorems.training.mathematics.flow_tubes import Straying
+from certattn.kernel.theorems.training.mathematics.regression import Parameters
+from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow, invariant_reach
+
+Tool = Callable[[str], ModuleType]
+# Doubles do not tell a start beside a saddle from the saddle.
+SWEPT = [family for family in cases.FAMILIES if family is not cases.REST]
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, tmp_path: Path) -> None:
+    assert case.complaint(check(case.text, tmp_path)) == ""
+
+
+def test_there_are_more_rejects_than_accepts() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 18
+    assert len(cases.CASES) - len(accepts) >= 3 * len(accepts)
+
+
+@pytest.mark.parametrize("family", SWEPT, ids=lambda family: family.title)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
+    """Every eleventh change, or of many changes every twenty-third; `tools/mutate_certificates.py` does all of them."""
+    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
+    mutants = list(mutate.mutants(tree))
+    mutants = mutants[:: 23 if len(mutants) > 1000 else 11]
+    tally = mutate.sweep(mutants, tmp_path)
+    assert tally.mutants == len(mutants) > 30
+    assert tally.errors == []
+    assert tally.not_verified == []
+    assert tally.verified_true > 2
+    assert tally.refuted_false > 2
+    assert tally.refused > 15
+
+
+def test_the_statement_says_every_number(tmp_path: Path) -> None:
+    said = check(next(cases.LINE.cases()).text, tmp_path).statement
+    for piece in (
+        "E = b Sigma A - I, with Sigma = (1)",
+        "the gradient flow (A, b)' = -grad R(A, b) from A = (0.5) and b = 0.5 at t = 0 exists up to t = 3",
+        "at t = 1, (A, b) is within 0.0613023 of A = (0.8) and b = 0.8 (Euclidean distance)",
+        "and 0.0416927 <= R <= 0.0416928",
+        "and within 0.221541 of the A = Sigma^-1/b, b with the same |A|_F^2 - b^2 and sign of b",
+        "for all t from 0 to 1, (A, b) is within 0.0697 of what moves straight and evenly from the start to the one "
+        "stated for t = 1",
+        "for all t from 1 to 3, (A, b) is within 0.119 of what moves straight and evenly from the point stated for t = "
+        "1 to the one stated for t = 3",
+    ):
+        assert piece in said, said
+
+
+# -- kernels with one part sabotaged
+
+RUN = RegressionFlow.coefficients
+SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+    "upper bounds are not looked at": (
+        flow_trajectory,
+        "at_most",
+        lambda name, sentence, value, bound, bits: flow_trajectory.at_least(name, sentence, arb(1), bound * 0, bits),
+    ),
+    "distances are not looked at": (flow_trajectory, "_distance", lambda found, point: arb(0)),
+    "the flow runs uphill": (
+        RegressionFlow,
+        "coefficients",
+        lambda self, point, order: [[(-1) ** k * x for x in z] for k, z in enumerate(RUN(self, point, order))],
+    ),
+    "the flow is of the first order": (
+        RegressionFlow,
+        "coefficients",
+        lambda self, point, order: RUN(self, point, 1) + [[arb(0)] * len(point)] * (order - 1),
+    ),
+    "the risk is 0": (RegressionFlow, "risk", lambda self, enclosed: arb(0)),
+    "tubes are not looked at": (Straying, "largest", property(lambda self: arb(0))),
+    "tubes are looked at where they end": (Straying, "meet", lambda self, step: setattr(self, "_met", self.last)),
+    "no invariant": (Parameters, "invariant", lambda self: self.b * 0),
+    "no room for the invariant": (flow_trajectory, "invariant_reach", lambda length, radius: arb(0)),
+}
+
+
+@pytest.mark.parametrize("part", SABOTAGE.values(), ids=SABOTAGE.keys())
+def test_a_broken_claim_fails_the_cases(
+    part: tuple[Any, str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, name, broken = part
+    monkeypatch.setattr(module, name, broken)
+    assert any(case.complaint(check(case.text, tmp_path)) for case in cases.CASES)
+
+
+def test_too_many_steps_are_no_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = flow_trajectory.integrate
+    monkeypatch.setattr(flow_trajectory, "integrate", lambda *given, watch: found(*given, 5, watch))
+    report = check(next(cases.LINE.cases()).text, tmp_path)
+    assert report.verdict is REJECTED
+    assert "more than 20000 steps" in report.reason
+
+
+def test_an_enclosure_that_is_lost_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field that is said to expand without bounds: undecided at every precision, never a false finish."""
+    monkeypatch.setattr(RegressionFlow, "expansion", lambda self, ball: arb.pos_inf())
+    report = check(next(cases.LINE.cases()).text, tmp_path)
+    assert report.verdict.value == "inconclusive"
+
+
+# -- closed solutions
+
+
+def _real(text: str) -> Any:
+    value = Fraction(text)
+    return mp.mpf(value.numerator) / value.denominator
+
+
+@pytest.mark.parametrize(("sigma", "alpha", "time"), [("1", "1/2", "1"), ("1/4", "3", "30"), ("3", "-1/5", "1/7")])
+def test_balanced_starts_on_the_line(sigma: str, alpha: str, time: str, tmp_path: Path) -> None:
+    """A = b = x: x' = s^2 x (1 - s x^2), so x^-2 = s + (x(0)^-2 - s) e^(-2 s^2 t)."""
+    with mp.workdps(60):
+        s, x, t = (_real(text) for text in (sigma, alpha, time))
+        end = mp.sign(x) / mp.sqrt(s + (x**-2 - s) * mp.exp(-2 * s**2 * t))
+        truth = mp.nstr(end, 45)
+        risk = s * (s * end**2 - 1) ** 2 / 2
+        lower, upper = (mp.nstr(risk * (1 + sign * mp.mpf(10) ** -30), 45) for sign in (-1, 1))
+    text = (
+        "certattn: 1\nclaim: flow-trajectory\n"
+        f"given: {{covariance: [[{sigma}]], start: {{A: [[{alpha}]], b: {alpha}}}}}\n"
+        f"asserts: {{points: [{{time: {time}, A: [[{truth}]], b: {truth}, radius: 1e-40, "
+        f"risk: {{lower: {lower}, upper: {upper}}}}}]}}\n"
+    )
+    assert check(text, tmp_path).verdict is ACCEPT
+    thin = changed(text, "radius: 1e-40", "radius: 1e-50", "thin")
+    assert check(thin, tmp_path).verdict is not ACCEPT
+
+
+def test_directions_that_do_not_meet_are_each_on_their_line(tmp_path: Path) -> None:
+    """Sigma = I and A = diag(x, -x): b' = tr A - b |A|^2 = 0 at b = 0, where A rests."""
+    text = (
+        "certattn: 1\nclaim: flow-trajectory\ngiven: {covariance: [[1, 0], [0, 1]], "
+        "start: {A: [[2, 0], [0, -2]], b: 0}}\n"
+        "asserts: {points: [{time: 3, A: [[2, 0], [0, -2]], b: 0, radius: 1e-12}]}\n"
+    )
+    assert check(text, tmp_path).verdict is ACCEPT
+
+
+def test_how_far_the_invariant_reaches_is_attained() -> None:
+    """At b = 0: |A|_F grows from 3 to 3 + 1/2, and nothing else changes."""
+    assert invariant_reach(arb(3), arb("0.5")) == arb("3.5") ** 2 - 9

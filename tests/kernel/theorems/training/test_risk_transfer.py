@@ -1,0 +1,115 @@
+"""Checking `risk-transfer`: the corpus, what is said, the mutants, and a sabotaged kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import transfer_cases as cases
+from corpus import ACCEPT, REFUTED, REJECTED, Case, Family, check
+from flint import arb
+
+from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.theorems.training import empirical_transfer, population_transfer, transfer_setting
+from certattn.kernel.theorems.training.mathematics import finite_prompt_gap, finite_prompt_tube
+from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures
+from certattn.kernel.theorems.training.mathematics.finite_prompt_gap import GapBounds
+from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import Piece
+from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
+
+Tool = Callable[[str], ModuleType]
+EXPANSION, RISK = RegressionFlow.expansion, GapBounds.risk
+
+
+def PROVED(name: str) -> Obligation:  # noqa: N802 - stands for an obligation, whatever it is
+    return Obligation(name, "whatever it is", "", "=", "", Outcome.PROVED, None)
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_case(case: Case, arrays: Path) -> None:
+    assert case.complaint(check(case.text, arrays)) == ""
+
+
+def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
+    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
+    assert len(accepts) >= 15
+    assert len(cases.CASES) - len(accepts) >= len(accepts)
+    assert len({case.name for case in cases.CASES}) == len({case.text for case in cases.CASES}) == len(cases.CASES)
+
+
+def first(family: Family) -> str:
+    return next(family.cases()).text
+
+
+def test_the_statement_says_every_number(arrays: Path) -> None:
+    said = check(first(cases.PLANE), arrays).statement
+    for piece in (
+        "prompts of L tokens x_i ~ N(0, Sigma) with labels <w, x_i>", "w ~ N(0, I)", "half the mean square error",
+        "b sum_i p_i <w, x_i> of <w, x>, p the softmax of <x_i, A x>", "Sigma = ((1, 0.5), (0.5, 1.25))",
+        "from A = ((0.15, 0), (0, 0.2)) and b = 0.25", "for every L >= 1700000000000000000",
+        "R_L <= 0.1 at all times t >= 3.696, and so in the limit", "over infinite prompts the risk tends to 0",
+        "up to t = 3.696 the two runs (A, b) are within 0.0441 of each other (Euclidean distance)",
+    ):  # fmt: skip
+        assert piece in said, said
+
+
+def test_the_statement_about_given_prompts_says_every_number(arrays: Path) -> None:
+    said = check(first(cases.PROMPTS), arrays).statement
+    for piece in (
+        "2 prompts of 3 tokens", "tokens: ((1), (-0.5), (2), (0.25), (-1), (1.5))", "queries: ((1), (-0.5))",
+        "labels: ((1), (-0.5), (2), (-0.5), (2), (-3))", "targets: ((1), (1))", "from A = (0.5) and b = 1.5 exists",
+        "R_L <= 0.221 at all times t >= 1, and so in the limit", "N(0, Sigma), Sigma = (1), the risk of the flow",
+    ):  # fmt: skip
+        assert piece in said, said
+
+
+# -- mutants
+
+
+@pytest.mark.parametrize(
+    ("family", "every"), [(cases.LINE, 6), (cases.OUTSIDE, 16), (cases.PROMPTS, 10)], ids=["line", "outside", "prompts"]
+)
+def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, arrays: Path, tool: Tool) -> None:
+    mutate = tool("mutate_certificates")
+    mutants = list(mutate.mutants(loads(first(family), arrays / "case.yaml").plain))[::every]
+    tally = mutate.sweep(mutants, arrays)
+    assert tally.mutants == len(mutants) > 10
+    assert tally.errors == []
+    assert tally.verified_true + tally.refuted_false + tally.undecided_false + tally.refused > 5
+
+
+# -- a kernel with a part that is wrong
+
+SABOTAGES: list[tuple[str, Any, str, Any]] = [
+    ("gradients without gap", GapBounds, "gradient", lambda self: arb(0)),
+    ("no gap at the end", GapBounds, "risk", lambda self: arb(0)),
+    ("half of the gap", GapBounds, "risk", lambda self: RISK(self) / 2),
+    ("a flow that nothing parts", RegressionFlow, "expansion", lambda self, ball: 0 * EXPANSION(self, ball)),
+    ("the tube is not closed", Piece, "closed", True),
+    ("the largest power of all", finite_prompt_gap, "log_average", lambda length, theta, of, k, fn: -fn.log(length)),
+    ("no risk over infinite prompts", finite_prompt_tube.FinitePrompts, "root_of_risk", lambda self, near: arb(0)),
+    ("bounds are not looked at", population_transfer, "at_most", lambda name, *rest, **more: PROVED(name)),
+    ("paths are not looked at", population_transfer, "below", lambda name, *rest, **more: PROVED(name)),
+    ("starts are not looked at", transfer_setting, "below", lambda name, *rest, **more: PROVED(name)),
+    ("losses are not curved", ContextLoss, "curvatures", lambda self, around, radius: Curvatures(arb(0), arb(0))),
+    ("flows of prompts are not looked at", empirical_transfer, "at_most", lambda name, *rest, **more: PROVED(name)),
+]  # fmt: skip
+
+REJECTS = [
+    case
+    for family in (cases.LINE, cases.OUTSIDE, cases.PROMPTS)
+    for case in family.cases()
+    if case.verdict in (REJECTED, REFUTED)
+]
+
+
+@pytest.mark.parametrize(("where", "name", "wrong"), [row[1:] for row in SABOTAGES], ids=[row[0] for row in SABOTAGES])
+def test_a_sabotaged_kernel_fails(
+    where: Any, name: str, wrong: Any, arrays: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, name, wrong)
+    assert any(case.complaint(check(case.text, arrays)) for case in REJECTS)
