@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "tests" / "kernel" / "arithmetic" / "binary64"
+FOLDER = ROOT / "tests" / "fast"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Which test runs which line of the kernel, and how long each test takes.
 
-    python tools/kernel_test_map.py FOLDER tests/kernel            notes it in FOLDER/map.jsonl
+    python tools/kernel_test_map.py FOLDER tests/kernel tests/fast    notes it in FOLDER/map.jsonl
 
 One line of JSON per test, written when the test is over: its name, its time with set-up, whether it passed, and by
 module the lines that it ran, from coverage.py. What a test runs in another process is not seen; `covering` makes up
@@ -22,7 +22,8 @@ from typing import Any
 
 import pytest
 
-KERNEL = PurePosixPath("certattn/kernel")
+# The kernel, and what was written apart from it and is looked at with it.
+TRUSTED = tuple(PurePosixPath("certattn", room) for room in ("kernel", "fast", "isolation"))
 MAP = "map.jsonl"
 
 
@@ -74,7 +75,9 @@ class Recorder:
         self.path = path
         self.root = root
         self.known = {json.loads(line)["test"] for line in path.read_text().splitlines()} if path.exists() else set()
-        self.coverage = Coverage(data_file=None, config_file=False, include=[str(root / KERNEL / "*")])
+        self.coverage = Coverage(
+            data_file=None, config_file=False, include=[str(root / room / "*") for room in TRUSTED]
+        )
         self.passed = True
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

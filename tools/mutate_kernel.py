@@ -1,6 +1,6 @@
 """Change the code of the kernel in small ways, and see whether the tests notice.
 
-    python tools/kernel_test_map.py FOLDER tests/kernel tests/test_gallery.py     once: which test runs which line
+    python tools/kernel_test_map.py FOLDER tests/{kernel,fast} tests/test_gallery.py  once: which test runs what
     python tools/mutate_kernel.py run FOLDER --critical            every site of the modules that decide and read
     python tools/mutate_kernel.py run FOLDER --sample 600          a stratified sample of all the others
     python tools/mutate_kernel.py run FOLDER --module causal.py    every site of the modules of this name
@@ -44,8 +44,8 @@ TREE = "tree"
 CRITICAL = tuple(
     f"certattn/kernel/{name}.py"
     for name in (
-        "verdict", "checker", "document/numbers", "document/reader", "arithmetic/reals", "arithmetic/exact_matrix",
-        "arithmetic/balls", "arithmetic/softmax",
+        "decide/verdict", "decide/checker", "document/numbers", "document/reader", "mathematics/reals",
+        "mathematics/exact_matrix", "mathematics/balls", "mathematics/softmax",
     )
 )  # fmt: skip
 NOTICED = ("killed", "timeout")
@@ -301,7 +301,7 @@ def report(folder: Path, say: Callable[[str], None], *, by_module: bool) -> int:
     if by_module:
         for module in sorted({entry["module"] for entry in entries}):
             of_module = [entry for entry in entries if entry["module"] == module]
-            say(_line(f"`{module.removeprefix('certattn/kernel/')}`", of_module, known))
+            say(_line(f"`{module.removeprefix('certattn/')}`", of_module, known))
     left = unexplained([entry for entry in entries if entry["outcome"] not in NOTICED], known)
     for entry in left:
         say(f"{entry['outcome']}, not explained: {entry['module']}:{entry['line']}")

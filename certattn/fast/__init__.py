@@ -1,4 +1,4 @@
-"""Floating-point arithmetic with proved bounds: the only place of the kernel that rounds.
+"""Floating-point arithmetic with proved bounds: the only place of all that is trusted that rounds.
 
 Everywhere else numbers are exact or Arb balls. Here arrays of binary64 numbers are computed with
 numpy, and every result comes with a bound on its error that is derived from these facts only:
@@ -10,6 +10,9 @@ numpy, and every result comes with a bound on its error that is derived from the
 That a thread computes so is set and proved (`floating_point`, `guards`), not assumed. What depends on a
 library's idea of a function (`np.exp`) is not used. The bounds are proved with Arb from the constants
 that the code runs, not from the formulas they came from.
+
+It is trusted by verdicts that name binary64, and by no other. It imports the kernel's mathematics, errors and
+`decide.floating_point`, and decides nothing.
 """
 
 from certattn.kernel.decide.floating_point import require_default

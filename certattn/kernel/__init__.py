@@ -1,7 +1,7 @@
-"""The trusted kernel: to audit certattn, read this folder and nothing else.
+"""The trusted kernel: what a verdict rests on is here, and in `certattn.fast` where the verdict names binary64.
 
-A certificate walks through it in one direction: ``document`` reads files into exact
-numbers, ``claims`` turns them into obligations, ``arithmetic`` encloses both sides of
-each obligation, ``verdict`` decides, ``checker`` puts the parts together and ``worker``
-runs one check in a process of its own.
+A certificate walks through it in one direction: ``document`` reads files into exact numbers, ``theorems`` turns them
+into obligations, with what is ``given`` and by ``mathematics`` that encloses both sides of each, and ``decide`` decides
+them. It imports the standard library, flint, PyYAML and, for the bits of arrays, numpy. ``certattn.isolation`` runs one
+check in a process of its own.
 """

@@ -22,7 +22,6 @@ from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 
-import certattn.kernel
 from certattn.isolation.interrupts import end_with_parent
 from certattn.isolation.worker import check_files
 from certattn.kernel.decide.checker import CheckOptions
@@ -105,9 +104,10 @@ def _checking(stack: ExitStack) -> Checking:
 
 @cache
 def _warm() -> None:
-    """Import all of the kernel, so that no process of a check has to, and leave it to the processes as it lies."""
-    for module in walk_packages(certattn.kernel.__path__, "certattn.kernel."):
-        import_module(module.name)
+    """Import all that is trusted, so that no process of a check has to, and leave it to the processes as it lies."""
+    for room in map(import_module, ("certattn.kernel", "certattn.fast", "certattn.isolation")):
+        for module in walk_packages(room.__path__, f"{room.__name__}."):
+            import_module(module.name)
     # Objects that the collector of garbage does not look at are not copied for each process.
     gc.collect()
     gc.freeze()

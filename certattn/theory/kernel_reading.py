@@ -23,15 +23,18 @@ from certattn.kernel.decide import verdict
 from certattn.kernel.mathematics import functions, laws
 from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, SymbolicPolynomial
 
-_ROOT = "certattn.kernel"
+_ROOT = "certattn"
 # Executed again; everything else in the kernel (documents, verdicts) is used as it is.
-_READ_AGAIN = ("certattn.kernel.mathematics.", "certattn.kernel.theorems.")
+_READ_AGAIN = (
+    "certattn.kernel.mathematics.", "certattn.kernel.given.", "certattn.kernel.theorems.",
+    "certattn.kernel.decide.claim", "certattn.fast.",
+)  # fmt: skip
 # Generic in their number type, so there is nothing to replace.
 _GENERIC = {module.__name__: module for module in (functions, laws)}
 
 
 def source_of(name: str) -> str:
-    """The source text of a kernel module, such as "kernel.mathematics.laws"."""
+    """The source text of a module of the package, such as "kernel.mathematics.laws"."""
     spec = importlib.util.find_spec(f"{_ROOT}.{name}")
     text = getattr(spec.loader, "get_source", lambda _: None)(spec.name) if spec is not None else None
     if text is None:
@@ -410,9 +413,15 @@ class Kernel:
         """What `from name import ...` finds in a module that is read over symbols."""
         if name in self._replaced:
             return self._replaced[name]
-        if name.startswith(_READ_AGAIN) and names and level == 0:
+        if name.startswith(_READ_AGAIN) and names and level == 0 and not _is_folder(name):
             return self._module(name)
         return importlib.__import__(name, globals_, locals_, names or (), level)
+
+
+def _is_folder(name: str) -> bool:
+    """Whether a name of the package is a folder of modules."""
+    spec = importlib.util.find_spec(name)
+    return spec is not None and spec.submodule_search_locations is not None
 
 
 def _symbolic_flint() -> ModuleType:

@@ -1,8 +1,9 @@
-"""Makes this folder's helper module importable: pytest leaves test folders off sys.path here."""
+"""Makes helpers of this folder and of the kernel's tests importable: pytest leaves test folders off sys.path here."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+FOLDER = Path(__file__).resolve().parent
+sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "kernel")]

@@ -1,4 +1,4 @@
-"""Makes this folder's helper module importable: pytest leaves test folders off sys.path here."""
+"""Makes this folder's helper modules importable: pytest leaves test folders off sys.path here."""
 
 from __future__ import annotations
 

@@ -1,1 +1,5 @@
-"""Theorems by chapter: what is stated, and the obligations that prove it. A chapter imports no other chapter."""
+"""The theorems, by chapters: what each claim states, and the obligations that prove it.
+
+A chapter imports no other, but for `prompts.typical_prompt`, which is about a concrete prompt beside random ones and
+uses `attention`.
+"""

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import enclosure_assertions as ea  # noqa: E402
 
-ARITHMETIC = ROOT / "certattn" / "kernel" / "arithmetic"
+PACKAGE = ROOT / "certattn"
 LISTED = ROOT / "tools" / "enclosure_elsewhere.txt"
 
 
@@ -140,14 +140,20 @@ def test_the_same_seed_gives_the_same_assertions() -> None:
 # -- nothing is left out
 
 
+def modules() -> Iterator[tuple[str, list[ast.stmt]]]:
+    """The modules of mathematics, those of chapters too, and of binary64: listed names, and what they hold."""
+    for folder in (PACKAGE / "kernel" / "mathematics", *(PACKAGE / "kernel" / "theorems").glob("*/mathematics")):
+        yield from ((path.stem, ast.parse(path.read_text()).body) for path in folder.glob("*.py"))
+    yield from ((f"fast.{path.stem}", ast.parse(path.read_text()).body) for path in (PACKAGE / "fast").glob("*.py"))
+
+
 def public() -> set[str]:
     """The functions and classes of the kernel's arithmetic that have no underscore."""
     found = set()
-    for path in ARITHMETIC.rglob("*.py"):
-        module = ".".join(path.relative_to(ARITHMETIC).with_suffix("").parts)
+    for module, body in modules():
         found |= {
             f"{module}.{node.name}"
-            for node in ast.parse(path.read_text()).body
+            for node in body
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
         }
     return found
@@ -170,9 +176,8 @@ def test_everything_public_is_asserted_here_or_listed(asserted: Counter[str]) ->
 
 def test_the_list_names_tests_that_there_are() -> None:
     protocols = {f"{module}.{name}" for module, where, name in listed() if where == "protocol"}
-    for path in ARITHMETIC.rglob("*.py"):
-        module = ".".join(path.relative_to(ARITHMETIC).with_suffix("").parts)
-        for node in ast.parse(path.read_text()).body:
+    for module, body in modules():
+        for node in body:
             if isinstance(node, ast.ClassDef) and f"{module}.{node.name}" in protocols:
                 assert "Protocol" in {ast.unparse(base).partition("[")[0] for base in node.bases}
                 protocols.discard(f"{module}.{node.name}")

@@ -1,4 +1,4 @@
-"""Shared by the tests of claims: this folder's helper modules, a folder with the corpus' array files, and
+"""Shared by the tests of claims: the families of cases, a folder with the corpus' array files, and
 the script that changes certificates."""
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import pytest
 # pytest leaves test folders off sys.path here.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from corpus import write_files  # this makes the families of the chapters importable, too
+
 
 @pytest.fixture(scope="session")
 def arrays(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds every array file of the corpus."""
-    from corpus import write_files
-
     folder = tmp_path_factory.mktemp("arrays")
     write_files(folder)
     return folder

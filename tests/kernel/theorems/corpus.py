@@ -12,6 +12,7 @@ import importlib
 import io
 import json
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,10 @@ from certattn.kernel.decide.reports import Report
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
+
+# Families lie in the folders of their chapters, and some import others by name.
+FOLDER = Path(__file__).resolve().parent
+sys.path += map(str, sorted(FOLDER.glob("[a-z]*/")))
 
 ACCEPT = Verdict.VERIFIED
 REFUTED = Verdict.REFUTED
@@ -77,9 +82,9 @@ class Family:
 
 
 def every_family() -> list[Family]:
-    """The families of all `*_cases.py` beside this file, each once; some modules pass others' families on."""
+    """The families of all `*_cases.py` of the chapters, each once; some modules pass others' families on."""
     found: dict[tuple[str, str], Family] = {}
-    for path in sorted(Path(__file__).parent.glob("*_cases.py")):
+    for path in sorted(FOLDER.glob("*/*_cases.py")):
         for family in importlib.import_module(path.stem).FAMILIES:
             assert found.setdefault((family.claim, family.title), family) is family, f"two families: {family.title}"
     return [found[key] for key in sorted(found)]

@@ -1,1 +1,6 @@
-"""Theorems about attention over a concrete prompt."""
+"""Theorems about attention over a concrete prompt.
+
+A module, or a few, for each claim: `output-deviation` and `softmax-mean`.
+They make obligations and decide nothing. They import `given`, `decide.claim`, `decide.verdict`, `document`,
+`mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
+"""

@@ -1,1 +1,7 @@
-"""Random score matrices, the law of their singular values, and the spectra of concrete attention matrices."""
+"""Theorems about the singular values of attention, and about their law.
+
+A module, or a few, for each claim: `equivalent-law`, `spectral-distance`, `not-marchenko-pastur`,
+`finite-moments`, `normalizer-bound`, `universality-bound`, `linearization` and `singular-values`.
+They make obligations and decide nothing. They import `given`, `decide.claim`, `decide.verdict`, `document`,
+`mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
+"""

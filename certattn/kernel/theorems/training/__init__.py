@@ -1,1 +1,7 @@
-"""Theorems about training attention."""
+"""Theorems about training attention for linear regression in context.
+
+A module, or a few, for each claim: `descent-trajectory`, `flow-trajectory`, `regression-risk`,
+`training-convergence`, `risk-gap` and `risk-transfer`.
+They make obligations and decide nothing. They import `given`, `decide.claim`, `decide.verdict`, `document`,
+`mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
+"""

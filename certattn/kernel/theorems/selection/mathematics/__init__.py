@@ -1,1 +1,5 @@
-"""The mathematics that only theorems about selected tokens need."""
+"""The mathematics that only theorems about selected tokens need.
+
+Exact numbers and balls in, exact numbers and balls out. It imports the kernel's `mathematics` and itself, knows no
+certificate, and decides nothing.
+"""
