@@ -1,0 +1,1 @@
+"""Provers of claims about the checker's own arithmetic."""

@@ -1,0 +1,1 @@
+"""Provers of claims about attention on a concrete prompt."""

@@ -1,0 +1,1 @@
+"""Provers of claims about random prompts, and the infinite ones they tend to."""

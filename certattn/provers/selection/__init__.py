@@ -1,0 +1,1 @@
+"""Provers of claims about which tokens attention selects."""

@@ -1,0 +1,1 @@
+"""Provers of claims about the spectrum of attention with random weights."""

@@ -1,0 +1,1 @@
+"""Provers of claims about training in context."""

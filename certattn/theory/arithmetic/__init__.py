@@ -1,0 +1,1 @@
+"""Derivations for claims about the checker's own arithmetic."""

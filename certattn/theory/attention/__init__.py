@@ -1,0 +1,1 @@
+"""Derivations for claims about attention on a concrete prompt."""

@@ -1,0 +1,1 @@
+"""Derivations for claims about which tokens attention selects."""

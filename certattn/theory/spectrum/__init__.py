@@ -1,0 +1,1 @@
+"""Derivations for claims about the spectrum of attention with random weights."""

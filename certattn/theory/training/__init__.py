@@ -1,0 +1,1 @@
+"""Derivations for claims about training in context."""
