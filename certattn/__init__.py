@@ -5,7 +5,7 @@
     generate  make one from arrays or files
 
     >>> import certattn
-    >>> report = certattn.check("certificates/infinite-prompt-operator/gaussian-d1.yaml")
+    >>> report = certattn.check("certificates/prompts/infinite-prompt-operator/gaussian-d1.yaml")
     >>> report.verdict
     <Verdict.VERIFIED: 'verified'>
 

@@ -75,7 +75,7 @@ def generate(claim: str, out: str | Path, **inputs: Any) -> Certificate:
     """Make a certificate of `claim`, write it to the file `out` and return it.
 
     The inputs depend on the claim: see `generate` of the module of its name in `certattn.provers`, such as
-    `certattn.provers.output_deviation.generate`.
+    `certattn.provers.attention.output_deviation.generate`.
     Raises UsageError for inputs that make no sense, NotProvedError where what is to be stated is not
     true, MalformedError for bad files.
 

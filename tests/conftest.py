@@ -32,8 +32,8 @@ def tool() -> Callable[[str], ModuleType]:
         assert spec is not None
         assert spec.loader is not None
         # Scripts import each other, as they do when they are run.
-        if str(ROOT / "tools") not in sys.path:
-            sys.path.append(str(ROOT / "tools"))
+        if str(ROOT) not in sys.path:
+            sys.path.append(str(ROOT))
         module = importlib.util.module_from_spec(spec)
         # Dataclasses look their module up by name while it is being executed.
         sys.modules[name] = module

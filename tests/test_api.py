@@ -15,8 +15,8 @@ import certattn
 from certattn import Limits, MalformedError, UsageError, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
-CERTIFICATE = ROOT / "certificates/infinite-prompt-operator/gaussian-d1.yaml"
-ARRAYS = ROOT / "certificates/output-deviation/gaussian-prompt.yaml"
+CERTIFICATE = ROOT / "certificates/prompts/infinite-prompt-operator/gaussian-d1.yaml"
+ARRAYS = ROOT / "certificates/attention/output-deviation/gaussian-prompt.yaml"
 
 
 @pytest.mark.parametrize("module", ["certattn", "certattn._api"])

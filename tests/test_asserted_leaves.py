@@ -28,7 +28,7 @@ MOMENTS = "finite-moments"
 
 @pytest.fixture(scope="module")
 def asserted(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("asserted_leaves")
+    return tool("mutation.asserted_leaves")
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ MODULES = sorted(path for room in ("kernel", "fast", "isolation") for path in (P
 BIT_PATTERNS = KERNEL / "document" / "bit_patterns.py"
 # The one folder that computes in floating point.
 BINARY64 = PACKAGE / "fast"
-CERTIFICATE = ROOT / "certificates" / "infinite-prompt-operator" / "gaussian-d1.yaml"
-WITH_ARRAYS = ROOT / "certificates" / "output-deviation" / "gaussian-prompt.yaml"
+CERTIFICATE = ROOT / "certificates" / "prompts" / "infinite-prompt-operator" / "gaussian-d1.yaml"
+WITH_ARRAYS = ROOT / "certificates" / "attention" / "output-deviation" / "gaussian-prompt.yaml"
 
 # What Python has no function for is asked of the system itself; a new interpreter is a program.
 SYSTEM_CALLS = PACKAGE / "isolation" / "system_calls.py"

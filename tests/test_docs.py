@@ -417,7 +417,7 @@ def test_every_command_and_option_is_in_the_reference() -> None:
 def test_every_word_of_a_json_report_is_explained() -> None:
     section = re.search(r"^### JSON\n(.*?)(?=^##)", read("docs/cli.md"), re.DOTALL | re.MULTILINE)
     assert section is not None
-    tree = certattn.check(GALLERY / "output-tail" / "atoms.yaml", detail=True).to_dict()
+    tree = certattn.check(GALLERY / "prompts" / "output-tail" / "atoms.yaml", detail=True).to_dict()
     words = {*tree, *tree["obligations"][0], *(part.value for part in Part), *RESULTS}
     for word in words:
         assert f"`{word}`" in section[1], f"docs/cli.md does not explain {word}"

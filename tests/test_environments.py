@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "tools"))
-import environment_records as records  # noqa: E402
+sys.path.append(str(ROOT))
+from tools.environments import records  # noqa: E402
 
 CERTIFICATES = (
-    "softmax-mean/three-tokens",
-    "softmax-mean/gaussian-prompt.yaml",
+    "attention/softmax-mean/three-tokens",
+    "attention/softmax-mean/gaussian-prompt.yaml",
     "keys-float32",
     "text-float64",
     "keys-npy",
@@ -61,7 +61,7 @@ HERE = [(name, how) for name, how in SAMPLE if not NAMES[name].missing()]
 
 @pytest.fixture(scope="module")
 def program(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("environments")
+    return tool("environments.environments")
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_a_reason_to_stop_that_nothing_needs_is_wrong(matrix: Any) -> None:
 def test_the_second_checker_runs_without_docstrings(tmp_path: Path) -> None:
     import subprocess
 
-    path = ROOT / "certificates" / "softmax-mean" / "three-tokens.yaml"
+    path = ROOT / "certificates" / "attention" / "softmax-mean" / "three-tokens.yaml"
     command = [sys.executable, "-I", "-S", "-OO", str(ROOT / "tools" / "recheck.py")]
     done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

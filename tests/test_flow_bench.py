@@ -11,7 +11,7 @@ Tool = Callable[[str], ModuleType]
 
 
 def test_a_rotation_wraps_boxes_and_not_balls(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
-    bench = tool("bench_flow")
+    bench = tool("bench.flow")
     assert bench.main(["--turns", "20", "--time", "5", "--order", "20", "--bits", "100"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
     assert [row[-1] for row in rows if "certattn" in row] == ["reached", "reached"]

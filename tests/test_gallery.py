@@ -55,11 +55,11 @@ def test_families_are_all_of_the_gallery_and_its_page_says_how_many_certificates
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_script_regenerates_the_gallery(tool: Tool, family: str) -> None:
     # Byte for byte where the gallery was written; elsewhere searches in floats may end in other last digits.
-    assert tool("regenerate_gallery").compare(GALLERY, [family]).changed == []
+    assert tool("gallery.regenerate").compare(GALLERY, [family]).changed == []
 
 
 def test_the_script_knows_every_family(tool: Tool) -> None:
-    assert sorted(tool("regenerate_gallery").FAMILIES) == FAMILIES
+    assert sorted(tool("gallery.regenerate").FAMILIES) == FAMILIES
 
 
 def test_the_script_notices_a_changed_certificate(tool: Tool, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_script_notices_a_changed_certificate(tool: Tool, tmp_path: Path) ->
     changed = tmp_path / family / "gaussian-d1.yaml"
     changed.write_text(changed.read_text().replace("1/3", "1/4"))
     (tmp_path / family / "mixture.yaml").unlink()
-    assert tool("regenerate_gallery").compare(tmp_path, [family]).changed == [
+    assert tool("gallery.regenerate").compare(tmp_path, [family]).changed == [
         f"{family}/gaussian-d1.yaml",
         f"{family}/mixture.yaml",
     ]
@@ -98,7 +98,7 @@ OTHER_STATEMENTS = [
 def test_another_machine_may_find_other_last_digits_and_nothing_else(
     tool: Tool, tmp_path: Path, before: str, after: str
 ) -> None:
-    comparison, old = tool("gallery_comparison"), GALLERY / "gradient-tail" / "gaussian-v.yaml"
+    comparison, old = tool("gallery.comparison"), GALLERY / "prompts" / "gradient-tail" / "gaussian-v.yaml"
     text = old.read_text()
     assert before in text
     (tmp_path / "fresh.yaml").write_text(text.replace(before, after, 1))
@@ -107,7 +107,7 @@ def test_another_machine_may_find_other_last_digits_and_nothing_else(
 
 
 def test_a_certificate_without_a_witness_is_the_same_byte_for_byte(tool: Tool, tmp_path: Path) -> None:
-    comparison, old = tool("gallery_comparison"), GALLERY / "infinite-prompt-operator" / "gaussian-d1.yaml"
+    comparison, old = tool("gallery.comparison"), GALLERY / "prompts" / "infinite-prompt-operator" / "gaussian-d1.yaml"
     (tmp_path / "fresh.yaml").write_text(old.read_text() + "\n")
     assert not comparison.says_the_same(old, tmp_path / "fresh.yaml")
     assert comparison.says_the_same(old, old)
@@ -123,9 +123,9 @@ def bound_of(path: Path) -> fmpq:
     [("layer0-head6", "1.01", "1.02"), ("layer2-head6", "0.99", "1.00"), ("layer1-head9", "4.15", "4.16")],
 )
 def test_the_certified_maximum_of_a_head_is_the_one_that_floats_suggest(name: str, low: str, high: str) -> None:
-    bound = bound_of(GALLERY / "output-deviation" / f"{name}.yaml")
+    bound = bound_of(GALLERY / "attention" / "output-deviation" / f"{name}.yaml")
     assert parse_rational(low, DEFAULT_LIMITS) < bound < parse_rational(high, DEFAULT_LIMITS)
-    arrays = np.load(GALLERY / "output-deviation" / "data" / f"{name}.npz")
+    arrays = np.load(GALLERY / "attention" / "output-deviation" / "data" / f"{name}.npz")
     keys, values, queries = (arrays[n].astype(float) for n in ("keys", "values", "queries"))
     scores = queries @ keys.T / np.sqrt(32)
     weights = np.exp(scores - scores.max(1, keepdims=True))

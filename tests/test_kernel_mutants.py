@@ -1,4 +1,4 @@
-"""Changes of the kernel's code are noticed: ten fixed ones here, hundreds by `tools/mutate_kernel.py`."""
+"""Changes of the kernel's code are noticed: ten fixed ones here, hundreds by `tools/mutation/mutate_kernel.py`."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Pair:
 
 @pytest.fixture
 def runs(tool: Tool) -> ModuleType:
-    return tool("mutant_runs")
+    return tool("mutation.mutant_runs")
 
 
 @pytest.fixture
 def survivors(tool: Tool) -> ModuleType:
-    return tool("kernel_survivors")
+    return tool("mutation.kernel_survivors")
 
 
 def test_known_changes_of_the_kernel_are_noticed_each_by_its_test() -> None:
-    script = ROOT / "tools" / "known_kernel_mutants.py"
+    script = ROOT / "tools" / "mutation" / "known_kernel_mutants.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     unchanged, *lines = done.stdout.splitlines()
@@ -130,7 +130,7 @@ def test_what_a_process_with_limits_answers(runs: ModuleType) -> None:
 
 
 def test_tests_that_run_a_line_are_found_fastest_first(tool: Tool, tmp_path: Path) -> None:
-    maps = tool("kernel_test_map")
+    maps = tool("mutation.kernel_test_map")
     slow = maps.Test("tests/test_b.py::slow", 2.0, {"k/m.py": frozenset({1, 2})})
     fast = maps.Test("tests/test_b.py::fast", 1.0, {"k/m.py": frozenset({2}), "k/n.py": frozenset({1})})
     other = maps.Test("tests/test_n.py::other", 0.1, {})
@@ -142,7 +142,7 @@ def test_tests_that_run_a_line_are_found_fastest_first(tool: Tool, tmp_path: Pat
 
 
 def test_a_map_is_read_without_tests_that_fail(tool: Tool, tmp_path: Path) -> None:
-    maps = tool("kernel_test_map")
+    maps = tool("mutation.kernel_test_map")
     lines = [
         '{"test": "a", "seconds": 1, "passed": false, "lines": {}}',
         '{"test": "b", "seconds": 1, "passed": true, "lines": {"k/m.py": [1, 2]}}',

@@ -11,7 +11,7 @@ Tool = Callable[[str], ModuleType]
 
 
 def test_a_row_of_each_kind(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = tool("bench_moments")
+    bench = tool("bench.moments")
     runs = {
         "moments": ("finite-moments", {"beta": "1/2", "d": 24, "orders": [2, 4]}),
         "smallest": ("finite-moments", {"beta": "1/2", "orders": [4], "within": "1/4"}),
@@ -33,7 +33,7 @@ def test_a_row_of_each_kind(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_script_prints_a_line_for_each_row(
     tool: Tool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = tool("bench_moments")
+    bench = tool("bench.moments")
     monkeypatch.setattr(bench, "RUNS", {"one": ("normalizer-bound", {"beta": "1/2", "d": 1000})})
     monkeypatch.setattr(bench.rows, "__defaults__", (("one",),))
     assert bench.main([]) == 0

@@ -13,7 +13,7 @@ import certattn
 from certattn._notebook import html_of_certificate, html_of_report
 
 ROOT = Path(__file__).resolve().parent.parent
-CERTIFICATE = ROOT / "certificates" / "max-margin" / "single-input.yaml"
+CERTIFICATE = ROOT / "certificates" / "selection" / "max-margin" / "single-input.yaml"
 HOSTILE = """\
 certattn: 1
 claim: infinite-prompt-operator

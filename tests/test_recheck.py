@@ -48,48 +48,48 @@ recheck = load()
 
 # A certificate of every kind that is covered, a text in it, and what makes it a false statement or a false proof.
 CHANGES = [
-    ("binary64-exponential/exponential.yaml", "at_most: 2.26356e-16", "at_most: 2.26355e-16"),
-    ("binary64-exponential/exponential.yaml", "at_least: 2.24681e-16", "at_least: 2.24682e-16"),
-    ("binary64-exponential/exponential.yaml", "0x400000021f6e3p-51", "0x400000021f6e5p-51"),
-    ("binary64-exponential/exponential-with-tail.yaml", "scores_up_to: 11000", "scores_up_to: 10999"),
-    ("infinite-prompt-operator/mixture.yaml", "radius: 1e-15", "radius: 1e-18"),
-    ("linearization/three-tokens.yaml", "beta: 1/2", "beta: 0.5001"),
-    ("output-mean-square/queries.yaml", "0.0014818066", "0.0014818065"),
-    ("singular-values/plane.yaml", "radius: 1.9e-15", "radius: 0.9e-15"),
-    ("singular-values/plane.yaml", "at_least: 6.7082\n", "at_least: 6.7083\n"),
-    ("singular-values/hilbert.yaml", "radius: 1e-25", "radius: 1e-28"),
-    ("singular-values/three-tokens.yaml", "[1, 2]", "[1, 2.001]"),
-    ("singular-values/three-tokens.yaml", "centred: true", "centred: true\n  causal: true"),
-    ("output-tail/layer0-head6-mean-square.yaml", "probability: 0.01\n", "probability: 0.00999\n"),
-    ("spectral-distance/matrix.yaml", "at_most: 0.72026", "at_most: 0.72025"),
-    ("spectral-distance/four-tokens.yaml", "at_least: 0.00782", "at_least: 0.00783"),
-    ("descent-trajectory/signs-regression.yaml", "step: 1/20", "step: 1/19"),
-    ("equivalent-law/narrow-gap.yaml", "0.917726613228703", "0.917726613228705"),
-    ("equivalent-law/closing.yaml", "value: 192513408", "value: 192513409"),
-    ("finite-moments/size-100.yaml", "at_most: 0.234926", "at_most: 0.234925"),
-    ("finite-moments/smallest-4.yaml", "within: 0.05\n", "within: 0.0495\n"),
-    ("gradient-mean-square/mixture.yaml", "at_most: 0.0", "at_most: 0.00"),
-    ("gradient-mean-square/gaussian-singular.yaml", "at_most: 0.", "at_most: 0.0"),
-    ("gradient-tail/atoms.yaml", "probability: 0.001", "probability: 0.0005"),
-    ("infinite-prompt-operator/gaussian-d1.yaml", "[-3]", "[-4]"),
-    ("infinite-prompt-operator/rademacher.yaml", "0.761594155955765", "0.761594155955767"),
-    ("joint-max-margin/tight.yaml", "drop: 0.", "drop: 1."),
-    ("max-margin/three-inputs.yaml", "4/3", "1.3333333333333333"),
-    ("normalizer-bound/cool-1000.yaml", "0.0001428", "0.0001427"),
-    ("not-marchenko-pastur/rational.yaml", "value: ", "value: 1"),
-    ("output-deviation/gaussian-prompt.yaml", "at_most: 1.19161", "at_most: 1.19160"),
-    ("output-mean-square/mixture.yaml", "at_most: 0.0", "at_most: 0.00"),
-    ("output-tail/rademacher.yaml", "probability: 0.001", "probability: 0.0009"),
-    ("proposition-3-1/published.yaml", "fails", "holds"),
-    ("proposition-3-1/repaired-gaussian.yaml", "1.11095", "1.11094"),
-    ("proposition-3-4/repaired-gaussian-u.yaml", "9.22213", "9.22212"),
-    ("regression-risk/plane-start.yaml", "0.5903625", "0.5903626"),
-    ("regularization-path/single-input.yaml", "0.98225", "0.98230"),
-    ("selection-on-a-head/authors-keys.yaml", "at_least: 0.578", "at_least: 0.579"),
-    ("softmax-mean/three-tokens.yaml", "3.81e-13", "3.80e-13"),
-    ("softmax-mean/three-tokens.yaml", "at_least: 0.0598920245448", "at_least: 0.0598920245449"),
-    ("token-optimality/two-inputs.yaml", "multiplier: 1\n", "multiplier: 2\n"),
-    ("universality-bound/random-cool-1000.yaml", "0.01123", "0.01122"),
+    ("arithmetic/binary64-exponential/exponential.yaml", "at_most: 2.26356e-16", "at_most: 2.26355e-16"),
+    ("arithmetic/binary64-exponential/exponential.yaml", "at_least: 2.24681e-16", "at_least: 2.24682e-16"),
+    ("arithmetic/binary64-exponential/exponential.yaml", "0x400000021f6e3p-51", "0x400000021f6e5p-51"),
+    ("arithmetic/binary64-exponential/exponential-with-tail.yaml", "scores_up_to: 11000", "scores_up_to: 10999"),
+    ("prompts/infinite-prompt-operator/mixture.yaml", "radius: 1e-15", "radius: 1e-18"),
+    ("spectrum/linearization/three-tokens.yaml", "beta: 1/2", "beta: 0.5001"),
+    ("prompts/output-mean-square/queries.yaml", "0.0014818066", "0.0014818065"),
+    ("spectrum/singular-values/plane.yaml", "radius: 1.9e-15", "radius: 0.9e-15"),
+    ("spectrum/singular-values/plane.yaml", "at_least: 6.7082\n", "at_least: 6.7083\n"),
+    ("spectrum/singular-values/hilbert.yaml", "radius: 1e-25", "radius: 1e-28"),
+    ("spectrum/singular-values/three-tokens.yaml", "[1, 2]", "[1, 2.001]"),
+    ("spectrum/singular-values/three-tokens.yaml", "centred: true", "centred: true\n  causal: true"),
+    ("prompts/output-tail/layer0-head6-mean-square.yaml", "probability: 0.01\n", "probability: 0.00999\n"),
+    ("spectrum/spectral-distance/matrix.yaml", "at_most: 0.72026", "at_most: 0.72025"),
+    ("spectrum/spectral-distance/four-tokens.yaml", "at_least: 0.00782", "at_least: 0.00783"),
+    ("training/descent-trajectory/signs-regression.yaml", "step: 1/20", "step: 1/19"),
+    ("spectrum/equivalent-law/narrow-gap.yaml", "0.917726613228703", "0.917726613228705"),
+    ("spectrum/equivalent-law/closing.yaml", "value: 192513408", "value: 192513409"),
+    ("spectrum/finite-moments/size-100.yaml", "at_most: 0.234926", "at_most: 0.234925"),
+    ("spectrum/finite-moments/smallest-4.yaml", "within: 0.05\n", "within: 0.0495\n"),
+    ("prompts/gradient-mean-square/mixture.yaml", "at_most: 0.0", "at_most: 0.00"),
+    ("prompts/gradient-mean-square/gaussian-singular.yaml", "at_most: 0.", "at_most: 0.0"),
+    ("prompts/gradient-tail/atoms.yaml", "probability: 0.001", "probability: 0.0005"),
+    ("prompts/infinite-prompt-operator/gaussian-d1.yaml", "[-3]", "[-4]"),
+    ("prompts/infinite-prompt-operator/rademacher.yaml", "0.761594155955765", "0.761594155955767"),
+    ("selection/joint-max-margin/tight.yaml", "drop: 0.", "drop: 1."),
+    ("selection/max-margin/three-inputs.yaml", "4/3", "1.3333333333333333"),
+    ("spectrum/normalizer-bound/cool-1000.yaml", "0.0001428", "0.0001427"),
+    ("spectrum/not-marchenko-pastur/rational.yaml", "value: ", "value: 1"),
+    ("attention/output-deviation/gaussian-prompt.yaml", "at_most: 1.19161", "at_most: 1.19160"),
+    ("prompts/output-mean-square/mixture.yaml", "at_most: 0.0", "at_most: 0.00"),
+    ("prompts/output-tail/rademacher.yaml", "probability: 0.001", "probability: 0.0009"),
+    ("prompts/proposition-3-1/published.yaml", "fails", "holds"),
+    ("prompts/proposition-3-1/repaired-gaussian.yaml", "1.11095", "1.11094"),
+    ("prompts/proposition-3-4/repaired-gaussian-u.yaml", "9.22213", "9.22212"),
+    ("training/regression-risk/plane-start.yaml", "0.5903625", "0.5903626"),
+    ("selection/regularization-path/single-input.yaml", "0.98225", "0.98230"),
+    ("selection/selection-on-a-head/authors-keys.yaml", "at_least: 0.578", "at_least: 0.579"),
+    ("attention/softmax-mean/three-tokens.yaml", "3.81e-13", "3.80e-13"),
+    ("attention/softmax-mean/three-tokens.yaml", "at_least: 0.0598920245448", "at_least: 0.0598920245449"),
+    ("selection/token-optimality/two-inputs.yaml", "multiplier: 1\n", "multiplier: 2\n"),
+    ("spectrum/universality-bound/random-cool-1000.yaml", "0.01123", "0.01122"),
 ]
 
 
@@ -122,7 +122,7 @@ def test_a_false_neighbour_is_not_verified(tmp_path: Path, name: str, old: str, 
     assert verdict(altered(tmp_path, name, lambda text: text.replace(old, new, 1))) == "not proved"
 
 
-PLAIN = "softmax-mean/three-tokens.yaml"
+PLAIN = "attention/softmax-mean/three-tokens.yaml"
 BROKEN: dict[str, Callable[[str], str]] = {
     "an unknown key": lambda t: t.replace("given:\n", "given:\n  more: 1\n"),
     "an unknown key at the top": lambda t: t + "signed: yes\n",
@@ -161,7 +161,7 @@ def test_what_is_no_certificate_is_rejected(tmp_path: Path, what: str) -> None:
      ("file: data", "file: ../data"), ("rows: 0:3", "rows: 99:103")],
 )  # fmt: skip
 def test_array_files_are_those_that_are_hashed(tmp_path: Path, old: str, new: str) -> None:
-    name = "softmax-mean/gaussian-prompt.yaml"
+    name = "attention/softmax-mean/gaussian-prompt.yaml"
     assert verdict(altered(tmp_path, name, lambda text: text.replace(old, new, 1))) == "rejected"
 
 
@@ -244,13 +244,13 @@ asserts: {quarter_circle: {at_least: 1}, law: {at_least: 1}}
 
 
 def test_a_table_of_two_dimensions_is_no_vector(tmp_path: Path) -> None:
-    flat = Path(GALLERY / "binary64-exponential/exponential-table.npy").read_bytes()
+    flat = Path(GALLERY / "arithmetic/binary64-exponential/exponential-table.npy").read_bytes()
     head = flat[:128].replace(b"(2048,), }", b"(1, 2048), }").ljust(128)[:127] + b"\n"
     data = head[:128] + flat[128:]
     change = lambda t: re.sub(r"sha256: \w+", f"sha256: {hashlib.sha256(data).hexdigest()}", t).replace(  # noqa: E731
         "[2048]", "[1, 2048]"
     )
-    path = altered(tmp_path, "binary64-exponential/exponential.yaml", change)
+    path = altered(tmp_path, "arithmetic/binary64-exponential/exponential.yaml", change)
     (tmp_path / "exponential-table.npy").write_bytes(data)
     (verdict_, why) = recheck.check(path, 60)
     assert verdict_ == "rejected"
@@ -258,14 +258,14 @@ def test_a_table_of_two_dimensions_is_no_vector(tmp_path: Path) -> None:
 
 
 def test_what_is_not_covered_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert recheck.main([str(GALLERY / "risk-gap")]) == 3
+    assert recheck.main([str(GALLERY / "training" / "risk-gap")]) == 3
     assert "risk-gap" in capsys.readouterr().out
 
 
 def test_exit_statuses_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert recheck.main([]) == 2
     assert recheck.main(["--no-such-option"]) == 2
-    assert recheck.main([str(GALLERY / "normalizer-bound"), "--json"]) == 0
+    assert recheck.main([str(GALLERY / "spectrum" / "normalizer-bound"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["counts"]["verified"] == len(found["certificates"]) == 4
     assert recheck.main([str(altered(tmp_path, PLAIN, BROKEN["NaN"]))]) == 1

@@ -11,8 +11,8 @@ Tool = Callable[[str], ModuleType]
 
 
 def test_the_bench_measures_both_arithmetics(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
-    tool("gallery_singular_values")
-    bench = tool("bench_singular_values")
+    tool("gallery.singular_values")
+    bench = tool("bench.singular_values")
     assert bench.main(["--sizes", "30"]) == 0
     assert "in integers" in capsys.readouterr().out
     row = bench.measure(40, 1, sharp=True)
@@ -22,7 +22,7 @@ def test_the_bench_measures_both_arithmetics(tool: Tool, capsys: pytest.CaptureF
 
 
 def test_weights_are_about_normal_and_always_the_same(tool: Tool) -> None:
-    drawn = tool("gallery_singular_values").weights("a text", 200, 30).astype(float) / 1024
+    drawn = tool("gallery.singular_values").weights("a text", 200, 30).astype(float) / 1024
     assert drawn[0, :3].tolist() == [378 / 1024, -1067 / 1024, 1108 / 1024]
     assert abs(drawn.mean()) < 0.03
     assert abs(drawn.std() - 1) < 0.03

@@ -14,9 +14,9 @@ Tool = Callable[[str], ModuleType]
 
 @pytest.fixture
 def bench(tool: Tool) -> ModuleType:
-    """`tools/bench_spectrum.py`, with the script whose weights it draws."""
-    tool("gallery_singular_values")
-    return tool("bench_spectrum")
+    """`tools/bench/spectrum.py`, with the script whose weights it draws."""
+    tool("gallery.singular_values")
+    return tool("bench.spectrum")
 
 
 def test_the_limit_law_is_measured(bench: ModuleType) -> None:
@@ -41,7 +41,7 @@ def test_the_bench_prints_its_rows(bench: ModuleType, capsys: pytest.CaptureFixt
 
 
 def test_distances_are_measured(tool: Tool) -> None:
-    rows = tool("bench_spectrum").distance(30, 1)
+    rows = tool("bench.spectrum").distance(30, 1)
     assert len(rows) == 4
     assert all(row.milliseconds > 0 for row in rows)
     assert "law <= " in rows[1].what
@@ -49,7 +49,7 @@ def test_distances_are_measured(tool: Tool) -> None:
 
 
 def test_the_phases_are_drawn_from_thresholds(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = tool("draw_gap_phases")
+    draw = tool("pages.draw_gap_phases")
     (first, _, last) = draw.thresholds(4)
     assert first == pytest.approx((1 / 16, 1.71241067))
     assert last[1] < first[1]

@@ -20,8 +20,8 @@ from certattn.kernel.decide.checker import CheckOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 GALLERY = ROOT / "certificates"
-COVERED = GALLERY / "infinite-prompt-operator/gaussian-d1.yaml"
-ARRAYS = GALLERY / "softmax-mean/gaussian-prompt.yaml"
+COVERED = GALLERY / "prompts/infinite-prompt-operator/gaussian-d1.yaml"
+ARRAYS = GALLERY / "attention/softmax-mean/gaussian-prompt.yaml"
 # A caller whose kernel finds everything verified.
 LIAR = """\
 import sys, certattn

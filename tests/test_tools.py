@@ -15,7 +15,7 @@ Tool = Callable[[str], ModuleType]
 
 
 def test_bench_check_compares_two_commands(tool: Tool) -> None:
-    bench = tool("bench_check")
+    bench = tool("bench.check")
     quick, slow = [sys.executable, "-S", "-c", ""], [sys.executable, "-S", "-c", "import time; time.sleep(0.2)"]
     first, second, ratio = bench.compare(quick, slow, 1)
     assert 0 < first < second
@@ -23,7 +23,7 @@ def test_bench_check_compares_two_commands(tool: Tool) -> None:
 
 
 def test_bench_check_reads_the_phases_of_a_check(tool: Tool) -> None:
-    bench = tool("bench_check")
+    bench = tool("bench.check")
     spent = bench.phases(bench.SMALL)
     assert {"parsing", "arithmetic", "total"} <= set(spent)
     assert 0 < spent["parsing"] < spent["total"]
@@ -32,7 +32,7 @@ def test_bench_check_reads_the_phases_of_a_check(tool: Tool) -> None:
 def test_bench_large_file_makes_checks_and_deletes_a_file(
     tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bench = tool("bench_large_file")
+    bench = tool("bench.large_file")
     assert bench.main(["--tokens", "3000", "--runs", "1", "--folder", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "verified" in shown
@@ -41,7 +41,7 @@ def test_bench_large_file_makes_checks_and_deletes_a_file(
 
 
 def test_bench_large_file_streams_the_mean_that_numpy_gives_at_once(tool: Tool, tmp_path: Path) -> None:
-    bench = tool("bench_large_file")
+    bench = tool("bench.large_file")
     bench.write_tokens(tmp_path / "tokens.npy", 70_000)
     tokens = np.load(tmp_path / "tokens.npy").astype(float)
     weights = np.exp(tokens @ bench.query())
@@ -51,7 +51,7 @@ def test_bench_large_file_streams_the_mean_that_numpy_gives_at_once(tool: Tool, 
 def test_bench_concentration_compares_bounds_with_simulated_quantiles(
     tool: Tool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bench = tool("bench_concentration")
+    bench = tool("bench.concentration")
     found = bench.table(["1"], [50], ["0.1"], prompts=5000, numbers=10**6, least=1000)
     assert [row.direction for row in found] == ["+", "-", "across"]
     assert all(1 < row.ratio < 2 and row.eps > row.truth.high > row.truth.low > 0 for row in found)
@@ -62,7 +62,7 @@ def test_bench_concentration_compares_bounds_with_simulated_quantiles(
 
 
 def test_bench_selection_path_compares_with_computed_minimisers(tool: Tool) -> None:
-    bench = tool("bench_selection_path")
+    bench = tool("bench.selection_path")
     ratios = bench.path_ratios(4)
     # Certified bounds are above what is computed, up to the rounding of a search in doubles.
     assert all(ratio > 0.99 for ratio in ratios)
@@ -70,4 +70,4 @@ def test_bench_selection_path_compares_with_computed_minimisers(tool: Tool) -> N
 
 
 def test_bench_selection_path_times_an_enumeration(tool: Tool) -> None:
-    assert tool("bench_selection_path")._enumeration(2, 3, 2).endswith("verified")
+    assert tool("bench.selection_path")._enumeration(2, 3, 2).endswith("verified")

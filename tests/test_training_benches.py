@@ -13,7 +13,7 @@ Tool = Callable[[str], ModuleType]
 
 @pytest.fixture
 def bench(tool: Tool) -> ModuleType:
-    return tool("bench_training")
+    return tool("bench.training")
 
 
 def test_a_rate_is_certified(bench: ModuleType, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_descents_are_compared(bench: ModuleType, tmp_path: Path) -> None:
 def test_the_shortest_prompts_are_found_and_checked(
     tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    transfer = tool("bench_risk_transfer")
+    transfer = tool("bench.risk_transfer")
     found = transfer.row("line-large-b", tmp_path)
     assert found.length == 76
     assert found.ratio == found.timed.found / found.timed.checked > 0

@@ -1,4 +1,4 @@
-"""`tools/write_benchmarks.py`: the page has what each benchmark printed, and nothing that a failed one did."""
+"""`tools/pages/write_benchmarks.py`: the page has what each benchmark printed, and nothing that a failed one did."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture
 def writer(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("write_benchmarks")
+    return tool("pages.write_benchmarks")
 
 
 def test_the_page_has_every_benchmark_once_and_with_the_command_of_today(writer: ModuleType) -> None:

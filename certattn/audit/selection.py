@@ -15,7 +15,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.theorems.selection.selection_on_a_head import CLAIM
-from certattn.provers import selection_on_a_head
+from certattn.provers.selection import selection_on_a_head
 
 NAME = "selection"
 # Of runs of queries with a clear choice, the longest so many have certificates.

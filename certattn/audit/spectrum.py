@@ -14,8 +14,8 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.theorems.spectrum.singular_values import CLAIM as SINGULAR_CLAIM
 from certattn.kernel.theorems.spectrum.spectral_distance import CLAIM as DISTANCE_CLAIM
-from certattn.provers import singular_values, spectral_distance
-from certattn.provers.matrix_sources import attention_section
+from certattn.provers.spectrum import singular_values, spectral_distance
+from certattn.provers.spectrum.matrix_sources import attention_section
 
 SINGULAR, DISTANCE = "singular-values", "spectral-distance"
 SINGULAR_CERTIFICATE, DISTANCE_CERTIFICATE = f"{SINGULAR}.yaml", f"{DISTANCE}.yaml"

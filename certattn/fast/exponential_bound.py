@@ -1,7 +1,7 @@
 """How far `exponential.exp_shifted` is from the exponential: a proof with Arb, for stated constants.
 
 `relative_error_bound` is a function of the constants and the table alone. It goes through the
-operations in their order, as docs/claims/binary64-exponential.md does in words:
+operations in their order, as docs/claims/arithmetic/binary64-exponential.md does in words:
 
     reduction       k is an integer with |s - k L| <= L/2 and a little; s - k L1 is exact
     approximation   |r (1 + r (C2 + C3 r)) - (e^r - 1)| on the reduced range, in closed form

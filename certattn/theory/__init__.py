@@ -8,41 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from certattn.theory import (
-    binary64_exponential,
-    descent_trajectory,
-    equivalent_law,
-    finite_moments,
-    flow_trajectory,
+from certattn.theory.arithmetic import binary64_exponential
+from certattn.theory.attention import output_deviation, softmax_mean
+from certattn.theory.derivation import Derivation
+from certattn.theory.prompts import (
     gradient_mean_square,
     gradient_tail,
     infinite_prompt_operator,
-    joint_max_margin,
-    linearization,
-    max_margin,
-    normalizer_bound,
-    not_marchenko_pastur,
-    output_deviation,
     output_mean_square,
     output_tail,
     proposition_3_1,
     proposition_3_4,
-    regression_risk,
+    typical_prompt,
+)
+from certattn.theory.selection import (
+    joint_max_margin,
+    max_margin,
     regularization_path,
-    risk_gap,
-    risk_transfer,
     selection_counterexample,
     selection_direction,
     selection_on_a_head,
-    singular_values,
-    softmax_mean,
-    spectral_distance,
     token_optimality,
-    training_convergence,
-    typical_prompt,
+)
+from certattn.theory.spectrum import (
+    equivalent_law,
+    finite_moments,
+    linearization,
+    normalizer_bound,
+    not_marchenko_pastur,
+    singular_values,
+    spectral_distance,
     universality_bound,
 )
-from certattn.theory.derivation import Derivation
+from certattn.theory.training import (
+    descent_trajectory,
+    flow_trajectory,
+    regression_risk,
+    risk_gap,
+    risk_transfer,
+    training_convergence,
+)
 
 DERIVATIONS: Mapping[str, Derivation] = {
     "binary64-exponential": binary64_exponential.DERIVATION,

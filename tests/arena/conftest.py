@@ -24,17 +24,17 @@ class Corpus:
 
 @pytest.fixture(scope="session")
 def corpora(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("arena_corpus")
+    return tool("arena.files")
 
 
 @pytest.fixture(scope="session")
 def checkers(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("arena_checkers")
+    return tool("arena.checkers")
 
 
 @pytest.fixture(scope="session")
 def arena(tool: Callable[[str], ModuleType], corpora: ModuleType, checkers: ModuleType) -> ModuleType:
-    return tool("arena")
+    return tool("arena.arena")
 
 
 @pytest.fixture(scope="session")

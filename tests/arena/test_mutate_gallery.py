@@ -19,7 +19,7 @@ GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
 
 @pytest.fixture(scope="module")
 def sweep(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("mutate_gallery")
+    return tool("mutation.mutate_gallery")
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_a_kernel_that_lets_things_pass_is_found_out(
     sweep: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(kernel_verdict, "_decide", lambda value, bound: Outcome.PROVED)
-    three = GALLERY / "softmax-mean" / "three-tokens.yaml"
+    three = GALLERY / "attention" / "softmax-mean" / "three-tokens.yaml"
     assert run(sweep, monkeypatch, three, "--sample", 60, "--each", 60) == 1
     assert "false accept: verified: " in capsys.readouterr().out
 

@@ -17,7 +17,7 @@ from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
-GOOD = "certificates/infinite-prompt-operator/gaussian-d1.yaml"
+GOOD = "certificates/prompts/infinite-prompt-operator/gaussian-d1.yaml"
 
 
 @dataclass(frozen=True)

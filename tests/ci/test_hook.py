@@ -15,7 +15,7 @@ from certattn.cli.scaffold import HOOK
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 (MANIFEST,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-GOOD = ROOT / "certificates" / "infinite-prompt-operator" / "gaussian-d1.yaml"
+GOOD = ROOT / "certificates" / "prompts" / "infinite-prompt-operator" / "gaussian-d1.yaml"
 
 
 def test_the_hook_has_what_pre_commit_needs() -> None:

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 import certattn
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.provers.equivalent_plot import density_curve
 from certattn.provers.exact_inputs import exact_rational
-from certattn.provers.spectrum_figures import in_maths
+from certattn.provers.spectrum.equivalent_plot import density_curve
+from certattn.provers.spectrum.spectrum_figures import in_maths
 
 Run = Callable[..., Any]
 LAW = ("--beta", "1/2", "--lambda", "1/4")
@@ -118,7 +118,7 @@ def test_a_curve_has_nothing_in_the_gap(beta: fmpq, lambda_: fmpq) -> None:
 
 
 def test_a_piece_of_the_law_far_off_the_axis_is_said(folder: Path, drawn: list[Figure]) -> None:
-    from certattn.provers.equivalent_plot import draw_certificate
+    from certattn.provers.spectrum.equivalent_plot import draw_certificate
 
     for lambda_ in ("1e-6", "1"):
         made = certattn.generate("equivalent-law", folder / f"{lambda_}.yaml", beta=1, lambda_=lambda_, moments=0)

@@ -125,7 +125,7 @@ def test_the_remainder_is_drawn(certattn_run: Run, files: Path) -> None:
 
 
 def test_the_figure_of_equal_keys_shows_its_zeros(folder: Path, drawn: list[Figure]) -> None:
-    from certattn.provers.linearization_plot import draw_certificate
+    from certattn.provers.spectrum.linearization_plot import draw_certificate
 
     made = certattn.generate(
         "linearization", folder / "made.yaml", queries=np.eye(3), keys=np.ones((3, 3)), beta="1/2", states=["norm"]

@@ -12,7 +12,7 @@ from certattn import generate as generate_certificate
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.theorems.training.mathematics.weight_samples import weights
-from certattn.provers import gap_tables
+from certattn.provers.training import gap_tables
 
 Run = Callable[..., Any]
 BALL = "covariance: [[1]]\nball: {A_squared: 1/4, b_squared: 1}\n"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flint import fmpq
 
-from certattn.provers.transfer_plot import _length, _limits
+from certattn.provers.training.transfer_plot import _length, _limits
 
 Run = Callable[..., Any]
 TASK = "covariance: [[1]]\nstart: {A: [[0]], b: 2}\n"

@@ -122,7 +122,7 @@ def test_another_hint_of_that_name_is_not_overwritten(certattn_run: Run, files: 
 
 def test_the_singular_values_are_drawn_with_what_is_known(folder: Path, drawn: list[Figure]) -> None:
     """Bars of all values, marks of what is stated, and with a unit the law that weights have."""
-    from certattn.provers.singular_plot import draw_certificate
+    from certattn.provers.spectrum.singular_plot import draw_certificate
 
     rng = np.random.default_rng(3)
     tokens = {"queries": rng.normal(size=(30, 30)), "keys": rng.normal(size=(30, 30))}
@@ -146,7 +146,7 @@ def test_the_singular_values_are_drawn_with_what_is_known(folder: Path, drawn: l
 
 
 def test_singular_values_stay_visible_beside_a_law_that_goes_far_beyond(folder: Path, drawn: list[Figure]) -> None:
-    from certattn.provers.singular_plot import draw_certificate
+    from certattn.provers.spectrum.singular_plot import draw_certificate
 
     rng = np.random.default_rng(3)
     tokens = {"queries": rng.normal(size=(150, 1)) / 100, "keys": rng.normal(size=(150, 1)) / 100}
@@ -167,7 +167,7 @@ def test_singular_values_stay_visible_beside_a_law_that_goes_far_beyond(folder: 
     ],
 )
 def test_no_law_is_drawn_where_none_is_known(folder: Path, options: dict[str, object], said: str) -> None:
-    from certattn.provers.singular_plot import draw_certificate
+    from certattn.provers.spectrum.singular_plot import draw_certificate
 
     made = certattn.generate("singular-values", folder / "made.yaml", **options, states=["values"])
     with pytest.raises(UsageError, match=said):

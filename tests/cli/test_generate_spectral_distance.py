@@ -237,7 +237,7 @@ def test_a_lambda_that_no_precision_tells_from_zero_is_refused(tmp_path: Path) -
 
 def test_the_law_is_drawn_with_its_distance(folder: Path, drawn: list[Figure]) -> None:
     """Both kinds of curves, and the largest difference where it is attained: at about 0.29 for a gap."""
-    from certattn.provers.law_plot import draw_certificate
+    from certattn.provers.spectrum.law_plot import draw_certificate
 
     made = certattn.generate(
         "not-marchenko-pastur", folder / "x.yaml", beta="1/2", lambda_="1/4", states=["distance"], places=2
@@ -253,7 +253,7 @@ def test_the_law_is_drawn_with_its_distance(folder: Path, drawn: list[Figure]) -
 
 def test_a_drawn_circle_rises_in_the_gap_too(folder: Path, drawn: list[Figure]) -> None:
     """The law has no points between its pieces; the other distribution function is no straight line there."""
-    from certattn.provers.law_plot import draw_certificate
+    from certattn.provers.spectrum.law_plot import draw_certificate
 
     made = certattn.generate(
         "not-marchenko-pastur", folder / "x.yaml", beta="1/2", lambda_="1/1000", states=["distance"], places=2
@@ -288,7 +288,7 @@ def test_the_singular_values_are_drawn(certattn_run: Run, files: Path) -> None:
 
 
 def test_every_curve_ends_on_the_axis(files: Path, drawn: list[Figure]) -> None:
-    from certattn.provers.distance_plot import draw_certificate
+    from certattn.provers.spectrum.distance_plot import draw_certificate
 
     made = certattn.generate(
         "spectral-distance", files / "x.yaml", source=files / "matrix.npy", beta="3/2", lambda_=1, truncate_at=5,

@@ -46,9 +46,9 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def copy_of(folder: Path, old: str = "", new: str = "") -> Path:
-    text = (GALLERY / "output-deviation" / "gaussian-prompt.yaml").read_text()
+    text = (GALLERY / "attention" / "output-deviation" / "gaussian-prompt.yaml").read_text()
     assert old in text
-    shutil.copytree(GALLERY / "output-deviation" / "data", folder / "data")
+    shutil.copytree(GALLERY / "attention" / "output-deviation" / "data", folder / "data")
     (folder / "cert.yaml").write_text(text.replace(old, new))
     return folder / "cert.yaml"
 
@@ -98,7 +98,7 @@ def test_no_picture_calls_anything_certified_by_itself() -> None:
 
 @pytest.mark.parametrize(("name", "begins"), [("a.png", b"\x89PNG"), ("a.pdf", b"%PDF")])
 def test_the_ending_says_the_format(certattn_run: Any, folder: Path, name: str, begins: bytes) -> None:
-    assert certattn_run("plot", GALLERY / "max-margin" / "single-input.yaml", "-o", name).status == 0
+    assert certattn_run("plot", GALLERY / "selection" / "max-margin" / "single-input.yaml", "-o", name).status == 0
     assert (folder / name).read_bytes().startswith(begins)
 
 
@@ -118,10 +118,10 @@ def test_a_claim_without_a_picture(certattn_run: Any, write: Callable[..., Path]
 @pytest.mark.parametrize(
     ("certificate", "message"),
     [
-        ("max-margin/drawn-d16", "a figure shows the plane; these points have 16 entries"),
-        ("max-margin/not-separable", "a figure shows an exact solution; this certificate states none"),
-        ("output-deviation/gaussian-prompt-ball", "a figure shows listed queries"),
-        ("regularization-path/random", "a figure shows keys in two dimensions"),
+        ("selection/max-margin/drawn-d16", "a figure shows the plane; these points have 16 entries"),
+        ("selection/max-margin/not-separable", "a figure shows an exact solution; this certificate states none"),
+        ("attention/output-deviation/gaussian-prompt-ball", "a figure shows listed queries"),
+        ("selection/regularization-path/random", "a figure shows keys in two dimensions"),
     ],
 )
 def test_a_statement_without_a_picture(certattn_run: Any, certificate: str, message: str) -> None:
@@ -131,7 +131,7 @@ def test_a_statement_without_a_picture(certattn_run: Any, certificate: str, mess
 
 
 def test_another_ending(certattn_run: Any) -> None:
-    done = certattn_run("plot", GALLERY / "max-margin" / "single-input.yaml", "-o", "a.jpg")
+    done = certattn_run("plot", GALLERY / "selection" / "max-margin" / "single-input.yaml", "-o", "a.jpg")
     assert done.status == 2
     assert "a figure ends in .svg, .png, .pdf" in done.err
 
@@ -142,7 +142,7 @@ def test_a_file_that_is_no_certificate(certattn_run: Any, write: Callable[..., P
 
 def test_matplotlib_is_missing(certattn_run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    done = certattn_run("plot", GALLERY / "max-margin" / "single-input.yaml", "-o", "a.svg")
+    done = certattn_run("plot", GALLERY / "selection" / "max-margin" / "single-input.yaml", "-o", "a.svg")
     assert done.status == 2
     assert "a figure needs matplotlib: pip install 'certattn[plot]'" in done.err
 

@@ -38,7 +38,7 @@ def test_links_are_relative_to_the_page(certattn_run: Any, write: Callable[..., 
 
 
 def test_only_what_is_verified_has_a_picture(certattn_run: Any, folder: Path) -> None:
-    source = (GALLERY / "max-margin" / "single-input.yaml").read_text()
+    source = (GALLERY / "selection" / "max-margin" / "single-input.yaml").read_text()
     (folder / "good.yaml").write_text(source)
     (folder / "bad.yaml").write_text(source.replace("[-10/101, 100/101]", "[-10/101, 99/101]"))
     assert certattn_run("report", ".", "-o", "page.html").status == 1
@@ -50,7 +50,7 @@ def test_only_what_is_verified_has_a_picture(certattn_run: Any, folder: Path) ->
 
 
 def test_pictures_may_be_left_out(certattn_run: Any, folder: Path) -> None:
-    shutil.copy(GALLERY / "max-margin" / "single-input.yaml", folder)
+    shutil.copy(GALLERY / "selection" / "max-margin" / "single-input.yaml", folder)
     assert certattn_run("report", ".", "-o", "page.html", "--no-pictures").status == 0
     assert "<figure>" not in (folder / "page.html").read_text()
 
@@ -62,7 +62,7 @@ def test_a_picture_that_takes_too_long_is_left_out(
 
     from certattn.provers import plots
 
-    shutil.copy(GALLERY / "max-margin" / "single-input.yaml", folder)
+    shutil.copy(GALLERY / "selection" / "max-margin" / "single-input.yaml", folder)
     monkeypatch.setattr(plots, "as_svg", lambda certificate: time.sleep(60))
     assert certattn_run("report", ".", "-o", "page.html", "--patience", "1").status == 0
     assert "no picture: it could not be drawn in time" in (folder / "page.html").read_text()

@@ -153,7 +153,7 @@ def test_the_way_of_certificates_and_what_the_page_shows_of_it(
     tests/test_docs.py runs what needs no Coq; the output of `coq-check` stands in a block of text.
     """
     monkeypatch.chdir(tmp_path)
-    certificates = {"changed": "max-margin/two-inputs", "atoms-coq": "infinite-prompt-operator/atoms"}
+    certificates = {"changed": "selection/max-margin/two-inputs", "atoms-coq": "prompts/infinite-prompt-operator/atoms"}
     certificates["margin-coq"] = certificates["changed"]
     for out, name in certificates.items():
         assert main.run(["export", str(GALLERY / f"{name}.yaml"), "--format", "coq", "-o", out]) == 0
@@ -230,7 +230,7 @@ def test_a_reader_who_has_gone_ends_the_run(folder: Path, monkeypatch: pytest.Mo
 
 
 def test_coqchk_goes_through_a_proof_again(coq: Coq, library: CompiledLibrary, tmp_path: Path) -> None:
-    export(certattn.load(GALLERY / "max-margin" / "two-inputs.yaml"), tmp_path / "out")
+    export(certattn.load(GALLERY / "selection" / "max-margin" / "two-inputs.yaml"), tmp_path / "out")
     assert check_folder(tmp_path / "out", coq, library, recheck=True).rechecked
 
 
@@ -315,7 +315,7 @@ def run_script(folder: Path, coqc: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-SMALLEST = GALLERY / "max-margin" / "two-inputs.yaml"
+SMALLEST = GALLERY / "selection" / "max-margin" / "two-inputs.yaml"
 
 
 @pytest.fixture

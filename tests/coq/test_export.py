@@ -59,11 +59,11 @@ def test_array_files_come_along(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "output-deviation/gaussian-prompt-ball": "over a region",
-    "softmax-mean/three-tokens": "eigenvalues",
-    "infinite-prompt-operator/gaussian-d1": "only `values` of a law of atoms",
-    "universality-bound/queries-3": "eigenvalue",
-    "singular-values/plane": "the claim singular-values has no form in Coq here",
+    "attention/output-deviation/gaussian-prompt-ball": "over a region",
+    "attention/softmax-mean/three-tokens": "eigenvalues",
+    "prompts/infinite-prompt-operator/gaussian-d1": "only `values` of a law of atoms",
+    "spectrum/universality-bound/queries-3": "eigenvalue",
+    "spectrum/singular-values/plane": "the claim singular-values has no form in Coq here",
 }
 
 
@@ -96,7 +96,7 @@ def test_masks_and_relative_bounds_are_refused(old: str, new: str, read: Read) -
 
 
 def test_a_direction_near_a_solution_is_refused() -> None:
-    near = [p for p in (GALLERY / "max-margin").glob("*.yaml") if "direction:" in p.read_text()]
+    near = [p for p in (GALLERY / "selection" / "max-margin").glob("*.yaml") if "direction:" in p.read_text()]
     assert near
     for path in near:
         with pytest.raises(NotExportableError, match="a direction near the solution"):
@@ -126,7 +126,7 @@ def test_a_folder_that_is_there_is_not_written_into(read: Read, tmp_path: Path) 
 
 def test_the_page_counts_what_of_the_gallery_has_a_form_in_coq() -> None:
     counts: dict[str, list[int]] = {}
-    for path in sorted(GALLERY.glob("*/*.yaml")):
+    for path in sorted(GALLERY.glob("*/*/*.yaml")):
         claim = path.parent.name
         row = counts.setdefault(claim if claim in EXPORTERS else "others", [0, 0, 0, 0])
         row[0] += 1
@@ -203,7 +203,11 @@ def test_statements_are_definitions_only() -> None:
 
 def test_every_module_of_the_library_is_used() -> None:
     used = set()
-    claims = ("softmax-mean/gaussian-prompt-slope", "token-optimality/two-inputs", "normalizer-bound/cool-1000")
+    claims = (
+        "attention/softmax-mean/gaussian-prompt-slope",
+        "selection/token-optimality/two-inputs",
+        "spectrum/normalizer-bound/cool-1000",
+    )
     for name in claims:
         for fast in (False, True):
             used |= set(modules_for(instance_of(certattn.load(GALLERY / f"{name}.yaml"), fast=fast)))

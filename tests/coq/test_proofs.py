@@ -125,13 +125,15 @@ FALSE_CONTRADICTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 def test_max_margin_solutions_are_proved_and_false_neighbours_are_not(
     coq: Coq, library: CompiledLibrary, tmp_path: Path
 ) -> None:
-    true = {name: instance_of(certattn.load(GALLERY / "max-margin" / f"{name}.yaml")) for name in MAX_MARGIN}
+    true = {
+        name: instance_of(certattn.load(GALLERY / "selection" / "max-margin" / f"{name}.yaml")) for name in MAX_MARGIN
+    }
     false = [changed(true["three-inputs"], name, **fields) for name, fields in false_margins().values()]
     false += [changed(true["not-separable"], name, **fields) for name, fields in FALSE_CONTRADICTIONS.values()]
     assert prove_together(true, coq, library, tmp_path, false) < STANDARD_AXIOMS
 
 
-CLOSED = GALLERY / "normalizer-bound" / "cool-1000.yaml"
+CLOSED = GALLERY / "spectrum" / "normalizer-bound" / "cool-1000.yaml"
 
 
 def test_closed_forms_are_proved(coq: Coq, library: CompiledLibrary, tmp_path: Path) -> None:
@@ -179,7 +181,7 @@ def test_a_stated_solution_that_is_none_is_not_proved(
     read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path
 ) -> None:
     """The multipliers are right, and what the certificate states is not."""
-    text = (GALLERY / "max-margin" / "three-inputs.yaml").read_text()
+    text = (GALLERY / "selection" / "max-margin" / "three-inputs.yaml").read_text()
     assert "solution: [4/3, 1/3]" in text
     instance = instance_of(read(text.replace("solution: [4/3, 1/3]", "solution: [4/3, 1/2]")))
     with pytest.raises(RejectedError, match=r"Instance.v is not proved"):
@@ -190,7 +192,7 @@ def test_other_numbers_than_the_certificate_s_are_noticed(
     coq: Coq, library: CompiledLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fault of the writer: Coq proves a true theorem about other numbers."""
-    instance = instance_of(certattn.load(GALLERY / "max-margin" / "two-inputs.yaml"))
+    instance = instance_of(certattn.load(GALLERY / "selection" / "max-margin" / "two-inputs.yaml"))
     text = changed(instance, "margin_at_most", value=fmpq(2)).text()
     monkeypatch.setattr(Instance, "text", lambda self: text)
     with pytest.raises(RejectedError, match="the numbers that Coq has read are not those of the certificate"):
@@ -200,7 +202,7 @@ def test_other_numbers_than_the_certificate_s_are_noticed(
 def test_another_theorem_than_the_certificate_s_is_noticed(
     coq: Coq, library: CompiledLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    instance = instance_of(certattn.load(GALLERY / "max-margin" / "two-inputs.yaml"))
+    instance = instance_of(certattn.load(GALLERY / "selection" / "max-margin" / "two-inputs.yaml"))
     text = replace(instance, conjuncts=instance.conjuncts[:-1]).text()
     monkeypatch.setattr(Instance, "text", lambda self: text)
     with pytest.raises(RejectedError, match=r"Question.v is not proved"):

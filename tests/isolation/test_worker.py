@@ -32,8 +32,8 @@ from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.limits import Limits
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CERTIFICATE = ROOT / "certificates/infinite-prompt-operator/gaussian-d1.yaml"
-ARRAYS = ROOT / "certificates/output-deviation/gaussian-prompt.yaml"
+CERTIFICATE = ROOT / "certificates/prompts/infinite-prompt-operator/gaussian-d1.yaml"
+ARRAYS = ROOT / "certificates/attention/output-deviation/gaussian-prompt.yaml"
 PATIENT = CheckOptions(Limits(timeout_seconds=30))
 GOOD, EVIL = Path("good.yaml"), Path("evil.yaml")
 

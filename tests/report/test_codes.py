@@ -31,7 +31,7 @@ Names = dict[str, dict[str, Path]]
 
 @pytest.fixture(scope="module")
 def corpora(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("arena_corpus")
+    return tool("arena.files")
 
 
 @pytest.fixture(scope="module")
@@ -227,5 +227,7 @@ def test_what_is_listed_of_a_claim_is_what_a_check_may_name() -> None:
 
 
 def test_the_page_says_what_the_texts_say(tool: Callable[[str], ModuleType]) -> None:
-    page = tool("codes_page")
-    assert page.PAGE.read_text(encoding="utf-8") == page.page(), "python tools/codes_page.py writes docs/codes.md anew"
+    page = tool("pages.codes_page")
+    assert page.PAGE.read_text(encoding="utf-8") == page.page(), (
+        "python tools/pages/codes_page.py writes docs/codes.md anew"
+    )

@@ -69,7 +69,9 @@ def test_no_report_fits_every_schema_and_is_no_success() -> None:
 # -- our own
 
 
-@pytest.mark.parametrize("path", ["output-tail/atoms.yaml", "infinite-prompt-operator/gaussian-d1.yaml"])
+@pytest.mark.parametrize(
+    "path", ["prompts/output-tail/atoms.yaml", "prompts/infinite-prompt-operator/gaussian-d1.yaml"]
+)
 def test_real_reports_fit_our_schema(path: str) -> None:
     for detail in (False, True):
         REPORTS.validate(json.loads(as_json([check(GALLERY / path, detail=detail)])))

@@ -68,7 +68,8 @@ def test_checks_on_the_cluster(
 ) -> None:
     monkeypatch.chdir(ROOT)
     paths = [
-        f"certificates/{name}.yaml" for name in ("infinite-prompt-operator/gaussian-d1", "no", "output-tail/atoms")
+        f"certificates/{name}.yaml"
+        for name in ("prompts/infinite-prompt-operator/gaussian-d1", "no", "prompts/output-tail/atoms")
     ]
     assert run(["check", *paths, "--scheduler", cluster.scheduler_address]) == 2
     said = [line for line in capsys.readouterr().out.splitlines() if line and line[0] != " "]

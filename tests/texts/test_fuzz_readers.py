@@ -1,4 +1,4 @@
-"""A few seconds of `tools/fuzz_readers.py` with a fixed seed, and what it notices."""
+"""A few seconds of `tools/fuzz/two_readers.py` with a fixed seed, and what it notices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture
 def fuzz(tool: Callable[[str], ModuleType]) -> Any:
-    return tool("fuzz_readers")
+    return tool("fuzz.two_readers")
 
 
 def test_thousands_of_texts_and_files(fuzz: Any) -> None:
@@ -61,7 +61,7 @@ def test_a_difference_of_arrays_is_noticed(fuzz: Any, monkeypatch: pytest.Monkey
 
 
 def test_findings_end_with_1(fuzz: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr("sys.argv", ["fuzz_readers.py", "--count", "5"])
+    monkeypatch.setattr("sys.argv", ["two_readers.py", "--count", "5"])
     assert fuzz.main() == 0
     assert "0 findings" in capsys.readouterr().out
     monkeypatch.setattr(fuzz, "second_tree", lambda text: {})

@@ -46,7 +46,7 @@ def rows(families: dict[str, list[Any]]) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def readers(tool: Callable[[str], ModuleType]) -> Any:
     """The kernel, the second checker and libyaml, as the fuzzer asks them."""
-    return tool("fuzz_readers")
+    return tool("fuzz.two_readers")
 
 
 DOCUMENTS, NUMBERS, ARRAYS, CERTIFICATES = map(table, ("documents", "numbers", "arrays", "certificates"))

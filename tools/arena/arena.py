@@ -1,9 +1,9 @@
 """An arena for checkers: certificates that must verify, certificates that must not, and who gets which right.
 
-    python tools/arena.py write DIR                                    the corpus as files, with expected.json
-    python tools/arena.py run                                          every checker that is here, over all of it
-    python tools/arena.py run --checker kernel --checker recheck --claim max-margin --by-claim
-    python tools/arena.py run --checker coq --sample 3 --seed 1        three accepts and three rejects a claim
+    python tools/arena/arena.py write DIR                                    the corpus as files, with expected.json
+    python tools/arena/arena.py run                                          every checker that is here, over all of it
+    python tools/arena/arena.py run --checker kernel --checker recheck --claim max-margin --by-claim
+    python tools/arena/arena.py run --checker coq --sample 3 --seed 1        three accepts and three rejects a claim
 
 A *false accept* verifies a certificate that must not verify. *True, not verified* is a certificate that must
 verify and is refused. *Other verdict* (of the kernel) is a refusal with another verdict or for another reason
@@ -30,8 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from arena_checkers import CHECKERS, Answer, Checker, Outcome
-from arena_corpus import EXPECTED, Entry, read, sample, write
+from tools.arena.checkers import CHECKERS, Answer, Checker, Outcome
+from tools.arena.files import EXPECTED, Entry, read, sample, write
 
 COLUMNS = (
     AGREED, FALSE_ACCEPT, NOT_VERIFIED, OTHER, NOT_COVERED, CRASHED,

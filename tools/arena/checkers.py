@@ -34,7 +34,7 @@ from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import CertattnError, LimitExceededError, MalformedError
 from certattn.kernel.limits import Limits
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RECHECK = ROOT / "tools" / "recheck.py"
 # Of one certificate, for checkers in programs of their own.
 SECONDS = 120

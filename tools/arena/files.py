@@ -20,7 +20,7 @@ import yaml
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.decide.verdict import Verdict
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "kernel" / "theorems"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "kernel" / "theorems"))
 from corpus import FILES, Case, Family, every_family
 
 EXPECTED = "expected.json"

@@ -1,6 +1,6 @@
 """What enclosures in binary64 cost, as ratios to plain numpy measured in turn in one run, and how wide they are.
 
-    python tools/bench_binary64.py [--runs 21] [--largest 1000000] [--no-peers] [--peer-python PROGRAM] [--busy]
+    python tools/bench/binary64.py [--runs 21] [--largest 1000000] [--no-peers] [--peer-python PROGRAM] [--busy]
 
 Plain numpy is `s = X @ a; w = np.exp(s - s.max()); w.sum(); w @ X`, with one thread for matrix
 products. Medians are printed; the pairs A B A B ... make a ratio hold when the machine's speed

@@ -1,6 +1,6 @@
 """What checking costs, as ratios of whole processes measured in turn in one run.
 
-    python tools/bench_check.py [--runs 9]
+    python tools/bench/check.py [--runs 9]
 
 Medians are printed; the pairs A B A B ... make a ratio hold when the machine's speed drifts.
 """
@@ -18,11 +18,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "certificates"
-HEAD = GALLERY / "output-deviation" / "layer0-head6.yaml"
-DATA = GALLERY / "output-deviation" / "data" / "layer0-head6.npz"
-SMALL = GALLERY / "infinite-prompt-operator" / "gaussian-d1.yaml"
+HEAD = GALLERY / "attention" / "output-deviation" / "layer0-head6.yaml"
+DATA = GALLERY / "attention" / "output-deviation" / "data" / "layer0-head6.npz"
+SMALL = GALLERY / "prompts" / "infinite-prompt-operator" / "gaussian-d1.yaml"
 
 CERTATTN = [sys.executable, "-m", "certattn"]
 IMPORTS = [sys.executable, "-c", "import click, yaml, numpy, flint"]

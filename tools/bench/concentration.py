@@ -1,6 +1,6 @@
 """How sharp tail bounds are, and how long they take to find and to check.
 
-    python tools/bench_concentration.py [--sizes 0.5 1 1.5 2] [--lengths 100 1000 10000]
+    python tools/bench/concentration.py [--sizes 0.5 1 1.5 2] [--lengths 100 1000 10000]
         [--deltas 1e-2 1e-3] [--prompts 100000] [--numbers 200000000]
 
 Gaussian tokens in the plane, Gamma = I, and a tilt of size s: the certified height eps that a direction exceeds
@@ -27,7 +27,7 @@ import certattn
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.theorems.prompts.output_tail import CLAIM
-from certattn.provers.prompt_simulation import Quantile, errors, quantile
+from certattn.provers.prompts.prompt_simulation import Quantile, errors, quantile
 
 DIRECTIONS = {"+": ["1", "0"], "-": ["-1", "0"], "across": ["0", "1"]}
 LEAST_PROMPTS = 20_000

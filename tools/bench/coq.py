@@ -1,7 +1,7 @@
 """Measure what Coq takes for exported certificates: seconds of processor time and memory, by kind and size.
 
-    python tools/bench_coq.py            everything
-    python tools/bench_coq.py softmax    one table: softmax, margin, selections, closed
+    python tools/bench/coq.py            everything
+    python tools/bench/coq.py softmax    one table: softmax, margin, selections, closed
 
 Every case runs in a process of its own, so that memory is that of the case. `library` is what compiling the library
 takes, which is part of every check; `theorem` is the run of Coq on the instance, `questions` that on what is asked.
@@ -31,8 +31,8 @@ SOFTMAX = ((64, 8, 1, False), (256, 8, 1, False), (1024, 8, 1, False), (1024, 8,
 MARGIN = ((10, 4), (100, 16))
 # Inputs, tokens of each, and their dimension; all selections are gone through.
 SELECTIONS = ((4, 6, 3), (4, 10, 4))
-CLOSED = ("normalizer-bound/cool-1000", "universality-bound/random-cool-1000")
-GALLERY = Path(__file__).resolve().parent.parent / "certificates"
+CLOSED = ("spectrum/normalizer-bound/cool-1000", "spectrum/universality-bound/random-cool-1000")
+GALLERY = Path(__file__).resolve().parents[2] / "certificates"
 CASES = {
     "softmax": [f"softmax {n} {d} {q} {int(fast)}" for n, d, q, fast in SOFTMAX],
     "margin": [f"margin {inputs} {d}" for inputs, d in MARGIN],
@@ -48,7 +48,7 @@ def instance_for(words: list[str], folder: Path) -> Instance:
         return instance_of(certattn.load(GALLERY / f"{rest[0]}.yaml"))
     rng = np.random.default_rng(0)
     if kind == "margin":
-        from bench_selection import separable
+        from tools.bench.selection import separable
 
         inputs, dimension = map(int, rest)
         keys = separable(inputs, 11, dimension, rng).astype("float32").reshape(-1, dimension)

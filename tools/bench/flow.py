@@ -5,7 +5,7 @@ Picard iteration finds: the same order, precision and rule for the size of steps
 problems are a rotation, z' = (z_2, -z_1), whose distances nothing changes, and the flow of the regression risk in
 dimension 1 from A = b = 1/2 with Sigma = 1: A = b = (1 + 3 e^(-2t))^(-1/2).
 
-    python tools/bench_flow.py [--turns 100] [--time 20] [--order 24] [--bits 128]
+    python tools/bench/flow.py [--turns 100] [--time 20] [--order 24] [--bits 128]
 """
 
 from __future__ import annotations

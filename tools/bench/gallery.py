@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measure what checking the gallery takes, and which certificates take most of it.
 
-    python tools/bench_gallery.py              print the tables
-    python tools/bench_gallery.py --write      and put them into docs/performance.md
+    python tools/bench/gallery.py              print the tables
+    python tools/bench/gallery.py --write      and put them into docs/performance.md
 
 Processor seconds, of the user and of the system, of whole commands with their workers: other programs on the machine
 disturb them little. With two processors a folder takes half of them, and at least its slowest certificate.
@@ -19,7 +19,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "certificates"
 PAGE = ROOT / "docs" / "performance.md"
 _PLACE = re.compile(r"(?<=<!-- gallery: begin -->\n).*?(?=<!-- gallery: end -->)", re.DOTALL)

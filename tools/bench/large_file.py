@@ -1,6 +1,6 @@
 """A prompt of ten million tokens on disk: `certattn check` beside plain numpy streaming the same file.
 
-    python tools/bench_large_file.py [--tokens 10000000] [--runs 3] [--folder FOLDER]
+    python tools/bench/large_file.py [--tokens 10000000] [--runs 3] [--folder FOLDER]
 
 The file (float32, dimension 64) is made on the fly and deleted afterwards. Both programs start from
 nothing, in turn: numpy takes the file in chunks, in doubles, and rescales its sums where the largest

@@ -1,6 +1,6 @@
 """Measure `output-mean-square`: widths and times of the exact enclosure, and bounds against simulation.
 
-    python tools/bench_mean_square.py
+    python tools/bench/mean_square.py
 
 Gaussian tokens, K = Q = V = I in the plane. `ratio` is a bound over the exact value, `simulated` the mean square of
 random prompts with its 99.9% interval where prompts are short enough to be drawn.

@@ -1,7 +1,7 @@
 """Measure the claims about random score matrices: checks of moments, smallest sizes, and explicit bounds.
 
-    python tools/bench_moments.py           a table for people
-    python tools/bench_moments.py --json    one JSON object per row
+    python tools/bench/moments.py           a table for people
+    python tools/bench/moments.py --json    one JSON object per row
 
 Each row is one certificate: made in a folder of its own, and checked in this process.
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measure how a check grows: with the queries of one certificate, and with the certificates of one folder.
 
-    python tools/bench_queries.py                                  1,000 to 100,000 queries
-    python tools/bench_queries.py --queries 1000000 --arithmetic arb
-    python tools/bench_queries.py --certificates 1000 10000 --jobs 2
+    python tools/bench/queries.py                                  1,000 to 100,000 queries
+    python tools/bench/queries.py --queries 1000000 --arithmetic arb
+    python tools/bench/queries.py --certificates 1000 10000 --jobs 2
 
 The prompt has four tokens in the plane, so that what is measured is what each query costs apart from them: reading,
 naming, deciding, reporting. A folder holds copies of one tiny certificate. For every size the table has the seconds
@@ -105,7 +105,7 @@ def check(path: Path, size: int, whose_memory: int, *options: str) -> Spent:
     return Spent(size, clock, sum(float(seconds) for seconds, _ in used), memory)
 
 
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parents[2]
 _COMMAND, _WORKERS = 0, 1
 
 

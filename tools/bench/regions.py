@@ -1,6 +1,6 @@
 """How sharp and how slow the bound over a ball of queries is, in dimension 1 to 8.
 
-    python tools/bench_regions.py [--prompts 4] [--tokens 1000] [--cells 200]
+    python tools/bench/regions.py [--prompts 4] [--tokens 1000] [--cells 200]
 
 A prompt of Gaussian tokens with K = Q = V = I, a Gaussian query, and the ball around it in which the
 deviation from the linear map of the prompt's moments changes by half: where it is 1.5 times what it is at
@@ -24,7 +24,7 @@ from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.softmax import Prompt
 from certattn.kernel.theorems.attention.mathematics.mean_value import Deviation
 from certattn.kernel.theorems.attention.mathematics.regions import Ball
-from certattn.provers.region_search import search
+from certattn.provers.attention.region_search import search
 
 Array = np.ndarray[Any, Any]
 

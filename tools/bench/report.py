@@ -1,6 +1,6 @@
 """Measures a page about many certificates: the time to write it, its size, and the time in which Chromium opens it.
 
-    python tools/bench_report.py [--count 100] [--no-pictures]
+    python tools/bench/report.py [--count 100] [--no-pictures]
 
 The certificates are taken evenly from the gallery. Opening ends with the second frame that is drawn after the page's
 load event; the median of five new windows of one browser without a window, and beside it that of an empty page. Once it
@@ -20,7 +20,7 @@ from statistics import median
 
 from playwright.sync_api import Browser, sync_playwright
 
-GALLERY = Path(__file__).resolve().parent.parent / "certificates"
+GALLERY = Path(__file__).resolve().parents[2] / "certificates"
 RUNS = 5
 TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))))"
 SCROLL = """async () => {

@@ -1,6 +1,6 @@
 """Measure `risk-gap`: how long is long enough, beside simulated prompts, and widths at given parameters.
 
-    python tools/bench_risk_gap.py
+    python tools/bench/risk_gap.py
 
 Sigma = I, |A|_F^2, b^2 <= sqrt(d), an excess of 0.1. `simulated` is the shortest length at which random prompts have a
 gap of at most 0.1 at the parameters that were worst among those tried on the ball (A of rank 1 and d, three b): an
@@ -15,12 +15,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import gallery_training as training
 import numpy as np
 
 import certattn
 from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import _collision
 from certattn.kernel.theorems.training.mathematics.weight_samples import weights
+from tools.gallery import training
 
 ROOTS = {1: "1", 2: "sqrt(2)", 4: "2"}
 EXCESS = 0.1

@@ -1,7 +1,7 @@
 """Measure `risk-transfer`: finding the shortest prompts beside checking them, and tubes beside simulated distances.
 
-    python tools/bench_risk_transfer.py              every start of the gallery
-    python tools/bench_risk_transfer.py NAME ...     some of them, such as line-balanced
+    python tools/bench/risk_transfer.py              every start of the gallery
+    python tools/bench/risk_transfer.py NAME ...     some of them, such as line-balanced
 
 From each start the shortest length, to two digits, is found for a final risk of 0.1. `ratio` is the time of that over
 the time of the check, both of the processor and in one process. In dimension 1 `tube` is the stated distance over that
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from bench_training import Timed, asserted, timed
-from gallery_risk_transfer import INSTANCES
-from gallery_training import COVARIANCES
-from risk_transfer_truth import simulated
+from tools.bench.training import Timed, asserted, timed
+from tools.gallery.risk_transfer import INSTANCES
+from tools.gallery.training import COVARIANCES
+from tools.truth.risk_transfer import simulated
 
 RISK = "0.1"
 

@@ -1,7 +1,7 @@
 """Measure token selection: exact solutions beside those of QP solvers, and how long certificates take.
 
-    python tools/bench_selection.py            everything
-    python tools/bench_selection.py margin     one table
+    python tools/bench/selection.py            everything
+    python tools/bench/selection.py margin     one table
 
 It needs cvxopt and scikit-learn for the table of solvers.
 """
@@ -22,7 +22,7 @@ from flint import fmpq
 import certattn
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
-from certattn.provers.quadratic_program import max_margin_multipliers
+from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
 Array = np.ndarray[Any, Any]
 INSTANCES = 200
@@ -133,15 +133,15 @@ def margin() -> None:
 
 
 def descent() -> None:
-    import bench_selection_descent
+    from tools.bench import selection_descent
 
-    bench_selection_descent.main([])
+    selection_descent.main([])
 
 
 def head() -> None:
-    import bench_selection_head
+    from tools.bench import selection_head
 
-    bench_selection_head.main([])
+    selection_head.main([])
 
 
 TABLES: dict[str, Callable[[], None]] = {"margin": margin, "descent": descent, "head": head}

@@ -1,8 +1,8 @@
 """Measure `selection-direction`: enclosed steps a second, and which descents are certified.
 
-    python tools/bench_selection_descent.py                      steps a second, and the authors' two examples
-    python tools/bench_selection_descent.py --instances 100      random local instances from 3 p_mm, eta = 1
-    python tools/bench_selection_descent.py --instances 100 --most-steps 100000
+    python tools/bench/selection_descent.py                      steps a second, and the authors' two examples
+    python tools/bench/selection_descent.py --instances 100      random local instances from 3 p_mm, eta = 1
+    python tools/bench/selection_descent.py --instances 100 --most-steps 100000
 
 Every random point is tried with two selections: the one that 3 p_mm is built from, and the best tokens. No point may
 be certified for both.
@@ -30,8 +30,8 @@ from certattn.kernel.mathematics.selection_descent import GradientStep, descend
 from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 from certattn.kernel.theorems.selection.mathematics.max_margin import hard_margin
-from certattn.provers.active_set import NotSeparableError
-from certattn.provers.quadratic_program import max_margin_multipliers
+from certattn.provers.selection.active_set import NotSeparableError
+from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
 Array = np.ndarray[Any, Any]
 BITS = 64

@@ -1,7 +1,7 @@
 """Measure `selection-on-a-head` on real heads: times, and how near the bounds of largest margins are.
 
-    python tools/bench_selection_head.py                    the heads of the gallery of output-deviation
-    python tools/bench_selection_head.py --queries 64       the first 64 queries of each
+    python tools/bench/selection_head.py                    the heads of the gallery of output-deviation
+    python tools/bench/selection_head.py --queries 64       the first 64 queries of each
 
 For each head: how many tokens its queries select, the head's own smallest gap over the norm of its matrix (the
 identity, as these heads come with keys and queries), and bounds of the largest margin of any matrix of norm 1.
@@ -22,7 +22,9 @@ import numpy as np
 import certattn
 
 HEADS = sorted(
-    (Path(__file__).resolve().parent.parent / "certificates" / "output-deviation" / "data").glob("layer*.npz")
+    (Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data").glob(
+        "layer*.npz"
+    )
 )
 COLUMNS = (
     f"{'head':<14}{'queries':>8}{'selected':>9}{'own':>10}{'largest margin':>20}"

@@ -1,8 +1,8 @@
 """Measure how sharp `regularization-path` is, and how fast `token-optimality` goes through all selections.
 
-    python tools/bench_selection_path.py                 100 random instances of the path, at margin times R = 40
-    python tools/bench_selection_path.py --instances 20
-    python tools/bench_selection_path.py --enumerations  10,000 selections and fewer
+    python tools/bench/selection_path.py                 100 random instances of the path, at margin times R = 40
+    python tools/bench/selection_path.py --instances 20
+    python tools/bench/selection_path.py --enumerations  10,000 selections and fewer
 
 The path is compared with minimisers found by scipy, which share no code with the prover: the logarithm of the excess
 loss is minimised over angles on the sphere, from several starts.

@@ -1,7 +1,7 @@
 """Measure `singular-values`: checks beside LAPACK's SVD in the same run, radii, and the sharper arithmetic.
 
-    OPENBLAS_NUM_THREADS=1 python tools/bench_singular_values.py             d = 200, 500, 1000 by both arithmetics
-    OPENBLAS_NUM_THREADS=1 python tools/bench_singular_values.py --large     d = 2000, and what d = 4000 takes
+    OPENBLAS_NUM_THREADS=1 python tools/bench/singular_values.py             d = 200, 500, 1000 by both arithmetics
+    OPENBLAS_NUM_THREADS=1 python tools/bench/singular_values.py --large     d = 2000, and what d = 4000 takes
 
 Weights are drawn as for the gallery, beta = 1/2 and d_qk = d. `check` is the matrix from its weights, LAPACK's hint and
 the proof; `svd` is LAPACK's SVD with vectors of the same matrix, best of the runs.
@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from flint import fmpq
-from gallery_singular_values import weights
 
 from certattn.fast import singular_values as in_doubles
 from certattn.fast.attention_matrix import attention_matrix
@@ -28,6 +27,7 @@ from certattn.kernel.mathematics import singular_values as exact
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real, real_root
+from tools.gallery.singular_values import weights
 
 T = TypeVar("T")
 _BITS = 64

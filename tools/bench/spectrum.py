@@ -1,9 +1,9 @@
 """Measure the claims about the spectrum of softmax attention.
 
-    python tools/bench_spectrum.py                 everything: some seconds
-    python tools/bench_spectrum.py law             the limit law: a value of its CDF, edges, moments, thresholds
-    python tools/bench_spectrum.py linearization   attention beside its linear part, and LAPACK's SVD in the same run
-    python tools/bench_spectrum.py distance        1000 singular values beside the law and quarter circles
+    python tools/bench/spectrum.py                 everything: some seconds
+    python tools/bench/spectrum.py law             the limit law: a value of its CDF, edges, moments, thresholds
+    python tools/bench/spectrum.py linearization   attention beside its linear part, and LAPACK's SVD in the same run
+    python tools/bench/spectrum.py distance        1000 singular values beside the law and quarter circles
 
 Every line ends with what was wanted; times are the processor's, in one process, the least of some runs.
 """
@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
-from gallery_singular_values import draw
-from gallery_spectral_distance import UNIT, scale
 
 import certattn
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+from tools.gallery.singular_values import draw
+from tools.gallery.spectral_distance import UNIT, scale
 
 _BITS, _MOMENTS = 128, 4
 

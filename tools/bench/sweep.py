@@ -1,6 +1,6 @@
 """How the cost of a sweep grows with the number of small certificates, here and on a Dask cluster of this machine.
 
-    python tools/bench_sweep.py [--most 10000] [--most-dask 10000] [--workers 2] [--picture FILE.svg]
+    python tools/bench/sweep.py [--most 10000] [--most-dask 10000] [--workers 2] [--picture FILE.svg]
 
 Measured in one run, so that ratios hold when the machine's speed drifts, for each task: processor time of a sweep with
 all its processes (`processor`) and of calling the library's functions in a loop (`directly`), and the difference of the

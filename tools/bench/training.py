@@ -1,14 +1,14 @@
 """Measure the certificates about training in context: times of checks, how sharp rates and tubes are.
 
-    python tools/bench_training.py                     everything: some minutes
-    python tools/bench_training.py convergence         rates for d = 64 and 256
-    python tools/bench_training.py restart             certified rates beside fitted ones, near the limit
-    python tools/bench_training.py flow                the flow to within 1e-6 of its limit, d = 5
-    python tools/bench_training.py descent             descents over 32 prompts of 256 tokens, 200 steps
+    python tools/bench/training.py                     everything: some minutes
+    python tools/bench/training.py convergence         rates for d = 64 and 256
+    python tools/bench/training.py restart             certified rates beside fitted ones, near the limit
+    python tools/bench/training.py flow                the flow to within 1e-6 of its limit, d = 5
+    python tools/bench/training.py descent             descents over 32 prompts of 256 tokens, 200 steps
 
 Every line ends with what was wanted; times are the processor's, in one process. The
-integrator beside a plain interval method: `bench_flow.py`; how long prompts must be: `bench_risk_gap.py`,
-`bench_risk_transfer.py`.
+integrator beside a plain interval method: `flow.py`; how long prompts must be: `risk_gap.py`,
+`risk_transfer.py`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gallery_training import BALANCED, COVARIANCES, RANK_ONE, Array, Table, exact, inverse, neighbours, prompts, start
 
 import certattn
+from tools.gallery.training import (
+    BALANCED,
+    COVARIANCES,
+    RANK_ONE,
+    Array,
+    Table,
+    exact,
+    inverse,
+    neighbours,
+    prompts,
+    start,
+)
 
 # So near to the limit a run is restarted, relative to it.
 _NEAR = 0.01

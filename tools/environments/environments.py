@@ -1,9 +1,9 @@
 """What a check assumes of its process, measured: every environment must give the verdicts of the clean one.
 
-    python tools/environments.py                            a sample of gallery and arena, in every environment
-    python tools/environments.py --all --jobs 2             every certificate: hours
-    python tools/environments.py --only rounding --arithmetic arb --gallery all
-    python tools/environments.py --list                     the environments, and how each is made
+    python tools/environments/environments.py                            a sample of gallery and arena, in every environment
+    python tools/environments/environments.py --all --jobs 2             every certificate: hours
+    python tools/environments/environments.py --only rounding --arithmetic arb --gallery all
+    python tools/environments/environments.py --list                     the environments, and how each is made
 
 Who is asked (--how): `api`, certattn.check(path) in the process itself; `isolated`, the same with isolated=True;
 `command`, `certattn check`; `recheck`, the second checker in an isolated Python without site-packages. Compared are
@@ -36,17 +36,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import environment_traps
-from arena_corpus import sample, write
-from environment_records import API, CLEAN, COMMAND, ISOLATED, LOCALES, RECHECK, SOURCE, Environment, environments
+from tools.arena.files import sample, write
+from tools.environments import traps
+from tools.environments.records import (
+    API,
+    CLEAN,
+    COMMAND,
+    ISOLATED,
+    LOCALES,
+    RECHECK,
+    SOURCE,
+    Environment,
+    environments,
+)
 
-ROOT = Path(__file__).resolve().parent.parent
-CHILD = ROOT / "tools" / "environment_child.py"
+ROOT = Path(__file__).resolve().parents[2]
+CHILD = ROOT / "tools" / "environments" / "child.py"
 WAYS = (API, COMMAND, ISOLATED, RECHECK)
 # Of the second checker's time for a certificate: whether it gets done is to be no question of the environment.
 SECONDS = "3600"
 # What is checked so that bytecode is written.
-WRITING = [str(ROOT / "certificates" / "softmax-mean" / name) for name in ("three-tokens.yaml", "gaussian-prompt.yaml")]
+WRITING = [
+    str(ROOT / "certificates" / "attention" / "softmax-mean" / name)
+    for name in ("three-tokens.yaml", "gaussian-prompt.yaml")
+]
 # What no environment of a check is made of, unless a record says so.
 FOREIGN = ("PYTHON", "LC_", "LANG", "OPENBLAS", "OMP_", "NPY_", "MALLOC_", "LD_", "GOTO_", "MKL_", "GITHUB_", "CI")
 VERIFIED, NO_ANSWER = "verified", "no answer"
@@ -283,7 +296,7 @@ class Certificates:
 def gathered(folder: Path, gallery: str, arena: str, names: Sequence[str] = ()) -> Certificates:
     """The gallery (`all`, or so many files of each claim), the arena (likewise, of each kind) and the traps."""
     chosen: list[Path] = []
-    for claim in sorted(path for path in (ROOT / "certificates").iterdir() if path.is_dir()):
+    for claim in sorted(path for path in (ROOT / "certificates").glob("*/*") if path.is_dir()):
         files = sorted(claim.glob("*.yaml"), key=lambda path: (path.stat().st_size, path.name))
         chosen += files if gallery == "all" else files[: int(gallery)]
     lies = set()
@@ -293,7 +306,7 @@ def gathered(folder: Path, gallery: str, arena: str, names: Sequence[str] = ()) 
             chosen.append(folder / "arena" / entry.file)
             lies |= set() if entry.accepted else {str(chosen[-1])}
     (folder / "traps").mkdir()
-    for trap in environment_traps.write(folder / "traps"):
+    for trap in traps.write(folder / "traps"):
         chosen.append(trap.path)
         lies |= set() if trap.true else {str(trap.path)}
     paths = [str(path) for path in chosen if not names or any(name in str(path) for name in names)]

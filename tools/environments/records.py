@@ -1,6 +1,6 @@
 """The environments of the matrix: what each changes about the process of a check, and how one sees that it is in force.
 
-To enter another, add a record. Its probe is evaluated in the process, by `environment_child.py`, and must give
+To enter another, add a record. Its probe is evaluated in the process, by `child.py`, and must give
 another text there than in the clean environment: an environment that is not in force is an error.
 """
 

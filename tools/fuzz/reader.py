@@ -1,7 +1,7 @@
 """Feed damaged certificates and array files to the readers: nothing but a clear refusal may come out.
 
-    python tools/fuzz_reader.py --seconds 600            from the seeds in tools/fuzz_corpus
-    python tools/fuzz_reader.py FILE...                  just these inputs, such as a finding
+    python tools/fuzz/reader.py --seconds 600            from the seeds in tools/fuzz/corpus
+    python tools/fuzz/reader.py FILE...                  just these inputs, such as a finding
 
 With `atheris` installed (the extra `fuzz`) the fuzzer is guided by coverage; without it, or with `--engine random`,
 seeds are damaged at random. Every input is read as a certificate, up to the problem that its claim states, and as

@@ -1,6 +1,6 @@
 """Hold the two readers of certificates against each other, and both against YAML.
 
-    python tools/fuzz_readers.py --count 50000 --seed 0
+    python tools/fuzz/two_readers.py --count 50000 --seed 0
 
 Texts are damaged certificates and texts grown by the grammar, then damaged. The kernel and the second checker each read
 one as a tree, each scalar of it as a number, and the whole as the outer form of a certificate; what both read has to be
@@ -39,7 +39,7 @@ from certattn.kernel.errors import CertattnError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import Surd
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 4000
 
 
@@ -204,7 +204,7 @@ def compare_arrays(suffix: str, data: bytes, name: str | None, stated: tuple[str
 
 def documents() -> list[str]:
     """Certificates of the gallery and the corpus that are not long, and the texts of the tests' tables."""
-    paths = [*(ROOT / "certificates").rglob("*.yaml"), *(ROOT / "tools" / "fuzz_corpus").glob("*.yaml")]
+    paths = [*(ROOT / "certificates").rglob("*.yaml"), *(ROOT / "tools" / "fuzz" / "corpus").glob("*.yaml")]
     found = [path.read_text(encoding="utf-8") for path in sorted(paths) if path.stat().st_size < MOST_BYTES]
     table = (ROOT / "tests" / "texts" / "documents.yaml").read_text(encoding="utf-8")
     found += [row[1] for rows in yaml.load(table, Loader=yaml.CBaseLoader).values() for row in rows]

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gallery_training import (
+
+import certattn
+from tools.gallery.training import (
     BALANCED,
     COVARIANCES,
     RANK_ONE,
@@ -21,8 +23,6 @@ from gallery_training import (
     sign_tokens,
     start,
 )
-
-import certattn
 
 _SIGNS = {"kind": "rademacher", "sizes": ["1", "1", "1"]}
 _HALVES = [["1/2", "0", "0"], ["0", "1/2", "0"], ["0", "0", "1/2"]]

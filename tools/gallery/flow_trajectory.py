@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gallery_training import BALANCED, COVARIANCES, RANK_ONE, start
-
 import certattn
+from tools.gallery.training import BALANCED, COVARIANCES, RANK_ONE, start
 
 
 def _flow(covariance: str, *at: Any) -> dict[str, Any]:

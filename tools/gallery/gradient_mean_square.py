@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gallery_output_tail import PAPER, head_given
-
 import certattn
+from tools.gallery.output_tail import PAPER, head_given
 
 CERTIFICATES: dict[str, dict[str, Any]] = {
     "gaussian-u": {

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gallery_output_tail import PAPER, standard
-
 import certattn
+from tools.gallery.output_tail import PAPER, standard
 
 CERTIFICATES: dict[str, dict[str, Any]] = {
     "gaussian-u": {

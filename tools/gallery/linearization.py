@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gallery_singular_values import ARRAYS, HEAD, draw
 
 import certattn
+from tools.gallery.singular_values import ARRAYS, HEAD, draw
 
 SMALL: dict[str, dict[str, Any]] = {
     "three-tokens": {

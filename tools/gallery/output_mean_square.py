@@ -10,7 +10,7 @@ import numpy as np
 
 import certattn
 
-HEADS = Path(__file__).resolve().parent.parent / "certificates" / "output-deviation" / "data"
+HEADS = Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data"
 # Moments of a head are rounded to multiples of this, so that no library's last digit matters.
 _GRID = 2.0**-16
 _STANDARD = {

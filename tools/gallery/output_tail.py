@@ -13,7 +13,7 @@ import certattn
 Given = dict[str, Any]
 Array = np.ndarray[Any, Any]
 
-HEADS = Path(__file__).resolve().parent.parent / "certificates" / "output-deviation" / "data"
+HEADS = Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data"
 # Moments are rounded to multiples of 2^-14, so that no library's last digit matters.
 GRID = 2**14
 

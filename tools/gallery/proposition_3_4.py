@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gallery_proposition_3_1 import BOXES, ONE_TOKEN, PLANE
-
 import certattn
+from tools.gallery.proposition_3_1 import BOXES, ONE_TOKEN, PLANE
 
 CERTIFICATES: dict[str, dict[str, Any]] = {
     "published-v": {

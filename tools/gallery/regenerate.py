@@ -1,12 +1,12 @@
 """Regenerate the gallery `certificates/`.
 
-    python tools/regenerate_gallery.py            write every certificate anew
-    python tools/regenerate_gallery.py --check    only compare with what is there; exit 1 if it says something else
+    python tools/gallery/regenerate.py            write every certificate anew
+    python tools/gallery/regenerate.py --check    only compare with what is there; exit 1 if it says something else
 
-On the machine that it was written on the gallery comes out byte for byte the same; gallery_comparison.py says what may
+On the machine that it was written on the gallery comes out byte for byte the same; comparison.py says what may
 differ on another one, and why.
 
-The arrays of real heads lie in certificates/output-deviation/data and are not made here, only cut; the
+The arrays of real heads lie in certificates/attention/output-deviation/data and are not made here, only cut; the
 synthetic prompt is drawn here from a generator whose bits are fixed and rounded to a grid, so that
 no library's last digit matters.
 """
@@ -22,38 +22,40 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gallery_descent_trajectory
-import gallery_equivalent_law
-import gallery_finite_moments
-import gallery_flow_trajectory
-import gallery_gaussian_equivalence
-import gallery_gradient_mean_square
-import gallery_gradient_tail
-import gallery_joint_max_margin
-import gallery_linearization
-import gallery_local_selection
-import gallery_max_margin
-import gallery_output_mean_square
-import gallery_output_tail
-import gallery_proposition_3_1
-import gallery_proposition_3_4
-import gallery_regression_risk
-import gallery_regularization_path
-import gallery_risk_gap
-import gallery_risk_transfer
-import gallery_selection_direction
-import gallery_selection_on_a_head
-import gallery_singular_values
-import gallery_spectral_distance
-import gallery_token_optimality
-import gallery_training_convergence
-import gallery_typical_prompt
 import numpy as np
-from gallery_comparison import says_the_same
 
 import certattn
+from tools.gallery import (
+    descent_trajectory,
+    equivalent_law,
+    finite_moments,
+    flow_trajectory,
+    gaussian_equivalence,
+    gradient_mean_square,
+    gradient_tail,
+    joint_max_margin,
+    linearization,
+    local_selection,
+    max_margin,
+    output_mean_square,
+    output_tail,
+    proposition_3_1,
+    proposition_3_4,
+    regression_risk,
+    regularization_path,
+    risk_gap,
+    risk_transfer,
+    selection_direction,
+    selection_on_a_head,
+    singular_values,
+    spectral_distance,
+    token_optimality,
+    training_convergence,
+    typical_prompt,
+)
+from tools.gallery.comparison import says_the_same
 
-GALLERY = Path(__file__).resolve().parent.parent / "certificates"
+GALLERY = Path(__file__).resolve().parents[2] / "certificates"
 SUFFIXES = (".yaml", ".npz", ".npy")
 HEAD = "certificate of layer {} head {} of all-MiniLM-L6-v2 on the first 512 tokens of the GNU GPL version 3: {}"
 
@@ -293,7 +295,7 @@ def write_means(folder: Path) -> None:
         note="the covariance of values and keys, which is the derivative of the softmax mean, to 20 places",
     )
     head = folder / "data" / "layer0-head6-four-queries.npz"
-    arrays = np.load(GALLERY / "output-deviation" / "data" / "layer0-head6.npz")
+    arrays = np.load(GALLERY / "attention" / "output-deviation" / "data" / "layer0-head6.npz")
     np.savez(head, keys=arrays["keys"], values=arrays["values"], queries=arrays["queries"][:4])
     certattn.generate(
         "softmax-mean",
@@ -308,38 +310,38 @@ def write_means(folder: Path) -> None:
 
 
 FAMILIES: dict[str, Callable[[Path], None]] = {
-    "binary64-exponential": write_exponentials,
-    "descent-trajectory": gallery_descent_trajectory.write,
-    "equivalent-law": gallery_equivalent_law.write,
-    "finite-moments": gallery_finite_moments.write,
-    "flow-trajectory": gallery_flow_trajectory.write,
-    "gradient-mean-square": gallery_gradient_mean_square.write,
-    "gradient-tail": gallery_gradient_tail.write,
-    "infinite-prompt-operator": write_operators,
-    "joint-max-margin": gallery_joint_max_margin.write,
-    "linearization": gallery_linearization.write,
-    "max-margin": gallery_max_margin.write,
-    "normalizer-bound": gallery_gaussian_equivalence.write_normalisers,
-    "not-marchenko-pastur": gallery_spectral_distance.write_laws,
-    "output-deviation": write_deviations,
-    "output-mean-square": gallery_output_mean_square.write,
-    "output-tail": gallery_output_tail.write,
-    "proposition-3-1": gallery_proposition_3_1.write,
-    "proposition-3-4": gallery_proposition_3_4.write,
-    "regression-risk": gallery_regression_risk.write,
-    "regularization-path": gallery_regularization_path.write,
-    "risk-gap": gallery_risk_gap.write,
-    "risk-transfer": gallery_risk_transfer.write,
-    "selection-counterexample": gallery_local_selection.write_counterexamples,
-    "selection-direction": gallery_selection_direction.write,
-    "selection-on-a-head": gallery_selection_on_a_head.write,
-    "singular-values": gallery_singular_values.write,
-    "softmax-mean": write_means,
-    "spectral-distance": gallery_spectral_distance.write,
-    "token-optimality": gallery_token_optimality.write,
-    "training-convergence": gallery_training_convergence.write,
-    "typical-prompt": gallery_typical_prompt.write,
-    "universality-bound": gallery_gaussian_equivalence.write_universality,
+    "arithmetic/binary64-exponential": write_exponentials,
+    "training/descent-trajectory": descent_trajectory.write,
+    "spectrum/equivalent-law": equivalent_law.write,
+    "spectrum/finite-moments": finite_moments.write,
+    "training/flow-trajectory": flow_trajectory.write,
+    "prompts/gradient-mean-square": gradient_mean_square.write,
+    "prompts/gradient-tail": gradient_tail.write,
+    "prompts/infinite-prompt-operator": write_operators,
+    "selection/joint-max-margin": joint_max_margin.write,
+    "spectrum/linearization": linearization.write,
+    "selection/max-margin": max_margin.write,
+    "spectrum/normalizer-bound": gaussian_equivalence.write_normalisers,
+    "spectrum/not-marchenko-pastur": spectral_distance.write_laws,
+    "attention/output-deviation": write_deviations,
+    "prompts/output-mean-square": output_mean_square.write,
+    "prompts/output-tail": output_tail.write,
+    "prompts/proposition-3-1": proposition_3_1.write,
+    "prompts/proposition-3-4": proposition_3_4.write,
+    "training/regression-risk": regression_risk.write,
+    "selection/regularization-path": regularization_path.write,
+    "training/risk-gap": risk_gap.write,
+    "training/risk-transfer": risk_transfer.write,
+    "selection/selection-counterexample": local_selection.write_counterexamples,
+    "selection/selection-direction": selection_direction.write,
+    "selection/selection-on-a-head": selection_on_a_head.write,
+    "spectrum/singular-values": singular_values.write,
+    "attention/softmax-mean": write_means,
+    "spectrum/spectral-distance": spectral_distance.write,
+    "selection/token-optimality": token_optimality.write,
+    "training/training-convergence": training_convergence.write,
+    "prompts/typical-prompt": typical_prompt.write,
+    "spectrum/universality-bound": gaussian_equivalence.write_universality,
 }
 
 

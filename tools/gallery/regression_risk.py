@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gallery_training import BALANCED, COVARIANCES, RANK_ONE, Table, exact, inverse, neighbours, start
 
 import certattn
+from tools.gallery.training import BALANCED, COVARIANCES, RANK_ONE, Table, exact, inverse, neighbours, start
 
 # w, and a query: both of no particular direction.
 TASK, QUERY = ["1", "-1/2", "3/4", "0", "2"], ["1/3", "2", "-1", "5/4", "1"]

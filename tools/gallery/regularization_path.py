@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gallery_seven_tokens import IN_SPACE
 
 import certattn
+from tools.gallery.seven_tokens import IN_SPACE
 
 THREE_INPUTS = {
     "tokens": [[["0", "0"], ["1", "1"]], [["0", "0"], ["1", "-1"]], [["0", "0"], ["0.5", "1"]]],

@@ -6,9 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import gallery_training as training
-
 import certattn
+from tools.gallery import training
 
 # sqrt(d) as certificates write it: the balanced Bayes point of Sigma = I has |A|_F^2 = b^2 = sqrt(d).
 _ROOTS = {1: "1", 2: "sqrt(2)", 4: "2"}

@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gallery_training import BALANCED, COVARIANCES, RANK_ONE, prompts, start
-
 import certattn
+from tools.gallery.training import BALANCED, COVARIANCES, RANK_ONE, prompts, start
 
 
 def _unlearnt(size: int, b: str) -> dict[str, Any]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gallery_local_selection import LOCAL
-from gallery_seven_tokens import IN_SPACE, IN_THE_PLANE
-
 import certattn
+from tools.gallery.local_selection import LOCAL
+from tools.gallery.seven_tokens import IN_SPACE, IN_THE_PLANE
 
 _TOY: dict[str, Any] = {
     "keys": [[["-0.1", "1"], ["1", "0"], ["0", "0"]]],

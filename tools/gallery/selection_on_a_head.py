@@ -10,7 +10,7 @@ import numpy as np
 
 import certattn
 
-ARRAYS = Path(__file__).resolve().parent.parent / "certificates" / "output-deviation" / "data"
+ARRAYS = Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data"
 HEAD = "layer {} head {} of all-MiniLM-L6-v2 on the first 512 tokens of the GNU GPL version 3: {}"
 
 # The single input of Ataee Tarzanagh, Li, Zhang and Oymak with their global scores, and a key between the others

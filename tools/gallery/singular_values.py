@@ -14,7 +14,7 @@ import numpy as np
 
 import certattn
 
-ARRAYS = Path(__file__).resolve().parent.parent / "certificates" / "output-deviation" / "data"
+ARRAYS = Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data"
 HEAD = "layer {} head {} of all-MiniLM-L6-v2 on the first 512 tokens of the GNU GPL version 3: {}"
 _BYTES = 192
 # What a weight is divided by, and so does the scale, twice.

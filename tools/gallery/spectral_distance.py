@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import gallery_singular_values as drawn
-
 import certattn
+from tools.gallery import singular_values as drawn
 
 UNIT = "1024"
 MATRIX = [["0.3", "-0.2", "0.1"], ["0.4", "0.1", "-0.3"], ["0", "0.2", "0.5"]]

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gallery_training import BALANCED, COVARIANCES, RANK_ONE, exact, neighbours, start
 
 import certattn
+from tools.gallery.training import BALANCED, COVARIANCES, RANK_ONE, exact, neighbours, start
 
 FLOW = {"rule": "flow"}
 

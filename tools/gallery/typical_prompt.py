@@ -8,7 +8,14 @@ from typing import Any
 
 import certattn
 
-PROMPT = Path(__file__).resolve().parent.parent / "certificates" / "output-deviation" / "data" / "gaussian-prompt.npz"
+PROMPT = (
+    Path(__file__).resolve().parents[2]
+    / "certificates"
+    / "attention"
+    / "output-deviation"
+    / "data"
+    / "gaussian-prompt.npz"
+)
 IDENTITY = [["1" if i == j else "0" for j in range(4)] for i in range(4)]
 
 CERTIFICATES: dict[str, dict[str, Any]] = {

@@ -1,9 +1,9 @@
 """Change every leaf under `asserts` a little, and see which obligations change with it.
 
-    python tools/asserted_leaves.py                               the gallery and the accept cases of the arena
-    python tools/asserted_leaves.py --most 4 --jobs 2             at most so many leaves of a pattern in each file
-    python tools/asserted_leaves.py --claim max-margin            of one claim
-    python tools/asserted_leaves.py --sample                      only until every path has shown an effect
+    python tools/mutation/asserted_leaves.py                               the gallery and the accept cases of the arena
+    python tools/mutation/asserted_leaves.py --most 4 --jobs 2             at most so many leaves of a pattern in each file
+    python tools/mutation/asserted_leaves.py --claim max-margin            of one claim
+    python tools/mutation/asserted_leaves.py --sample                      only until every path has shown an effect
 
 A number that a certificate asserts, and that no obligation looks at, would be verified whatever it is. So every
 number under `asserts`, written out or in an array file, is moved up and moved down; a word becomes every other
@@ -36,7 +36,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import arena_corpus
 import numpy as np
 from flint import arb, fmpq
 
@@ -49,10 +48,11 @@ from certattn.kernel.errors import Binary64Error, MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
+from tools.arena import files
 
 # How many leaves that are no obligation's are changed in the sample.
 FEW = 3
-GALLERY = Path(__file__).resolve().parent.parent / "certificates"
+GALLERY = Path(__file__).resolve().parents[2] / "certificates"
 UP, DOWN, OTHER, LEFT_OUT, DOUBLED = "up", "down", "another word", "left out", "twice"
 
 # Claim, path, and why in some certificates a change has no effect. In another one it has.
@@ -386,10 +386,10 @@ def gallery() -> list[Source]:
 def arena(folder: Path) -> list[Source]:
     """The accept cases of the arena, whose array files are written into `folder`."""
     found = []
-    for entry, _, text in arena_corpus.entries():
+    for entry, _, text in files.entries():
         if entry.accepted:
-            for name in arena_corpus.array_files(text):
-                (folder / name).write_bytes(arena_corpus.FILES[name])  # type: ignore[attr-defined]
+            for name in files.array_files(text):
+                (folder / name).write_bytes(files.FILES[name])  # type: ignore[attr-defined]
             found.append(Source(f"arena: {entry.claim}: {entry.case}", entry.claim, text, folder / "case.yaml"))
     return found
 

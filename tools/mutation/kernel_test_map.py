@@ -1,6 +1,6 @@
 """Which test runs which line of the kernel, and how long each test takes.
 
-    python tools/kernel_test_map.py FOLDER tests/kernel tests/fast    notes it in FOLDER/map.jsonl
+    python tools/mutation/kernel_test_map.py FOLDER tests/kernel tests/fast    notes it in FOLDER/map.jsonl
 
 One line of JSON per test, written when the test is over: its name, its time with set-up, whether it passed, and by
 module the lines that it ran, from coverage.py. What a test runs in another process is not seen; `covering` makes up

@@ -1,6 +1,6 @@
 """Ten changes of the kernel that would verify what is false or misread a number, and a test that notices each.
 
-    python tools/known_kernel_mutants.py
+    python tools/mutation/known_kernel_mutants.py
 
 The short form of `mutate_kernel.py`, with fixed changes and no library for mutation: seconds instead of an hour.
 A line says what became of each; exit status 1 if one was not noticed, or if the tests fail without a change too.
@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutant_runs import Collected, applied, changed_functions, copy_tree
+from tools.mutation.mutant_runs import Collected, applied, changed_functions, copy_tree
 
 SECONDS = 30
 

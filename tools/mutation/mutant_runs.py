@@ -26,9 +26,10 @@ from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
-from kernel_test_map import ordinary_options
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools.mutation.kernel_test_map import ordinary_options
+
+ROOT = Path(__file__).resolve().parents[2]
 _FORK = multiprocessing.get_context("fork")
 _MEMORY = 6 << 30
 

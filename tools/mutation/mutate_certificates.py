@@ -1,7 +1,7 @@
 """Change certificates in every small way and compare what the checker says with a second opinion.
 
-    python tools/mutate_certificates.py certificates/infinite-prompt-operator/*.yaml
-    python tools/mutate_certificates.py --pairs 2000 FILE...      two changes at once, drawn at random
+    python tools/mutation/mutate_certificates.py certificates/prompts/infinite-prompt-operator/*.yaml
+    python tools/mutation/mutate_certificates.py --pairs 2000 FILE...      two changes at once, drawn at random
 
 Every number goes up and down by tiny and large amounts; every key is dropped, doubled, renamed and
 swapped with its neighbours; lists lose, repeat and exchange items. Each mutant is checked, and the
@@ -29,14 +29,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from certificate_truth import judge
-from truth_judgement import Truth
-from truth_reading import NotAStatement
-
 from certattn.kernel.decide.checker import CheckOptions, check_certificate
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
+from tools.truth.certificate import judge
+from tools.truth.judgement import Truth
+from tools.truth.reading import NotAStatement
 
 # A true statement with this much relative slack must verify, unless no proof is at hand.
 VISIBLE = 1e-30

@@ -1,8 +1,8 @@
 """Change the certificates of the gallery in every small way, for as long as you like, and count what comes out.
 
-    python tools/mutate_gallery.py --sample 50 --seed 1                so many changes of each certificate, drawn
-    python tools/mutate_gallery.py --seconds 3600 --state FILE         an hour of it; the same command goes on
-    python tools/mutate_gallery.py --state FILE --report               the totals so far, by claim
+    python tools/mutation/mutate_gallery.py --sample 50 --seed 1                so many changes of each certificate, drawn
+    python tools/mutation/mutate_gallery.py --seconds 3600 --state FILE         an hour of it; the same command goes on
+    python tools/mutation/mutate_gallery.py --state FILE --report               the totals so far, by claim
 
 The changes, the second opinion and what counts as an error are those of `mutate_certificates`; here every
 certificate for which the second opinion has an answer in good time is changed, all of them in turn, and each
@@ -31,12 +31,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from mutate_certificates import Mutant, NotAStatement, Tally, Truth, judge, mutants, sweep
-
 from certattn.isolation.worker import bug
 from certattn.kernel.document.certificate import load
+from tools.mutation.mutate_certificates import Mutant, NotAStatement, Tally, Truth, judge, mutants, sweep
 
-GALLERY = Path(__file__).resolve().parent.parent / "certificates"
+GALLERY = Path(__file__).resolve().parents[2] / "certificates"
 # A certificate's share of a claim's time is spent in turns of so many seconds.
 TURN = 4.0
 # So many changes of one certificate are held in memory at a time.

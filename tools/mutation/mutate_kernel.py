@@ -1,12 +1,12 @@
 """Change the code of the kernel in small ways, and see whether the tests notice.
 
-    python tools/kernel_test_map.py FOLDER tests/{kernel,fast} tests/test_gallery.py  once: which test runs what
-    python tools/mutate_kernel.py run FOLDER --critical            every site of the modules that decide and read
-    python tools/mutate_kernel.py run FOLDER --sample 600          a stratified sample of all the others
-    python tools/mutate_kernel.py run FOLDER --module causal.py    every site of the modules of this name
-    python tools/mutate_kernel.py again FOLDER                     the survivors, after tests were added
-    python tools/mutate_kernel.py confirm FOLDER                   all that were noticed, once more
-    python tools/mutate_kernel.py report FOLDER
+    python tools/mutation/kernel_test_map.py FOLDER tests/{kernel,fast} tests/test_gallery.py  once: which test runs what
+    python tools/mutation/mutate_kernel.py run FOLDER --critical            every site of the modules that decide and read
+    python tools/mutation/mutate_kernel.py run FOLDER --sample 600          a stratified sample of all the others
+    python tools/mutation/mutate_kernel.py run FOLDER --module causal.py    every site of the modules of this name
+    python tools/mutation/mutate_kernel.py again FOLDER                     the survivors, after tests were added
+    python tools/mutation/mutate_kernel.py confirm FOLDER                   all that were noticed, once more
+    python tools/mutation/mutate_kernel.py report FOLDER
 
 Needs the extra `mutation`. FOLDER lies outside the tree: it has a copy of the tree, in which the changes are made,
 and `results.jsonl`, to which each mutant is added when it is done; a run that was interrupted goes on behind it.
@@ -32,11 +32,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import kernel_mutants
-from kernel_mutants import Change, Mutant
-from kernel_survivors import Explained, explained, unexplained
-from kernel_test_map import MAP, Test, covering, read
-from mutant_runs import ROOT, Answer, Collected, afresh, applied, changed_functions, copy_tree
+from tools.mutation import kernel_mutants
+from tools.mutation.kernel_mutants import Change, Mutant
+from tools.mutation.kernel_survivors import Explained, explained, unexplained
+from tools.mutation.kernel_test_map import MAP, Test, covering, read
+from tools.mutation.mutant_runs import ROOT, Answer, Collected, afresh, applied, changed_functions, copy_tree
 
 RESULTS = "results.jsonl"
 TREE = "tree"

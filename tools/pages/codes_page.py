@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write docs/codes.md from the texts of `certattn explain`.
 
-python tools/codes_page.py             write it
-python tools/codes_page.py --check     only compare: exit status 1 where it is out of date
+python tools/pages/codes_page.py             write it
+python tools/pages/codes_page.py --check     only compare: exit status 1 where it is out of date
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from certattn.kernel.decide.checker import CLAIMS
 from certattn.report.codes.lookup import VERDICT, general
 from certattn.report.codes.obligations import entries, sorts
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "codes.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "codes.md"
 
 _HEAD = """# Codes
 
-What `certattn explain CODE` says, in one page: `python tools/codes_page.py` writes it from the same texts. Where a
+What `certattn explain CODE` says, in one page: `python tools/pages/codes_page.py` writes it from the same texts. Where a
 check prints that something is not proved, it names the code, as in `certattn explain output-deviation/at_most`. Indices
 may be left out: `at_most[3]` is explained under `at_most`.
 
@@ -86,7 +86,7 @@ def main() -> int:
     if parser.parse_args().check:
         if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == written:
             return 0
-        print(f"{PAGE.name} is out of date: python tools/codes_page.py writes it anew", file=sys.stderr)
+        print(f"{PAGE.name} is out of date: python tools/pages/codes_page.py writes it anew", file=sys.stderr)
         return 1
     PAGE.write_text(written, encoding="utf-8")
     return 0

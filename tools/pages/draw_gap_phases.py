@@ -1,7 +1,7 @@
 """Draw where the spectrum of softmax attention has a gap, from certified thresholds.
 
-    python tools/draw_gap_phases.py                     writes docs/_static/spectral-gap.svg
-    python tools/draw_gap_phases.py FILE                .svg, .png or .pdf
+    python tools/pages/draw_gap_phases.py                     writes docs/_static/spectral-gap.svg
+    python tools/pages/draw_gap_phases.py FILE                .svg, .png or .pdf
 
 Each point of the curve is beta_c(lambda), enclosed at 64 bits to less than the width of the line. The thin lines are
 where the width of the gap over the right edge is the number on them.
@@ -20,7 +20,7 @@ from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import crit
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
 from certattn.provers.figures import canvas
 
-PLACE = Path(__file__).resolve().parent.parent / "docs" / "_static" / "spectral-gap.svg"
+PLACE = Path(__file__).resolve().parents[2] / "docs" / "_static" / "spectral-gap.svg"
 _POINTS = 120
 _LARGEST_BETA = 2.5
 _STEPS, _LEVELS = 48, (0.05, 0.1, 0.2, 0.4)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Run the programs `tools/bench_*.py` and write what they print into docs/benchmarks.md.
+"""Run the programs `tools/bench/*.py` and write what they print into docs/benchmarks.md.
 
-    python tools/write_benchmarks.py                  all of them, most of an hour on two processors
-    python tools/write_benchmarks.py flow report      some of them; the others' sections stay as they are
-    python tools/write_benchmarks.py --list           which there are, and with which arguments they are run
+    python tools/pages/write_benchmarks.py                  all of them, most of an hour on two processors
+    python tools/pages/write_benchmarks.py flow report      some of them; the others' sections stay as they are
+    python tools/pages/write_benchmarks.py --list           which there are, and with which arguments they are run
 
 A section that fails, or takes longer than `--timeout`, is not written, and the page keeps the one that it has. Every
 section says on which machine and with which versions it was measured.
@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
 # Arguments by the program's name, where its default is not what the page shows.
 ARGUMENTS = {
@@ -41,7 +41,7 @@ ARGUMENTS = {
 }
 HEAD = """# Benchmarks
 
-This page is written by `tools/write_benchmarks.py`: what the programs `tools/bench_*.py` print. Where a program can
+This page is written by `tools/pages/write_benchmarks.py`: what the programs `tools/bench/*.py` print. Where a program can
 give a time as a ratio within its run, it does, as machines differ and are seldom idle; [performance](performance.md)
 says what the figures mean, and has those of larger runs.
 
@@ -53,7 +53,7 @@ _TEMPORARY = re.compile(re.escape(tempfile.gettempdir()) + r"/\w+/")
 
 
 def programs() -> dict[str, Path]:
-    """The programs by name: `flow` is tools/bench_flow.py."""
+    """The programs by name: `flow` is tools/bench/flow.py."""
     return {path.stem.removeprefix("bench_"): path for path in sorted(Path(__file__).parent.glob("bench_*.py"))}
 
 
@@ -115,7 +115,7 @@ def machine() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="programs, such as `flow` for tools/bench_flow.py")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="programs, such as `flow` for tools/bench/flow.py")
     parser.add_argument("--list", action="store_true", help="print the commands, and run none")
     parser.add_argument(
         "--timeout", type=float, default=_SECONDS, help="seconds for one program (default: %(default)g)"

@@ -15,34 +15,34 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import gradient_truth
-from descent_trajectory_truth import judge_descent
-from equivalent_law_truth import judge_equivalent
-from exponential_truth import judge_exponential
-from flow_trajectory_truth import judge_flow
-from gaussian_equivalence_truth import judge_normaliser, judge_universality
-from joint_max_margin_truth import judge_joint
-from linearization_truth import judge_linearization
-from margin_truth import judge_margin
-from mean_square_truth import judge_mean_square
-from output_tail_truth import judge_tails
-from prompt_truth import deviation_comparisons, mean_comparisons, operator_comparisons
-from proposition_truth import judge_proposition
-from regression_risk_truth import judge_risk
-from regularization_path_truth import judge_path
-from risk_gap_truth import judge_gap
-from risk_transfer_truth import judge_transfer
-from score_matrix_truth import judge_moments
-from selection_counterexample_truth import judge_counterexample
-from selection_direction_truth import judge_direction
-from selection_on_a_head_truth import judge_head
-from singular_values_truth import judge_singular_values
-from spectral_distance_truth import judge_distance, judge_not_marchenko_pastur
-from token_optimality_truth import judge_optimality
-from training_convergence_truth import judge_training
-from truth_judgement import Comparison, Judgement, Truth, judge_all
-from truth_reading import NotAStatement, require, require_mapping, require_record
-from typical_prompt_truth import judge_typical
+from tools.truth import gradient
+from tools.truth.descent_trajectory import judge_descent
+from tools.truth.equivalent_law import judge_equivalent
+from tools.truth.exponential import judge_exponential
+from tools.truth.flow_trajectory import judge_flow
+from tools.truth.gaussian_equivalence import judge_normaliser, judge_universality
+from tools.truth.joint_max_margin import judge_joint
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.linearization import judge_linearization
+from tools.truth.margin import judge_margin
+from tools.truth.mean_square import judge_mean_square
+from tools.truth.output_tail import judge_tails
+from tools.truth.prompt import deviation_comparisons, mean_comparisons, operator_comparisons
+from tools.truth.proposition import judge_proposition
+from tools.truth.reading import NotAStatement, require, require_mapping, require_record
+from tools.truth.regression_risk import judge_risk
+from tools.truth.regularization_path import judge_path
+from tools.truth.risk_gap import judge_gap
+from tools.truth.risk_transfer import judge_transfer
+from tools.truth.score_matrix import judge_moments
+from tools.truth.selection_counterexample import judge_counterexample
+from tools.truth.selection_direction import judge_direction
+from tools.truth.selection_on_a_head import judge_head
+from tools.truth.singular_values import judge_singular_values
+from tools.truth.spectral_distance import judge_distance, judge_not_marchenko_pastur
+from tools.truth.token_optimality import judge_optimality
+from tools.truth.training_convergence import judge_training
+from tools.truth.typical_prompt import judge_typical
 
 __all__ = ["JUDGES", "Judgement", "NotAStatement", "Truth", "judge"]
 
@@ -60,8 +60,8 @@ JUDGES: dict[str, Judge] = {
     "equivalent-law": judge_equivalent,
     "finite-moments": judge_moments,
     "flow-trajectory": judge_flow,
-    "gradient-mean-square": gradient_truth.judge_mean_square,
-    "gradient-tail": gradient_truth.judge_tail,
+    "gradient-mean-square": gradient.judge_mean_square,
+    "gradient-tail": gradient.judge_tail,
     "infinite-prompt-operator": _all_of(operator_comparisons),
     "joint-max-margin": judge_joint,
     "linearization": judge_linearization,

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp, mpf
-from regression_risk_truth import positive_definite
-from truth_judgement import Comparison, Judgement, Truth, judge_all
-from truth_laws import read_law
-from truth_reading import (
+
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.laws import read_law
+from tools.truth.reading import (
     Table,
     Vector,
     inner_product,
@@ -30,6 +30,7 @@ from truth_reading import (
     require_record,
     to_real,
 )
+from tools.truth.regression_risk import positive_definite
 
 Reals = list[list[mpf]]
 # Weights (U, V); (A, b) with V = ((b)) for regression.

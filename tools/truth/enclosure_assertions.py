@@ -1,7 +1,7 @@
 """Assert that the arithmetic of the kernel encloses the truth, at special points and at drawn ones, by the thousand.
 
-    python tools/enclosure_assertions.py              as the tests do
-    python tools/enclosure_assertions.py --full       about twenty times as many, with counts of every function
+    python tools/truth/enclosure_assertions.py              as the tests do
+    python tools/truth/enclosure_assertions.py --full       about twenty times as many, with counts of every function
 
 In the manner of ITF1788, the test framework of interval arithmetic: an assertion is a function, balls or
 doubles that it is given, and a number that the answer must enclose. The number is computed by mpmath
@@ -9,7 +9,7 @@ with 1,600 bits from the definition, or by Python's integers; neither shares cod
 numpy's arrays. Inputs are rationals drawn with integers from a seed: signed zeros, subnormal numbers, huge
 ones, ties, both sides of the places where a formula changes, and balls of every width, whose ends and inner
 points are all asserted. What is public in the kernel's mathematics and in `fast` and not asserted here stands in
-`tools/enclosure_elsewhere.txt`, with the test that does it.
+`tools/truth/enclosure_elsewhere.txt`, with the test that does it.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from mpmath import inf, mp, mpf
-from truth_judgement import Judgement, Truth
-from truth_reading import NotAStatement, read_number, read_vector, require, require_record, to_real
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import NotAStatement, read_number, read_vector, require, require_record, to_real
 
 SIZE = 2048
 # Scores and tails of the checker's own exponential.

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from regression_risk_truth import positive_definite
-from truth_judgement import Judgement, Truth
-from truth_reading import read_number, read_table, require, require_record
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import read_number, read_table, require, require_record
+from tools.truth.regression_risk import positive_definite
 
 Array = np.ndarray[Any, Any]
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
-from score_matrix_truth import Scores, read_scores
-from truth_judgement import Comparison, Judgement, Truth, judge_one
-from truth_reading import Table, read_number, read_table, require, require_record, to_real
+
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_one
+from tools.truth.reading import Table, read_number, read_table, require, require_record, to_real
+from tools.truth.score_matrix import Scores, read_scores
 
 _ORDER = (Truth.FALSE, Truth.EQUAL, Truth.OPEN, Truth.TRUE)
 

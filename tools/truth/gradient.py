@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import output_tail_truth as tails
-import random_prompts
-from prompt_truth import read_weights
-from random_prompts import Array
 from scipy.optimize import minimize_scalar
-from truth_judgement import Judgement, Truth
-from truth_laws import Gaussian, Law, Points, read_law
-from truth_reading import (
+
+from tools.truth import output_tail as tails
+from tools.truth import random_prompts
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.laws import Gaussian, Law, Points, read_law
+from tools.truth.prompt import read_weights
+from tools.truth.random_prompts import Array
+from tools.truth.reading import (
     Table,
     identity_matrix,
     is_semidefinite,

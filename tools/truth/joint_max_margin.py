@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joint_minimiser import Instance, minimiser, softmax
 from mpmath import mp, mpf
 from scipy.optimize import nnls
-from truth_judgement import Judgement, Truth
-from truth_reading import Table, read_number, read_table, read_vector, require, require_record
+
+from tools.truth.joint_minimiser import Instance, minimiser, softmax
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import Table, read_number, read_table, read_vector, require, require_record
 
 Array = np.ndarray[Any, Any]
 _DIGITS = 60

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from mpmath import mp, mpf
-from truth_reading import require, to_real
+
+from tools.truth.reading import require, to_real
 
 # Decimal digits of the two evaluations; the next pair where the first does not decide.
 _DIGITS = ((40, 70), (150, 250), (600, 900))

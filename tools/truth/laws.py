@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
-from truth_reading import (
+
+from tools.truth.reading import (
     NotAStatement,
     Table,
     Vector,

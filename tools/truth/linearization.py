@@ -14,9 +14,10 @@ from typing import Any
 
 from mpmath import matrix as mp_matrix
 from mpmath import mp, mpf, svd_r
-from singular_values_truth import judge_range, require_hint
-from truth_judgement import Judgement, Truth
-from truth_reading import read_number, read_scale, read_table, require, require_record, to_real
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import read_number, read_scale, read_table, require, require_record, to_real
+from tools.truth.singular_values import judge_range, require_hint
 
 _STAGES = (
     "attention", "scores", "linear", "attention_less_scores", "scores_less_linear", "attention_less_linear",

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from output_tail_truth import read_count
-from truth_judgement import Judgement, Truth
-from truth_reading import (
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.output_tail import read_count
+from tools.truth.reading import (
     Table,
     Vector,
     read_number,

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import random_prompts
-from output_tail_truth import law_in_doubles, read_count
-from prompt_truth import read_weights
-from truth_judgement import Judgement, Truth
-from truth_laws import Gaussian, read_gaussian, read_law
-from truth_reading import (
+
+from tools.truth import random_prompts
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.laws import Gaussian, read_gaussian, read_law
+from tools.truth.output_tail import law_in_doubles, read_count
+from tools.truth.prompt import read_weights
+from tools.truth.reading import (
     Table,
     Vector,
     read_number,

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import random_prompts
-from prompt_truth import read_weights
-from truth_judgement import Judgement, Truth
-from truth_laws import Box, Gaussian, Independent, Law, Mixture, Points, read_law
-from truth_reading import (
+
+from tools.truth import random_prompts
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.laws import Box, Gaussian, Independent, Law, Mixture, Points, read_law
+from tools.truth.prompt import read_weights
+from tools.truth.reading import (
     NATURAL,
     Table,
     Vector,

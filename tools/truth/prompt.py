@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp, mpf
-from truth_judgement import Comparison
-from truth_laws import Gaussian, read_gaussian, read_law
-from truth_reading import (
+
+from tools.truth.judgement import Comparison
+from tools.truth.laws import Gaussian, read_gaussian, read_law
+from tools.truth.reading import (
     NATURAL,
     NotAStatement,
     Scale,

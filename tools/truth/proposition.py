@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp, mpf
-from output_tail_truth import read_count
-from prompt_truth import read_weights
-from truth_judgement import Judgement, Truth
-from truth_laws import Box, Gaussian, Law, Mixture, Points, Signs, read_law
-from truth_reading import (
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.laws import Box, Gaussian, Law, Mixture, Points, Signs, read_law
+from tools.truth.output_tail import read_count
+from tools.truth.prompt import read_weights
+from tools.truth.reading import (
     NotAStatement,
     Table,
     identity_matrix,

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
-from truth_judgement import Comparison, Judgement, Truth, judge_all
-from truth_reading import Table, read_number, read_table, read_vector, require, require_record, to_real
+
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.reading import Table, read_number, read_table, read_vector, require, require_record, to_real
 
 Risk = Callable[[Table, Fraction], Fraction]
 _KEYS = {"risk", "gradient", "invariant", "second_derivative", "stationary", "predictions", "endpoint"}

@@ -14,7 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
-from token_optimality_truth import (
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import (
+    NotAStatement,
+    Vector,
+    read_number,
+    read_table,
+    read_vector,
+    require,
+    require_record,
+    to_real,
+)
+from tools.truth.token_optimality import (
     Indices,
     Instance,
     combination,
@@ -24,8 +36,6 @@ from token_optimality_truth import (
     read_pair,
     require_indices,
 )
-from truth_judgement import Judgement, Truth
-from truth_reading import NotAStatement, Vector, read_number, read_table, read_vector, require, require_record, to_real
 
 _DIGITS = 250
 # Relative slack below which nothing is said.

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mean_square_truth import moments
-from output_tail_truth import read_count
-from truth_judgement import Judgement, Truth
-from truth_reading import (
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.mean_square import moments
+from tools.truth.output_tail import read_count
+from tools.truth.reading import (
     Table,
     read_number,
     read_scale,

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from truth_judgement import Judgement, Truth
-from truth_reading import read_number, read_table, require, require_record
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import read_number, read_table, require, require_record
 
 Array = np.ndarray[Any, Any]
 Function = Callable[[Array], Array]
@@ -208,7 +209,7 @@ def _smooth(x: Array, nodes: Array, values: Array) -> Array:
 
 
 def _moments(length: int, root: float) -> tuple[float, float]:
-    """E P_2 and E[P_3 - P_2^2] by the integrals of docs/claims/output-mean-square.md."""
+    """E P_2 and E[P_3 - P_2^2] by the integrals of docs/claims/prompts/output-mean-square.md."""
     if root == 0:
         return 1 / length, 0.0
     t = np.linspace(-np.log(length) - 14 - 8 * root, root**2 / 2 + 9 * root + 6, 400)

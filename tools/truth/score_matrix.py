@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
-from truth_judgement import Comparison, Judgement, Truth, judge_all
-from truth_reading import read_number, require, require_record, to_real
+
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.reading import read_number, require, require_record, to_real
 
 Powers = tuple[tuple[int, ...], ...]
 _ORDERS = ("2", "4", "6", "8")

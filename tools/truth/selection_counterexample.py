@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp, mpf
-from selection_direction_truth import SLOPES, judge_direction
-from token_optimality_truth import Instance, combination, read_indices, require_indices
-from truth_judgement import Judgement, Truth
-from truth_reading import read_number, require, require_record
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import read_number, require, require_record
+from tools.truth.selection_direction import SLOPES, judge_direction
+from tools.truth.token_optimality import Instance, combination, read_indices, require_indices
 
 _DIGITS = 60
 # L_p is computed in doubles.

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from token_optimality_truth import Instance, combination, read_index, read_indices, require_indices
-from truth_judgement import Judgement, Truth
-from truth_reading import read_number, read_vector, require, require_record
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import read_number, read_vector, require, require_record
+from tools.truth.token_optimality import Instance, combination, read_index, read_indices, require_indices
 
 _STEPS = 300
 # Of a start that is not one point, some are tried.

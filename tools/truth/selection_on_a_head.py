@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
-from prompt_truth import Prompt, read_each, read_prompt, require_bits
-from truth_judgement import Comparison, Judgement, Truth, judge_all
-from truth_reading import (
+
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.prompt import Prompt, read_each, read_prompt, require_bits
+from tools.truth.reading import (
     Table,
     Vector,
     identity_matrix,

@@ -14,8 +14,9 @@ from typing import Any
 
 from mpmath import matrix as mp_matrix
 from mpmath import mp, mpf, svd_r
-from truth_judgement import Comparison, Judgement, Truth, judge_all
-from truth_reading import (
+
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.reading import (
     Table,
     read_array,
     read_number,

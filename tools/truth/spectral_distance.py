@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from equivalent_law_truth import Law, edges, read_equivalent_law
 from mpmath import mp
-from singular_values_truth import spectrum_of
-from truth_judgement import Judgement, Truth
-from truth_reading import read_number, require, require_record, to_real
+
+from tools.truth.equivalent_law import Law, edges, read_equivalent_law
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import read_number, require, require_record, to_real
+from tools.truth.singular_values import spectrum_of
 
 Floats = np.ndarray[Any, Any]
 Tail = Callable[[Floats], Floats]
@@ -172,7 +173,7 @@ def _stated_law(node: Any, matrix: Any, folder: Path) -> Law:
         return Truncated(law.beta, law.alpha2, law.beta2, law.lambda_, tau)
     if not (isinstance(node, dict) and "from" in node):
         return read_equivalent_law(node)
-    from truth_reading import read_scale, read_table
+    from tools.truth.reading import read_scale, read_table
 
     require_record(node, "law", {"from"}, {"unit"})
     require(node["from"] == "weights" and "queries" in matrix, "from")

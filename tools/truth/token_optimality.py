@@ -13,8 +13,8 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from truth_judgement import Judgement, Truth
-from truth_reading import Table, Vector, read_number, read_table, read_vector, require, require_record, times
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import Table, Vector, read_number, read_table, read_vector, require, require_record, times
 
 Pair = tuple[int, int]
 Indices = tuple[int, ...]

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from truth_judgement import Judgement, Truth
-from truth_reading import read_number, read_table, require, require_record
+
+from tools.truth.judgement import Judgement, Truth
+from tools.truth.reading import read_number, read_table, require, require_record
 
 Array = np.ndarray[Any, Any]
 

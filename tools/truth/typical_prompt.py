@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
-from output_tail_truth import judge_tails
-from prompt_truth import read_prompt
-from truth_judgement import Comparison, Judgement, Truth, judge_all
-from truth_laws import read_law
-from truth_reading import inner_product, read_number, read_vector, require, root_of, times, to_real
+
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.laws import read_law
+from tools.truth.output_tail import judge_tails
+from tools.truth.prompt import read_prompt
+from tools.truth.reading import inner_product, read_number, read_vector, require, root_of, times, to_real
 
 
 def judge_typical(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:

@@ -81,7 +81,7 @@ def descent_trajectory(
     TRAINING is a YAML file with the model, the covariance or laws of the tokens, `start`, `step` and `steps`. The
     prompts are drawn, or arrays `tokens`, `labels`, `queries`, `targets` and `tasks` of a .npz or .safetensors file.
     """
-    from certattn.provers.context_prompts import Drawing
+    from certattn.provers.training.context_prompts import Drawing
 
     if (prompts is None) is not (length is None):
         raise UsageError("--prompts and --length go together: so many prompts of so many tokens are drawn")

@@ -90,6 +90,6 @@ def linearization(source: Path, out: Path, names: tuple[str, ...], plot: Path | 
 
 
 def _finding(certificate: Certificate) -> str:
-    from certattn.provers.linearization import words_of_zeros
+    from certattn.provers.spectrum.linearization import words_of_zeros
 
     return words_of_zeros(certificate)

@@ -81,7 +81,7 @@ def singular_values(
 
         require_figure(plot)
     if unit is not None:
-        from certattn.provers.singular_plot import require_drawable
+        from certattn.provers.spectrum.singular_plot import require_drawable
 
         require_drawable(unit, plot is not None)
     options["names"] = array_names(names)

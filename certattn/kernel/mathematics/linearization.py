@@ -14,7 +14,7 @@ u q_i and u k_j with independent N(0, 1) entries, the scores those over sqrt(p) 
 |q_i|^2/p is the variance of a score given the query.
 
 Hayase, Collins and Karakida (AISTATS 2026, arXiv 2510.06685) approximate M by these stages; the identity is proved in
-`docs/claims/linearization.md`.
+`docs/claims/spectrum/linearization.md`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ int lambda^(K-1) e^(-lambda Z) dlambda / (K-1)! with lambda = e^t.
 The integrand F is analytic for |Im t| < pi/2. There |Psi_k(t + ia)| <= Psi_k(t + log cos a) / cos^k a, since
 |phi^(k)(lambda)| <= |phi^(k)(Re lambda)|: so int |F(t + ia)| dt <= I / cos^K a for I = int F dt itself, and the
 trapezoid rule with step h is off by at most 2 I / (cos^K a (e^(2 pi a/h) - 1)). What it sums lies between
-I (1 - e) and I (1 + e). `docs/claims/output-mean-square.md` has the proofs, and those of the tails.
+I (1 - e) and I (1 + e). `docs/claims/prompts/output-mean-square.md` has the proofs, and those of the tails.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from flint import arb, fmpq
 from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
-from certattn.provers.long_runs import Said, in_parts, notes_beside
+from certattn.provers.attention.long_runs import Said, in_parts, notes_beside
 from certattn.provers.rounding import round_up, upper_rational
 
 DIGITS = 6

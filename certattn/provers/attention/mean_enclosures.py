@@ -17,7 +17,7 @@ from certattn.kernel.mathematics.softmax_moments import COVARIANCES
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
 from certattn.kernel.theorems.attention.moment_assertions import COVARIANCE, LOG_NORMALISER, MEAN
 from certattn.kernel.theorems.attention.softmax_mean import weighted_queries
-from certattn.provers.stated_tables import Printing, Table
+from certattn.provers.attention.stated_tables import Printing, Table
 
 FIRST_BITS = 64
 _BITS = (FIRST_BITS, 128, 256, 512, 1024, 2048, 4096)

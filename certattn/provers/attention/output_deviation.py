@@ -21,12 +21,18 @@ from certattn.kernel.mathematics.balls import NORMS
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
 from certattn.provers.array_inputs import placed
-from certattn.provers.deviation_search import BITS, DIGITS, arb_bounds, relative_bounds, upper_bounds
+from certattn.provers.attention.deviation_search import BITS, DIGITS, arb_bounds, relative_bounds, upper_bounds
+from certattn.provers.attention.long_runs import Said
+from certattn.provers.attention.region_certificates import (
+    CELLS,
+    needs_queries,
+    over_region,
+    place_region,
+    stated_region,
+)
 from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.long_runs import Said
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
-from certattn.provers.region_certificates import CELLS, needs_queries, over_region, place_region, stated_region
 from certattn.provers.rounding import round_up
 
 

@@ -16,9 +16,9 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.mathematics.regions import Hull
 from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
 from certattn.kernel.theorems.attention.query_regions import MOST_CELLS
-from certattn.provers.deviation_search import BITS, DIGITS, sharp
+from certattn.provers.attention.deviation_search import BITS, DIGITS, sharp
+from certattn.provers.attention.region_search import search
 from certattn.provers.exact_inputs import exact
-from certattn.provers.region_search import search
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 CELLS = 200

@@ -27,7 +27,7 @@ from certattn.kernel.theorems.attention.mathematics.regions import (
     box_pieces,
     simplex_pieces,
 )
-from certattn.provers.region_floats import Array, FloatDeviation, coarse, first_largest, number, table
+from certattn.provers.attention.region_floats import Array, FloatDeviation, coarse, first_largest, number, table
 
 # A bound this close to a deviation that occurs is as good as the best one.
 _CLOSE = 1.001

@@ -21,11 +21,11 @@ from certattn.kernel.mathematics.softmax_moments import COVARIANCES
 from certattn.kernel.theorems.attention.moment_assertions import COVARIANCE, EIGENVALUES, LOG_NORMALISER, MEAN
 from certattn.kernel.theorems.attention.softmax_mean import CLAIM
 from certattn.provers.array_inputs import Source, placed
-from certattn.provers.mean_enclosures import FIRST_BITS, Found, Wanted, enclosures
+from certattn.provers.attention.mean_enclosures import FIRST_BITS, Found, Wanted, enclosures
+from certattn.provers.attention.stated_tables import Array, Printing, exactly, matrices, numbers, vectors
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
-from certattn.provers.stated_tables import Array, Printing, exactly, matrices, numbers, vectors
 
 DIGITS = 12
 _ORDER = (MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER)

@@ -25,9 +25,9 @@ from certattn.kernel.theorems.prompts.mathematics.weighted_products import Produ
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import bound_of_summands
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import is_constant
-from certattn.provers.exp_remainders import scaled_exp_remainder
-from certattn.provers.normal_tails import Array
-from certattn.provers.tail_rules import NOTHING, Candidate, Constant, Family, best_rate, few_digits
+from certattn.provers.prompts.exp_remainders import scaled_exp_remainder
+from certattn.provers.prompts.normal_tails import Array
+from certattn.provers.prompts.tail_rules import NOTHING, Candidate, Constant, Family, best_rate, few_digits
 
 _BITS = 128
 # Orders of moments that are tried.

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from certattn.provers.normal_tails import Array
+from certattn.provers.prompts.normal_tails import Array
 
 # Enough for 16 digits where y <= p <= 12.
 _TERMS = 60

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from certattn.provers.normal_tails import Array, normal_cdf, scaled_erfc
+from certattn.provers.prompts.normal_tails import Array, normal_cdf, scaled_erfc
 
 # Integrals over g end so many standard deviations below, and above at the least and at the most: rare tokens
 # of probability P(A) weigh most near g = (2 log 1/P(A))^{1/2}, and e^{lambda Y} moves that up a little.

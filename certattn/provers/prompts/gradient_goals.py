@@ -19,12 +19,12 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.gradient_inputs import GradientError
-from certattn.provers.entry_tails import entry_families, output_families
-from certattn.provers.normal_tails import Array
+from certattn.provers.prompts.entry_tails import entry_families, output_families
+from certattn.provers.prompts.normal_tails import Array
+from certattn.provers.prompts.tail_frames import frame_of
+from certattn.provers.prompts.tail_goals import Goal, goals_of
+from certattn.provers.prompts.tail_rules import Family
 from certattn.provers.rounding import round_down
-from certattn.provers.tail_frames import frame_of
-from certattn.provers.tail_goals import Goal, goals_of
-from certattn.provers.tail_rules import Family
 
 _LEVEL_DIGITS = 5
 _LEAST_SHARE = 1e-3

@@ -17,12 +17,12 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.gradient_tail import CLAIM
 from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.gradient_goals import Search, search_of
-from certattn.provers.heavy_scores import require_light_scores
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.output_tail import MOST_HEAVINESS, Wanted, wanted_numbers
+from certattn.provers.prompts.gradient_goals import Search, search_of
+from certattn.provers.prompts.heavy_scores import require_light_scores
+from certattn.provers.prompts.output_tail import MOST_HEAVINESS, Wanted, wanted_numbers
+from certattn.provers.prompts.tail_search import smallest_eps, smallest_length
 from certattn.provers.rounding import round_up, upper_rational
-from certattn.provers.tail_search import smallest_eps, smallest_length
 
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 2000, then by twice that, and so on.

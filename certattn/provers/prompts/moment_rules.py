@@ -19,8 +19,8 @@ from certattn.kernel.theorems.prompts.mathematics.mgf_series import mgf_series
 from certattn.kernel.theorems.prompts.mathematics.power_series import Series, linear_exponential, product
 from certattn.kernel.theorems.prompts.mathematics.supports import BoundedPart
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import Summand, bound_of_summands, bounded_exponential
-from certattn.provers.normal_tails import Array
-from certattn.provers.tail_rules import NOTHING, Candidate, best_rate, few_digits
+from certattn.provers.prompts.normal_tails import Array
+from certattn.provers.prompts.tail_rules import NOTHING, Candidate, best_rate, few_digits
 
 _BITS = 192
 _MOST = 16

@@ -21,11 +21,11 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import CLAIM
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.heavy_scores import require_light_scores
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.prompts.heavy_scores import require_light_scores
+from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal
+from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 from certattn.provers.rounding import as_float, round_up, upper_rational
-from certattn.provers.tail_goals import Goal, goals_of, mean_square_goal
-from certattn.provers.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 
 RULES, MEAN_SQUARE = METHODS = ("rules", "mean-square")
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3

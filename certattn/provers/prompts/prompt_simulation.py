@@ -18,7 +18,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
-from certattn.provers.tail_directions import parts_of
+from certattn.provers.prompts.tail_directions import parts_of
 
 Array = np.ndarray[Any, Any]
 

@@ -23,7 +23,7 @@ from certattn.kernel.theorems.prompts.published_display import read_published
 from certattn.kernel.theorems.prompts.repaired_display import REPAIRED, Repaired
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.repaired_search import best_exponent, find_box_witness, find_steps
+from certattn.provers.prompts.repaired_search import best_exponent, find_box_witness, find_steps
 from certattn.provers.rounding import round_up, upper_rational
 
 _BITS = 128

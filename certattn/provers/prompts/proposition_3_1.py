@@ -7,8 +7,8 @@ from typing import Any
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems.prompts.proposition_3_1 import CLAIM
-from certattn.provers import proposition
 from certattn.provers.exact_inputs import Number
+from certattn.provers.prompts import proposition
 
 
 def generate(out: Path, *, given: dict[str, Any], c2: Number | None = None, note: str = "") -> Certificate:

@@ -9,8 +9,8 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.prompts.proposition_3_4 import CLAIM, GRADIENT
 from certattn.kernel.theorems.prompts.proposition_inputs import Error
-from certattn.provers import proposition
 from certattn.provers.exact_inputs import Number
+from certattn.provers.prompts import proposition
 
 
 def generate(

@@ -14,10 +14,10 @@ from certattn.kernel.mathematics.laws import Law, Mixture
 from certattn.kernel.theorems.prompts.mathematics.supports import bounded_parts
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import MOST_SCORE_VARIANCE, Tail, is_constant
-from certattn.provers.gaussian_tails import Component, GaussianTail
-from certattn.provers.moment_rules import Moments, token_moments
+from certattn.provers.prompts.gaussian_tails import Component, GaussianTail
+from certattn.provers.prompts.moment_rules import Moments, token_moments
+from certattn.provers.prompts.tail_rules import Bounded, Constant, Family, Several, Truncated, UnweightedMean
 from certattn.provers.rounding import as_float
-from certattn.provers.tail_rules import Bounded, Constant, Family, Several, Truncated, UnweightedMean
 
 BITS = 128
 _ONE, _ANY = fmpq(1), fmpq(1)

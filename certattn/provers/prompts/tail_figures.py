@@ -12,11 +12,11 @@ from certattn.kernel.errors import NotProvedError
 from certattn.kernel.theorems.prompts.output_tail import CLAIM, Problem
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.figures import Target
-from certattn.provers.prompt_simulation import Quantile, errors, floats, quantile
+from certattn.provers.prompts.prompt_simulation import Quantile, errors, floats, quantile
+from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal
+from certattn.provers.prompts.tail_plot import Curve, Figure, draw
+from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps
 from certattn.provers.rounding import as_float
-from certattn.provers.tail_goals import Goal, goals_of, mean_square_goal
-from certattn.provers.tail_plot import Curve, Figure, draw
-from certattn.provers.tail_search import MOST_TOKENS, smallest_eps
 
 Array = np.ndarray[Any, Any]
 

@@ -16,11 +16,11 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.mean_square_bounds import GaussianPrompt
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import exact_rational
+from certattn.provers.prompts.tail_directions import family_of
+from certattn.provers.prompts.tail_frames import frame_of
+from certattn.provers.prompts.tail_rules import Family, MeanSquare, Rule
+from certattn.provers.prompts.tail_targets import Target
 from certattn.provers.rounding import as_float, round_down
-from certattn.provers.tail_directions import family_of
-from certattn.provers.tail_frames import frame_of
-from certattn.provers.tail_rules import Family, MeanSquare, Rule
-from certattn.provers.tail_targets import Target
 
 NORMS = ("l2", "linf")
 _LEVEL_DIGITS = 5

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certattn.provers.figures import Target, canvas, standing
-from certattn.provers.prompt_simulation import Quantile
+from certattn.provers.prompts.prompt_simulation import Quantile
 
 _BOUND, _TRUTH, _STATED = "#1f4e79", "#c0562f", "#111111"
 

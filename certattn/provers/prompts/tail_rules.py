@@ -17,8 +17,8 @@ from flint import fmpq
 
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.provers.gaussian_tails import GaussianTail
-from certattn.provers.normal_tails import Array, scaled_erfc
+from certattn.provers.prompts.gaussian_tails import GaussianTail
+from certattn.provers.prompts.normal_tails import Array, scaled_erfc
 from certattn.provers.rounding import last_place, round_nearest
 
 Rule = dict[str, Plain]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from certattn.provers.normal_tails import Array
-from certattn.provers.tail_rules import Candidate, Family
+from certattn.provers.prompts.normal_tails import Array
+from certattn.provers.prompts.tail_rules import Candidate, Family
 
 # Where the bounds are looked at when levels are chosen, as factors of the level, and how finely they are read.
 _FACTORS = np.array([0.7, 0.85, 1.0, 1.18, 1.4])

@@ -18,8 +18,8 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens
-from certattn.provers.min_norm_point import min_norm_point
 from certattn.provers.rounding import lower_rational, round_down, round_nearest, round_up, upper_rational
+from certattn.provers.selection.min_norm_point import min_norm_point
 
 _STEPS = 5000
 # Digits of a bound; and of the entries of a witness, counted from the largest: as few as lose no more than this.

@@ -23,10 +23,10 @@ from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.joint_multipliers import attention_offset, comparator, full_multipliers, offset
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.quadratic_program import NotSeparableError, max_margin_multipliers
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.selection.joint_multipliers import attention_offset, comparator, full_multipliers, offset
+from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
 
 _BITS = (256, 1024, 4096)
 _MARGIN_DIGITS, _FEW_DIGITS = 15, 3

@@ -14,8 +14,8 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.selection.joint_max_margin import CLAIM, Problem
 from certattn.provers.figures import Target, canvas, standing
-from certattn.provers.joint_multipliers import Array, floats
 from certattn.provers.rounding import as_float
+from certattn.provers.selection.joint_multipliers import Array, floats
 
 _HEAD, _ATTENTION, _RUN = "#1f4e79", "#c0562f", 600
 

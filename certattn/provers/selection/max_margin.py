@@ -26,7 +26,6 @@ from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import InFile, Source, placed
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
 from certattn.provers.rounding import (
     last_place,
     lower_rational,
@@ -35,6 +34,7 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
+from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
 
 FORMS = ("auto", "exact", "direction")
 DIGITS = 30

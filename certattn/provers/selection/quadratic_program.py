@@ -17,8 +17,8 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
-from certattn.provers.active_set import ActiveSet, NotSeparableError, independent_rows, lifted, unlifted
 from certattn.provers.rounding import midpoint
+from certattn.provers.selection.active_set import ActiveSet, NotSeparableError, independent_rows, lifted, unlifted
 
 # Numbers of at most so many bits become doubles without overflow.
 _MOST_BITS = 900

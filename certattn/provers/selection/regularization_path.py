@@ -22,11 +22,11 @@ from certattn.kernel.theorems.selection.regularization_path import CLAIM, Given,
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.figures import Target, require_figure
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.path_plot import draw
-from certattn.provers.path_points import Array, path_point
-from certattn.provers.quadratic_program import max_margin_multipliers
 from certattn.provers.rounding import as_float, decimal_exponent, lower_rational, round_nearest, round_up
-from certattn.provers.token_optimality import chosen_tokens, multiplier_table
+from certattn.provers.selection.path_plot import draw
+from certattn.provers.selection.path_points import Array, path_point
+from certattn.provers.selection.quadratic_program import max_margin_multipliers
+from certattn.provers.selection.token_optimality import chosen_tokens, multiplier_table
 
 # Without a radius: about so many times 1/margin.
 _DEFAULT_REACH = 40

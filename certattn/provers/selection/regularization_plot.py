@@ -6,7 +6,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.selection.regularization_path import CLAIM
 from certattn.provers.figures import Target
-from certattn.provers.regularization_path import draw_path
+from certattn.provers.selection.regularization_path import draw_path
 
 
 def draw_certificate(certificate: Certificate, target: Target) -> None:

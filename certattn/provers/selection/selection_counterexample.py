@@ -22,7 +22,7 @@ from certattn.kernel.theorems.selection.selection_problem import GIVEN
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
-from certattn.provers.selection_direction import (
+from certattn.provers.selection.selection_direction import (
     SEARCH_BITS,
     STEPS,
     Run,

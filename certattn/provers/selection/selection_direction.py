@@ -38,12 +38,12 @@ from certattn.kernel.theorems.selection.selection_direction import CLAIM
 from certattn.kernel.theorems.selection.selection_inputs import LOSS, StatedTokens, read_tokens
 from certattn.kernel.theorems.selection.selection_problem import GIVEN, MOST_STEPS
 from certattn.kernel.theorems.selection.selection_theorems import RATE, Situation
-from certattn.provers.active_set import NotSeparableError
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.quadratic_program import max_margin_multipliers
-from certattn.provers.selection_angles import with_bounds
-from certattn.provers.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
+from certattn.provers.selection.active_set import NotSeparableError
+from certattn.provers.selection.quadratic_program import max_margin_multipliers
+from certattn.provers.selection.selection_angles import with_bounds
+from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
 
 STEPS = 100_000
 # Precisions of the search: the next where the enclosure of a descent from a point grows beyond bounds.

@@ -28,10 +28,10 @@ from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenT
 from certattn.kernel.theorems.selection.selection_on_a_head import CLAIM
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.head_margins import Bounds, bounds
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.selection.head_margins import Bounds, bounds
 
 VALUE_NORM = "value-norm"
 _BITS = 64

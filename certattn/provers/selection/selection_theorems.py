@@ -22,8 +22,8 @@ from certattn.kernel.theorems.selection.local_selection_theorems import CONE_THE
 from certattn.kernel.theorems.selection.mathematics.cone_convergence import Cone
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
 from certattn.kernel.theorems.selection.selection_theorems import Situation
-from certattn.provers.local_trial import Failure, find_trial, stated
 from certattn.provers.rounding import round_up, upper_rational
+from certattn.provers.selection.local_trial import Failure, find_trial, stated
 
 _SHOWN = 5
 # How much wider a cone that descent stays in is tried to be than the one that it starts in, in tangents.

@@ -24,7 +24,7 @@ from certattn.kernel.theorems.selection.selection_enumeration import MOST_SELECT
 from certattn.kernel.theorems.selection.token_optimality import CLAIM
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.quadratic_program import NotSeparableError, max_margin_multipliers
+from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
 
 # Selections that are all gone through without being asked to.
 _FEW = 10_000

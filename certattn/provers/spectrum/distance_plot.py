@@ -9,9 +9,9 @@ import numpy as np
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.spectral_distance import CLAIM
-from certattn.provers.equivalent_plot import density_curve, law_title
 from certattn.provers.figures import Target, canvas
-from certattn.provers.spectrum_figures import (
+from certattn.provers.spectrum.equivalent_plot import density_curve, law_title
+from certattn.provers.spectrum.spectrum_figures import (
     BITS,
     CIRCLE,
     LAW,

@@ -15,10 +15,10 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.equivalent_assertions import Problem
 from certattn.kernel.theorems.spectrum.equivalent_law import CLAIM, law_of
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.provers.best_scales import pieces
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
-from certattn.provers.spectrum_figures import (
+from certattn.provers.spectrum.best_scales import pieces
+from certattn.provers.spectrum.spectrum_figures import (
     BITS,
     CIRCLE,
     FILL,

@@ -19,7 +19,7 @@ from certattn.kernel.theorems.spectrum.finite_moments import CLAIM
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ORDERS, ScoreMatrix, limit_moment
 from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.score_matrices import around, enclosed, positive
+from certattn.provers.spectrum.score_matrices import around, enclosed, positive
 
 DIGITS = 6
 _FOURTH = 4

@@ -15,11 +15,19 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
 from certattn.kernel.theorems.spectrum.not_marchenko_pastur import CLAIM, DISTANCE, SCALE, Problem
-from certattn.provers.best_scales import tail_table
-from certattn.provers.equivalent_plot import density_curve, law_title
 from certattn.provers.figures import Target, canvas
-from certattn.provers.not_marchenko_pastur import bits_of_support
-from certattn.provers.spectrum_figures import CIRCLE, FILL, LAW, POINT, Floats, circle_curve, say_what_is_beyond
+from certattn.provers.spectrum.best_scales import tail_table
+from certattn.provers.spectrum.equivalent_plot import density_curve, law_title
+from certattn.provers.spectrum.not_marchenko_pastur import bits_of_support
+from certattn.provers.spectrum.spectrum_figures import (
+    CIRCLE,
+    FILL,
+    LAW,
+    POINT,
+    Floats,
+    circle_curve,
+    say_what_is_beyond,
+)
 
 _SHARE = 0.02
 # A law with nearly an atom at 0 has a density there that would leave nothing else to be seen.

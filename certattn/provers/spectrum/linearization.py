@@ -23,10 +23,10 @@ from certattn.kernel.theorems.spectrum.linearization_inputs import GIVEN_BETA, G
 from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX
 from certattn.provers.array_inputs import InFile, Source, placed
 from certattn.provers.exact_inputs import exact, exact_text
-from certattn.provers.matrix_sources import matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import TooLongError, decimal_exponent, lower_rational, upper_rational
-from certattn.provers.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
+from certattn.provers.spectrum.matrix_sources import matrix_sources
+from certattn.provers.spectrum.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
 
 if TYPE_CHECKING:
     from certattn.fast.dense import Dense

@@ -13,8 +13,8 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.linearization import CLAIM, alpha_square
 from certattn.provers.figures import Target, canvas
-from certattn.provers.linearization import singular_values
-from certattn.provers.spectrum_figures import BITS, CIRCLE, POINT, circle_curve, in_maths
+from certattn.provers.spectrum.linearization import singular_values
+from certattn.provers.spectrum.spectrum_figures import BITS, CIRCLE, POINT, circle_curve, in_maths
 
 _FILL = "#9db8d2"
 

@@ -15,8 +15,8 @@ from certattn.kernel.theorems.spectrum.normalizer_bound import GIVEN, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
 from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.score_matrices import at_most, positive
-from certattn.provers.typical_sets import best_normaliser
+from certattn.provers.spectrum.score_matrices import at_most, positive
+from certattn.provers.spectrum.typical_sets import best_normaliser
 
 DIGITS = 4
 _BITS = 256

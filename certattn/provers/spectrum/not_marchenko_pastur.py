@@ -32,12 +32,12 @@ from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
 from certattn.kernel.theorems.spectrum.spectral_distances import SCALED_SEPARATION, SEPARATION
 from certattn.kernel.theorems.spectrum.spectral_law import SpectralLaw
 from certattn.provers.array_inputs import placed
-from certattn.provers.best_scales import circle_float_tail, scale_for_law
 from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.matrix_sources import attention_section, matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up
-from certattn.provers.spectral_distance import (
+from certattn.provers.spectrum.best_scales import circle_float_tail, scale_for_law
+from certattn.provers.spectrum.matrix_sources import attention_section, matrix_sources
+from certattn.provers.spectrum.spectral_distance import (
     bounds_of_matrix,
     law_section,
     require_places,

@@ -19,12 +19,12 @@ from certattn.kernel.theorems.spectrum.equivalent_assertions import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix, StatedMatrix
 from certattn.kernel.theorems.spectrum.singular_values import CLAIM, Problem
 from certattn.kernel.theorems.spectrum.spectral_law import SpectralLaw, law_of_weights
-from certattn.provers.equivalent_plot import density_curve
 from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.figures import Target, canvas, standing
-from certattn.provers.not_marchenko_pastur import bits_of_support
 from certattn.provers.rounding import as_float
-from certattn.provers.spectrum_figures import (
+from certattn.provers.spectrum.equivalent_plot import density_curve
+from certattn.provers.spectrum.not_marchenko_pastur import bits_of_support
+from certattn.provers.spectrum.spectrum_figures import (
     CIRCLE,
     LAW,
     POINT,

@@ -20,7 +20,6 @@ from certattn.kernel.theorems.spectrum.matrix_inputs import Spectrum, StatedMatr
 from certattn.kernel.theorems.spectrum.singular_values import CLAIM, Hint, Problem, quantity
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.matrix_sources import attention_section, matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (
     decimal_exponent,
@@ -30,7 +29,8 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
-from certattn.provers.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
+from certattn.provers.spectrum.matrix_sources import attention_section, matrix_sources
+from certattn.provers.spectrum.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
 
 if TYPE_CHECKING:
     from certattn.fast.dense import Dense

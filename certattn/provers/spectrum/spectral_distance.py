@@ -33,13 +33,13 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
 from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT, WEIGHTS, SpectralLaw
 from certattn.kernel.theorems.spectrum.truncation import FIXED_POINT
 from certattn.provers.array_inputs import placed
-from certattn.provers.best_scales import circle_float_tail, law_float_tail, scale_for_values
 from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.matrix_sources import attention_section, matrix_sources
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import lower_rational, upper_rational
-from certattn.provers.singular_values import spectra
-from certattn.provers.truncation import largest_cut, stated_cut
+from certattn.provers.spectrum.best_scales import circle_float_tail, law_float_tail, scale_for_values
+from certattn.provers.spectrum.matrix_sources import attention_section, matrix_sources
+from certattn.provers.spectrum.singular_values import spectra
+from certattn.provers.spectrum.truncation import largest_cut, stated_cut
 
 # What may be stated, by the names of options.
 FIXED = FIXED_POINT.name.replace("_", "-")

@@ -14,7 +14,7 @@ from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import Equival
 from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_density
 from certattn.kernel.theorems.spectrum.matrix_inputs import StatedMatrix
 from certattn.kernel.theorems.spectrum.singular_values import Hint
-from certattn.provers.singular_values import spectra
+from certattn.provers.spectrum.singular_values import spectra
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 FILL, LAW, CIRCLE, POINT = "#c9d9e8", "#1f4e79", "#b5502b", "#111111"

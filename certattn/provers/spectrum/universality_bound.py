@@ -31,8 +31,8 @@ from certattn.kernel.theorems.spectrum.universality_bound import CLAIM
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
-from certattn.provers.score_matrices import around, at_most, enclosed
-from certattn.provers.typical_sets import best_equivalence, best_universality
+from certattn.provers.spectrum.score_matrices import around, at_most, enclosed
+from certattn.provers.spectrum.typical_sets import best_equivalence, best_universality
 
 DIGITS = 4
 PROBABILITY = "0.01"

@@ -19,11 +19,11 @@ from certattn.kernel.theorems.training.descent_trajectory import CLAIM
 from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, read_covariance
 from certattn.provers.array_inputs import Source, placed
-from certattn.provers.context_prompts import Drawing, drawn, sources
-from certattn.provers.descent_runs import Said, Wanted, find_run
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import as_float
+from certattn.provers.training.context_prompts import Drawing, drawn, sources
+from certattn.provers.training.descent_runs import Said, Wanted, find_run
 
 PLACES = (EACH, FINITE, INFINITE)
 

@@ -20,7 +20,7 @@ from certattn.kernel.theorems.training.flow_trajectory import CLAIM
 from certattn.kernel.theorems.training.regression_inputs import exact_regression
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
-from certattn.provers.training_runs import Array, FloatRun, doubles
+from certattn.provers.training.training_runs import Array, FloatRun, doubles
 
 _LIGHT, _RUN, _POINT = "#eab9a3", "#1f4e79", "#111111"
 # Discs of a tube between two points, and steps of the run in doubles.

@@ -53,7 +53,7 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
-from certattn.provers.training_inputs import scaled_start
+from certattn.provers.training.training_inputs import scaled_start
 
 RADIUS = "1e-20"
 # Precisions to try: the first whose enclosures are far narrower than the radius.

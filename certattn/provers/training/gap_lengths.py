@@ -15,8 +15,8 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
 from certattn.kernel.theorems.training.mathematics.risk_gap import Ball
 from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Logistic, Majorant, Power
-from certattn.provers.gap_tables import tabulated
 from certattn.provers.rounding import as_float
+from certattn.provers.training.gap_tables import tabulated
 
 BITS = 64
 _LONGEST = 10**15

@@ -22,10 +22,10 @@ from certattn.kernel.theorems.training.mathematics.softmax_power_majorants impor
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, read_covariance, read_parameters
 from certattn.kernel.theorems.training.risk_gap import A_SQUARED, B_SQUARED, BALL, CLAIM, POINT, PROMPT_LENGTH
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.gap_fits import Said, fits, look
-from certattn.provers.gap_lengths import BITS, Search
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
+from certattn.provers.training.gap_fits import Said, fits, look
+from certattn.provers.training.gap_lengths import BITS, Search
 
 TABLE, LOGISTIC, POWER = MAJORANTS = ("table", "logistic", "power")
 DIGITS = 3

@@ -24,10 +24,10 @@ from certattn.kernel.theorems.training.population_transfer import PopulationTran
 from certattn.kernel.theorems.training.regression_inputs import balls_around
 from certattn.kernel.theorems.training.risk_transfer import CLAIM, DEFAULT_ORDER, DEFAULT_PIECES
 from certattn.kernel.theorems.training.transfer_setting import at_the_start
-from certattn.provers.empirical_transfer import generate_empirical
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
+from certattn.provers.training.empirical_transfer import generate_empirical
 
 RISK = "0.1"
 _BITS = 64

@@ -14,7 +14,7 @@ from certattn.kernel.theorems.training.training_convergence import CLAIM
 from certattn.kernel.theorems.training.training_runs import Problem
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
-from certattn.provers.training_runs import Array, FloatRun
+from certattn.provers.training.training_runs import Array, FloatRun
 
 _BOUND, _RUN = "#c0562f", "#1f4e79"
 _STEPS = 200_000

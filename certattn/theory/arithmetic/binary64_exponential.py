@@ -5,7 +5,7 @@ J.-M. Muller, Elementary Functions, chapter 6: table-based reduction and short p
 
 from __future__ import annotations
 
-from certattn.theory import reduced_exponential
+from certattn.theory.arithmetic import reduced_exponential
 from certattn.theory.derivation import Derivation, Step
 
 _STEPS = (

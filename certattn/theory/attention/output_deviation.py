@@ -7,7 +7,7 @@ Boursier and Boyer 2026 (arXiv 2512.11784), section 2: the finite prompt beside 
 
 from __future__ import annotations
 
-from certattn.theory import finite_prompts, query_regions
+from certattn.theory.attention import finite_prompts, query_regions
 from certattn.theory.derivation import Derivation, Step
 
 _LISTED = (

@@ -7,8 +7,8 @@ from typing import Any
 
 import sympy
 
+from certattn.theory.attention.finite_prompts import KeysAndValues
 from certattn.theory.exactness import Check, equal, positive
-from certattn.theory.finite_prompts import KeysAndValues
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.operators import entries, numbers, softmax
 from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, plain

@@ -5,7 +5,7 @@ Boursier and Boyer 2026 (arXiv 2512.11784), section 2: the finite prompt.
 
 from __future__ import annotations
 
-from certattn.theory import spectra, weighted_moments
+from certattn.theory.attention import spectra, weighted_moments
 from certattn.theory.derivation import Derivation, Step
 
 _STEPS = (

@@ -10,8 +10,8 @@ from typing import Any
 import sympy
 
 from certattn.theory import first_principles
+from certattn.theory.attention.finite_prompts import KeysAndValues
 from certattn.theory.exactness import Check, equal, equal_logarithms
-from certattn.theory.finite_prompts import KeysAndValues
 from certattn.theory.first_principles import split_sums
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.operators import softmax

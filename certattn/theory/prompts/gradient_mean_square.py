@@ -5,8 +5,8 @@ The checks stand in `covariance_error`, `stein_reduction`, `nonnegativity` and `
 
 from __future__ import annotations
 
-from certattn.theory import covariance_error, gradient_bounds, gradient_tails
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.prompts import covariance_error, gradient_bounds, gradient_tails
 
 _GAUSSIAN = (
     Step(

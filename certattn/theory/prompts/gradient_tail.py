@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.theory import covariance_error, gradient_bounds, gradient_tails
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.prompts import covariance_error, gradient_bounds, gradient_tails
 
 DERIVATION = Derivation(
     name="gradient-tail",

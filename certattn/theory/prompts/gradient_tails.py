@@ -10,8 +10,8 @@ from typing import Any
 import sympy
 
 from certattn.theory.exactness import Check, equal
-from certattn.theory.gradient_bounds import prompt_parts
 from certattn.theory.kernel_reading import Kernel
+from certattn.theory.prompts.gradient_bounds import prompt_parts
 from certattn.theory.symbols import PLAIN, matrix, positive_symbol, positive_vector, real, vector
 
 Expr = Any

@@ -6,8 +6,9 @@ may state. The checks stand in `tilted_means`, `special_functions`, `operators` 
 
 from __future__ import annotations
 
-from certattn.theory import affine_laws, operators, special_functions, tilted_means
+from certattn.theory import operators, special_functions
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.prompts import affine_laws, tilted_means
 
 _LAWS = (
     Step(

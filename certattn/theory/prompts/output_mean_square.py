@@ -5,8 +5,8 @@ Boursier and Boyer 2026 (arXiv 2512.11784), Proposition 3.1, with exact values a
 
 from __future__ import annotations
 
-from certattn.theory import mean_squares, softmax_weights
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.prompts import mean_squares, softmax_weights
 
 _STEPS = (
     Step(

@@ -6,8 +6,8 @@ How rarely the softmax output over a random prompt is far from its infinite-prom
 
 from __future__ import annotations
 
-from certattn.theory import capped_sums, mean_squares, weighted_sums
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.prompts import capped_sums, mean_squares, weighted_sums
 
 _MOMENTS = (
     Step(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from certattn.theory import collision_probability, gaussian_queries, proposition_errors, token_boxes
+from certattn.theory import gaussian_queries
 from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check
 from certattn.theory.kernel_reading import Kernel
+from certattn.theory.prompts import collision_probability, proposition_errors, token_boxes
 
 
 def _check_instances(kernel: Kernel) -> Iterator[Check]:

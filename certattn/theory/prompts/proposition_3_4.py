@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from certattn.theory import covariance_error, proposition_errors, token_boxes
 from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.proposition_3_1 import AVERAGES, BOXES, INSTANCES, LENGTHS
+from certattn.theory.prompts import covariance_error, proposition_errors, token_boxes
+from certattn.theory.prompts.proposition_3_1 import AVERAGES, BOXES, INSTANCES, LENGTHS
 
 
 def _check_covariance(kernel: Kernel) -> Iterator[Check]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.theory import joint_path
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.selection import joint_path
 
 DERIVATION = Derivation(
     name="joint-max-margin",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.theory import mixed_tokens
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.selection import mixed_tokens
 
 _STEPS = (
     Step(

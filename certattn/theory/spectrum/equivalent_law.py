@@ -5,8 +5,8 @@ Hayase, Collins and Karakida, AISTATS 2026 (arXiv 2510.06685): which law; its cl
 
 from __future__ import annotations
 
-from certattn.theory import spectral_gaps, spectral_laws
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.spectrum import spectral_gaps, spectral_laws
 
 _LAW = (
     Step(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.theory import score_walks
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.spectrum import score_walks
 
 DERIVATION = Derivation(
     "finite-moments",

@@ -9,7 +9,7 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.score_walks import Powers, scores
+from certattn.theory.spectrum.score_walks import Powers, scores
 from certattn.theory.symbolic_flint import SymbolicNumber, expression
 from certattn.theory.symbols import column, positive_symbol, real, vector
 

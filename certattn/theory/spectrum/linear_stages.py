@@ -9,7 +9,7 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.spectral_laws import ELEMENTARY
+from certattn.theory.spectrum.spectral_laws import ELEMENTARY
 from certattn.theory.symbolic_flint import SymbolicNumber, plain
 from certattn.theory.symbols import PLAIN, column, positive_symbol, real, vector
 

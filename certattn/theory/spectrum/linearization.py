@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.theory import linear_stages
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.spectrum import linear_stages
 
 _STEPS = (
     Step(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.theory import spectral_distances
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.spectrum import spectral_distances
 
 _STEPS = (
     Step(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.theory import matrix_spectra
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.spectrum import matrix_spectra
 
 _STEPS = (
     Step(

@@ -5,8 +5,8 @@ The checks stand in `spectral_distances` and `truncated_weights`.
 
 from __future__ import annotations
 
-from certattn.theory import spectral_distances, truncated_weights
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.spectrum import spectral_distances, truncated_weights
 
 _STEPS = (
     Step(

@@ -9,7 +9,7 @@ import sympy
 
 from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.spectral_laws import law_over_symbols
+from certattn.theory.spectrum.spectral_laws import law_over_symbols
 from certattn.theory.symbolic_flint import SymbolicNumber, plain
 from certattn.theory.symbols import positive_symbol, real
 

@@ -9,7 +9,7 @@ import sympy
 
 from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.spectral_laws import _polynomial, law_over_symbols
+from certattn.theory.spectrum.spectral_laws import _polynomial, law_over_symbols
 from certattn.theory.symbols import PLAIN, positive_symbol, real
 
 Expr = Any

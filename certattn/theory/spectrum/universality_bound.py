@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.theory import gaussian_columns
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.spectrum import gaussian_columns
 
 DERIVATION = Derivation(
     "universality-bound",

@@ -12,10 +12,10 @@ from certattn.theory import first_principles
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.operators import numbers
-from certattn.theory.regression_symbols import general_task
 from certattn.theory.special_functions import elementary
 from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, plain
 from certattn.theory.symbols import LARGE, PLAIN, SMALL, column, gradient, matrix, positive_vector, real, vector
+from certattn.theory.training.regression_symbols import general_task
 
 Expr = Any
 

@@ -5,8 +5,9 @@ Boursier and Boyer 2026 (arXiv 2512.11784), sections 4 and 5: training in contex
 
 from __future__ import annotations
 
-from certattn.theory import context_losses, special_functions
+from certattn.theory import special_functions
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.training import context_losses
 
 _STEPS = (
     Step(

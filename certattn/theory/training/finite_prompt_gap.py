@@ -15,10 +15,10 @@ from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.gaussian_queries import normal_mean
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.nonnegativity import is_nonnegative
-from certattn.theory.regression_symbols import symmetric_matrix
 from certattn.theory.stein_reduction import S, combined, mean, power_sums, times, weighted_sum
 from certattn.theory.symbolic_flint import SymbolicNumber, plain
 from certattn.theory.symbols import PLAIN, column, gradient, matrix, positive_symbol, real, vector
+from certattn.theory.training.regression_symbols import symmetric_matrix
 
 Expr = Any
 

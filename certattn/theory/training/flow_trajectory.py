@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.theory import enclosed_flows
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.training import enclosed_flows
 
 _STEPS = (
     Step(

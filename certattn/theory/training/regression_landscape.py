@@ -15,9 +15,9 @@ from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.gaussian_queries import normal_mean
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.operators import entries, gaussian
-from certattn.theory.regression_symbols import SymbolicTask, diagonal_task, general_task, parameters, table
 from certattn.theory.symbolic_flint import SymbolicNumber, plain
 from certattn.theory.symbols import PLAIN, column, gradient, matrix, positive_symbol, positive_vector, real, vector
+from certattn.theory.training.regression_symbols import SymbolicTask, diagonal_task, general_task, parameters, table
 
 Expr = Any
 

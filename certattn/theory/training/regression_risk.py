@@ -5,8 +5,8 @@ The checks stand in `regression_landscape`.
 
 from __future__ import annotations
 
-from certattn.theory import regression_landscape
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.training import regression_landscape
 
 _RISK = (
     Step(

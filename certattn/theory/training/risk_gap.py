@@ -5,8 +5,8 @@ Boursier and Boyer 2026 (arXiv 2512.11784), section 4: the risk of a finite prom
 
 from __future__ import annotations
 
-from certattn.theory import regression_gaps, weight_growth
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.training import regression_gaps, weight_growth
 
 _STEPS = (
     Step(

@@ -5,8 +5,9 @@ The flow over infinite prompts, its risk and how fast neighbouring paths part ar
 
 from __future__ import annotations
 
-from certattn.theory import finite_prompt_gap, gaussian_queries
+from certattn.theory import gaussian_queries
 from certattn.theory.derivation import Derivation, Step
+from certattn.theory.training import finite_prompt_gap
 
 _STEPS = (
     Step(

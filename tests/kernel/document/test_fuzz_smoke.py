@@ -1,4 +1,4 @@
-"""A few seconds of fuzzing with a fixed seed; `tools/fuzz_reader.py` goes on for as long as one likes."""
+"""A few seconds of fuzzing with a fixed seed; `tools/fuzz/reader.py` goes on for as long as one likes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import load
 
 Tool = Callable[[str], ModuleType]
-CORPUS = Path(__file__).resolve().parents[3] / "tools" / "fuzz_corpus"
+CORPUS = Path(__file__).resolve().parents[3] / "tools" / "fuzz" / "corpus"
 # Written to be read as text and refused as a claim.
 AWKWARD = "awkward"
 
@@ -22,7 +22,7 @@ AWKWARD = "awkward"
 @pytest.fixture
 def fuzz(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The fuzzer, without its limit on the memory of the whole process."""
-    module = tool("fuzz_reader")
+    module = tool("fuzz.reader")
     monkeypatch.setattr(module, "limit_memory", lambda: None)
     return module
 
@@ -92,7 +92,7 @@ def test_a_stream_that_gives_other_bytes_is_a_finding(fuzz: Any, monkeypatch: py
 
 def test_an_engine_that_is_not_installed_is_said(fuzz: Any, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setattr(fuzz, "atheris", None)
-    monkeypatch.setattr("sys.argv", ["fuzz_reader.py", "--engine", "atheris"])
+    monkeypatch.setattr("sys.argv", ["reader.py", "--engine", "atheris"])
     with pytest.raises(SystemExit) as left:
         fuzz.main()
     assert left.value.code == 2

@@ -16,12 +16,12 @@ import pytest
 from flint import arb, fmpq
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT))
 
-import enclosure_assertions as ea  # noqa: E402
+from tools.truth import enclosure_assertions as ea  # noqa: E402
 
 PACKAGE = ROOT / "certattn"
-LISTED = ROOT / "tools" / "enclosure_elsewhere.txt"
+LISTED = ROOT / "tools" / "truth" / "enclosure_elsewhere.txt"
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,9 @@ def test_everything_public_is_asserted_here_or_listed(asserted: Counter[str]) ->
     assert len(names) == len(set(names))
     assert not set(names) & set(asserted), "both asserted and listed"
     missing = public() - set(names) - set(asserted)
-    assert not missing, f"assert them in tools/enclosure_assertions.py, or say where they are tested: {sorted(missing)}"
+    assert not missing, (
+        f"assert them in tools/truth/enclosure_assertions.py, or say where they are tested: {sorted(missing)}"
+    )
     assert set(names) | set(asserted) <= public(), "no longer there"
 
 

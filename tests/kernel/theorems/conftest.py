@@ -26,5 +26,5 @@ def arrays(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def mutate(tool: Callable[[str], ModuleType]) -> ModuleType:
-    """`tools/mutate_certificates.py`, with the second opinion that it asks."""
-    return tool("mutate_certificates")
+    """`tools/mutation/mutate_certificates.py`, with the second opinion that it asks."""
+    return tool("mutation.mutate_certificates")

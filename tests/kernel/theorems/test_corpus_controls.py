@@ -428,7 +428,7 @@ def test_cases_of_one_digest_are_all_verified_or_none(cases: list[Case], arrays:
 @pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
 def test_what_the_corpus_expects_is_true(cases: list[Case], arrays: Path, tool: Callable[[str], ModuleType]) -> None:
     """Accepted cases state nothing false, refuted ones something false, by sums and integrals of high precision."""
-    truth = tool("certificate_truth")
+    truth = tool("truth.certificate")
     for case in cases:
         # The second opinion reads no .safetensors files; malformed texts state nothing.
         if case.verdict is MALFORMED or "safetensors" in case.text:

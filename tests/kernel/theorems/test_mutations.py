@@ -1,7 +1,7 @@
 """No false statement verifies, however an accepted certificate is changed.
 
 Every mutant of every accepted base certificate is checked and compared with a second opinion that
-shares no code with the kernel (tools/certificate_truth.py). `tools/mutate_certificates.py` runs the
+shares no code with the kernel (tools/truth/certificate.py). `tools/mutation/mutate_certificates.py` runs the
 same sweep over any certificate files.
 """
 
@@ -55,17 +55,17 @@ MANY = 500
 
 @pytest.fixture(scope="session")
 def truth(tool: Tool) -> ModuleType:
-    return tool("certificate_truth")
+    return tool("truth.certificate")
 
 
 @pytest.fixture(scope="session")
 def prompt_truth(tool: Tool) -> ModuleType:
-    return tool("prompt_truth")
+    return tool("truth.prompt")
 
 
 @pytest.fixture(scope="session")
 def mutate(truth: ModuleType, tool: Tool) -> ModuleType:
-    return tool("mutate_certificates")
+    return tool("mutation.mutate_certificates")
 
 
 def tree_of(family: Family, folder: Path) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import certattn
-from certattn.provers import deviation_search
-from certattn.provers.long_runs import Notes, in_parts, notes_beside
+from certattn.provers.attention import deviation_search
+from certattn.provers.attention.long_runs import Notes, in_parts, notes_beside
 
 
 def square(part: Sequence[int]) -> list[str]:

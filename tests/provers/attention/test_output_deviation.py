@@ -403,7 +403,7 @@ def test_bad_places_are_refused_before_any_work(tmp_path: Path, head: Path, monk
     def never(*_: object) -> NoReturn:
         raise AssertionError("work was done")
 
-    monkeypatch.setattr("certattn.provers.output_deviation.prompt_sources", never)
+    monkeypatch.setattr("certattn.provers.attention.output_deviation.prompt_sources", never)
     (tmp_path / "folder.yaml").mkdir()
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "link.yaml").symlink_to(head)
@@ -471,7 +471,7 @@ def test_an_interruption_leaves_nothing_behind(
     def interrupted(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"certattn.provers.output_deviation.{moment}", interrupted)
+    monkeypatch.setattr(f"certattn.provers.attention.output_deviation.{moment}", interrupted)
     with pytest.raises(KeyboardInterrupt):
         generate(tmp_path / "a.yaml", **prompt())
     assert files(tmp_path) == []

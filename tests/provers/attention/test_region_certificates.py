@@ -18,7 +18,7 @@ import certattn
 from certattn import MalformedError, NotProvedError, UsageError, Verdict
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.theorems.attention.output_deviation import CLAIM
-from certattn.provers.region_floats import FloatDeviation
+from certattn.provers.attention.region_floats import FloatDeviation
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 Prompt = Callable[..., Arrays]
@@ -87,7 +87,7 @@ def test_the_search_does_not_depend_on_the_last_digits_of_floats(
         def values(self) -> Any:
             return super().values * (1 + 1e-15 * rng.uniform(-1, 1, size=super().values.shape))
 
-    monkeypatch.setattr("certattn.provers.region_search.FloatDeviation", Rounded)
+    monkeypatch.setattr("certattn.provers.attention.region_search.FloatDeviation", Rounded)
     written = set()
     for machine in range(6):
         out = tmp_path / f"{machine}.yaml"

@@ -13,7 +13,7 @@ import pytest
 import certattn
 from certattn import MalformedError, NotProvedError, UsageError, Verdict
 from certattn.kernel.errors import Binary64Error
-from certattn.provers import mean_enclosures, stated_tables
+from certattn.provers.attention import mean_enclosures, stated_tables
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 Prompt = Callable[..., Arrays]
@@ -229,7 +229,7 @@ def test_an_interruption_leaves_nothing_behind(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(stated_tables, "MOST_WRITTEN", 8)
-    monkeypatch.setattr(f"certattn.provers.softmax_mean.{moment}", interrupted)
+    monkeypatch.setattr(f"certattn.provers.attention.softmax_mean.{moment}", interrupted)
     with pytest.raises(KeyboardInterrupt):
         generate(tmp_path / "a.yaml", **prompt(), covariance=True)
     assert files(tmp_path) == []

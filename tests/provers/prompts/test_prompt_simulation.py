@@ -13,8 +13,8 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.theorems.prompts.output_tail import CLAIM
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
-from certattn.provers import output_tail, prompt_simulation
-from certattn.provers.prompt_simulation import errors, quantile
+from certattn.provers.prompts import output_tail, prompt_simulation
+from certattn.provers.prompts.prompt_simulation import errors, quantile
 
 Plain = Any
 

@@ -22,14 +22,14 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, exp_remainder
 from certattn.kernel.theorems.prompts.output_tail import CLAIM
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
-from certattn.provers.exp_remainders import scaled_exp_remainder
-from certattn.provers.normal_tails import normal_cdf, scaled_erfc
-from certattn.provers.tail_directions import family_of
-from certattn.provers.tail_frames import eigenbasis, error_covariance, frame_of
-from certattn.provers.tail_goals import Goal, goals_of
-from certattn.provers.tail_rules import Candidate, Family, best_rate, few_digits
-from certattn.provers.tail_search import passing, smallest_eps, smallest_length
-from certattn.provers.tail_targets import Target
+from certattn.provers.prompts.exp_remainders import scaled_exp_remainder
+from certattn.provers.prompts.normal_tails import normal_cdf, scaled_erfc
+from certattn.provers.prompts.tail_directions import family_of
+from certattn.provers.prompts.tail_frames import eigenbasis, error_covariance, frame_of
+from certattn.provers.prompts.tail_goals import Goal, goals_of
+from certattn.provers.prompts.tail_rules import Candidate, Family, best_rate, few_digits
+from certattn.provers.prompts.tail_search import passing, smallest_eps, smallest_length
+from certattn.provers.prompts.tail_targets import Target
 
 Plain = Any
 

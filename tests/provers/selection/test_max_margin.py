@@ -18,8 +18,8 @@ from certattn.kernel.errors import MalformedError, UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.margin_problems import GIVEN
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
-from certattn.provers import quadratic_program
-from certattn.provers.max_margin import MATRICES, VECTORS
+from certattn.provers.selection import quadratic_program
+from certattn.provers.selection.max_margin import MATRICES, VECTORS
 
 Tool = Callable[[str], ModuleType]
 THREE: dict[str, Any] = {
@@ -116,7 +116,7 @@ def test_an_equality_leaves_no_room_for_a_direction(tmp_path: Path) -> None:
 
 
 def test_many_active_constraints_are_stated_as_a_direction(tmp_path: Path, tool: Tool) -> None:
-    keys = tool("bench_selection").separable(200, 6, 40, np.random.default_rng(1)).reshape(-1, 40)
+    keys = tool("bench.selection").separable(200, 6, 40, np.random.default_rng(1)).reshape(-1, 40)
     inputs = {"keys": keys, "lengths": [6] * 200, "indices": [0] * 200}
     asserts = make(tmp_path, **inputs)
     assert "direction" in asserts
@@ -181,7 +181,7 @@ def test_the_exact_solution_is_between_that_of_solvers_and_its_conditions_are_me
     """With scipy's NNLS for the dual problem, which is neither quadprog nor the active-set method."""
     from scipy.optimize import nnls
 
-    bench = tool("bench_selection")
+    bench = tool("bench.selection")
     for index in range(40):
         rows = bench.instance(index)
         solved = bench.exactly(rows)
@@ -212,7 +212,7 @@ def test_the_multipliers_of_doubles_and_of_balls_are_those_of_rationals() -> Non
 
 
 def test_the_bench_prints_its_tables(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
-    bench = tool("bench_selection")
+    bench = tool("bench.selection")
     bench.SOLVERS = {"ones": lambda rows: np.ones(rows.shape[1])}
     bench.max_margin_table(5)
     bench.max_margin_times(((3, 3, 2, "exact"),))
@@ -239,7 +239,7 @@ def test_random_problems_have_the_solution_that_trying_all_sets_of_constraints_f
     tmp_path: Path, tool: Tool
 ) -> None:
     """Small integers, so that constraints are often redundant, equal, tight without multipliers, or contradictory."""
-    truth = tool("margin_truth")
+    truth = tool("truth.margin")
     rng = np.random.default_rng(11)
     found = {"solution": 0, "constraints": 0}
     for _ in range(60):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certattn.provers.min_norm_point import MinNormPoint, min_norm_point
+from certattn.provers.selection.min_norm_point import MinNormPoint, min_norm_point
 
 Array = np.ndarray[Any, Any]
 
@@ -25,7 +25,7 @@ def nearest(points: Array, gap: float = 1e-9, most_steps: int = 1000) -> MinNorm
 
 @pytest.mark.parametrize("seed", range(20))
 def test_distances_agree_with_trying_all_sets_of_points(seed: int, tool: Callable[[str], ModuleType]) -> None:
-    opinion = tool("selection_on_a_head_truth")
+    opinion = tool("truth.selection_on_a_head")
     rng = np.random.default_rng(seed)
     points = rng.integers(-6, 7, (7, 3)) + (np.array([3, 0, 0]) if seed % 2 else 0)
     found = nearest(points.astype(float))

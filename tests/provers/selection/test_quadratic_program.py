@@ -13,10 +13,10 @@ from flint import fmpq
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
-from certattn.provers import quadratic_program
-from certattn.provers.active_set import ActiveSet, independent_rows
 from certattn.provers.exact_inputs import exact_rational
-from certattn.provers.quadratic_program import NotSeparableError, max_margin_multipliers
+from certattn.provers.selection import quadratic_program
+from certattn.provers.selection.active_set import ActiveSet, independent_rows
+from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
 
 
 def matrix(rows: list[list[object]]) -> ExactMatrix:

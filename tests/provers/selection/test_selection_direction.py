@@ -10,7 +10,7 @@ import pytest
 from certattn.kernel.decide.checker import CheckOptions, check_certificate
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.provers.selection_direction import generate
+from certattn.provers.selection.selection_direction import generate
 
 TOY: dict[str, Any] = {
     "keys": [[["-0.1", 1], [1, 0], [0, 0]]],
@@ -155,5 +155,5 @@ def test_what_says_nothing_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_rate_that_is_not_proved_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certattn.provers.selection_angles.round_up", lambda value, digits: value / 2)
+    monkeypatch.setattr("certattn.provers.selection.selection_angles.round_up", lambda value, digits: value / 2)
     assert "rate" not in made(tmp_path, TOY)["asserts"]

@@ -170,7 +170,7 @@ def test_numbers_beyond_doubles_have_no_largest_margin(tmp_path: Path) -> None:
 
 def test_a_figure_shows_what_is_stated(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from certattn.provers.head_plot import draw_certificate
+    from certattn.provers.selection.head_plot import draw_certificate
 
     made = certattn.generate(NAME, tmp_path / "a.yaml", **HEAD, per_query=True, causal=2)
     draw_certificate(made, tmp_path / "a.svg")

@@ -14,7 +14,7 @@ from certattn import Certificate, UsageError
 from certattn.kernel.theorems.selection.selection_direction import CLAIM
 from certattn.kernel.theorems.selection.selection_theorems import FROM
 from certattn.provers.rounding import as_float
-from certattn.provers.selection_plot import Run, _bound, draw_certificate, require_plane
+from certattn.provers.selection.selection_plot import Run, _bound, draw_certificate, require_plane
 
 GLOBAL: dict[str, Any] = {
     "keys": [[["-0.1", "1"], ["1", "0"], ["0", "0"]]],

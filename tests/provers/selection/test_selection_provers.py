@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 from certattn import MalformedError, NotProvedError, UsageError, Verdict, check, generate
-from certattn.provers.path_points import orthogonal_basis, path_point
+from certattn.provers.selection.path_points import orthogonal_basis, path_point
 
 SINGLE = [[["-0.1", "1"], ["1", "0"], ["0", "0"]]]
 PATH = {"keys": SINGLE, "scores": [["1", "0.9", "0.9"]], "loss": "logistic"}

@@ -15,10 +15,10 @@ from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
 from certattn.kernel.theorems.training.descent_trajectory import CLAIM
 from certattn.kernel.theorems.training.gronwall_bound import Gronwall
-from certattn.provers import descent_plot
-from certattn.provers.context_prompts import Drawing
-from certattn.provers.descent_plot import draw_certificate
 from certattn.provers.figures import canvas
+from certattn.provers.training import descent_plot
+from certattn.provers.training.context_prompts import Drawing
+from certattn.provers.training.descent_plot import draw_certificate
 
 PLANE: dict[str, Any] = {
     "model": "regression",

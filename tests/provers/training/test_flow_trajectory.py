@@ -14,7 +14,7 @@ import certattn
 from certattn.cli.generate import generate as commands
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.provers import flow_trajectory
+from certattn.provers.training import flow_trajectory
 
 Tool = Callable[[str], ModuleType]
 PLANE = {"covariance": [["1", "1/2"], ["1/2", "5/4"]], "start": {"alpha": "1/2", "P": [["3/5", "0"], ["0", "4/5"]]}}
@@ -47,7 +47,7 @@ def test_up_to_the_limit(tmp_path: Path) -> None:
 
 
 def test_dimension_five_to_within_a_millionth_of_the_limit(tool: Tool, tmp_path: Path) -> None:
-    instances = tool("gallery_training")
+    instances = tool("gallery.training")
     given = {"covariance": instances.COVARIANCES["isotropic"], "start": instances.start("1/2", instances.BALANCED[5])}
     (point,) = made(tmp_path / "c.yaml", given=given, within="1e-6")
     assert float(point["bayes"]) <= 1e-6

@@ -15,7 +15,7 @@ import certattn
 from certattn.cli.generate import generate as commands
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.provers.training_runs import FloatRun
+from certattn.provers.training.training_runs import FloatRun
 
 PLANE = {
     "covariance": [["1", "1/2"], ["1/2", "5/4"]],
@@ -94,9 +94,9 @@ def test_the_command_draws(tmp_path: Path) -> None:
 
 
 def test_the_gallery_is_written_by_its_tool(tool: Callable[[str], ModuleType], tmp_path: Path) -> None:
-    """A part of it: the whole is compared by tools/regenerate_gallery.py."""
-    gallery = tool("gallery_training_convergence")
-    root = Path(str(gallery.__file__)).parent.parent / "certificates" / "training-convergence"
+    """A part of it: the whole is compared by tools/gallery/regenerate.py."""
+    gallery = tool("gallery.training_convergence")
+    root = Path(str(gallery.__file__)).parent.parent / "certificates" / "training" / "training-convergence"
     assert {path.stem for path in root.glob("*.yaml")} == set(gallery.CERTIFICATES)
     certattn.generate("training-convergence", tmp_path / "plane.yaml", **gallery.CERTIFICATES["plane"])
     assert (tmp_path / "plane.yaml").read_bytes() == (root / "plane.yaml").read_bytes()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from certattn.theory.derivation import prove
-from certattn.theory.joint_max_margin import DERIVATION
 from certattn.theory.kernel_reading import Kernel, source_of
+from certattn.theory.selection.joint_max_margin import DERIVATION
 
 BOUNDS, MARGIN, LOSSES = (
     "kernel.theorems.selection.mathematics.joint_bounds",

@@ -16,7 +16,7 @@ A certificate asserts one or more of
     at        the same error at one stated s is at least a stated number
     used_by   these are the constants with which the kernel itself computes exponentials
 
-docs/claims/binary64-exponential.md has the proof that `arithmetic/binary64/exponential_bound` goes through.
+docs/claims/arithmetic/binary64-exponential.md has the proof that `arithmetic/binary64/exponential_bound` goes through.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Theorems A and A2 as theorems of `selection-direction`: `global` and `every-start`.
 
-The formulas stand in `mathematics.global_selection`, the proofs in docs/claims/selection-direction.md.
+The formulas stand in `mathematics.global_selection`, the proofs in docs/claims/selection/selection-direction.md.
 """
 
 from __future__ import annotations

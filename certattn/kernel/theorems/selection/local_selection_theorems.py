@@ -1,7 +1,7 @@
 """Theorems D and F as theorems of `selection-direction`: `local` from p(K), and `cone` from every point of a cone.
 
 The formulas stand in `mathematics.local_convergence` and `mathematics.cone_convergence`, the conditions in
-`local_obligations`, the proofs in docs/claims/selection-direction.md.
+`local_obligations`, the proofs in docs/claims/selection/selection-direction.md.
 """
 
 from __future__ import annotations

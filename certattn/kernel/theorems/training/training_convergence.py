@@ -13,7 +13,7 @@ L of the length of the path from then on, so that (A, b) is within L e^(-c (t - 
 L (1 - 2 eta c)^((k - k0)/2); which zero of R the limit is; and bounds of R at some times.
 
 Proof: the run is enclosed up to a time; there |A|_F^2 - b^2 and R bound b away from 0, for ever
-(mathematics/regression_rates.py, docs/claims/training-convergence.md).
+(mathematics/regression_rates.py, docs/claims/training/training-convergence.md).
 """
 
 from __future__ import annotations

@@ -234,7 +234,7 @@ def test_cases_of_one_digest_are_all_verified_or_none(arrays: Path) -> None:
 
 def test_what_the_corpus_expects_is_true(arrays: Path, tool: Callable[[str], ModuleType]) -> None:
     """Accepted cases state nothing false, refuted ones something false, by machine arithmetic and mpmath."""
-    truth = tool("certificate_truth")
+    truth = tool("truth.certificate")
     for case in cases.CASES:
         if case.verdict is MALFORMED:
             continue
@@ -254,7 +254,7 @@ def tree_of(case: Case, folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("index", range(len(cases.FAMILIES)))
 def test_no_mutant_is_falsely_accepted_or_refuted(index: int, arrays: Path, mutate: ModuleType) -> None:
-    """Every sixth change of each base, from different ones on; tools/mutate_certificates.py takes all."""
+    """Every sixth change of each base, from different ones on; tools/mutation/mutate_certificates.py takes all."""
     base = next(cases.FAMILIES[index].cases())
     mutants = list(mutate.mutants(tree_of(base, arrays)))
     assert len(mutants) > 400

@@ -236,7 +236,7 @@ def test_what_is_not_finite_is_malformed(file: str, bad: float, tmp_path: Path) 
 
 # -- which arithmetic decides
 
-DEVIATION = "certificates/output-deviation/layer0-head6.yaml"
+DEVIATION = "certificates/attention/output-deviation/layer0-head6.yaml"
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ CLAIM = CLAIMS["output-deviation"]
 
 @pytest.fixture(scope="session")
 def truth(tool: Tool) -> ModuleType:
-    return tool("prompt_truth")
+    return tool("truth.prompt")
 
 
 def text_of(family: Family) -> str:
@@ -185,7 +185,7 @@ def random_given(draw: random.Random, kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("dimension", range(1, 9))
 def test_one_cell_is_of_use_where_the_deviation_changes_by_half(dimension: int, tool: Tool) -> None:
     """1,000 Gaussian tokens, one ball, one cell: the bound is at most 2.2 times the largest deviation."""
-    bench = tool("bench_regions")
+    bench = tool("bench.regions")
     tokens, centre = bench.gaussian(dimension)
     radius = bench.half_radius(tokens, centre)
     _, largest = bench.range_over_ball(tokens, centre, radius)

@@ -1,6 +1,6 @@
 """Accept and reject cases of `gradient-mean-square` and `gradient-tail`, in titled families.
 
-The numbers are those of `tools/gradient_truth.py`, which shares no code with the kernel.
+The numbers are those of `tools/truth/gradient.py`, which shares no code with the kernel.
 """
 
 from __future__ import annotations

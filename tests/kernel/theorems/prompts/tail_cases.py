@@ -1,6 +1,6 @@
 """Accept and reject cases of `output-tail`, in titled families.
 
-The bounds are those of `tools/output_tail_truth.py`, which shares no code with the kernel.
+The bounds are those of `tools/truth/output_tail.py`, which shares no code with the kernel.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def test_a_sabotaged_kernel_fails(name: str, monkeypatch: pytest.MonkeyPatch, tm
 
 @pytest.fixture(scope="session")
 def truth(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("certificate_truth")
+    return tool("truth.certificate")
 
 
 @pytest.mark.parametrize("family", SWEPT, ids=lambda family: family.title)
@@ -150,8 +150,8 @@ def test_what_the_corpus_expects_is_true(family: Family, tmp_path: Path, truth: 
 def test_no_mutant_is_falsely_accepted_or_refuted(
     family: Family, tmp_path: Path, truth: ModuleType, tool: Callable[[str], ModuleType]
 ) -> None:
-    """Every 23rd change; `tools/mutate_certificates.py` does all of them."""
-    mutate = tool("mutate_certificates")
+    """Every 23rd change; `tools/mutation/mutate_certificates.py` does all of them."""
+    mutate = tool("mutation.mutate_certificates")
     tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
     tally = mutate.sweep(list(mutate.mutants(tree))[1::23], tmp_path)
     assert tally.mutants > 30

@@ -223,7 +223,7 @@ TRIED = [
 
 @pytest.mark.parametrize("kind", ["gaussian", "rademacher", "box", "atoms", "mixture"])
 def test_no_bound_is_below_what_is_simulated(kind: str, arrays: Path, tool: Tool) -> None:
-    rp = tool("random_prompts")
+    rp = tool("truth.random_prompts")
     rng = np.random.default_rng(list(b"output-tail" + kind.encode()))
     sharp = tried = 0
     for _ in range(12):

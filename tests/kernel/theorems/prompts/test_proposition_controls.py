@@ -1,7 +1,7 @@
 """The corpora of the propositions and of `typical-prompt` are worth something, and agree with a second opinion.
 
 As in `test_corpus_controls` and `test_mutations`: control checkers, sabotaged kernels, and every single change of
-the accepted certificates against `tools/proposition_truth.py` and `tools/typical_prompt_truth.py`.
+the accepted certificates against `tools/truth/proposition.py` and `tools/truth/typical_prompt.py`.
 """
 
 from __future__ import annotations
@@ -152,12 +152,12 @@ def test_a_sabotaged_kernel_fails(corpus: str, name: str, arrays: Path, monkeypa
 
 @pytest.fixture(scope="module")
 def truth(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("certificate_truth")
+    return tool("truth.certificate")
 
 
 @pytest.fixture(scope="module")
 def mutate(truth: ModuleType, tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("mutate_certificates")
+    return tool("mutation.mutate_certificates")
 
 
 @pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())

@@ -13,9 +13,9 @@ from certattn.kernel.decide.verdict import at_most
 
 GALLERY = Path(__file__).resolve().parents[4] / "certificates"
 CLAIMS = {
-    "output-tail/gaussian-norm": "norm: probability at most 0.125000000000000, stated 0.5",
-    "gradient-tail/gaussian-v": "probability at most 0.125000000000000, stated 0.5",
-    "gradient-mean-square/gaussian-v": "mean square: 0.125000000000000",
+    "prompts/output-tail/gaussian-norm": "norm: probability at most 0.125000000000000, stated 0.5",
+    "prompts/gradient-tail/gaussian-v": "probability at most 0.125000000000000, stated 0.5",
+    "prompts/gradient-mean-square/gaussian-v": "mean square: 0.125000000000000",
 }
 
 

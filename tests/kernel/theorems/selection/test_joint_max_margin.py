@@ -25,8 +25,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.selection import joint_max_margin, kkt
 from certattn.kernel.theorems.selection.joint_max_margin import CLAIM, Problem
 from certattn.kernel.theorems.selection.mathematics import joint_bounds, joint_path
-from certattn.provers.joint_multipliers import floats
 from certattn.provers.rounding import as_float
+from certattn.provers.selection.joint_multipliers import floats
 
 Tool = Callable[[str], ModuleType]
 
@@ -112,7 +112,7 @@ def test_the_largest_score_of_all_other_tokens_counts(arrays: Path) -> None:
 
 @pytest.mark.parametrize(("family", "every"), [(cases.TIGHT, 9), (cases.RELAXED, 11), (cases.LENGTHS, 4)])
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, arrays: Path, tool: Tool) -> None:
-    mutate = tool("mutate_certificates")
+    mutate = tool("mutation.mutate_certificates")
     tree = loads(first(family), arrays / "case.yaml").plain
     mutants = list(mutate.mutants(tree))[::every]
     tally = mutate.sweep(mutants, arrays)
@@ -146,7 +146,7 @@ def test_a_second_opinion_finds_what_a_sabotaged_kernel_shows(
     name: str, sabotaged: Any, tmp_path: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The prover states all that the kernel's formulas give: with one of them wrong, that is not shown."""
-    truth = tool("certificate_truth")
+    truth = tool("truth.certificate")
     found = []
     for wrong in (False, True):
         with monkeypatch.context() as patch:
@@ -169,7 +169,7 @@ def test_a_second_opinion_finds_what_a_sabotaged_kernel_shows(
 def test_the_sweep_notices_a_kernel_that_proves_no_conditions(
     arrays: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mutate = tool("mutate_certificates")
+    mutate = tool("mutation.mutate_certificates")
     monkeypatch.setattr(joint_max_margin, "kkt_obligations", lambda *what: kkt.kkt_obligations(*what)[-1:])
     monkeypatch.setattr(joint_max_margin, "kkt_names", lambda prefix: kkt.kkt_names(prefix)[-1:])
     tree = loads(first(cases.LENGTHS), arrays / "case.yaml").plain
@@ -217,7 +217,7 @@ def has_no_attention_that_beats_the_drop(given: dict[str, Any], problem: Problem
 
 
 def test_no_attention_beats_the_certified_drop(tmp_path: Path, tool: Tool) -> None:
-    truth = tool("joint_max_margin_truth")
+    truth = tool("truth.joint_max_margin")
     tried, false = 0, 0
     for seed in range(20):
         given = drawn(seed, 3, 3, 4)
@@ -260,7 +260,7 @@ def random_instances(count: int) -> Iterator[tuple[dict[str, Any], str]]:
 
 def test_minimisers_keep_every_bound(tmp_path: Path, tool: Tool) -> None:
     """At norms where doubles can tell: the loss's dependence on p is about e^-R."""
-    numeric = tool("joint_minimiser")
+    numeric = tool("truth.joint_minimiser")
     whole, partial = 0, 0
     for index, (given, loss) in enumerate(random_instances(45)):
         plain = made(given, tmp_path / "c.yaml")

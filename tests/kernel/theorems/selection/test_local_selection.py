@@ -23,13 +23,13 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.selection.mathematics import gradient_weights
-from certattn.provers.selection_direction import Search, read_setting, stated_certificate
-from certattn.provers.selection_theorems import applicable
+from certattn.provers.selection.selection_direction import Search, read_setting, stated_certificate
+from certattn.provers.selection.selection_theorems import applicable
 
 
 @pytest.fixture(scope="module")
 def truth(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("local_selection_truth")
+    return tool("truth.local_selection")
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)

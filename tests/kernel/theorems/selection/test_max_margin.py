@@ -174,7 +174,7 @@ def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, arrays: Path, 
 
 
 def test_the_second_opinion_agrees_with_every_case(arrays: Path, mutate: ModuleType, tool: Tool) -> None:
-    truth = tool("certificate_truth")
+    truth = tool("truth.certificate")
     for case in cases.CASES:
         if case.verdict is Verdict.MALFORMED:
             with pytest.raises(truth.NotAStatement):

@@ -225,5 +225,7 @@ def _moved(costly: mixing.Mixing, weights: list[arb], slopes: list[float]) -> ar
 
 
 def test_what_is_found_is_said_for_every_radius() -> None:
-    found = check_file(ROOT / "certificates" / "regularization-path" / "single-input.yaml", CheckOptions()).findings
+    found = check_file(
+        ROOT / "certificates" / "selection" / "regularization-path" / "single-input.yaml", CheckOptions()
+    ).findings
     assert [line.split(" [")[0] for line in found] == [f"R = {r}: 1 - cosine is at most" for r in (10, 40, 160)]

@@ -198,12 +198,12 @@ def test_a_reader_that_lets_it_pass_fails(name: str, arrays: Path, monkeypatch: 
 
 @pytest.fixture(scope="module")
 def truth(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("certificate_truth")
+    return tool("truth.certificate")
 
 
 @pytest.fixture(scope="module")
 def mutate(truth: ModuleType, tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("mutate_certificates")
+    return tool("mutation.mutate_certificates")
 
 
 def test_what_the_corpus_expects_is_true(arrays: Path, truth: ModuleType) -> None:
@@ -274,7 +274,9 @@ def test_weights_of_the_selected_token_and_of_the_others_sum_to_1() -> None:
 
 
 def test_the_formula_has_the_bounds_that_are_stated_and_no_others() -> None:
-    certificate = load(Path(__file__).parents[4] / "certificates" / "selection-on-a-head" / "layer1-head9.yaml")
+    certificate = load(
+        Path(__file__).parents[4] / "certificates" / "selection" / "selection-on-a-head" / "layer1-head9.yaml"
+    )
     formula = CLAIM.statement(CLAIM.read(certificate)).latex
     gap = r"\ell_{i \alpha_i} - \ell_{it}"
     assert formula.split(r",\qquad ") == [

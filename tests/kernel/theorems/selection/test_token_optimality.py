@@ -27,7 +27,7 @@ CASES = [case for family in optimality_cases.FAMILIES for case in family.cases()
 
 @pytest.fixture(scope="module")
 def truth(tool: Tool) -> ModuleType:
-    return tool("token_optimality_truth")
+    return tool("truth.token_optimality")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -32,7 +32,7 @@ Tool = Callable[[str], ModuleType]
 
 @pytest.fixture(scope="module")
 def mutate(tool: Tool) -> ModuleType:
-    return tool("mutate_certificates")
+    return tool("mutation.mutate_certificates")
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
@@ -64,7 +64,7 @@ def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path
 
 def arrays(tmp_path: Path, tool: Tool, tokens: int, width: int, inverse: int) -> str:
     """`given` of attention with drawn weights in an array file, and a place for the law."""
-    gallery = tool("gallery_singular_values")
+    gallery = tool("gallery.singular_values")
     path = gallery.draw(tmp_path, "drawn", tokens, width)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     parts = "".join(
@@ -91,7 +91,7 @@ def test_doubles_agree_with_an_independent_computation(
     scores = beta / np.sqrt(width) * (stored["queries"] / 1024.0) @ (stored["keys"] / 1024.0).T
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     centred = np.sqrt(60) * (weights / weights.sum(axis=1, keepdims=True) - 1 / 60)
-    truth = tool("spectral_distance_truth")
+    truth = tool("truth.spectral_distance")
     law = truth.Law(None, None, Fraction(1, inverse), Fraction(width, 60))
     variance = np.expm1(beta**2)
     sigma = np.linalg.svd(centred, compute_uv=False)

@@ -23,7 +23,7 @@ from certattn.kernel.theorems.training.mathematics.context_losses import Context
 
 Tool = Callable[[str], ModuleType]
 
-# So many changes are left out between two that are tried: `tools/mutate_certificates.py` tries all of them.
+# So many changes are left out between two that are tried: `tools/mutation/mutate_certificates.py` tries all of them.
 THINNED = {cases.ONE_DIMENSION.title: 7, cases.TUBE.title: 11, cases.ATTENTION.title: 151, cases.NOTHING.title: 2}
 
 

@@ -182,7 +182,7 @@ def rational(number: arb) -> fmpq:
 
 @pytest.fixture(scope="session")
 def truth(tool: Callable[[str], ModuleType]) -> ModuleType:
-    return tool("certificate_truth")
+    return tool("truth.certificate")
 
 
 @pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
@@ -207,8 +207,8 @@ def test_what_the_corpus_expects_is_true(family: Family, tmp_path: Path, truth: 
 def test_no_mutant_is_falsely_accepted_or_refuted(
     family: Family, every: int, tmp_path: Path, tool: Callable[[str], ModuleType], truth: ModuleType
 ) -> None:
-    """Every so-manieth change; `tools/mutate_certificates.py` does all of them."""
-    mutate = tool("mutate_certificates")
+    """Every so-manieth change; `tools/mutation/mutate_certificates.py` does all of them."""
+    mutate = tool("mutation.mutate_certificates")
     tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
     tally = mutate.sweep(list(mutate.mutants(tree))[1::every], tmp_path)
     assert tally.mutants > 10

@@ -74,7 +74,7 @@ def test_the_statement_about_given_prompts_says_every_number(arrays: Path) -> No
     ("family", "every"), [(cases.LINE, 6), (cases.OUTSIDE, 16), (cases.PROMPTS, 10)], ids=["line", "outside", "prompts"]
 )
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, arrays: Path, tool: Tool) -> None:
-    mutate = tool("mutate_certificates")
+    mutate = tool("mutation.mutate_certificates")
     mutants = list(mutate.mutants(loads(first(family), arrays / "case.yaml").plain))[::every]
     tally = mutate.sweep(mutants, arrays)
     assert tally.mutants == len(mutants) > 10

@@ -76,7 +76,7 @@ def test_a_witness_refutes_nothing(arrays: Path) -> None:
     ids=lambda value: getattr(value, "title", ""),
 )
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, arrays: Path, tool: Tool) -> None:
-    mutate = tool("mutate_certificates")
+    mutate = tool("mutation.mutate_certificates")
     mutants = list(mutate.mutants(loads(first(family), arrays / "case.yaml").plain))[::every]
     tally = mutate.sweep(mutants, arrays)
     assert tally.mutants == len(mutants) > 60

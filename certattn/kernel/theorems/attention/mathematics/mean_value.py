@@ -12,7 +12,7 @@ E e^u = 1 + E phi(u) >= 1. Let t >= |u| over the cell and gamma(t) = (e^t - 1 - 
 
 which bounds theta by eta / (1 + eta), eta = sup x'E[gamma(t) a a'] x, and the entries of E[y phi(u)] by
 rho_j = (sup |x'E[y_j a a'] x| + sup x'E[|y_j| (2 gamma(t) - 1) a a'] x) / 2. The norm of the sum is convex
-in theta, so it is largest at one of its two ends. Proof: docs/claims/output-deviation.md.
+in theta, so it is largest at one of its two ends. Proof: docs/claims/attention/output-deviation.md.
 """
 
 from __future__ import annotations

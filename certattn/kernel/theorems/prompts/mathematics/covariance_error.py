@@ -11,7 +11,7 @@ tilted covariance of the law is Gamma. With b = Gamma a, the power sums P_k = su
 
 with the polynomials in the power sums below, found by Stein's identity. They are at most P_2, P_2, P_2,
 5/2 P_2 in absolute value, and 13 P_2, which bounds the whole by q = E P_2 alone. The proofs stand in
-`docs/claims/gradient-mean-square.md`. Generic in the number type.
+`docs/claims/prompts/gradient-mean-square.md`. Generic in the number type.
 """
 
 from __future__ import annotations

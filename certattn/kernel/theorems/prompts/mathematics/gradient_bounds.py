@@ -10,7 +10,7 @@ contributes, and the other tokens alone make Z small, with a probability of at m
 
     rho = e^{lambda L (1-t)} (1 - lambda + lambda^2 R_2 / 2)^(L-1),    R_2 = E w^2,  lambda > 0,
 
-by e^-x <= 1 - x + x^2/2 for x >= 0. The proofs stand in `docs/claims/gradient-mean-square.md`. Generic in the
+by e^-x <= 1 - x + x^2/2 for x >= 0. The proofs stand in `docs/claims/prompts/gradient-mean-square.md`. Generic in the
 number type.
 """
 

@@ -18,7 +18,7 @@ And by Markov's inequality, in any norm that is at most the l2 norm:
 
     (4)  P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2
 
-`docs/claims/output-mean-square.md` has the proofs. Generic in the number type.
+`docs/claims/prompts/output-mean-square.md` has the proofs. Generic in the number type.
 """
 
 from __future__ import annotations

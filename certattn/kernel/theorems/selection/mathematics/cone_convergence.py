@@ -13,7 +13,7 @@ direction u if
     kappa / (2 tau xi) + zeta_g sqrt(a) + d Lambda(q_P) + sum kappa_t zeta_t r_t Lambda(nu_t xi) < (tau - tau_0) X,
 
 where the squares of moves sum to at most a + b sigma, and zeta_g^2 b / 2 is added to kappa. Ataee Tarzanagh, Li, Zhang
-and Oymak 2023, Theorem 3, which names neither mu nor R. The proof: docs/claims/selection-direction.md.
+and Oymak 2023, Theorem 3, which names neither mu nor R. The proof: docs/claims/selection/selection-direction.md.
 """
 
 from __future__ import annotations

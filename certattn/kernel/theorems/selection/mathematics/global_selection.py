@@ -21,7 +21,7 @@ from any p_0, with lasting = min_i 1 / (1 + S_i(p_0) e^{D_i^2 h F_0 / (8 (1 - h 
 
     1 / F(p_k) >= 1 / F_0 + k h (1 - h B_F / 2) Xi^2 lasting^2,     |p_k| <= N_0 + sqrt(k h F_0 / (1 - h B_F / 2)).
 
-In the flow h = 0, and h k is the time. The proofs stand in docs/claims/selection-direction.md.
+In the flow h = 0, and h k is the time. The proofs stand in docs/claims/selection/selection-direction.md.
 """
 
 from __future__ import annotations

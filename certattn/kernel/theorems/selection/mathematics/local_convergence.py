@@ -5,7 +5,7 @@ under which they prove that p_k -> infinity in the direction u, and the bound
 
     tan angle(p_k, u) <= (|q| + E + sqrt(B^2 + 2 kappa (x_k - x_0 + E_u) / Xi)) / x_k.
 
-Notation and the proof: docs/claims/selection-direction.md. Nothing here decides.
+Notation and the proof: docs/claims/selection/selection-direction.md. Nothing here decides.
 """
 
 from __future__ import annotations

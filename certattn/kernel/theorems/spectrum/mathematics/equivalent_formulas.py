@@ -13,7 +13,7 @@ mu is the law of |x| under nu. With b = beta^2/lambda and v = b w^2, the inverse
 
 z = K(w) is the equation P(w; z) = 0 of degree 4, and K' has the sign of the cubic polynomial h on the real line.
 
-`docs/claims/equivalent-law.md` has the proofs. Generic in the number type.
+`docs/claims/spectrum/equivalent-law.md` has the proofs. Generic in the number type.
 """
 
 from __future__ import annotations

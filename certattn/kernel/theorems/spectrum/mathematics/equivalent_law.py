@@ -1,6 +1,6 @@
 """Enclosures of the law of `equivalent_formulas`: its Stieltjes transform, tails, density, edges and moments.
 
-The theorems that this rests on, all proved in `docs/claims/equivalent-law.md`:
+The theorems that this rests on, all proved in `docs/claims/spectrum/equivalent-law.md`:
 
 1.  For z in the upper half plane the quartic P(.; z) has exactly one root in the lower one, G(z). For real x it has at
     most one there, G(x + i0). A polynomial p of degree 4 has a root in the disc around w of radius 4 |p(w)/p'(w)|:

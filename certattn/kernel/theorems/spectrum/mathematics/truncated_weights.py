@@ -12,7 +12,7 @@ with these in the place of e^(beta^2) - 1, beta and alpha^2 the law of `equivale
 tokens tau is chosen by tau^2 = d m(tau). As m' < 2 tau Q(c)/(E f)^2, and Q(c) falls and E f grows with tau,
 t^2 - d m(t) grows for all t from a tau on at which d Q(c) <= (E f)^2: a zero of it there is the largest.
 
-`docs/claims/spectral-distance.md` has the proofs.
+`docs/claims/spectrum/spectral-distance.md` has the proofs.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Over the ellipse with the foci m -+ r and the semi-axes a = (r^2 + y^2)^(1/2) < 
 y/x <= t = y / (m^2 - a^2)^(1/2), y^2/x <= t y and x' <= m + a + t y. A function that is at most M there is off its
 interpolation at the n + 1 Chebyshev nodes of [m - r, m + r] by at most 4 M rho^-n / (rho - 1), rho = (a + y) / r.
 
-For real v, |d^2 q/dv^2| and |d^2 kappa/dv^2| are at most 17/4 q. `docs/claims/risk-gap.md` has the proofs.
+For real v, |d^2 q/dv^2| and |d^2 kappa/dv^2| are at most 17/4 q. `docs/claims/training/risk-gap.md` has the proofs.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ and powers with n_1 + ... + n_m = 2k
 
     a_k = theta^theta (1-theta)^(1-theta) (L-1)^(-theta) (1 - 2 theta s)^(-n/2 - k) (1 - 2 theta s')^(-1/2),
 
-where n s + s' is a way to write r, or more. All decrease in L. Proofs: docs/claims/risk-transfer.md.
+where n s + s' is a way to write r, or more. All decrease in L. Proofs: docs/claims/training/risk-transfer.md.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ b^2 (b^2 + delta) = |bA|_F^2 turns a bound p of |bA|_F into one of b^2,
 
 and |grad R|^2 >= b^2 |Sigma E Sigma|_F^2 >= 2 l^3 b^2 R. m and the rates fall as R and delta grow, M and the curvature
 grow with R: what is proved at one point of a run, where R only falls, holds ever after.
-Proofs: docs/claims/training-convergence.md.
+Proofs: docs/claims/training/training-convergence.md.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ nondecreasing convex function above q, and M_k = E[Q(r^2 g^2) g^(2k)]
     (2)  R_L - R <= 1/2 (rho_b^2 T M_0 + Y),   Y = E[Q(r^2 g^2) (T + lam (g^2 - 1))] = T M_0 + lam (M_1 - M_0)
     (3)  R - R_L <= 5/4 X + (X Y)^(1/2),       X = rho_b^2 lam r^2 M_1.
 
-`docs/claims/risk-gap.md` has the proofs. Generic in the number type.
+`docs/claims/training/risk-gap.md` has the proofs. Generic in the number type.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ Of each the average E[Q(r^2 g^2) g^(2k)], g ~ N(0, 1), is enclosed, with
 
     T_k(y) = E[g^(2k); g^2 > y] = 2^k Gamma(k + 1/2, y/2) / pi^(1/2)
 
-where the function is linear, and one integral for the logistic part. `docs/claims/risk-gap.md` has the proofs.
+where the function is linear, and one integral for the logistic part. `docs/claims/training/risk-gap.md` has the proofs.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from certattn.kernel.theorems.selection.mathematics.global_selection import Glob
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.kernel.theorems.selection.selection_theorems import Situation
-from certattn.provers.active_set import NotSeparableError
-from certattn.provers.quadratic_program import max_margin_multipliers
+from certattn.provers.selection.active_set import NotSeparableError
+from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
 BITS, STEPS = 100, 800
 

@@ -24,8 +24,8 @@ from certattn.kernel.theorems.selection.mathematics.gradient_weights import (
 from certattn.kernel.theorems.selection.mathematics.local_constants import LocalConstants
 from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
 from certattn.kernel.theorems.selection.mathematics.max_margin import hard_margin
-from certattn.provers.active_set import NotSeparableError
-from certattn.provers.quadratic_program import max_margin_multipliers
+from certattn.provers.selection.active_set import NotSeparableError
+from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
 ROUNDING = 1e-9
 

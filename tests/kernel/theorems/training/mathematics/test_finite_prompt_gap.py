@@ -106,7 +106,7 @@ def simulated(Sigma: Array, A: Array, b: float, length: int) -> tuple[float, Arr
 def test_the_gradient_of_the_gap_is_within_its_bound_and_not_far_below(
     A: float, b: float, most: float, length: int, tool: Tool
 ) -> None:
-    line = tool("risk_transfer_truth").Line(1.0, length)
+    line = tool("truth.risk_transfer").Line(1.0, length)
     point = np.array([A, b])
     truth = float(np.linalg.norm(line.finite_slope(point) - line.slope(point)))
     with working_precision(BITS):
@@ -117,7 +117,7 @@ def test_the_gradient_of_the_gap_is_within_its_bound_and_not_far_below(
 
 @pytest.mark.parametrize("length", [10, 1000])
 def test_averages_are_above_those_of_the_collision_probability(length: int, tool: Tool) -> None:
-    truth = tool("risk_transfer_truth")
+    truth = tool("truth.risk_transfer")
     g, weights = truth._NODES, truth._WEIGHTS
     with working_precision(BITS):
         for s in (0.1, 0.5, 1.0, 2.0):
@@ -173,7 +173,7 @@ def test_bounds_over_a_ball_hold_at_its_points() -> None:
 
 
 def test_the_tube_holds_the_simulated_flow(tool: Tool) -> None:
-    truth = tool("risk_transfer_truth")
+    truth = tool("truth.risk_transfer")
     line, length, count = truth.Line(1.0, 5000), 5000, 0
     finite = infinite = np.array([0.25, 0.5])
     with working_precision(BITS):
