@@ -35,7 +35,10 @@ python_use_unqualified_type_names = True
 # Types of other projects and of the kernel's inside: named in signatures, described elsewhere.
 nitpick_ignore_regex = [
     ("py:.*", r"(decimal|flint|fractions|pathlib|collections|typing|enum)\..*|Any|Path|Mapping|Sequence|arb|fmpq"),
-    ("py:.*", r"certattn\.(kernel|provers\.context_prompts)\..*|ArrayFile|Claim|Node|Plain|Reading|Real|Stopwatch"),
+    (
+        "py:.*",
+        r"certattn\.(kernel|provers\.training\.context_prompts)\..*|ArrayFile|Claim|Node|Plain|Reading|Real|Stopwatch",
+    ),
     ("py:.*", r"Values|Part|Place"),
 ]
 

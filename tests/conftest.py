@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-import importlib.util
+import importlib
 import os
 import shutil
 import sys
@@ -23,22 +23,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="session")
 def tool() -> Callable[[str], ModuleType]:
-    """A script of `tools/` as a module, by name."""
+    """A script of `tools/` as a module, by its folder and its name, as in `tool("bench.spectrum")`."""
 
     def load(name: str) -> ModuleType:
-        if name in sys.modules:
-            return sys.modules[name]
-        spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        # Scripts import each other, as they do when they are run.
+        # Scripts import each other from the top of the repository.
         if str(ROOT) not in sys.path:
             sys.path.append(str(ROOT))
-        module = importlib.util.module_from_spec(spec)
-        # Dataclasses look their module up by name while it is being executed.
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-        return module
+        return importlib.import_module(f"tools.{name}")
 
     return load
 

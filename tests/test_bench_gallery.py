@@ -20,8 +20,9 @@ MOST_SECONDS = 120
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A gallery of two families with a certificate each."""
-    for family, name in (("infinite-prompt-operator", "gaussian-d1"), ("max-margin", "single-input")):
-        (tmp_path / family).mkdir()
+    families = ("prompts/infinite-prompt-operator", "gaussian-d1"), ("selection/max-margin", "single-input")
+    for family, name in families:
+        (tmp_path / family).mkdir(parents=True)
         shutil.copy(ROOT / "certificates" / family / f"{name}.yaml", tmp_path / family)
     return tmp_path
 
@@ -36,7 +37,7 @@ def test_the_tables_have_every_family_and_certificate(tool: Tool, small: Path) -
 
 
 def test_a_gallery_that_does_not_verify_is_not_measured(tool: Tool, small: Path) -> None:
-    path = small / "infinite-prompt-operator" / "gaussian-d1.yaml"
+    path = small / "prompts" / "infinite-prompt-operator" / "gaussian-d1.yaml"
     path.write_text(path.read_text().replace("certattn: 1", "certattn: 2"))
     with pytest.raises(subprocess.CalledProcessError):
         tool("bench.gallery").tables(small, 5)

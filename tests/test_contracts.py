@@ -105,7 +105,7 @@ def lint_imports(folder: Path) -> str:
 
 
 def test_every_contract_is_kept() -> None:
-    assert "Contracts: 8 kept, 0 broken." in lint_imports(ROOT)
+    assert "Contracts: 9 kept, 0 broken." in lint_imports(ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +128,8 @@ OFFENCES = [
     ("provers/output.py", "import certattn.cli.options", "Layers: nothing imports the command line"),
     ("_api.py", "import certattn.cli.main", "Layers: nothing imports the command line"),
     ("theory/symbols.py", "import certattn.provers", "Layers: nothing imports the command line"),
+    ("provers/prompts/tail_goals.py", "import certattn.provers.spectrum.truncation", "Chapters of provers"),
+    ("theory/training/risk_gap.py", "from certattn.theory.prompts import token_boxes", "Chapters of provers"),
     ("extra.py", "import json", "Layers: nothing imports the command line"),
     ("kernel/document/digest.py", "import certattn.kernel.decide.checker", "What is trusted"),
     ("kernel/decide/checker.py", "import certattn.isolation.worker", "What is trusted"),

@@ -20,18 +20,20 @@ ROOT = Path(__file__).resolve().parent.parent
 Tool = Callable[[str], ModuleType]
 GALLERY = ROOT / "certificates"
 CERTIFICATES = sorted(GALLERY.rglob("*.yaml"))
-FAMILIES = sorted(path.name for path in GALLERY.iterdir() if path.is_dir())
+FAMILIES = sorted(path.relative_to(GALLERY).as_posix() for path in GALLERY.glob("*/*") if path.is_dir())
 
 
 def test_the_gallery_has_the_papers_examples() -> None:
     names = {str(path.relative_to(GALLERY).with_suffix("")) for path in CERTIFICATES}
     operators = {"gaussian-d1", "gaussian-d3", "gaussian-singular", "rademacher", "mixture"}
     prompts = {"layer0-head6", "layer1-head9", "layer2-head6", "gaussian-prompt"}
-    wanted = {f"infinite-prompt-operator/{n}" for n in operators} | {f"output-deviation/{n}" for n in prompts}
-    wanted |= {f"binary64-exponential/{n}" for n in ("exponential", "exponential-with-tail")}
+    wanted = {f"prompts/infinite-prompt-operator/{n}" for n in operators} | {
+        f"attention/output-deviation/{n}" for n in prompts
+    }
+    wanted |= {f"arithmetic/binary64-exponential/{n}" for n in ("exponential", "exponential-with-tail")}
     tails = ("gaussian-directions", "gaussian-norm", "gaussian-length", "gaussian-singular", "layer0-head6", "mixture")
-    wanted |= {f"output-tail/{n}" for n in (*tails, "rademacher", "box", "atoms")}
-    wanted |= {f"softmax-mean/{n}" for n in ("three-tokens", "layer0-head6", "gaussian-prompt")}
+    wanted |= {f"prompts/output-tail/{n}" for n in (*tails, "rademacher", "box", "atoms")}
+    wanted |= {f"attention/softmax-mean/{n}" for n in ("three-tokens", "layer0-head6", "gaussian-prompt")}
     assert wanted <= names
 
 
@@ -63,10 +65,10 @@ def test_the_script_knows_every_family(tool: Tool) -> None:
 
 
 def test_the_script_notices_a_changed_certificate(tool: Tool, tmp_path: Path) -> None:
-    family = "infinite-prompt-operator"
-    (tmp_path / family).mkdir()
+    family = "prompts/infinite-prompt-operator"
+    (tmp_path / family).mkdir(parents=True)
     for path in CERTIFICATES:
-        if path.parent.name == family:
+        if path.parent == GALLERY / family:
             (tmp_path / family / path.name).write_bytes(path.read_bytes())
     changed = tmp_path / family / "gaussian-d1.yaml"
     changed.write_text(changed.read_text().replace("1/3", "1/4"))

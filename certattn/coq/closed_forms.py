@@ -22,7 +22,7 @@ from certattn.kernel.theorems.spectrum.score_matrix import CUT, MOST, THETA, sco
 
 _SLACK_BITS, _SPARE_BITS, _MOST_PRECISION = 512, 128, 2000
 _COST = Cost(16.0, 900.0)
-_SAYS = "that the bound of the page docs/claims/{}.md, a closed formula of d, p, beta^2{}, is as stated. {}"
+_SAYS = "that the bound of the page docs/claims/spectrum/{}.md, a closed formula of d, p, beta^2{}, is as stated. {}"
 _PROVED_THERE = (
     "That the expectations and probabilities of the statement are at most this formula is proved on that page, "
     "and not in Coq"

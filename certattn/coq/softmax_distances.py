@@ -49,7 +49,8 @@ _PRECISION_MEASURED, _FAST = 40, 2
 
 AFFINE_SAYS = (
     "attention over the prompt beside an affine map with the numbers of the theorem. That attention over the stated "
-    "law is this map is the theorem of the page docs/claims/prompts/infinite-prompt-operator.md, which is not proved in Coq"
+    "law is this map is the theorem of the page docs/claims/prompts/infinite-prompt-operator.md, which is not proved "
+    "in Coq"
 )
 
 

@@ -25,7 +25,9 @@ def sweep(tool: Callable[[str], ModuleType]) -> ModuleType:
 @pytest.fixture(scope="module")
 def small(sweep: ModuleType) -> list[Path]:
     """Two certificates of two claims with a quick second opinion."""
-    found = (sorted((GALLERY / claim).glob("*.yaml")) for claim in ("max-margin", "normalizer-bound"))
+    found = (
+        sorted((GALLERY / claim).glob("*.yaml")) for claim in ("selection/max-margin", "spectrum/normalizer-bound")
+    )
     return [min(paths, key=lambda path: path.stat().st_size) for paths in found]
 
 

@@ -101,7 +101,7 @@ def main() -> None:
         spent = phases(path)
         shares = ", ".join(f"{name} {ms:.1f} ms" for name, ms in spent.items())
         parsing = 100 * spent["parsing"] / 1e3 / whole
-        print(f"{path.relative_to(GALLERY)!s:<52}{whole:>12.3f} s  {shares}; parsing {parsing:.1f}% of the process")
+        print(f"{path.relative_to(GALLERY)!s:<60}{whole:>12.3f} s  {shares}; parsing {parsing:.1f}% of the process")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def check(path: Path) -> tuple[float, list[dict[str, object]]]:
 def tables(gallery: Path, slowest: int) -> str:
     """Two tables in Markdown: the gallery as a whole and its slowest families, and its slowest certificates."""
     total, reports = check(gallery)
-    families = {folder.name: check(folder) for folder in sorted(gallery.iterdir()) if folder.is_dir()}
+    families = {folder.name: check(folder) for folder in sorted(gallery.glob("*/*")) if folder.is_dir()}
     lines = ["| family | certificates | processor seconds |", "|---|---|---|"]
     lines.append(f"| all of {len(families)}, in one command | {len(reports)} | {total:.1f} |")
     by_time = sorted(families.items(), key=lambda item: -item[1][0])

@@ -1,9 +1,9 @@
 """What a check assumes of its process, measured: every environment must give the verdicts of the clean one.
 
-    python tools/environments/environments.py                            a sample of gallery and arena, in every environment
-    python tools/environments/environments.py --all --jobs 2             every certificate: hours
+    python tools/environments/environments.py                        a sample of gallery and arena, in every environment
+    python tools/environments/environments.py --all --jobs 2         every certificate: hours
     python tools/environments/environments.py --only rounding --arithmetic arb --gallery all
-    python tools/environments/environments.py --list                     the environments, and how each is made
+    python tools/environments/environments.py --list                 the environments, and how each is made
 
 Who is asked (--how): `api`, certattn.check(path) in the process itself; `isolated`, the same with isolated=True;
 `command`, `certattn check`; `recheck`, the second checker in an isolated Python without site-packages. Compared are

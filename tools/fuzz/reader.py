@@ -42,7 +42,7 @@ with atheris.instrument_imports(include=["certattn", "zipfile"]) if atheris else
     from certattn.kernel.errors import CertattnError
     from certattn.kernel.limits import Limits
 
-CORPUS = Path(__file__).resolve().parent / "fuzz_corpus"
+CORPUS = Path(__file__).resolve().parent / "corpus"
 # Small, so that every input is read in milliseconds.
 LIMITS = Limits(
     max_document_bytes=2**16, max_nodes=2000, max_digits=200, max_exponent=400, max_tensor_bytes=2**16, max_depth=16

@@ -3,8 +3,8 @@
     python tools/gallery/regenerate.py            write every certificate anew
     python tools/gallery/regenerate.py --check    only compare with what is there; exit 1 if it says something else
 
-On the machine that it was written on the gallery comes out byte for byte the same; comparison.py says what may
-differ on another one, and why.
+On the machine that it was written on the gallery comes out byte for byte the same; comparison.py says what
+may differ on another one, and why.
 
 The arrays of real heads lie in certificates/attention/output-deviation/data and are not made here, only cut; the
 synthetic prompt is drawn here from a generator whose bits are fixed and rounded to a grid, so that
@@ -359,12 +359,12 @@ def compare(gallery: Path, families: Collection[str] = FAMILIES) -> Comparison:
     with tempfile.TemporaryDirectory() as temporary:
         fresh = Path(temporary)
         for family in families:
-            (fresh / family).mkdir()
+            (fresh / family).mkdir(parents=True)
             if (gallery / family / "data").is_dir():
                 shutil.copytree(gallery / family / "data", fresh / family / "data")
             FAMILIES[family](fresh / family)
-        both = [folder / family for folder in (gallery, fresh) for family in families]
-        names = {p.relative_to(f.parent) for f in both for p in f.rglob("*") if p.suffix in SUFFIXES}
+        both = [(folder, folder / family) for folder in (gallery, fresh) for family in families]
+        names = {path.relative_to(top) for top, f in both for path in f.rglob("*") if path.suffix in SUFFIXES}
         different = sorted(name for name in names if _bytes(gallery / name) != _bytes(fresh / name))
         same = {name: says_the_same(gallery / name, fresh / name) for name in different}
         return Comparison(*([str(name) for name in different if same[name] is kind] for kind in (False, True)))

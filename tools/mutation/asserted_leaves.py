@@ -1,9 +1,9 @@
 """Change every leaf under `asserts` a little, and see which obligations change with it.
 
-    python tools/mutation/asserted_leaves.py                               the gallery and the accept cases of the arena
-    python tools/mutation/asserted_leaves.py --most 4 --jobs 2             at most so many leaves of a pattern in each file
-    python tools/mutation/asserted_leaves.py --claim max-margin            of one claim
-    python tools/mutation/asserted_leaves.py --sample                      only until every path has shown an effect
+    python tools/mutation/asserted_leaves.py                            the gallery and the accept cases of the arena
+    python tools/mutation/asserted_leaves.py --most 4 --jobs 2          at most so many leaves of a pattern in each file
+    python tools/mutation/asserted_leaves.py --claim max-margin         of one claim
+    python tools/mutation/asserted_leaves.py --sample                   only until every path has shown an effect
 
 A number that a certificate asserts, and that no obligation looks at, would be verified whatever it is. So every
 number under `asserts`, written out or in an array file, is moved up and moved down; a word becomes every other

@@ -1,8 +1,8 @@
 """Change the certificates of the gallery in every small way, for as long as you like, and count what comes out.
 
-    python tools/mutation/mutate_gallery.py --sample 50 --seed 1                so many changes of each certificate, drawn
-    python tools/mutation/mutate_gallery.py --seconds 3600 --state FILE         an hour of it; the same command goes on
-    python tools/mutation/mutate_gallery.py --state FILE --report               the totals so far, by claim
+    python tools/mutation/mutate_gallery.py --sample 50 --seed 1           so many changes of each certificate, drawn
+    python tools/mutation/mutate_gallery.py --seconds 3600 --state FILE    an hour of it; the same command goes on
+    python tools/mutation/mutate_gallery.py --state FILE --report          the totals so far, by claim
 
 The changes, the second opinion and what counts as an error are those of `mutate_certificates`; here every
 certificate for which the second opinion has an answer in good time is changed, all of them in turn, and each

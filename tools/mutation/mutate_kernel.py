@@ -1,11 +1,11 @@
 """Change the code of the kernel in small ways, and see whether the tests notice.
 
-    python tools/mutation/kernel_test_map.py FOLDER tests/{kernel,fast} tests/test_gallery.py  once: which test runs what
-    python tools/mutation/mutate_kernel.py run FOLDER --critical            every site of the modules that decide and read
-    python tools/mutation/mutate_kernel.py run FOLDER --sample 600          a stratified sample of all the others
-    python tools/mutation/mutate_kernel.py run FOLDER --module causal.py    every site of the modules of this name
-    python tools/mutation/mutate_kernel.py again FOLDER                     the survivors, after tests were added
-    python tools/mutation/mutate_kernel.py confirm FOLDER                   all that were noticed, once more
+    python tools/mutation/kernel_test_map.py FOLDER tests/{kernel,fast} tests/test_gallery.py once: which test runs what
+    python tools/mutation/mutate_kernel.py run FOLDER --critical        every site of the modules that decide and read
+    python tools/mutation/mutate_kernel.py run FOLDER --sample 600      a stratified sample of all the others
+    python tools/mutation/mutate_kernel.py run FOLDER --module causal.py every site of the modules of this name
+    python tools/mutation/mutate_kernel.py again FOLDER                 the survivors, after tests were added
+    python tools/mutation/mutate_kernel.py confirm FOLDER               all that were noticed, once more
     python tools/mutation/mutate_kernel.py report FOLDER
 
 Needs the extra `mutation`. FOLDER lies outside the tree: it has a copy of the tree, in which the changes are made,

@@ -14,15 +14,15 @@ from pathlib import Path
 
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.report.codes.lookup import VERDICT, general
-from certattn.report.codes.obligations import entries, sorts
+from certattn.report.codes.obligations import chapter, entries, sorts
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "codes.md"
 
 _HEAD = """# Codes
 
-What `certattn explain CODE` says, in one page: `python tools/pages/codes_page.py` writes it from the same texts. Where a
-check prints that something is not proved, it names the code, as in `certattn explain output-deviation/at_most`. Indices
-may be left out: `at_most[3]` is explained under `at_most`.
+What `certattn explain CODE` says, in one page: `python tools/pages/codes_page.py` writes it from the same texts.
+Where a check prints that something is not proved, it names the code, as in `certattn explain output-deviation/at_most`.
+Indices may be left out: `at_most[3]` is explained under `at_most`.
 
 The claim before the slash may be left out; all obligations of that name are then explained.
 """
@@ -51,7 +51,7 @@ def page() -> str:
     rows = ((f"`{n}`", " or ".join(s["parts"]), s["false"], s["undecided"], s["do"]) for n, s in sorts().items())
     parts += [_SORTS + table(head, rows), _OBLIGATIONS]
     for claim in CLAIMS:
-        parts += [f"### `{claim}`\n", f"Proofs: [{claim}](claims/{claim}.md).\n", _of_claim(claim)]
+        parts += [f"### `{claim}`\n", f"Proofs: [{claim}](claims/{chapter(claim)}/{claim}.md).\n", _of_claim(claim)]
     return "\n".join(parts)
 
 

@@ -41,9 +41,9 @@ ARGUMENTS = {
 }
 HEAD = """# Benchmarks
 
-This page is written by `tools/pages/write_benchmarks.py`: what the programs `tools/bench/*.py` print. Where a program can
-give a time as a ratio within its run, it does, as machines differ and are seldom idle; [performance](performance.md)
-says what the figures mean, and has those of larger runs.
+This page is written by `tools/pages/write_benchmarks.py`: what the programs `tools/bench/*.py` print. Where a
+program can give a time as a ratio within its run, it does, as machines differ and are seldom idle;
+[performance](performance.md) says what the figures mean, and has those of larger runs.
 
 """
 _SECTION = re.compile(r"^## (?P<name>\w+)\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
@@ -54,12 +54,12 @@ _TEMPORARY = re.compile(re.escape(tempfile.gettempdir()) + r"/\w+/")
 
 def programs() -> dict[str, Path]:
     """The programs by name: `flow` is tools/bench/flow.py."""
-    return {path.stem.removeprefix("bench_"): path for path in sorted(Path(__file__).parent.glob("bench_*.py"))}
+    return {path.stem: path for path in sorted((ROOT / "tools" / "bench").glob("*.py"))}
 
 
 def command(name: str) -> list[str]:
     """The program and its arguments, as they are run from the top of the repository."""
-    return [f"tools/bench_{name}.py", *ARGUMENTS.get(name, [])]
+    return [f"tools/bench/{name}.py", *ARGUMENTS.get(name, [])]
 
 
 def sections(page: str) -> dict[str, str]:

@@ -15,7 +15,8 @@ R_k = E w^k = e^((k^2 - k) v / 2) and Q(z) <= e^(-z^2/2) / 2 the tail of N(0, 1)
                 N(-v/2 + kv, v), which falls there; and to the right, where e_k falls beyond
                 x = t + y >= log k, also e_k(x) times the sum of d rho.
 
-Each is small beside lambda^k R_k: small lambda lose nothing. `docs/claims/prompts/output-mean-square.md` has the proofs.
+Each is small beside lambda^k R_k: small lambda lose nothing. `docs/claims/prompts/output-mean-square.md` has the
+proofs.
 """
 
 from __future__ import annotations

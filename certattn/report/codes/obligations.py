@@ -1,9 +1,10 @@
 """The obligations of every claim, from the files in `obligations/`.
 
-A file has the name of its claim. A key is the name of an obligation, `[i]` for any index and `{a,b}` for either. Under
-it stand what must be proved (`proves`), which sort of `sorts.yaml` that is (`sort`), and advice (`do`) and the page,
-where these are not those of the sort and of the claim. `PREFIX.*: {multipliers: POINT}` stands for the entries of
-`multipliers.yaml`, and `PATTERN: {include: CLAIM}` for those of another claim.
+A file has the name of its claim, and its folder that of the chapter. A key is the name of an obligation, `[i]` for any
+index and `{a,b}` for either. Under it stand what must be proved (`proves`), which sort of `sorts.yaml` that is
+(`sort`), and advice (`do`) and the page, where these are not those of the sort and of the claim. `PREFIX.*:
+{multipliers: POINT}` stands for the entries of `multipliers.yaml`, and `PATTERN: {include: CLAIM}` for those of another
+claim.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from certattn.report.text import INDEX
 
 SEPARATOR = "/"
 _EITHER = re.compile(r"\{([^}]*)\}")
-_PAGE = "docs/claims/{}.md"
+_PAGE = "docs/claims/{}/{}.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,21 @@ def plain(name: str) -> str:
 
 
 @cache
+def chapter(claim: str) -> str | None:
+    """The chapter of a claim: the folder that its file lies in. None where there is none of this name."""
+    chapters = files(__package__).joinpath("obligations").iterdir()
+    return next((each.name for each in chapters if each.joinpath(f"{claim}.yaml").is_file()), None)
+
+
+@cache
 def entries(claim: str) -> Mapping[str, Entry]:
     """Those of a claim by their code within it, in the order of the file; empty where there is none of this name."""
-    if not files(__package__).joinpath("obligations", f"{claim}.yaml").is_file():
+    folder = chapter(claim)
+    if folder is None:
         return {}
     found: dict[str, Entry] = {}
     explicit: set[str] = set()
-    for key, content in read(f"obligations/{claim}.yaml").items():
+    for key, content in read(f"obligations/{folder}/{claim}.yaml").items():
         for entry in _entries(claim, key, content):
             code = plain(entry.name)
             if "proves" in content:
@@ -95,7 +104,9 @@ def _entries(claim: str, key: str, content: dict[str, str]) -> Iterator[Entry]:
 
 def _entry(claim: str, key: str, name: str, said: dict[str, str]) -> Entry:
     do = said.get("do", sorts()[said["sort"]]["do"])
-    return Entry(name, said["proves"], said["sort"], do, _PAGE.format(said.get("page", claim)), (claim, key))
+    return Entry(
+        name, said["proves"], said["sort"], do, _PAGE.format(chapter(claim), said.get("page", claim)), (claim, key)
+    )
 
 
 def expanded(key: str) -> list[str]:

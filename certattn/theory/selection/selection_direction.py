@@ -1,6 +1,7 @@
 """Derivation of the formulas of the claim `selection-direction`; the checks stand in `selection_landscapes`.
 
-Ataee Tarzanagh, Li, Zhang and Oymak 2023 (arXiv 2306.13596), in explicit form: docs/claims/selection/selection-direction.md.
+Ataee Tarzanagh, Li, Zhang and Oymak 2023 (arXiv 2306.13596), in explicit form:
+docs/claims/selection/selection-direction.md.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ A certificate asserts that descent by a stated rule from a stated p(0) (or every
 at some k, and one for all k >= k0.
 
 Proof: p_mm by its KKT conditions; p(K) is enclosed by K steps; a theorem whose conditions are proved at p(K) says the
-rest (Ataee Tarzanagh, Li, Zhang and Oymak 2023, theorems 1 to 3, in explicit form: docs/claims/selection/selection-direction.md).
+rest (Ataee Tarzanagh, Li, Zhang and Oymak 2023, theorems 1 to 3, in explicit form:
+docs/claims/selection/selection-direction.md).
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ the Euclidean norm of all d^2 + 1 numbers. It may assert bounds of R at t_i, and
 the same |A|_F^2 - b^2 and sign of b; and a bound of the distance, at all times between t_(i-1) and t_i, from what moves
 evenly from one stated point to the next.
 
-Proof: a Taylor method that proves its own error (mathematics/validated_flow.py, docs/claims/training/flow-trajectory.md). And,
+Proof: a Taylor method that proves its own error (mathematics/validated_flow.py,
+docs/claims/training/flow-trajectory.md). And,
 independent of it and exact but for one root, that the stated points may be on the flow at all, which conserves
 |A|_F^2 - b^2:
 

@@ -38,7 +38,7 @@ def test_there_are_more_rejects_than_accepts() -> None:
 
 @pytest.mark.parametrize("family", SWEPT, ids=lambda family: family.title)
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
-    """Every eleventh change, or of many changes every twenty-third; `tools/mutation/mutate_certificates.py` does all of them."""
+    """Every eleventh change, or of many every twenty-third; `tools/mutation/mutate_certificates.py` does all."""
     tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
     mutants = list(mutate.mutants(tree))
     mutants = mutants[:: 23 if len(mutants) > 1000 else 11]

@@ -1,0 +1,1 @@
+"""Scripts for development, and what they share. They find each other from the top of the repository."""
