@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,12 +14,16 @@ from typing import Any
 import pytest
 from flint import arb, fmpq
 
+from certattn.kernel.decide.adapter import AdaptedClaim
 from certattn.kernel.decide.checker import CLAIMS
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.theorem import Sections
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Field, Rational, Record
 from certattn.kernel.theorems.spectrum import finite_moments, normalizer_bound
 from certattn.kernel.theorems.spectrum.finite_moment_assertions import Problem as Moments
+from certattn.statements.spectrum.normalizer_bound import WORDING
 
 TRUST = Path(__file__).resolve().parent.parent / "docs" / "trust.md"
 BOUND = "normalizer-bound"
@@ -52,15 +56,14 @@ def test_every_path_of_every_claim_has_a_leaf_that_reaches_an_obligation(
 # -- numbers that no obligation looks at
 
 
-class Forgetful(normalizer_bound.NormalizerBound):
+def forgetful(other: Callable[[fmpq], fmpq]) -> AdaptedClaim:
     """Reads the bound of the distance, and proves another one."""
 
-    def __init__(self, other: Callable[[fmpq], fmpq]) -> None:
-        self.other = other
+    def obligations(stated: Sections) -> Iterator[Obligation]:
+        for each in normalizer_bound.obligations(stated):
+            yield replace(each, right=other(each.right)) if each.name == "distance" else each  # type: ignore[arg-type]
 
-    def read(self, certificate: Certificate) -> normalizer_bound.Problem:
-        problem = super().read(certificate)
-        return problem if problem.distance is None else replace(problem, distance=self.other(problem.distance))
+    return AdaptedClaim(replace(normalizer_bound.THEOREM, obligations=obligations), WORDING)
 
 
 PLANTED: dict[str, tuple[Callable[[fmpq], fmpq], set[str]]] = {
@@ -77,9 +80,9 @@ def test_a_bound_that_is_ignored_is_found(
     chosen = [source for source in of_claim(sources, BOUND) if source.name.endswith("cool-1000.yaml")]
     assert asserted.errors(asserted.whole(chosen, None, 1), [BOUND]) == []
     other, ways = PLANTED[ignored]
-    monkeypatch.setitem(CLAIMS, BOUND, Forgetful(other))
+    monkeypatch.setitem(CLAIMS._loaded, BOUND, forgetful(other))
     found = asserted.errors(asserted.whole(chosen, None, 1), [BOUND])
-    where = f"{BOUND}: no effect: {BOUND}/cool-1000.yaml: ('distance', 'at_most'): "
+    where = f"{BOUND}: no effect: spectrum/{BOUND}/cool-1000.yaml: ('distance', 'at_most'): "
     assert {line.removeprefix(where) for line in found if line.startswith(where)} == ways
     assert f"{BOUND}: distance.at_most: no leaf of it is used to both sides" in found
     # The verdict alone would not have told.
@@ -97,8 +100,8 @@ class FirstAlone(finite_moments.FiniteMoments):
 def test_an_item_that_is_ignored_is_found(
     asserted: ModuleType, sources: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (chosen,) = (source for source in sources if source.name == f"{MOMENTS}/infinite.yaml")
-    monkeypatch.setitem(CLAIMS, MOMENTS, FirstAlone())
+    (chosen,) = (source for source in sources if source.name == f"spectrum/{MOMENTS}/infinite.yaml")
+    monkeypatch.setitem(CLAIMS._loaded, MOMENTS, FirstAlone())
     found = "\n".join(asserted.errors(asserted.whole([chosen], None, 1), []))
     for line in ("('infinite', 1): down", "('infinite', 1): left out", "('infinite', 1): twice"):
         assert f"{MOMENTS}: no effect: {chosen.name}: {line}" in found
@@ -108,9 +111,9 @@ def test_an_item_that_is_ignored_is_found(
 def test_a_path_that_stands_in_no_certificate_is_found(
     asserted: ModuleType, sources: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim = normalizer_bound.NormalizerBound()
+    claim = AdaptedClaim(normalizer_bound.THEOREM, WORDING)
     claim.asserts = Record(*claim.asserts.fields.values(), Field("more", Rational(), "a number", required=False))
-    monkeypatch.setitem(CLAIMS, BOUND, claim)
+    monkeypatch.setitem(CLAIMS._loaded, BOUND, claim)
     found = asserted.errors(asserted.sample(of_claim(sources, BOUND), [BOUND]), [BOUND])
     assert found == [f"{BOUND}: more: in no certificate; write an accept case that has it"]
 
@@ -142,7 +145,7 @@ def test_an_exception_for_some_certificates_does_not_excuse_a_number_that_is_ign
     asserted: ModuleType, sources: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = [source for source in of_claim(sources, BOUND) if source.name.endswith("cool-1000.yaml")]
-    monkeypatch.setitem(CLAIMS, BOUND, Forgetful(lambda bound: fmpq(1)))
+    monkeypatch.setitem(CLAIMS._loaded, BOUND, forgetful(lambda bound: fmpq(1)))
     rows = asserted.whole(chosen, None, 1)
     unused = [f"{BOUND}: distance.at_most: no leaf of it is used to both sides"]
     for kind in ("SOMETIMES", "BY_THE_READER"):
@@ -242,7 +245,7 @@ def test_the_script_prints_a_table_and_what_is_wrong(
     assert re.search(r"^normalizer-bound +distance.at_most +1 +2 +0 +0 +0 +distance$", printed.out, re.MULTILINE)
     assert "2 leaves of 2 paths: 4 changes that 2 kinds of obligations show, 0 refused" in printed.out
     assert printed.err == ""
-    monkeypatch.setitem(CLAIMS, BOUND, Forgetful(lambda bound: fmpq(1000)))
+    monkeypatch.setitem(CLAIMS._loaded, BOUND, forgetful(lambda bound: fmpq(1000)))
     assert asserted.main(["--sample", "--claim", BOUND]) == 1
     assert "distance.at_most: no leaf of it is used to both sides" in capsys.readouterr().out
 

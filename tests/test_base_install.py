@@ -72,7 +72,7 @@ FILES = {
     "training.yaml": "covariance: [[1, 1/2], [1/2, 5/4]]\nstart: {A: [[3/5, 0], [0, 4/5]], b: 1}\n"
     "training: {rule: flow}\n",
     "task.yaml": "covariance: [[1]]\nstart: {A: [[0]], b: 2}\nlength: 1000\n",
-    "scores.yaml": "{beta: 1/2, eta: 1, lambda: 1, d: 100}\n",
+    "scores.yaml": "beta: 1/2\neta: 1\nlambda: 1\nd: 100\n",
     "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
     "compared.yaml": "matrix: [[1, 2], [3, 4]]\nlaw: {beta: 1, lambda: 1}\n",
     "three.yaml": "tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]\nlabels: [1, -1]\nindices: [1, 1]\n",

@@ -14,8 +14,9 @@ import os
 import resource
 import signal
 import sys
+from compileall import compile_dir
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ _REFUSED = frozenset(
     )
 )  # fmt: skip
 
+_PACKAGE = Path(__file__).resolve().parent.parent
+_LAST_COMPILED = _PACKAGE / "kernel" / "theorems" / "training" / "training_convergence.py"
 _attempts: list[str] = []
 
 
@@ -64,10 +67,13 @@ def confine(memory_bytes: int) -> tuple[str, ...]:
 
 
 def _keep_bytecode() -> None:
-    """Import numpy now where its bytecode can be kept and is not yet, as after an installation by uv.
+    """Compile now what a check may import, where its bytecode can be kept and is not yet, as after a fresh checkout.
 
-    Else every check that reads arrays would compile it anew.
+    Else every check would compile its theorem anew, and numpy where it reads arrays.
     """
+    if not sys.dont_write_bytecode and not Path(cache_from_source(str(_LAST_COMPILED))).exists():
+        for room in ("statements", "fast", "kernel"):
+            compile_dir(_PACKAGE / room, quiet=2)
     spec = find_spec("numpy")
     if spec is None or spec.origin is None or spec.cached is None or sys.dont_write_bytecode:
         return

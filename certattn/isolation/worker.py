@@ -27,7 +27,7 @@ from typing import NoReturn
 
 from certattn.isolation.interrupts import end_with_parent, uninterrupted
 from certattn.isolation.sandbox import confine, refusals
-from certattn.kernel.decide.checker import CheckOptions, check_file
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file
 from certattn.kernel.decide.floating_point import set_default
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.decide.verdict import Verdict
@@ -100,6 +100,8 @@ def check_files(
                 with uninterrupted():
                     running.remove(worker)
                     done[worker.index] = _report(worker, options.limits)
+                if waiting:
+                    _learn(done[worker.index])
             waited(*map(sum, zip((0, 0), *(worker.meter.state for worker in running), strict=True)))
             while following in done:
                 yield done.pop(following)
@@ -123,6 +125,8 @@ def _start(index: int, path: Path, options: CheckOptions, check: Check) -> _Work
         # A thread that is importing meanwhile leaves its lock locked in the worker for ever: what
         # the worker of a threaded program needs must be there before.
         importlib.import_module("certattn.kernel.document.bit_patterns")
+        for claim in CLAIMS:
+            CLAIMS[claim]
     meter = Meter()
     pipes: list[int] = []
     try:
@@ -139,6 +143,17 @@ def _start(index: int, path: Path, options: CheckOptions, check: Check) -> _Work
     os.set_blocking(results, False)
     os.set_blocking(stderr, False)
     return _Worker(index, path, pid, results, stderr, time.monotonic_ns(), meter)
+
+
+def _learn(report: Report) -> None:
+    """Import what the check of a certificate like this one has needed: the processes that follow have it then."""
+    if report.claim in CLAIMS:
+        CLAIMS[report.claim]
+    if "marshalling" in report.nanoseconds:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        importlib.import_module("certattn.kernel.document.bit_patterns")
+    if "binary64" in report.arithmetic:
+        importlib.import_module("certattn.fast.attention")
 
 
 def _work(path: Path, options: CheckOptions, check: Check, results: int, stderr: int) -> NoReturn:

@@ -301,7 +301,7 @@ def test_operators_verify(certattn_run: Run, folder: Path, law: str, options: li
         (LAW + "W: 1\n", [], "law.yaml: W\n"),
         ("", [], "law.yaml\n"),
         ("- 1\n", [], "law.yaml:1"),
-        ("law: [\n", [], "law.yaml:2"),
+        ("law: [\n", [], "law.yaml:3"),
     ],
 )
 def test_bad_laws_are_blamed_on_their_file(

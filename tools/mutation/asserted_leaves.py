@@ -25,7 +25,6 @@ from __future__ import annotations
 import argparse
 import functools
 import hashlib
-import json
 import multiprocessing
 import re
 import sys
@@ -44,6 +43,7 @@ from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.fields import Schema
 from certattn.kernel.document.numbers import NumberError, parse_rational
+from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import Binary64Error, MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
@@ -467,7 +467,7 @@ class Trial:
     def _outcome(self, change: Change, row: Row) -> str:
         tree = {**self.tree, "asserts": change.apply(self.tree["asserts"])}
         try:
-            after = obligations(self.source.certificate(json.dumps(tree, ensure_ascii=False)), self.bits)
+            after = obligations(self.source.certificate(to_text(tree)), self.bits)
         except MalformedError as error:
             return MALFORMED if error.place.path == key_path(("asserts", *change.path)) else REFUSED
         changed = differences(self.before, after)

@@ -58,7 +58,7 @@ class Mutant:
 
     @property
     def text(self) -> str:
-        return write(self.tree)
+        return document(self.tree)
 
 
 @dataclass
@@ -97,15 +97,26 @@ class Tally:
 # -- texts of mutants
 
 
+def document(tree: Any) -> str:
+    """A line for each key at the top; a tree that is no mapping is written as it is, and is refused."""
+    if not isinstance(tree, dict | Twice):
+        return write(tree)
+    return "".join(f"{key}: {write(value)}\n" for key, value in _items(tree))
+
+
 def write(tree: Any) -> str:
-    """Flow-style YAML, every scalar in quotes, of a tree that may hold a `Twice`."""
+    """On one line, every scalar in quotes, of a tree that may hold a `Twice`."""
     if isinstance(tree, str):
-        escaped = tree.replace("\\", "\\\\").replace('"', '\\"')
+        escaped = tree.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{escaped}"'
     if isinstance(tree, list):
         return f"[{', '.join(write(item) for item in tree)}]"
+    return "{" + ", ".join(f"{key}: {write(value)}" for key, value in _items(tree)) + "}"
+
+
+def _items(tree: dict[str, Any] | Twice) -> list[tuple[str, Any]]:
     content, again = (tree.content, [tree.key]) if isinstance(tree, Twice) else (tree, [])
-    return "{" + ", ".join(f"{write(key)}: {write(content[key])}" for key in [*content, *again]) + "}"
+    return [(key, content[key]) for key in [*content, *again]]
 
 
 def has_twice(tree: Any) -> bool:

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from certattn.kernel.decide.checker import CLAIMS
+from certattn.kernel.theorems import CHAPTER_OF
 from certattn.report.codes.lookup import VERDICT, general
-from certattn.report.codes.obligations import chapter, entries, sorts
+from certattn.report.codes.obligations import entries, sorts
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "codes.md"
 
@@ -51,7 +52,7 @@ def page() -> str:
     rows = ((f"`{n}`", " or ".join(s["parts"]), s["false"], s["undecided"], s["do"]) for n, s in sorts().items())
     parts += [_SORTS + table(head, rows), _OBLIGATIONS]
     for claim in CLAIMS:
-        parts += [f"### `{claim}`\n", f"Proofs: [{claim}](claims/{chapter(claim)}/{claim}.md).\n", _of_claim(claim)]
+        parts += [f"### `{claim}`\n", f"Proofs: [{claim}](claims/{CHAPTER_OF[claim]}/{claim}.md).\n", _of_claim(claim)]
     return "\n".join(parts)
 
 

@@ -1,8 +1,7 @@
 """Certificate in, report out.
 
-The one table of claims, and the loop that goes from fast to sharp arithmetic until every obligation
-is decided or the limit is reached: tiers of binary64 where a claim has them, then Arb with a working
-precision that doubles.
+The loop that goes from fast to sharp arithmetic until every obligation is decided or the limit is
+reached: tiers of binary64 where a claim has them, then Arb with a working precision that doubles.
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from certattn.kernel.decide.adapter import AdaptedClaim
 from certattn.kernel.decide.claim import AnyClaim
 from certattn.kernel.decide.floating_point import default_floating_point
 from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.decide.verdict import DOUBLE, RESULTS, UNPROVED, Obligation, Outcome, Part, Verdict, verdict_of
 from certattn.kernel.document.asserted import asserted_at, ignored
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
@@ -27,86 +24,19 @@ from certattn.kernel.errors import Binary64Error, GuardError, MalformedError, Us
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.meter import Meter
-from certattn.kernel.theorems.arithmetic import binary64_exponential
-from certattn.kernel.theorems.attention import output_deviation, softmax_mean
-from certattn.kernel.theorems.prompts import (
-    gradient_mean_square,
-    gradient_tail,
-    infinite_prompt_operator,
-    output_mean_square,
-    output_tail,
-    proposition_3_1,
-    proposition_3_4,
-    typical_prompt,
-)
-from certattn.kernel.theorems.selection import (
-    joint_max_margin,
-    max_margin,
-    regularization_path,
-    selection_counterexample,
-    selection_direction,
-    selection_on_a_head,
-    token_optimality,
-)
-from certattn.kernel.theorems.spectrum import (
-    equivalent_law,
-    finite_moments,
-    linearization,
-    normalizer_bound,
-    not_marchenko_pastur,
-    singular_values,
-    spectral_distance,
-    universality_bound,
-)
-from certattn.kernel.theorems.training import (
-    descent_trajectory,
-    flow_trajectory,
-    regression_risk,
-    risk_gap,
-    risk_transfer,
-    training_convergence,
-)
+from certattn.kernel.theorems import Claims, module_of
 
 
-def _claim(theorem: Theorem[Any], words: str) -> AnyClaim:
-    """With its words, by the name of their module: no part of what is trusted imports them."""
-    return AdaptedClaim(theorem, import_module(f"certattn.statements.{words}").WORDING)
+def _claim(name: str) -> AnyClaim:
+    """A theorem with its words, whose module is imported by name: nothing that is trusted imports words."""
+    module = import_module(module_of("kernel.theorems", name))
+    if hasattr(module, "THEOREM"):
+        return AdaptedClaim(module.THEOREM, import_module(module_of("statements", name)).WORDING)
+    claim: AnyClaim = module.CLAIM
+    return claim
 
 
-CLAIMS: Mapping[str, AnyClaim] = {
-    "binary64-exponential": binary64_exponential.CLAIM,
-    "descent-trajectory": descent_trajectory.CLAIM,
-    "equivalent-law": equivalent_law.CLAIM,
-    "finite-moments": finite_moments.CLAIM,
-    "flow-trajectory": flow_trajectory.CLAIM,
-    "gradient-mean-square": gradient_mean_square.CLAIM,
-    "gradient-tail": gradient_tail.CLAIM,
-    "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
-    "joint-max-margin": joint_max_margin.CLAIM,
-    "linearization": linearization.CLAIM,
-    "max-margin": max_margin.CLAIM,
-    "normalizer-bound": _claim(normalizer_bound.THEOREM, "spectrum.normalizer_bound"),
-    "not-marchenko-pastur": not_marchenko_pastur.CLAIM,
-    "output-deviation": output_deviation.CLAIM,
-    "output-mean-square": output_mean_square.CLAIM,
-    "output-tail": output_tail.CLAIM,
-    "proposition-3-1": proposition_3_1.CLAIM,
-    "proposition-3-4": proposition_3_4.CLAIM,
-    "regression-risk": regression_risk.CLAIM,
-    "regularization-path": regularization_path.CLAIM,
-    "risk-gap": risk_gap.CLAIM,
-    "risk-transfer": risk_transfer.CLAIM,
-    "selection-counterexample": selection_counterexample.CLAIM,
-    "selection-direction": selection_direction.CLAIM,
-    "selection-on-a-head": selection_on_a_head.CLAIM,
-    "singular-values": singular_values.CLAIM,
-    "softmax-mean": softmax_mean.CLAIM,
-    "spectral-distance": spectral_distance.CLAIM,
-    "token-optimality": token_optimality.CLAIM,
-    "training-convergence": training_convergence.CLAIM,
-    "typical-prompt": typical_prompt.CLAIM,
-    "universality-bound": universality_bound.CLAIM,
-}
+CLAIMS: Mapping[str, AnyClaim] = Claims(_claim)
 
 ARITHMETICS = ("auto", "binary64", "arb")
 

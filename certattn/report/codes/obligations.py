@@ -20,6 +20,7 @@ from typing import Any
 
 import yaml
 
+from certattn.kernel.theorems import CHAPTER_OF
 from certattn.report.codes.explanation import Explanation
 from certattn.report.text import INDEX
 
@@ -62,21 +63,13 @@ def plain(name: str) -> str:
 
 
 @cache
-def chapter(claim: str) -> str | None:
-    """The chapter of a claim: the folder that its file lies in. None where there is none of this name."""
-    chapters = files(__package__).joinpath("obligations").iterdir()
-    return next((each.name for each in chapters if each.joinpath(f"{claim}.yaml").is_file()), None)
-
-
-@cache
 def entries(claim: str) -> Mapping[str, Entry]:
     """Those of a claim by their code within it, in the order of the file; empty where there is none of this name."""
-    folder = chapter(claim)
-    if folder is None:
+    if claim not in CHAPTER_OF:
         return {}
     found: dict[str, Entry] = {}
     explicit: set[str] = set()
-    for key, content in read(f"obligations/{folder}/{claim}.yaml").items():
+    for key, content in read(f"obligations/{CHAPTER_OF[claim]}/{claim}.yaml").items():
         for entry in _entries(claim, key, content):
             code = plain(entry.name)
             if "proves" in content:
@@ -105,7 +98,7 @@ def _entries(claim: str, key: str, content: dict[str, str]) -> Iterator[Entry]:
 def _entry(claim: str, key: str, name: str, said: dict[str, str]) -> Entry:
     do = said.get("do", sorts()[said["sort"]]["do"])
     return Entry(
-        name, said["proves"], said["sort"], do, _PAGE.format(chapter(claim), said.get("page", claim)), (claim, key)
+        name, said["proves"], said["sort"], do, _PAGE.format(CHAPTER_OF[claim], said.get("page", claim)), (claim, key)
     )
 
 
