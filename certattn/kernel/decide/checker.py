@@ -84,7 +84,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "joint-max-margin": joint_max_margin.CLAIM,
     "linearization": linearization.CLAIM,
-    "max-margin": max_margin.CLAIM,
+    "max-margin": _claim(max_margin.THEOREM, "selection.max_margin"),
     "normalizer-bound": _claim(normalizer_bound.THEOREM, "spectrum.normalizer_bound"),
     "not-marchenko-pastur": not_marchenko_pastur.CLAIM,
     "output-deviation": output_deviation.CLAIM,
