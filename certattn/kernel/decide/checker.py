@@ -102,7 +102,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "singular-values": singular_values.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
     "spectral-distance": spectral_distance.CLAIM,
-    "token-optimality": token_optimality.CLAIM,
+    "token-optimality": _claim(token_optimality.THEOREM, "selection.token_optimality"),
     "training-convergence": training_convergence.CLAIM,
     "typical-prompt": typical_prompt.CLAIM,
     "universality-bound": universality_bound.CLAIM,
