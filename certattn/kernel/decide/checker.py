@@ -82,7 +82,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "gradient-mean-square": gradient_mean_square.CLAIM,
     "gradient-tail": gradient_tail.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
-    "joint-max-margin": joint_max_margin.CLAIM,
+    "joint-max-margin": _claim(joint_max_margin.THEOREM, "selection.joint_max_margin"),
     "linearization": linearization.CLAIM,
     "max-margin": _claim(max_margin.THEOREM, "selection.max_margin"),
     "normalizer-bound": _claim(normalizer_bound.THEOREM, "spectrum.normalizer_bound"),
