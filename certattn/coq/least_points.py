@@ -15,9 +15,8 @@ from certattn.coq.terms import Constant, Indices, Marks, Number, Row, Table, nat
 from certattn.coq.token_inputs import keys_term, shape, whole
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Values
-from certattn.kernel.theorems.selection.margin_assertions import ExactSolution, NoSolution
 from certattn.kernel.theorems.selection.margin_problems import GIVEN, POINTS, QUERIES, MarginProblem
-from certattn.kernel.theorems.selection.max_margin import CLAIM
+from certattn.kernel.theorems.selection.max_margin import THEOREM, ExactSolution, NoSolution
 from certattn.kernel.theorems.selection.selection_inputs import INDICES, read_labels, read_tokens
 
 # Measured: see docs/coq.md.
@@ -42,9 +41,8 @@ class _Rows:
 
 def max_margin_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement. Raises NotExportableError for a point near the solution."""
-    problem = CLAIM.read(certificate)
+    assertion = THEOREM.read(certificate)
     rows = _rows(*GIVEN.read(certificate.given, certificate.reading))
-    assertion = problem.assertion
     if isinstance(assertion, ExactSolution):
         return _solution(assertion, rows, fast)
     if isinstance(assertion, NoSolution):

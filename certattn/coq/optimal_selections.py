@@ -34,10 +34,9 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.local_optimality import Cut, uncut_selections
 from certattn.kernel.theorems.selection.mathematics.max_margin import on_support
-from certattn.kernel.theorems.selection.optimality_assertions import Refusal
 from certattn.kernel.theorems.selection.selection_enumeration import Enumeration
 from certattn.kernel.theorems.selection.selection_inputs import VALUE_DIRECTION, StatedTokens, read_labels
-from certattn.kernel.theorems.selection.token_optimality import CLAIM, GIVEN, Problem
+from certattn.kernel.theorems.selection.token_optimality import GIVEN, THEOREM, OptimalityStatement, Refusal
 
 # Measured: see docs/coq.md. A product of two numbers of some forty bits.
 _SECONDS_PRODUCT = 1e-5
@@ -74,7 +73,7 @@ class _Part:
 
 def token_optimality_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement."""
-    problem = CLAIM.read(certificate)
+    problem = THEOREM.read(certificate)
     tokens = _tokens(*GIVEN.read(certificate.given, certificate.reading), problem.stated)
     parts = list(_parts(problem, tokens))
     constants = [*tokens.constants, *(constant for part in parts for constant in part.constants)]
@@ -92,7 +91,7 @@ def token_optimality_instance(certificate: Certificate, *, fast: bool) -> Instan
     )
 
 
-def _parts(problem: Problem, tokens: _Tokens) -> Iterator[_Part]:
+def _parts(problem: OptimalityStatement, tokens: _Tokens) -> Iterator[_Part]:
     if problem.optimal is not None:
         yield _optimal(problem.optimal, tokens)
     if problem.accepted:

@@ -16,7 +16,6 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.decide.verdict import Obligation as Decided
 from certattn.kernel.decide.verdict import Part, identical
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.mathematics.balls import ARB
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 P = TypeVar("P")
@@ -50,10 +49,8 @@ class Stated(Generic[P]):
 class AdaptedClaim(Claim[Stated[Any]]):
     """Every outcome is the proof's."""
 
-    arithmetic = ARB
-
     def __init__(self, theorem: Theorem[Any], wording: Wording) -> None:
-        self.name, self.title = theorem.name, theorem.title
+        self.name, self.title, self.arithmetic = theorem.name, theorem.title, theorem.arithmetic
         self.given, self.asserts, self.witness = theorem.given, theorem.asserts, theorem.witness
         self._theorem, self._wording = theorem, wording
 

@@ -9,8 +9,11 @@ from typing import Any, Generic, TypeVar
 from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Count, Field, Kind, Record, Values
+from certattn.kernel.mathematics.balls import ARB
 
 P = TypeVar("P")
+
+EXACT = "exact rational arithmetic"
 
 # Of every witness that has it.
 BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
@@ -23,7 +26,8 @@ class Theorem(Generic[P]):
     Attributes: `name` as certificates write it, `title` a line about it; `given`, `asserts` and `witness` the schemas
     of a certificate's sections. `read` makes of a certificate what is stated, all shapes checked, and raises
     MalformedError for what is not a certificate. `obligations` lists what proves it: every one a condition of the
-    statement or of its proof, each under its own name, in an order in which they can be asked.
+    statement or of its proof, each under its own name, in an order in which they can be asked. `arithmetic` is what a
+    report names where no enclosure was compared.
     """
 
     name: str
@@ -33,6 +37,7 @@ class Theorem(Generic[P]):
     witness: Record
     read: Callable[[Certificate], P]
     obligations: Callable[[P], Iterable[Obligation | NoProof]]
+    arithmetic: str = ARB
 
     def first_bits(self, certificate: Certificate) -> int | None:
         """The precision at which the witness suggests to begin."""

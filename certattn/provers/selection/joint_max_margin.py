@@ -17,8 +17,8 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.selection.joint_inputs import Given
-from certattn.kernel.theorems.selection.joint_max_margin import CLAIM
+from certattn.kernel.theorems.selection.joint_inputs import GIVEN, LabelledInputs, read_given
+from certattn.kernel.theorems.selection.joint_max_margin import THEOREM
 from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
@@ -62,9 +62,10 @@ def generate(
         raise UsageError(f"loss is {loss!r}, expected one of {', '.join(LOSSES)}")
     require_place(out, [])
     norms = [(_norm(r, "r"), _norm(R, "R")) for r, R in at]
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        known = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        started = loads(to_text({**certificate, "asserts": {}}), out)
+        known = read_given(GIVEN.read(started.given, started.reading))
     problem = _Solved(known)
     with working_precision(_BITS[0]):
         asserts: dict[str, Plain] = {**problem.solutions(), **problem.label_margin()}
@@ -84,13 +85,13 @@ def generate(
     certificate["asserts"] = asserts
     certificate["witness"] = witness
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 class _Solved:
     """The solutions for what is given."""
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: LabelledInputs) -> None:
         self.given = given
         basic = hard_margin(given.labelled, self._head_multipliers(given))
         self.offset = offset(basic)
@@ -101,7 +102,7 @@ class _Solved:
         levels = given.levels(self.support)
         self.attention = MaxMargin(given.selection.differences, self._multipliers(levels), levels)
 
-    def _head_multipliers(self, given: Given) -> dict[int, fmpq]:
+    def _head_multipliers(self, given: LabelledInputs) -> dict[int, fmpq]:
         try:
             return max_margin_multipliers(given.labelled)
         except NotSeparableError as error:

@@ -12,7 +12,7 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.selection.joint_max_margin import CLAIM, Problem
+from certattn.kernel.theorems.selection.joint_max_margin import JointSolution, read
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.joint_multipliers import Array, floats
@@ -20,9 +20,9 @@ from certattn.provers.selection.joint_multipliers import Array, floats
 _HEAD, _ATTENTION, _RUN = "#1f4e79", "#c0562f", 600
 
 
-def require_plane(certificate: Certificate) -> Problem:
+def require_plane(certificate: Certificate) -> JointSolution:
     """The problem of a certificate that can be drawn. Raises UsageError."""
-    problem = CLAIM.read(certificate)
+    problem = read(certificate)
     if problem.v.columns != 2 or problem.p.columns != 2:
         raise UsageError("a figure shows tokens and keys in the plane, of dimension 2 both")
     return problem
@@ -35,7 +35,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         _draw(axes, problem)
 
 
-def _draw(axes: Any, problem: Problem) -> None:
+def _draw(axes: Any, problem: JointSolution) -> None:
     rows, chosen = floats(problem.given.stated.rows), set(problem.head.chosen)
     reach = 1.6 * max(float(np.linalg.norm(rows, axis=1).max()), 1e-9)
     heads, attentions = _run(problem)
@@ -68,7 +68,7 @@ def _wedge(axes: Any, unit: Array, angle: float, reach: float, color: str) -> No
     axes.fill(x, y, color=color, alpha=0.15, lw=0, label=f"{standing()}, within {math.degrees(angle):.2g} degrees")
 
 
-def _run(problem: Problem, step: float = 0.1) -> tuple[Array, Array]:
+def _run(problem: JointSolution, step: float = 0.1) -> tuple[Array, Array]:
     """v and p along normalised gradient descent of the logistic loss from (0, 0)."""
     rows, keys = floats(problem.given.stated.rows), floats(problem.given.selection.tokens.keys)
     labels = [as_float(label) for label in problem.given.labels]

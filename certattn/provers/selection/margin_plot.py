@@ -9,8 +9,7 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.selection.margin_assertions import ExactSolution
-from certattn.kernel.theorems.selection.max_margin import CLAIM
+from certattn.kernel.theorems.selection.max_margin import THEOREM, ExactSolution
 from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 
@@ -19,15 +18,14 @@ _LINE, _SOLUTION, _ROW = "#c0562f", "#1f4e79", "#6b6b6b"
 
 def draw_certificate(certificate: Certificate, target: Target) -> None:
     """Draw the figure. Raises UsageError where there is no exact solution, or none in the plane."""
-    problem = CLAIM.read(certificate)
-    stated = problem.assertion
-    if problem.given.rows.columns != 2:
-        raise UsageError(f"a figure shows the plane; these points have {problem.given.rows.columns} entries")
+    stated = THEOREM.read(certificate)
+    if stated.problem.rows.columns != 2:
+        raise UsageError(f"a figure shows the plane; these points have {stated.problem.rows.columns} entries")
     if not isinstance(stated, ExactSolution):
         raise UsageError("a figure shows an exact solution; this certificate states none")
     point = stated.point if stated.point is not None else stated.solved.solution
     solution = np.array([as_float(entry) for entry in point.row(0)])
-    rows = np.array([[as_float(entry) for entry in row] for row in problem.given.rows.to_rows()])
+    rows = np.array([[as_float(entry) for entry in row] for row in stated.problem.rows.to_rows()])
     tight = set(stated.solved.tight)
     norm = float(np.linalg.norm(solution))
     foot, along = solution / norm**2, np.array([-solution[1], solution[0]]) / norm

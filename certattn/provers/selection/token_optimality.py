@@ -19,9 +19,9 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
-from certattn.kernel.theorems.selection.optimality_assertions import NONE, NOT_SEPARABLE
 from certattn.kernel.theorems.selection.selection_enumeration import MOST_SELECTIONS
-from certattn.kernel.theorems.selection.token_optimality import CLAIM
+from certattn.kernel.theorems.selection.selection_inputs import read_tokens
+from certattn.kernel.theorems.selection.token_optimality import GIVEN, NONE, NOT_SEPARABLE, THEOREM
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
@@ -50,9 +50,10 @@ def generate(
     Raises UsageError and MalformedError.
     """
     require_place(out, [])
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        tokens = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out)).tokens
+        started = loads(to_text({**certificate, "asserts": {}}), out)
+        tokens = read_tokens(*GIVEN.read(started.given, started.reading)).tokens
     asserts: dict[str, Plain] = {"optimal": _indices(best_tokens(tokens))}
     witness: dict[str, Plain] = {}
     for name, items, proofs in _settled([chosen_tokens(tokens, indices) for indices in selections]):
@@ -68,7 +69,7 @@ def generate(
     if witness:
         certificate["witness"] = witness
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _enumerates(tokens: Tokens, asked: bool | None) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Part, above, at_least, at_most, below, unproved
+from certattn.kernel.decide.obligation import Obligation, Shared
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
@@ -35,11 +35,6 @@ COMPARATORS = Field(
     "comparators", Listing(Record(ENTRY, HEAD, ATTENTION)), "what minimisers are compared with", required=False
 )
 
-_SENTENCES = {
-    "head_cosine": "every minimiser's v has at least this cosine with v_mm",
-    "attention_cosine": "every minimiser's p has at least this cosine with p_mm",
-    "mass": "every minimiser gives the chosen token of every support input at least this softmax weight",
-}
 _BOUNDS: dict[str, Callable[[JointPath], arb]] = {
     "head_cosine": lambda path: path.cosine,
     "attention_cosine": JointPath.attention_cosine,
@@ -57,57 +52,37 @@ class StatedPath:
     head: ExactMatrix | None = None
     attention: ExactMatrix | None = None
 
-    def words(self) -> str:
-        r, R = self.norms
-        shown = {
-            "head_cosine": "cos(v, v_mm) >= ",
-            "attention_cosine": "cos(p, p_mm) >= ",
-            "mass": "the chosen token of every support input has softmax weight >= ",
-        }
-        said = [shown[name] + describe(bound) for name, bound in self.bounds.items()]
-        return f"for |v| <= {describe(r)} and |p| <= {describe(R)}, {', '.join(said)}"
+    def obligations(
+        self, prefix: str, head: LabelMargin, attention: MaxMargin, *, outside: bool, needs: Sequence[str]
+    ) -> Iterator[Obligation]:
+        """The bounds and their conditions; the solutions and a positive nu are proved elsewhere.
 
-    def names(self, prefix: str, outside: bool) -> list[str]:
-        """The obligations of `obligations`. `outside`: whether multipliers stand outside the support inputs."""
-        found = [f"{prefix}.comparator_{what}" for what, stated in self._comparators() if stated is not None]
-        found += [f"{prefix}.unattended", f"{prefix}.alignment"]
-        if outside and "attention_cosine" in self.bounds:
-            found.append(f"{prefix}.outside")
-        return found + [f"{prefix}.{name}" for name in self.bounds]
-
-    def obligations(self, prefix: str, head: LabelMargin, attention: MaxMargin, bits: int) -> list[Obligation]:
-        """The bounds and their conditions; the solutions and a positive nu are proved elsewhere."""
-        witness = Part.WITNESS
-        found = []
-        for (what, stated), norm in zip(self._comparators(), self.norms, strict=True):
+        `outside`: whether multipliers stand outside the support inputs.
+        """
+        part = Part.WITNESS
+        path = Shared(lambda: JointPath(head, attention, self.loss, self.norms, self.head, self.attention))
+        for what, stated, norm in zip(("head", "attention"), (self.head, self.attention), self.norms, strict=True):
             if stated is not None:
                 size = (stated @ stated.T).entry(0, 0)
-                sentence = f"the squared norm of the comparator's {what} is at most the square of its bound"
-                found.append(at_most(f"{prefix}.comparator_{what}", sentence, size, norm * norm, part=witness))
-        path = JointPath(head, attention, self.loss, self.norms, self.head, self.attention)
-        sentence = "what support inputs spend on other tokens is at most this, below 1"
-        found.append(below(f"{prefix}.unattended", sentence, path.unattended, fmpq(1), bits, part=witness))
-        sentence = "every minimiser's v has a product with v_mm/|v_mm| of at least r times this, above 0"
-        found.append(above(f"{prefix}.alignment", sentence, path.cosine, fmpq(0), bits, part=witness))
-        if path.outside and "attention_cosine" in self.bounds:
-            least = path.room(path.outside[0])
-            for i in path.outside[1:]:
-                least = least.min(path.room(i))
-            sentence = "other tokens alone leave inputs outside the support short of their margin, over r, by at least"
-            found.append(above(f"{prefix}.outside", sentence, least, fmpq(0), bits, part=witness))
+                yield Obligation(f"{prefix}.comparator_{what}", size, "<=", norm * norm, part, needs)
+        yield Obligation(f"{prefix}.unattended", lambda: path().unattended, "<", fmpq(1), part, needs)
+        yield Obligation(f"{prefix}.alignment", lambda: path().cosine, ">", fmpq(0), part, needs)
+        if outside and "attention_cosine" in self.bounds:
+            yield Obligation(f"{prefix}.outside", lambda: _least_room(path()), ">", fmpq(0), part, needs)
         for name, bound in self.bounds.items():
-            value = _BOUNDS[name](path)
-            found.append(at_least(f"{prefix}.{name}", _SENTENCES[name], value, bound, bits, part=witness))
-        return found
+            yield Obligation(f"{prefix}.{name}", _bound(name, path), ">=", bound, part, needs)
 
-    def unproved(self, prefix: str, outside: bool) -> list[Obligation]:
-        """The same names, where the solutions that they rest on are not proved."""
-        reason = "v_mm, its support or p_mm is not proved"
-        sentence = "rests on v_mm, its support inputs and p_mm"
-        return [unproved(name, sentence, reason) for name in self.names(prefix, outside)]
 
-    def _comparators(self) -> list[tuple[str, ExactMatrix | None]]:
-        return [("head", self.head), ("attention", self.attention)]
+def _bound(name: str, path: Shared[JointPath]) -> Callable[[], arb]:
+    return lambda: _BOUNDS[name](path())
+
+
+def _least_room(path: JointPath) -> arb:
+    """How far other tokens alone leave inputs outside the support short of their margin, over r."""
+    least, *others = [path.room(i) for i in path.outside]
+    for room in others:
+        least = least.min(room)
+    return least
 
 
 def read_path(stated: Values | None, witness: Values | None, dimensions: tuple[int, int]) -> list[StatedPath]:

@@ -21,7 +21,6 @@ from certattn.kernel.theorems.selection.selection_inputs import (
     LENGTHS,
     TOKENS,
     StatedTokens,
-    label_words,
     read_labels,
     read_selection,
     read_tokens,
@@ -43,13 +42,13 @@ HEAD_MULTIPLIERS = Field(
 
 
 @dataclass(frozen=True)
-class Given:
+class LabelledInputs:
     """Inputs with labels and a chosen token each, all exact."""
 
     stated: StatedTokens
     selection: Selection
     labels: tuple[fmpq, ...]
-    words: str
+    values: Values
 
     @property
     def labelled(self) -> ExactMatrix:
@@ -63,14 +62,12 @@ class Given:
         return tuple(fmpq(1 if pair.input in support else 0) for pair in self.selection.pairs)
 
 
-def read_given(values: Values) -> Given:
+def read_given(values: Values) -> LabelledInputs:
     """The inputs in a record of GIVEN. Raises MalformedError."""
     stated = read_tokens("tokens", values)
     selection = read_selection(stated, values[INDICES], values.node(INDICES))
     labels = tuple(read_labels(values, selection.tokens.count))
-    chosen = ", ".join(map(str, selection.indices))
-    words = f"{stated.words}, labels Y {label_words(values)} and chosen tokens {chosen}, counted from 0"
-    return Given(stated, selection, labels, words)
+    return LabelledInputs(stated, selection, labels, values)
 
 
 def read_support(asserts: Values, count: int) -> tuple[int, ...]:
@@ -83,7 +80,7 @@ def read_support(asserts: Values, count: int) -> tuple[int, ...]:
     return tuple(stated)
 
 
-def read_head_multipliers(witness: Values, given: Given) -> dict[int, fmpq]:
+def read_head_multipliers(witness: Values, given: LabelledInputs) -> dict[int, fmpq]:
     found: dict[int, fmpq] = {}
     count = given.selection.tokens.count
     for values in witness[HEAD_MULTIPLIERS]:

@@ -6,10 +6,12 @@ these multipliers prove nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from flint import fmpq
 
+from certattn.kernel.decide import obligation
 from certattn.kernel.decide.verdict import Obligation, Part, above, at_least, at_most
 from certattn.kernel.document.fields import Count, Field, Kind, Listing, Rational, Reading, Record, Schema, Values
 from certattn.kernel.document.tree import Node
@@ -32,8 +34,20 @@ class Conditions(Protocol):
 
 
 def kkt_names(prefix: str) -> list[str]:
-    """The names of the obligations of `kkt_obligations`."""
+    """The names of the obligations of `optimal`."""
     return [f"{prefix}.{condition}" for condition in CONDITIONS]
+
+
+def optimal(
+    prefix: str, solution: Callable[[], Conditions], needs: Sequence[str] = ()
+) -> Iterator[obligation.Obligation]:
+    """That the point has least norm under its constraints, and is not 0."""
+    multipliers, constraints, complementarity, nonzero = kkt_names(prefix)
+    zero, part = fmpq(0), Part.WITNESS
+    yield obligation.Obligation(multipliers, lambda: solution().smallest_multiplier, ">=", zero, part, needs)
+    yield obligation.Obligation(constraints, lambda: solution().smallest_slack, ">=", zero, part, needs)
+    yield obligation.Obligation(complementarity, lambda: abs(solution().complementarity), "<=", zero, part, needs)
+    yield obligation.Obligation(nonzero, lambda: solution().norm_squared, ">", zero, part, needs)
 
 
 def kkt_obligations(prefix: str, solution: Conditions, what: str = "p") -> list[Obligation]:

@@ -10,7 +10,6 @@ relaxed: their constraints are >= 0. In the second <z, W> = sum z_ab W_ab with z
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,6 +29,7 @@ from certattn.kernel.theorems.selection.selection_inputs import (
     INDICES,
     KEYS,
     LENGTHS,
+    StatedTokens,
     read_labels,
     read_selection,
     read_tokens,
@@ -50,16 +50,13 @@ GIVEN = ByKey(
     }
 )
 
-# So many constraints are named in words.
-_SHOWN = 16
-
 
 @dataclass(frozen=True)
 class MarginProblem:
     """min |p| subject to <z_j, p> >= r_j: z_j the rows of `rows`, r_j the `levels`.
 
     `constraints` name the rows: a Pair, or the number of a labelled point. `shape` is that of p, `variable` its
-    letter; `words` describe the problem.
+    letter. `tokens` are the inputs whose tokens are selected, and None of labelled points.
     """
 
     rows: ExactMatrix
@@ -67,32 +64,32 @@ class MarginProblem:
     constraints: tuple[Pair | int, ...]
     shape: tuple[int, int]
     variable: str
-    words: str
+    given: Values
+    tokens: StatedTokens | None = None
 
     @cached_property
     def positions(self) -> dict[Pair | int, int]:
         """The row of each constraint."""
         return {constraint: j for j, constraint in enumerate(self.constraints)}
 
-    def named(self, rows: Sequence[int]) -> str:
-        """These constraints in words, by name where they are few."""
-        if len(rows) > _SHOWN:
-            return f"{len(rows)} constraints as stated"
-        kind = "(input, token)" if isinstance(self.constraints[0], Pair) else "point"
-        return f"{kind} {', '.join(str(self.constraints[j]) for j in rows)}"
-
 
 def read_problem(form: str, given: Values) -> MarginProblem:
     """The problem in a record of GIVEN. Raises MalformedError."""
     if form == "points":
-        return _labelled(given)
+        points = given[POINTS].load()
+        rows = labelled_rows(points, read_labels(given, points.rows))
+        count = points.rows
+        return MarginProblem(rows, (fmpq(1),) * count, tuple(range(count)), (1, points.columns), "v", given)
     stated = read_tokens("keys" if form == "queries" else form, given)
     selection = read_selection(stated, given[INDICES], given.node(INDICES))
     relaxed = _relaxed(given, selection)
     levels = tuple(fmpq(0) if pair.input in relaxed else fmpq(1) for pair in selection.pairs)
-    problem = _matrices if form == "queries" else _tokens
-    chosen = f"alpha = ({', '.join(map(str, selection.indices))})"
-    return problem(given, selection, levels, f"{stated.words}, chosen tokens {chosen}", _words_of(relaxed))
+    rows, shape, variable = selection.differences, (1, stated.tokens.dimension), "p"
+    if form == "queries":
+        queries = _queries(given, stated.tokens.count)
+        asked = [pair.input if queries.rows > 1 else 0 for pair in selection.pairs]
+        rows, shape, variable = matrix_rows(rows, queries, asked), (rows.columns, queries.columns), "W"
+    return MarginProblem(rows, levels, selection.pairs, shape, variable, given, stated)
 
 
 def _relaxed(given: Values, selection: Selection) -> frozenset[int]:
@@ -108,52 +105,12 @@ def _relaxed(given: Values, selection: Selection) -> frozenset[int]:
     return frozenset(stated)
 
 
-def _words_of(relaxed: frozenset[int]) -> str:
-    if not relaxed:
-        return ""
-    shown = ", ".join(map(str, sorted(relaxed)))
-    return f", and only >= 0 for {'input' if len(relaxed) == 1 else 'inputs'} {shown}"
-
-
-def _tokens(given: Values, selection: Selection, levels: tuple[fmpq, ...], inputs: str, relaxed: str) -> MarginProblem:
-    words = (
-        f"For {inputs}: minimise |p| subject to <k_(i alpha_i) - k_it, p> >= 1 "
-        f"for every input i and every token t other than alpha_i{relaxed}"
-    )
-    return MarginProblem(selection.differences, levels, selection.pairs, (1, selection.tokens.dimension), "p", words)
-
-
-def _matrices(
-    given: Values, selection: Selection, levels: tuple[fmpq, ...], inputs: str, relaxed: str
-) -> MarginProblem:
-    """The rows z q_i', one row of the matrix after another."""
-    stated, count = given[QUERIES], selection.tokens.count
+def _queries(given: Values, count: int) -> ExactMatrix:
+    stated = given[QUERIES]
     if stated.shape[0] not in (1, count):
         expected = "1 query for all inputs" + (f", or {counted(count, 'query')}, one per input" if count > 1 else "")
         raise stated.node.malformed(expected, counted(stated.shape[0], "query"))
-    queries, differences = stated.load(), selection.differences
-    asked = [pair.input if queries.rows > 1 else 0 for pair in selection.pairs]
-    rows, shape = matrix_rows(differences, queries, asked), (differences.columns, queries.columns)
-    which = (
-        f"the one query q_i = {stated.words()}" if queries.rows == 1 else f"queries q_i, the rows of {stated.words()}"
-    )
-    words = (
-        f"For {inputs}, and {which}: minimise |W|_F subject to (k_(i alpha_i) - k_it)' W q_i >= 1 "
-        f"for every input i and every token t other than alpha_i{relaxed}"
-    )
-    return MarginProblem(rows, levels, selection.pairs, shape, "W", words)
-
-
-def _labelled(given: Values) -> MarginProblem:
-    """The rows Y_i x_i'."""
-    stated = given[POINTS]
-    points, count = stated.load(), stated.shape[0]
-    rows = labelled_rows(points, read_labels(given, count))
-    words = (
-        f"For {counted(count, 'point')} x_i {stated.words()} with labels Y {given[POINT_LABELS].words()}: "
-        "minimise |v| subject to Y_i x_i'v >= 1 for every point i"
-    )
-    return MarginProblem(rows, (fmpq(1),) * count, tuple(range(count)), (1, points.columns), "v", words)
+    return stated.load()
 
 
 # -- how constraints are stated

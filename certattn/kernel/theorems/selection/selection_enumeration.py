@@ -7,18 +7,19 @@ whose constraints determine p_mm. The checker goes through all selections itself
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
 from flint import fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Outcome, Part, at_most, unproved
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Count, Field, Listing, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
-from certattn.kernel.theorems.selection.kkt import INPUT, MULTIPLIER, kkt_names, kkt_obligations
+from certattn.kernel.theorems.selection.kkt import INPUT, MULTIPLIER, kkt_names, optimal
 from certattn.kernel.theorems.selection.mathematics.local_optimality import (
     Cut,
     CutTerm,
@@ -100,6 +101,11 @@ class Search:
         if tight and smallest_neighbour_gap(selection, solution) > 0:
             self.optimal.add(selection.indices)
 
+    @property
+    def of_every_point(self) -> Worst:
+        """Of the points that supports determine; where none does, no condition holds."""
+        return self.worst or Worst(fmpq(-1), fmpq(-1), fmpq(1), fmpq(-1))
+
 
 @dataclass(frozen=True)
 class Enumeration:
@@ -115,60 +121,41 @@ class Enumeration:
         """How many selections there are."""
         return prod(self.tokens.lengths)
 
-    def names(self) -> list[str]:
-        names = [_CUTS] if self.cuts else []
-        names.append(_COVERAGE)
-        if self.supports:
-            names += [_INDEPENDENT, *kkt_names("all")]
-        return [*names, _MISSING, _WRONG]
-
-    def obligations(self) -> list[Obligation]:
-        """All of them; what refutes is handed over only where every selection is settled."""
-        proofs = self._settled()
-        if all(o.outcome is Outcome.PROVED for o in proofs):
-            return [*proofs, *self._comparison()]
-        reason = "not every selection is settled by the witness"
-        return [
-            *proofs,
-            unproved(_MISSING, "no locally optimal selection is left out", reason),
-            unproved(_WRONG, "every listed selection is locally optimal", reason),
-        ]
-
-    def _comparison(self) -> list[Obligation]:
-        found = self._search.optimal
-        return [
-            at_most(_MISSING, "locally optimal selections that are left out", fmpq(len(found - self.stated)), fmpq(0)),
-            at_most(_WRONG, "listed selections that are not locally optimal", fmpq(len(self.stated - found)), fmpq(0)),
-        ]
-
-    def _settled(self) -> list[Obligation]:
-        part, zero, search = Part.WITNESS, fmpq(0), self._search
-        found = []
-        if self.cuts:
-            largest = max(cut.contradiction(self.tokens).largest_entry for cut in self.cuts)
-            found.append(at_most(_CUTS, "the largest |entry| of sum mu z of every cut", largest, zero, part=part))
-        left = fmpq(abs(search.count - len(self.supports)))
-        sentence = "selections that no cut covers without a support, or supports too many"
-        found.append(at_most(_COVERAGE, sentence, left, zero, part=part))
-        if self.supports:
-            sentence = "supports with linearly dependent differences, or with a chosen token"
-            found.append(at_most(_INDEPENDENT, sentence, fmpq(search.broken), zero, part=part))
-            worst, what = search.worst, "every p_mm"
-            if worst is None:
-                reason = "no support determines a point"
-                found += [unproved(name, f"the conditions of {what}", reason) for name in kkt_names("all")]
-            else:
-                found += kkt_obligations("all", worst, what)
-        return found
-
     @cached_property
-    def _search(self) -> Search:
+    def search(self) -> Search:
         search = Search()
         for k, indices in enumerate(uncut_selections(self.tokens.lengths, self.cuts)):
             search.count += 1
             if k < len(self.supports):
                 search.settle(Selection(self.tokens, indices), self.supports[k])
         return search
+
+    @property
+    def largest_entry(self) -> fmpq:
+        """The largest |entry| of sum mu z of every cut."""
+        return max(cut.contradiction(self.tokens).largest_entry for cut in self.cuts)
+
+    @property
+    def uncovered(self) -> fmpq:
+        """How many selections no cut covers without a support, or supports too many."""
+        return fmpq(abs(self.search.count - len(self.supports)))
+
+
+def all_settled(stated: Enumeration) -> Iterator[Obligation]:
+    """That the list is complete and right; it is compared only where every selection is settled."""
+    zero, part = fmpq(0), Part.WITNESS
+    settled = [_COVERAGE]
+    if stated.cuts:
+        yield Obligation(_CUTS, lambda: stated.largest_entry, "<=", zero, part)
+        settled.append(_CUTS)
+    yield Obligation(_COVERAGE, lambda: stated.uncovered, "<=", zero, part)
+    if stated.supports:
+        # Every selection that is left has a support, and every support determines a point: there is a worst one.
+        yield Obligation(_INDEPENDENT, lambda: fmpq(stated.search.broken), "<=", zero, part)
+        yield from optimal("all", lambda: stated.search.of_every_point, (_COVERAGE, _INDEPENDENT))
+        settled += [_INDEPENDENT, *kkt_names("all")]
+    yield Obligation(_MISSING, lambda: fmpq(len(stated.search.optimal - stated.stated)), "<=", zero, needs=settled)
+    yield Obligation(_WRONG, lambda: fmpq(len(stated.stated - stated.search.optimal)), "<=", zero, needs=settled)
 
 
 # -- reading

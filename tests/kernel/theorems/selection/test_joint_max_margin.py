@@ -23,7 +23,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.selection import joint_max_margin, kkt
-from certattn.kernel.theorems.selection.joint_max_margin import CLAIM, Problem
+from certattn.kernel.theorems.selection.joint_max_margin import JointSolution, read
 from certattn.kernel.theorems.selection.mathematics import joint_bounds, joint_path
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.joint_multipliers import floats
@@ -91,7 +91,7 @@ def test_a_tight_input_without_multipliers_has_no_condition(arrays: Path) -> Non
 
 
 def test_an_input_whose_multiplier_is_0_is_no_support_input(arrays: Path) -> None:
-    head = CLAIM.read(loads(first(cases.TIGHT), arrays / "case.yaml")).head
+    head = read(loads(first(cases.TIGHT), arrays / "case.yaml")).head
     assert head.support == (0, 1, 2)
     none = replace(head.solution, multipliers={**head.solution.multipliers, 1: fmpq(0)})
     assert replace(head, solution=none).support == (0, 2)
@@ -99,7 +99,7 @@ def test_an_input_whose_multiplier_is_0_is_no_support_input(arrays: Path) -> Non
 
 def test_the_largest_score_of_all_other_tokens_counts(arrays: Path) -> None:
     text = first(cases.TIGHT).replace("[[[0, 0], [1, 1]],", "[[[0, 0], [1, 1], [5, 5], [2, 2]],")
-    problem = CLAIM.read(loads(text, arrays / "case.yaml"))
+    problem = read(loads(text, arrays / "case.yaml"))
     with working_precision(64):
         path = joint_path.JointPath(problem.head, problem.attention, "logistic", (fmpq(40), fmpq(40)))
         scores = [path._greatest_score(row) for row in (0, 2, 3)]
@@ -170,7 +170,7 @@ def test_the_sweep_notices_a_kernel_that_proves_no_conditions(
     arrays: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutate = tool("mutation.mutate_certificates")
-    monkeypatch.setattr(joint_max_margin, "kkt_obligations", lambda *what: kkt.kkt_obligations(*what)[-1:])
+    monkeypatch.setattr(joint_max_margin, "optimal", lambda *what: list(kkt.optimal(*what))[-1:])
     monkeypatch.setattr(joint_max_margin, "kkt_names", lambda prefix: kkt.kkt_names(prefix)[-1:])
     tree = loads(first(cases.LENGTHS), arrays / "case.yaml").plain
     assert len(mutate.sweep(list(mutate.mutants(tree))[::2], arrays).errors) > 3
@@ -192,17 +192,19 @@ def drawn(seed: int, inputs: int, tokens: int, dimension: int) -> dict[str, Any]
     return {"tokens": found, "labels": [str(y) for y in labels], "indices": ["0"] * inputs}
 
 
-def made(given: Any, path: Path, **options: Any) -> Problem | None:
+def made(given: Any, path: Path, **options: Any) -> JointSolution | None:
     """The problem of a certificate that verifies; None where a condition fails."""
     try:
         certificate = certattn.generate("joint-max-margin", path, given=given, **options)
     except NotProvedError:
         return None
     assert certattn.check(path).verdict is Verdict.VERIFIED
-    return CLAIM.read(certificate)
+    return read(certificate)
 
 
-def has_no_attention_that_beats_the_drop(given: dict[str, Any], problem: Problem, truth: ModuleType, seed: int) -> bool:
+def has_no_attention_that_beats_the_drop(
+    given: dict[str, Any], problem: JointSolution, truth: ModuleType, seed: int
+) -> bool:
     nu, gamma = as_float(problem.drop or fmpq(0)), 1 / math.sqrt(as_float(problem.head.solution.norm_squared))
     labels = [float(y) for y in given["labels"]]
     tokens = [y * np.array(X, dtype=float) for X, y in zip(given["tokens"], labels, strict=True)]

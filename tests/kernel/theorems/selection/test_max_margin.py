@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -14,11 +14,15 @@ import pytest
 from corpus import ACCEPT, Case, Family, check, notices
 from flint import fmpq
 
+from certattn.kernel.decide import proof
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate
-from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.proof import Proof
+from certattn.kernel.decide.verdict import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection import kkt, margin_assertions
+from certattn.kernel.theorems.selection import max_margin
+from certattn.kernel.theorems.selection.kkt import kkt_names
 from certattn.kernel.theorems.selection.mathematics.contradiction import Contradiction
 from certattn.kernel.theorems.selection.mathematics.margin_distance import MarginDistance
 from certattn.kernel.theorems.selection.mathematics.margin_rows import matrix_rows
@@ -104,8 +108,13 @@ def test_a_wrong_witness_refutes_nothing(arrays: Path) -> None:
 # -- kernels with one part sabotaged
 
 
-def proved(name: str, sentence: str, *others: Any, **named: Any) -> Obligation:
-    return Obligation(name, sentence, "", "", "", Outcome.PROVED, None)
+def always(relation: str) -> tuple[Any, str, Any]:
+    """A core that takes every comparison of this kind for true."""
+    return proof, "_COMPARED", {**proof._COMPARED, relation: lambda left, right: (True, False)}
+
+
+def believed(prefix: str, solution: Any) -> Iterator[Obligation]:
+    return (Obligation(name, fmpq(0), "=", fmpq(0)) for name in kkt_names(prefix))
 
 
 def constant(value: Any) -> property:
@@ -116,11 +125,11 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "negative slacks pass": (MaxMargin, "smallest_slack", constant(fmpq(0))),
     "multipliers of loose constraints pass": (MaxMargin, "complementarity", constant(fmpq(0))),
     "slacks are not looked at": (MaxMargin, "slacks", property(lambda self: (fmpq(0),) * self.rows.rows)),
-    "the solution is not compared": (margin_assertions, "identical", proved),
-    "upper bounds are not looked at": (margin_assertions, "at_most", proved),
-    "lower bounds are not looked at": (margin_assertions, "at_least", proved),
-    "strict lower bounds are not looked at": (margin_assertions, "above", proved),
-    "conditions are not looked at": (kkt, "at_most", proved),
+    "the solution is not compared": (proof, "_identical", lambda left, relation, right: Outcome.PROVED),
+    "upper bounds are not looked at": always("<="),
+    "lower bounds are not looked at": always(">="),
+    "strict lower bounds are not looked at": always(">"),
+    "conditions are not looked at": (max_margin, "optimal", believed),
     "the dual value is that of no multipliers": (MarginDistance, "dual_value", constant(fmpq(10))),
     "the direction is always feasible": (MarginDistance, "smallest_relaxed", constant(None)),
     "the norm is not divided by the margin": (MarginDistance, "norm_squared", constant(fmpq(17, 9))),
@@ -146,16 +155,22 @@ def test_every_row_of_a_problem_for_matrices_has_one_query() -> None:
             matrix_rows(rows, queries, asked)
 
 
+def outcomes_of(stated: max_margin.MarginStatement) -> dict[str, Outcome]:
+    decided = Proof(list(max_margin.obligations(stated)))
+    decided.ask(decided.obligations, 64)
+    return {name: answer.outcome for name, answer in decided.answers.items()}
+
+
 def test_one_negative_multiplier_is_enough_for_no_proof(arrays: Path) -> None:
     """The reader refuses one; the bounds by duality need all of them, whoever made them."""
     near = next(case for case in cases.CASES if "within: 0.02" in case.text and case.verdict is ACCEPT)
-    assertion = CLAIM.read(loads(near.text, arrays / "case.yaml")).assertion
-    assert {o.outcome for o in assertion.prove()} == {Outcome.PROVED}
+    assertion = max_margin.read(loads(near.text, arrays / "case.yaml"))
+    assert isinstance(assertion, max_margin.NearSolution)
+    assert set(outcomes_of(assertion).values()) == {Outcome.PROVED}
     multipliers = assertion.distance.multipliers
     assert len(multipliers) > 1
     negative = replace(assertion.distance, multipliers={**multipliers, min(multipliers): fmpq(-1, 10**9)})
-    outcomes = {o.name: o.outcome for o in replace(assertion, distance=negative).prove()}
-    assert outcomes["optimality.multipliers"] is Outcome.REFUTED
+    assert outcomes_of(replace(assertion, distance=negative))["optimality.multipliers"] is Outcome.REFUTED
 
 
 # -- mutants

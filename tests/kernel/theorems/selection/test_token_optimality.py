@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -14,11 +13,12 @@ from corpus import Family, check, notices
 from flint import fmpq
 
 from certattn import generate
-from certattn.kernel.decide import verdict as kernel_verdict
+from certattn.kernel.decide import proof
+from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.verdict import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.selection import selection_enumeration, token_optimality
-from certattn.kernel.theorems.selection.kkt import kkt_obligations
+from certattn.kernel.theorems.selection.kkt import kkt_names
 from certattn.kernel.theorems.selection.mathematics.local_optimality import uncut_selections
 
 Tool = Callable[[str], ModuleType]
@@ -56,20 +56,15 @@ def test_the_sweep_notices_a_checker_that_lets_things_pass(
     tmp_path: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = loads(next(optimality_cases.ALL.cases()).text, tmp_path / "case.yaml").plain
-    made = kernel_verdict._compared
-
-    def credulous(name, sentence, value, relation, bound, outcome, *others):
-        return made(name, sentence, value, relation, bound, Outcome.PROVED, *others)
-
-    monkeypatch.setattr(kernel_verdict, "_compared", credulous)
+    monkeypatch.setattr(proof, "decide", lambda left, relation, right: Outcome.PROVED)
     assert len(mutate.sweep(mutate.mutants(tree), tmp_path).false_accepts) > 20
 
 
 # -- sabotage: each broken part lets a reject case pass
 
 
-def believed(prefix, solution, what="p"):
-    return [replace(obligation, outcome=Outcome.PROVED) for obligation in kkt_obligations(prefix, solution, what)]
+def believed(prefix, solution, needs=()):
+    return (Obligation(name, fmpq(0), "=", fmpq(0), needs=needs) for name in kkt_names(prefix))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +73,7 @@ def believed(prefix, solution, what="p"):
         (token_optimality.Contradiction, "largest_entry", fmpq(0)),
         (token_optimality, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
         (token_optimality, "best_tokens", lambda tokens: [[0]] * tokens.count),
-        (selection_enumeration, "kkt_obligations", believed),
+        (selection_enumeration, "optimal", believed),
         (selection_enumeration, "uncut_selections", lambda lengths, cuts: list(uncut_selections(lengths, cuts))[:-1]),
         (selection_enumeration, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
     ],
@@ -94,7 +89,7 @@ def test_a_wrong_witness_never_refutes(tmp_path: Path) -> None:
     text = next(optimality_cases.TWO_INPUTS.cases()).text.replace("multiplier: 13}]", "multiplier: 14}]")
     report = check(text, tmp_path)
     assert report.verdict is Verdict.REJECTED
-    assert "p_mm is not known" in str(report.obligations)
+    assert "it rests on locally_optimal[0].constraints" in str(report.obligations)
 
 
 # -- against brute force

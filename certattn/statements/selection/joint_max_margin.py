@@ -1,0 +1,111 @@
+"""`joint-max-margin` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.selection.joint_assertions import StatedPath
+from certattn.kernel.theorems.selection.joint_max_margin import JointSolution
+from certattn.kernel.theorems.selection.kkt import kkt_names
+from certattn.kernel.theorems.selection.selection_inputs import label_words
+from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.wording import Wording
+
+_SQUARED = "the square of 1/|v_mm| and that of its bound"
+_SENTENCES = {
+    **kkt_sentences("v", "v"),
+    "v.solution": "v_mm is the sum of multipliers times labelled chosen tokens",
+    "support": "the support inputs are all those with Y <v_mm, chosen token> = 1",
+    "label_margin.at_least": _SQUARED,
+    "label_margin.at_most": _SQUARED,
+    **kkt_sentences("p"),
+    "p.solution": "p_mm is the sum of multipliers times differences of keys",
+    "drop.multipliers": "the smallest multiplier of a support input",
+}
+_CHOICES = "by every choice of one token for each support input, nu of the label-margin condition is at least this"
+_PAIRS = "by pairs of tokens (there are too many choices), nu of the label-margin condition is at least this"
+_PATH = {
+    "comparator_head": "the squared norm of the comparator's head is at most the square of its bound",
+    "comparator_attention": "the squared norm of the comparator's attention is at most the square of its bound",
+    "unattended": "what support inputs spend on other tokens is at most this, below 1",
+    "alignment": "every minimiser's v has a product with v_mm/|v_mm| of at least r times this, above 0",
+    "outside": "other tokens alone leave inputs outside the support short of their margin, over r, by at least",
+    "head_cosine": "every minimiser's v has at least this cosine with v_mm",
+    "attention_cosine": "every minimiser's p has at least this cosine with p_mm",
+    "mass": "every minimiser gives the chosen token of every support input at least this softmax weight",
+}
+_BOUNDS = {
+    "head_cosine": "cos(v, v_mm) >= ",
+    "attention_cosine": "cos(p, p_mm) >= ",
+    "mass": "the chosen token of every support input has softmax weight >= ",
+}
+
+
+def statement(problem: JointSolution) -> Statement:
+    inputs = ", ".join(map(str, problem.support))
+    every = len(problem.support) == problem.given.selection.tokens.count
+    others = "" if every else " and >= 0 for the others"
+    words = [
+        f"the shortest v with Y <v, chosen token> >= 1 for every input is v_mm = {problem.v}",
+        f"its support inputs are {inputs}{' (all of them)' if every else ''}",
+        "the shortest p with <key of the chosen token - key of another, p> >= 1 for every other token of the "
+        f"support inputs{others} is p_mm = {problem.p}",
+    ]
+    latex = [r"v_{mm} = v", r"p_{mm} = p"]
+    ends = (("at least", problem.at_least), ("at most", problem.at_most))
+    bounds = " and ".join(f"{side} {describe(bound)}" for side, bound in ends if bound is not None)
+    if bounds:
+        words.append(f"the label margin 1/|v_mm| is {bounds}")
+    if problem.drop is not None:
+        words.append(
+            "whatever weights attention puts on the tokens, no v with |v| <= 1 has a label margin above 1/|v_mm| - "
+            f"{describe(problem.drop)} * (the largest weight that a support input puts off its chosen token)"
+        )
+        latex.append(r"\Gamma(s) \le \Gamma - \nu \max_{i \in S} (1 - s_{i \alpha_i})")
+    if problem.path:
+        words.append(
+            f"every minimiser (v, p) of the sum of the {problem.path[0].loss} loss of Y <v, X'softmax(X W'p)> has: "
+            + "; ".join(_path(stated) for stated in problem.path)
+        )
+        latex.append(r"\cos(v_r, v_{mm}) \ge c_v,\ \cos(p_R, p_{mm}) \ge c_p")
+    given = problem.given
+    chosen = ", ".join(map(str, given.selection.indices))
+    inputs = f"{given.stated.words}, labels Y {label_words(given.values)} and chosen tokens {chosen}, counted from 0"
+    return Statement(f"For {inputs}: {'; '.join(words)}.", r",\qquad ".join(latex))
+
+
+def _path(stated: StatedPath) -> str:
+    r, R = stated.norms
+    said = [_BOUNDS[name] + describe(bound) for name, bound in stated.bounds.items()]
+    return f"for |v| <= {describe(r)} and |p| <= {describe(R)}, {', '.join(said)}"
+
+
+def sentence(problem: JointSolution, name: str) -> str:
+    if name.startswith("path["):
+        return _PATH[name.split(".")[1]]
+    if name == "drop":
+        return _CHOICES if problem.head.enumerated else _PAIRS
+    return _SENTENCES[name]
+
+
+def findings(problem: JointSolution, obligations: Sequence[Obligation]) -> list[str]:
+    proved = {o.name for o in obligations if o.outcome is Outcome.PROVED}
+    if not proved.issuperset([*kkt_names("v"), "v.solution", "support"]):
+        return []
+    lines = []
+    if problem.needs_drop and problem.head.enumerated:
+        choice, _ = problem.head.nearest_choice
+        others = [
+            f"token {t} of input {i}"
+            for i, t in zip(problem.head.support, choice, strict=True)
+            if t != problem.given.selection.indices[i]
+        ]
+        if others:
+            lines.append(f"the label margin drops least for {', '.join(others)}")
+    return lines
+
+
+WORDING = Wording[JointSolution](statement, sentence, findings)

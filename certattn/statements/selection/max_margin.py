@@ -1,0 +1,185 @@
+"""`max-margin` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.decide.verdict import DOUBLE, Obligation, Outcome, show
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.token_selection import Pair
+from certattn.kernel.theorems.selection.margin_problems import (
+    POINT_LABELS,
+    POINTS,
+    QUERIES,
+    RELAXED,
+    MarginProblem,
+)
+from certattn.kernel.theorems.selection.max_margin import (
+    ExactSolution,
+    MarginBounds,
+    MarginStatement,
+    NearSolution,
+    NoSolution,
+    obligations,
+)
+from certattn.kernel.theorems.selection.selection_inputs import INDICES, StatedTokens
+from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.wording import Wording
+
+# So many constraints are named.
+_SHOWN = 16
+_EVERY_TOKEN = "for every input i and every token t other than alpha_i"
+
+_EXACTLY = {
+    "neighbours.tight": "the largest slack of the constraints stated to be tight",
+    "neighbours.others": "the smallest slack of the others",
+    "support": "how many constraints have a multiplier and are not in the support, or are and have none",
+}
+_NEARLY = {
+    "direction.margin": "the smallest <z, p~> of the constraints that are not relaxed",
+    "direction.relaxed": "the smallest <z, p~> of the relaxed constraints",
+    "optimality.multipliers": "the smallest multiplier",
+    "within": "the squared distance of p~/m from the solution, or a bound on it, against the squared radius",
+    "neighbours.others": "how far the others stay from equality within the radius, as s|s| - |z|^2 radius^2",
+}
+_NONE = {
+    "weights": "the smallest weight",
+    "combination": "the largest entry of sum mu z, in size",
+    "total": "the sum of weights times right sides",
+}
+_BOUNDS = {
+    "margin.at_least": "the squared margin, or a lower bound of it, against the squared bound",
+    "margin.at_most": "1, against the squared bound times the squared norm, or a lower bound of it",
+}
+
+
+def statement(stated: MarginStatement) -> Statement:
+    problem = stated.problem
+    if isinstance(stated, NoSolution):
+        parts = [f"no {problem.variable} satisfies these constraints"]
+        latex = r"\textstyle\sum_j \mu_j z_j = 0, \quad \mu_j \ge 0, \quad \sum_j \mu_j r_j > 0"
+    elif isinstance(stated, NearSolution):
+        parts = [*_nearly(stated), *_margin(stated.margin)]
+        latex = rf"\| \tilde p / \min_j \langle z_j, \tilde p \rangle - {problem.variable} \| \le r"
+    else:
+        parts = [*_exactly(stated), *_margin(stated.margin)]
+        latex = rf"{problem.variable} = \textstyle\sum_j \lambda_j z_j, \quad \lambda_j \ge 0"
+    return Statement(f"{_problem(problem)}; {'; '.join(parts)}.", latex)
+
+
+def sentence(stated: MarginStatement, name: str) -> str:
+    if isinstance(stated, NoSolution):
+        return _NONE[name]
+    if isinstance(stated, NearSolution):
+        return {**_NEARLY, **_BOUNDS}[name]
+    variable = stated.problem.variable
+    named = {**kkt_sentences("optimality", variable), "solution": f"{variable} as stated", **_EXACTLY, **_BOUNDS}
+    return named[name]
+
+
+def findings(stated: MarginStatement, answers: Sequence[Obligation]) -> list[str]:
+    """Of a solution that is proved whole."""
+    complete = [answer.name for answer in answers] == [o.name for o in obligations(stated)]
+    if not isinstance(stated, ExactSolution) or not complete:
+        return []
+    if not all(answer.outcome is Outcome.PROVED for answer in answers):
+        return []
+    tight, count = len(stated.solved.tight), len(stated.solved.multipliers)
+    with working_precision(DOUBLE):
+        margin = show(stated.solved.margin())
+    kind = "no others make this point" if stated.unique else "others make the same point"
+    holds = "holds" if tight == 1 else "hold"
+    return [
+        f"the margin is {margin}; {tight} of {counted(stated.problem.rows.rows, 'constraint')} {holds} with equality",
+        f"{counted(count, 'multiplier')} {'is' if count == 1 else 'are'} not 0: {kind}",
+    ]
+
+
+def _problem(problem: MarginProblem) -> str:
+    """What is given."""
+    given = problem.given
+    if problem.tokens is None:
+        points, labels = given[POINTS], given[POINT_LABELS].words()
+        return (
+            f"For {counted(points.shape[0], 'point')} x_i {points.words()} with labels Y {labels}: "
+            "minimise |v| subject to Y_i x_i'v >= 1 for every point i"
+        )
+    inputs = _chosen(problem, problem.tokens)
+    if problem.variable == "p":
+        words = f"For {inputs}: minimise |p| subject to <k_(i alpha_i) - k_it, p> >= 1"
+    else:
+        queries = given[QUERIES]
+        one = queries.shape[0] == 1
+        which = f"the one query q_i = {queries.words()}" if one else f"queries q_i, the rows of {queries.words()}"
+        least = "minimise |W|_F subject to (k_(i alpha_i) - k_it)' W q_i >= 1"
+        words = f"For {inputs}, and {which}: {least}"
+    relaxed = given.get(RELAXED)
+    if relaxed is None:
+        return f"{words} {_EVERY_TOKEN}"
+    only = f"{'input' if len(relaxed) == 1 else 'inputs'} {', '.join(map(str, sorted(relaxed)))}"
+    return f"{words} {_EVERY_TOKEN}, and only >= 0 for {only}"
+
+
+def _chosen(problem: MarginProblem, tokens: StatedTokens) -> str:
+    indices: list[int] = problem.given[INDICES]
+    return f"{tokens.words}, chosen tokens alpha = ({', '.join(map(str, indices))})"
+
+
+def _exactly(stated: ExactSolution) -> list[str]:
+    problem, parts = stated.problem, ["there is one solution"]
+    if stated.point is not None:
+        parts.append(f"it is {problem.variable} = {_shaped(stated.point, problem)}")
+    if stated.neighbours is not None:
+        tight = _named(problem, sorted(stated.neighbours))
+        parts.append(f"the constraints that hold with equality there are exactly those of {tight}")
+    if stated.gap is not None:
+        parts.append(f"every other constraint holds there by at least {describe(stated.gap)} more than it must")
+    if stated.support is not None:
+        support = _named(problem, sorted(stated.support))
+        parts.append(f"it has multipliers that are positive exactly for {support}")
+    return parts
+
+
+def _nearly(stated: NearSolution) -> list[str]:
+    problem, variable = stated.problem, stated.problem.variable
+    direction = _shaped(stated.distance.direction, problem)
+    parts = [
+        f"there is one solution {variable}",
+        f"with d = {direction} and m > 0 the smallest left side at d of the constraints >= 1, d/m satisfies all "
+        f"constraints, and |d/m - {variable}| <= {describe(stated.radius)}",
+    ]
+    if stated.among is not None:
+        among = _named(problem, sorted(stated.among))
+        parts.append(f"the constraints that hold with equality at {variable} are among those of {among}")
+    if stated.gap is not None:
+        parts.append(f"every other constraint holds there by at least {describe(stated.gap)} more than it must")
+    return parts
+
+
+def _margin(stated: MarginBounds) -> list[str]:
+    parts = [f"at least {describe(stated.at_least)}"] if stated.at_least is not None else []
+    parts += [f"at most {describe(stated.at_most)}"] if stated.at_most is not None else []
+    return [f"the margin, 1 over its norm, is {' and '.join(parts)}"] if parts else []
+
+
+def _named(problem: MarginProblem, rows: Sequence[int]) -> str:
+    """These constraints, by name where they are few."""
+    if len(rows) > _SHOWN:
+        return f"{len(rows)} constraints as stated"
+    kind = "(input, token)" if isinstance(problem.constraints[0], Pair) else "point"
+    return f"{kind} {', '.join(str(problem.constraints[j]) for j in rows)}"
+
+
+def _shaped(point: ExactMatrix, problem: MarginProblem) -> str:
+    """A point in its own shape: its numbers where they are few."""
+    rows, columns = problem.shape
+    entries = point.row(0)
+    shown = str(ExactMatrix.rational([entries[i * columns : (i + 1) * columns] for i in range(rows)]))
+    return shown if shown.startswith("(") else f"the {shown} as stated"
+
+
+WORDING = Wording[MarginStatement](statement, sentence, findings)

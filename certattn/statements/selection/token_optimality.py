@@ -1,0 +1,90 @@
+"""`token-optimality` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.mathematics.token_selection import Pair, Selection
+from certattn.kernel.theorems.selection.token_optimality import OptimalityStatement
+from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.wording import Wording
+
+# So many selections or inputs are listed.
+_SHOWN = 20
+
+_ALL = {
+    "all.cuts": "the largest |entry| of sum mu z of every cut",
+    "all.coverage": "selections that no cut covers without a support, or supports too many",
+    "all.supports": "supports with linearly dependent differences, or with a chosen token",
+    **kkt_sentences("all", "every p_mm"),
+    "all.missing": "locally optimal selections that are left out",
+    "all.wrong": "listed selections that are not locally optimal",
+}
+
+
+def statement(problem: OptimalityStatement) -> Statement:
+    words, latex = [], []
+    if problem.optimal is not None:
+        words.append(f"the tokens of the largest score are, input by input, {_shown(map(_set, problem.optimal))}")
+        latex.append(r"\arg\max_t \gamma_{it} = O_i")
+    if problem.accepted:
+        words.append(f"locally optimal are {_shown(_tuple(s.indices) for s, _ in problem.accepted)}")
+        latex.append(r"\gamma_{it} < \gamma_{i \alpha_i} \ \forall (i, t): \langle z_{it}, p_{mm}(\alpha) \rangle = 1")
+    if problem.refused:
+        words.append(f"not locally optimal are {_shown(_refusal(s, because) for s, because, _ in problem.refused)}")
+        latex.append(
+            r"\exists (i, t): \langle z_{it}, p_{mm}(\alpha) \rangle = 1,\ \gamma_{it} \ge \gamma_{i \alpha_i}"
+        )
+    if problem.enumeration is not None:
+        listed = sorted(problem.enumeration.stated)
+        said = _shown(map(_tuple, listed)) if listed else "none"
+        total = counted(problem.enumeration.total, "selection")
+        words.append(f"of all {total}, the locally optimal ones are {said}, and no others")
+        latex.append(r"\{ \alpha \text{ locally optimal} \} = A")
+    return Statement(f"For {problem.stated.words}: {'; '.join(words)}.", r",\qquad ".join(latex))
+
+
+def sentence(problem: OptimalityStatement, name: str) -> str:
+    if name in _ALL:
+        return _ALL[name]
+    form, rest = name.split("[")
+    number, what = rest.split("]")
+    k = int(number)
+    if form == "optimal":
+        return f"tokens of input {k} that are listed wrongly or left out"
+    if form == "locally_optimal":
+        neighbours = f"the smallest score gap of a neighbour of {_tuple(problem.accepted[k][0].indices)}"
+        return {**kkt_sentences(""), ".neighbours": neighbours}[what]
+    because = problem.refused[k][1]
+    said = {
+        ".combination": "the largest |entry| of sum mu z",
+        ".tight": f"the slack of token {because} at p_mm",
+        ".score": f"the score gap of token {because}",
+    }
+    return {**kkt_sentences(""), **said}[what]
+
+
+def _tuple(indices: Sequence[int]) -> str:
+    return f"({', '.join(map(str, indices))})"
+
+
+def _set(tokens: Sequence[int]) -> str:
+    return f"{{{', '.join(map(str, sorted(tokens)))}}}"
+
+
+def _refusal(selection: Selection, because: Pair | None) -> str:
+    if because is None:
+        return f"{_tuple(selection.indices)} (cannot be separated)"
+    reason = f"token {because.token} of input {because.input} is a neighbour of no smaller score"
+    return f"{_tuple(selection.indices)} ({reason})"
+
+
+def _shown(items: Iterable[str]) -> str:
+    said = list(items)
+    more = f" and {len(said) - _SHOWN} more as stated" if len(said) > _SHOWN else ""
+    return ", ".join(said[:_SHOWN]) + more
+
+
+WORDING = Wording[OptimalityStatement](statement, sentence)
