@@ -105,7 +105,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "token-optimality": token_optimality.CLAIM,
     "training-convergence": training_convergence.CLAIM,
     "typical-prompt": typical_prompt.CLAIM,
-    "universality-bound": universality_bound.CLAIM,
+    "universality-bound": _claim(universality_bound.THEOREM, "spectrum.universality_bound"),
 }
 
 ARITHMETICS = ("auto", "binary64", "arb")
