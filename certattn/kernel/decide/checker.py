@@ -77,7 +77,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
     "descent-trajectory": descent_trajectory.CLAIM,
     "equivalent-law": equivalent_law.CLAIM,
-    "finite-moments": finite_moments.CLAIM,
+    "finite-moments": _claim(finite_moments.THEOREM, "spectrum.finite_moments"),
     "flow-trajectory": flow_trajectory.CLAIM,
     "gradient-mean-square": gradient_mean_square.CLAIM,
     "gradient-tail": gradient_tail.CLAIM,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from corpus import ACCEPT, Case, Family, check
 from flint import arb, fmpq
+from sabotage import proved_in_place
 
-from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
@@ -159,16 +159,6 @@ def _first(scores: ScoreMatrix, theta: fmpq, cut: fmpq) -> arb:
     return formulas.normalizer_square(scores) / arb(1 - theta) ** 2
 
 
-def _proved(relations: str) -> Callable[..., Obligation]:
-    """In place of obligations of such a relation, one that is proved."""
-
-    def listed(name: str, left: Any, relation: Any, right: Any, *more: Any) -> Obligation:
-        sides = (fmpq(0), "=", fmpq(0)) if relation == relations else (left, relation, right)
-        return Obligation(name, *sides, *more)
-
-    return listed
-
-
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the condition of the normaliser is not looked at": (normalizer_bound, "moment_condition", lambda *of: fmpq(-1)),
     "rare rows are not looked at": (normalizer_bound, "normalizer_bound", _first),
@@ -176,10 +166,10 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "bounds are not looked at": (
         universality_bound,
         "Obligation",
-        _proved("<="),
+        proved_in_place("<="),
     ),
-    "conditions are not looked at": (universality_bound, "Obligation", _proved(">")),
-    "what is typical is not looked at": (score_matrix, "Obligation", _proved(">")),
+    "conditions are not looked at": (universality_bound, "Obligation", proved_in_place(">")),
+    "what is typical is not looked at": (score_matrix, "Obligation", proved_in_place(">")),
     "a single query is the norm": (formulas, "largest_eigenvalue", lambda matrix, bits: matrix[0, 0]),
     "deviations as given the queries": (
         universality_bound,
