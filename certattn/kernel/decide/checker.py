@@ -76,7 +76,7 @@ def _claim(theorem: Theorem[Any], words: str) -> AnyClaim:
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
     "descent-trajectory": descent_trajectory.CLAIM,
-    "equivalent-law": equivalent_law.CLAIM,
+    "equivalent-law": _claim(equivalent_law.THEOREM, "spectrum.equivalent_law"),
     "finite-moments": _claim(finite_moments.THEOREM, "spectrum.finite_moments"),
     "flow-trajectory": flow_trajectory.CLAIM,
     "gradient-mean-square": gradient_mean_square.CLAIM,
