@@ -17,13 +17,13 @@ from flint import arb, fmpq
 from certattn.kernel.decide.adapter import AdaptedClaim
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.theorem import Sections
+from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.decide.verdict import Verdict
-from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Field, Rational, Record
 from certattn.kernel.theorems.spectrum import finite_moments, normalizer_bound
-from certattn.kernel.theorems.spectrum.finite_moment_assertions import Problem as Moments
-from certattn.statements.spectrum.normalizer_bound import WORDING
+from certattn.statements.spectrum import finite_moments as moment_words
+from certattn.statements.spectrum import normalizer_bound as normalizer_words
+from certattn.statements.wording import Wording
 
 TRUST = Path(__file__).resolve().parent.parent / "docs" / "trust.md"
 BOUND = "normalizer-bound"
@@ -56,14 +56,22 @@ def test_every_path_of_every_claim_has_a_leaf_that_reaches_an_obligation(
 # -- numbers that no obligation looks at
 
 
+def broken(theorem: Theorem[Any], words: Wording[Any], change: Callable[[Any], Any]) -> AdaptedClaim:
+    """The claim with other obligations; those that become None are left out."""
+    changed = lambda stated: [o for o in map(change, theorem.obligations(stated)) if o is not None]  # noqa: E731
+    return AdaptedClaim(replace(theorem, obligations=changed), words)
+
+
 def forgetful(other: Callable[[fmpq], fmpq]) -> AdaptedClaim:
     """Reads the bound of the distance, and proves another one."""
 
-    def obligations(stated: Sections) -> Iterator[Obligation]:
-        for each in normalizer_bound.obligations(stated):
-            yield replace(each, right=other(each.right)) if each.name == "distance" else each  # type: ignore[arg-type]
+    def change(o: Obligation) -> Obligation:
+        if o.name != "distance":
+            return o
+        assert isinstance(o.right, fmpq)
+        return replace(o, right=other(o.right))
 
-    return AdaptedClaim(replace(normalizer_bound.THEOREM, obligations=obligations), WORDING)
+    return broken(normalizer_bound.THEOREM, normalizer_words.WORDING, change)
 
 
 PLANTED: dict[str, tuple[Callable[[fmpq], fmpq], set[str]]] = {
@@ -89,19 +97,20 @@ def test_a_bound_that_is_ignored_is_found(
     assert asserted.Trial(chosen[0]).before["distance"][3] == "proved"
 
 
-class FirstAlone(finite_moments.FiniteMoments):
+def first_alone() -> AdaptedClaim:
     """Looks at the first of the infinite moments only."""
 
-    def read(self, certificate: Certificate) -> Moments:
-        problem = super().read(certificate)
-        return replace(problem, infinite=problem.infinite[:1])
+    def change(o: Obligation) -> Obligation | None:
+        return None if o.name.startswith("infinite") and o.name != "infinite[0]" else o
+
+    return broken(finite_moments.THEOREM, moment_words.WORDING, change)
 
 
 def test_an_item_that_is_ignored_is_found(
     asserted: ModuleType, sources: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (chosen,) = (source for source in sources if source.name == f"spectrum/{MOMENTS}/infinite.yaml")
-    monkeypatch.setitem(CLAIMS._loaded, MOMENTS, FirstAlone())
+    monkeypatch.setitem(CLAIMS._loaded, MOMENTS, first_alone())
     found = "\n".join(asserted.errors(asserted.whole([chosen], None, 1), []))
     for line in ("('infinite', 1): down", "('infinite', 1): left out", "('infinite', 1): twice"):
         assert f"{MOMENTS}: no effect: {chosen.name}: {line}" in found
@@ -111,9 +120,10 @@ def test_an_item_that_is_ignored_is_found(
 def test_a_path_that_stands_in_no_certificate_is_found(
     asserted: ModuleType, sources: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim = AdaptedClaim(normalizer_bound.THEOREM, WORDING)
-    claim.asserts = Record(*claim.asserts.fields.values(), Field("more", Rational(), "a number", required=False))
-    monkeypatch.setitem(CLAIMS._loaded, BOUND, claim)
+    more = Field("more", Rational(), "a number", required=False)
+    asserts = Record(*normalizer_bound.ASSERTS.fields.values(), more)
+    theorem = replace(normalizer_bound.THEOREM, asserts=asserts)
+    monkeypatch.setitem(CLAIMS._loaded, BOUND, AdaptedClaim(theorem, normalizer_words.WORDING))
     found = asserted.errors(asserted.sample(of_claim(sources, BOUND), [BOUND]), [BOUND])
     assert found == [f"{BOUND}: more: in no certificate; write an accept case that has it"]
 

@@ -14,8 +14,9 @@ from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.claim import AnyClaim
 from certattn.kernel.decide.theorem import Sections
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum import universality_bound
+from certattn.kernel.theorems.spectrum import universality_bound as universality
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
 from certattn.kernel.theorems.spectrum.normalizer_bound import DISTANCE, MEAN_SQUARE, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import CUT, MOST, THETA, score_matrix
@@ -80,37 +81,40 @@ def normalizer_bound_instance(certificate: Certificate, *, fast: bool) -> Instan
 
 def universality_bound_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The inequalities of the bounds for random queries. Raises NotExportableError for given ones."""
-    problem = universality_bound.CLAIM.read(certificate)
-    scores = problem.scores
+    claim = CLAIMS[universality.THEOREM.name]
+    problem = claim.read(certificate)
+    stated: Sections = problem.content
+    given, asserts = stated.given, stated.asserts
+    scores = universality.random_scores(given)
     if scores is None:
         raise NotExportableError(
             "the bound for given queries has an eigenvalue in it and no form in Coq here; those for random queries have"
         )
-    numbers = _Numbers(_precision(universality_bound.CLAIM, problem, scores.d), **_sizes(scores), eta=problem.eta)
-    witness = problem.witness
-    if witness is not None:
-        for name, value in (("theta", witness.theta), ("cut", witness.cut), ("excess", witness.excess)):
-            numbers.add(name, value)
-    if problem.universality is not None:
+    numbers = _Numbers(_precision(claim, problem, scores.d), **_sizes(scores), eta=given[universality.ETA])
+    if stated.witness is not None:
+        for parameter in (THETA, CUT, universality.EXCESS):
+            numbers.add(parameter.name, stated.witness[parameter])
+    if universality.UNIVERSALITY in asserts:
         _finite(numbers, 8)
         bound = numbers.formula("mean_universality", "d", "p", "beta2", "eta", "cut", "excess")
-        numbers.state(bound, numbers.add("universality", problem.universality))
-    if problem.concentration is not None:
-        deviation, most = problem.concentration
-        numbers.add("deviation", deviation)
-        numbers.state(numbers.formula("deviation_bound", "d", "eta", "deviation"), numbers.add("concentration", most))
-    if problem.linearisation is not None:
+        numbers.state(bound, numbers.add("universality", asserts[universality.UNIVERSALITY][MOST]))
+    if universality.CONCENTRATION in asserts:
+        concentration = asserts[universality.CONCENTRATION]
+        numbers.add("deviation", concentration[universality.DEVIATION])
+        bound = numbers.formula("deviation_bound", "d", "eta", "deviation")
+        numbers.state(bound, numbers.add("concentration", concentration[MOST]))
+    if universality.LINEARISATION in asserts:
         _finite(numbers, 4)
-        stated = problem.linearisation
+        linearisation = asserts[universality.LINEARISATION]
         formula = numbers.formula("linearisation", "d", "p", "beta2")
-        if stated.at_least is not None:
-            numbers.state(numbers.add("linearisation_least", stated.at_least), formula)
-        if stated.at_most is not None:
-            numbers.state(formula, numbers.add("linearisation_most", stated.at_most))
-    if problem.equivalence is not None:
+        if AT_LEAST in linearisation:
+            numbers.state(numbers.add("linearisation_least", linearisation[AT_LEAST]), formula)
+        if AT_MOST in linearisation:
+            numbers.state(formula, numbers.add("linearisation_most", linearisation[AT_MOST]))
+    if universality.EQUIVALENCE in asserts:
         _finite(numbers, 12)
         bound = numbers.formula("equivalence_bound", "d", "p", "beta2", "eta", "theta", "cut", "excess")
-        numbers.state(bound, numbers.add("equivalence", problem.equivalence))
+        numbers.state(bound, numbers.add("equivalence", asserts[universality.EQUIVALENCE][MOST]))
     return numbers.instance(_SAYS.format("universality-bound", " and the witness", _PROVED_THERE), fast)
 
 

@@ -222,6 +222,10 @@ class Values:
             return None
         return self[field]
 
+    def items(self, field: Field[list[T]]) -> list[T]:
+        """Those of a list; none where it is left out."""
+        return self.get(field) or []
+
     def node(self, field: Field[Any]) -> Node:
         assert isinstance(self.at.value, dict)
         return self.at.value[field.name]

@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, at_least, at_most
+from certattn.kernel.decide.obligation import Obligation as Listed
+from certattn.kernel.decide.obligation import Relation, Side, Tier
+from certattn.kernel.decide.verdict import Obligation, Part, at_least, at_most
 from certattn.kernel.document.fields import Field, Rational, Record, Values
 from certattn.kernel.mathematics.reals import describe
 
 AT_LEAST = Field("at_least", Rational(), "a lower bound", required=False)
 AT_MOST = Field("at_most", Rational(), "an upper bound", required=False)
+BOUNDS: Sequence[tuple[Field[fmpq], Relation]] = ((AT_LEAST, ">="), (AT_MOST, "<="))
+
+
+def some_bound(stated: Values) -> None:
+    """The rule of a range. Raises MalformedError where nothing bounds the number."""
+    if AT_LEAST not in stated and AT_MOST not in stated:
+        raise stated.at.malformed("at_least or at_most, or both", "no bound")
+
+
 # Of a number that may be negative, and of one that is not: a negative bound of that would say nothing.
-SIGNED = Record(AT_LEAST, AT_MOST)
+SIGNED = Record(AT_LEAST, AT_MOST, rules=[some_bound])
 NONNEGATIVE = Record(
     Field("at_least", Rational(minimum=0), "a lower bound", required=False),
     Field("at_most", Rational(minimum=0), "an upper bound", required=False),
+    rules=[some_bound],
 )
+
+
+def within(
+    name: str,
+    number: Side,
+    stated: Values,
+    part: Part = Part.STATEMENT,
+    needs: Sequence[str] = (),
+    fast: Mapping[Tier, Side] | None = None,
+) -> Iterator[Listed]:
+    """That a number keeps the stated bounds: an obligation for each. `fast` has the number as tiers enclose it."""
+    for field, relation in BOUNDS:
+        if field in stated:
+            bound = stated[field]
+            by_tier = {tier: (side, bound) for tier, side in (fast or {}).items()}
+            yield Listed(f"{name}.{field.name}", number, relation, bound, part, needs, by_tier)
 
 
 @dataclass(frozen=True)
@@ -47,10 +75,8 @@ class Range:
 
 def read_range(values: Values) -> Range:
     """Bounds of one number. Raises MalformedError where there is none."""
-    found = Range(values.get(AT_LEAST), values.get(AT_MOST))
-    if len(found.bounds) == 0:
-        raise values.at.malformed("at_least or at_most, or both", "no bound")
-    return found
+    some_bound(values)
+    return Range(values.get(AT_LEAST), values.get(AT_MOST))
 
 
 def range_names(quantity: str, stated: Range) -> list[str]:

@@ -14,8 +14,8 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.spectrum.equivalent_assertions import ASSERTS, LARGEST_BETA, LARGEST_ORDER, NONE, OPEN
-from certattn.kernel.theorems.spectrum.equivalent_law import CLAIM
+from certattn.kernel.theorems.spectrum.equivalent_law import ASSERTS, LARGEST_ORDER, NONE, OPEN, THEOREM
+from certattn.kernel.theorems.spectrum.limit_law import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
@@ -180,12 +180,12 @@ def generate(
     }
     certificate: dict[str, Plain] = {
         "certattn": FORMAT_VERSION,
-        "claim": CLAIM.name,
+        "claim": THEOREM.name,
         "given": {name: format_rational(value) for name, value in given.items()},
         "asserts": {name: asserts[name] for name in ASSERTS.fields if asserts[name]},
         "provenance": provenance(exact_text(note, "note")),
     }
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _given(lambda_: Number, beta: Number | None, alpha2: Number | None, beta2: Number | None) -> dict[str, fmpq]:

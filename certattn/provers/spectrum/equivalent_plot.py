@@ -12,8 +12,8 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.equivalent_assertions import Problem
-from certattn.kernel.theorems.spectrum.equivalent_law import CLAIM, law_of
+from certattn.kernel.theorems.spectrum.equivalent_law import AT, DENSITY, THEOREM, VALUE
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
@@ -37,24 +37,25 @@ _SHARP = 1e-4
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
-    problem = CLAIM.read(certificate)
+    stated = THEOREM.read(certificate)
+    points = [(as_float(point[AT]), as_float(point[VALUE])) for point in stated.asserts.items(DENSITY)]
     with working_precision(BITS):
-        law = law_of(problem)
+        law = stated.law.at_precision()
         curve = density_curve(law)
         circle = circle_curve(law.numbers.variance)
-        right = axis_end(law, max([float(circle[-1, 0]), *(as_float(point.at) for point in problem.density or ())]))
+        right = axis_end(law, max([float(circle[-1, 0]), *(x for x, _ in points)]))
     with canvas(path, (6.4, 3.6)) as (_, axes):
         axes.fill_between(*curve.T, color=FILL, lw=0)
         axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$")
         axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
-        _mark(axes, problem, [end for piece in pieces(law) for end in piece if 0 < end <= right])
+        _mark(axes, points, [end for piece in pieces(law) for end in piece if 0 < end <= right])
         with working_precision(BITS):
             say_what_is_beyond(axes, law, right)
         axes.set_xlabel("singular value")
         axes.set_ylabel("density")
         axes.set_xlim(0, right)
         axes.set_ylim(0, None)
-        axes.set_title(_title(problem), fontsize=10)
+        axes.set_title(_title(stated.law), fontsize=10)
         axes.legend(frameon=False, fontsize=9)
 
 
@@ -76,16 +77,15 @@ def density_curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.array(found)
 
 
-def _mark(axes: Any, problem: Problem, ends: list[float]) -> None:
+def _mark(axes: Any, points: list[tuple[float, float]], ends: list[float]) -> None:
     # A piece of the support that is too low to be seen has its ends all the same.
     axes.plot(ends, [0.0] * len(ends), ls="", marker="|", ms=10, color=POINT, clip_on=False)
-    if problem.density:
-        points = np.array([(as_float(point.at), as_float(point.value)) for point in problem.density])
-        axes.plot(*points.T, ls="", marker="o", ms=4, color=POINT, label=standing(), clip_on=False)
+    if points:
+        axes.plot(*np.array(points).T, ls="", marker="o", ms=4, color=POINT, label=standing(), clip_on=False)
 
 
-def _title(problem: Problem) -> str:
-    return law_title(problem.beta, problem.alpha2, problem.beta2, problem.lambda_)
+def _title(law: SpectralLaw) -> str:
+    return law_title(law.beta, law.alpha2, law.beta2, law.lambda_)
 
 
 def law_title(beta: fmpq | None, alpha2: fmpq | None, beta2: fmpq, lambda_: fmpq, tau: fmpq | None = None) -> str:

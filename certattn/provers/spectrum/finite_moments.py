@@ -14,9 +14,9 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.spectrum.finite_moment_assertions import ASSERTS
-from certattn.kernel.theorems.spectrum.finite_moments import CLAIM
+from certattn.kernel.theorems.spectrum.finite_moments import ASSERTS, GIVEN, THEOREM
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ORDERS, ScoreMatrix, limit_moment
+from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
 from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.spectrum.score_matrices import around, enclosed, positive
@@ -71,13 +71,14 @@ def generate(
     if d is None:
         raise UsageError("nothing to state: give d, or within to look for the smallest")
     given: dict[str, Plain] = {"beta": format_rational(exact_beta), "lambda": format_rational(ratio), "d": str(d)}
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
     with not_yet_written(out):
-        scores, _ = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        stated = loads(to_text({**certificate, "asserts": {}}), out)
+        scores = score_matrix(GIVEN.read(stated.given, stated.reading))
     asserts = _stated(scores, ratio, wanted, digits) if search is None else search.stated(scores, digits)
     certificate["asserts"] = {name: asserts[name] for name in ASSERTS.fields if name in asserts}
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _stated(scores: ScoreMatrix, lambda_: fmpq, orders: Sequence[int], digits: int) -> dict[str, Plain]:

@@ -17,6 +17,7 @@ from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import GapState
 from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
@@ -30,7 +31,6 @@ from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
     of_law,
 )
 from certattn.kernel.theorems.spectrum.spectral_distances import SCALED_SEPARATION, SEPARATION
-from certattn.kernel.theorems.spectrum.spectral_law import SpectralLaw
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

@@ -15,10 +15,10 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
-from certattn.kernel.theorems.spectrum.equivalent_assertions import LARGEST_BETA
+from certattn.kernel.theorems.spectrum.limit_law import LARGEST_BETA, SpectralLaw
 from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix, StatedMatrix
 from certattn.kernel.theorems.spectrum.singular_values import CLAIM, Problem
-from certattn.kernel.theorems.spectrum.spectral_law import SpectralLaw, law_of_weights
+from certattn.kernel.theorems.spectrum.spectral_law import law_of_weights
 from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float

@@ -15,6 +15,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX, StatedMatrix
 from certattn.kernel.theorems.spectrum.spectral_distance import CLAIM
@@ -30,7 +31,7 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     Distances,
     wanted_scales,
 )
-from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT, WEIGHTS, SpectralLaw
+from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT, WEIGHTS
 from certattn.kernel.theorems.spectrum.truncation import FIXED_POINT
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_text

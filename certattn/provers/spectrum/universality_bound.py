@@ -25,9 +25,8 @@ from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
     sizes_of,
     universality_bound,
 )
-from certattn.kernel.theorems.spectrum.score_matrix_inputs import BETA
-from certattn.kernel.theorems.spectrum.universality_assertions import ETA, QUERIES, read_given
-from certattn.kernel.theorems.spectrum.universality_bound import CLAIM
+from certattn.kernel.theorems.spectrum.score_matrix import BETA
+from certattn.kernel.theorems.spectrum.universality_bound import ETA, QUERIES, THEOREM, random_scores, read_given
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
@@ -60,10 +59,10 @@ def generate(
     chance = exact_rational(probability, "probability")
     if not 0 < chance < 1:
         raise UsageError(f"probability is {describe(chance)}, expected a number between 0 and 1")
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        values = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
-        scores = read_given(values)
+        values = read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        scores = random_scores(values)
         certificate |= _given(values, digits) if scores is None else _random(scores, values[ETA], digits)
         size = values[QUERIES].shape[0] if scores is None else scores.d
     stated = _concentration(size, values[ETA], chance, scores is None)
@@ -81,7 +80,7 @@ def generate(
     names = ("universality", "concentration", "linearisation", "equivalence")
     certificate["asserts"] = {name: asserts[name] for name in names if name in asserts}
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _says_something(name: str, found: Plain, eta: fmpq) -> bool:

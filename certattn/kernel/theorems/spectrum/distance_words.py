@@ -8,6 +8,7 @@ from flint import arb
 
 from certattn.kernel.decide.verdict import Obligation
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST, Range
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.spectral_distances import (
     CIRCLE,
     LAW,
@@ -16,7 +17,6 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     SCALED_SEPARATION,
     SEPARATION,
 )
-from certattn.kernel.theorems.spectrum.spectral_law import SpectralLaw
 
 _WORDS = {
     LAW: "the distance of the singular values to mu is {}",

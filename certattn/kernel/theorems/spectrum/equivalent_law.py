@@ -1,4 +1,4 @@
-"""Claim `equivalent-law`: the limit law of the singular values of softmax attention with random weights.
+"""Theorem `equivalent-law`: the limit law of the singular values of softmax attention with random weights.
 
 Gaussian equivalence (Hayase, Collins and Karakida, AISTATS 2026, arXiv 2510.06685): for d tokens, d_qk = lambda d and
 queries and keys of independent N(0, 1) entries, the singular values of sqrt(d) (A - 11'/d) have as d grows the limit
@@ -25,219 +25,220 @@ of mu are proved here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 
 from flint import acb, arb, fmpq
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Enclosure, Obligation, above, at_least, at_most, below, identical
+from certattn.kernel.decide.obligation import Obligation, Shared, Side
+from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Record
-from certattn.kernel.mathematics.balls import ARB
+from certattn.kernel.document.fields import Count, Field, Kind, Listing, Rational, Record, Values
+from certattn.kernel.document.forms import EitherKey, Variant
+from certattn.kernel.document.groups import some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.equivalent_assertions import (
-    ASSERTS,
-    CDF,
-    DENSITY,
-    DENSITY_BOUND,
-    GAP,
-    GIVEN,
-    MOMENTS,
-    NONLINEAR_SHARE,
-    RIGHT_EDGE,
-    SHARE_REACHED,
-    STIELTJES,
-    THRESHOLD,
-    Problem,
-    Stated,
-    StatedAt,
-    StatedGap,
-    StatedTransform,
-    nothing_asserted,
-    read_gap,
-    read_law,
-    read_moments,
-    read_points,
-    read_shares,
-    read_stated,
-    read_transforms,
-)
-from certattn.kernel.theorems.spectrum.equivalent_words import latex_of, words_of
+from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
 from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
 
-# An obligation at the working precision, from its name and the law.
-_Proof = Callable[[str, EquivalentLaw, int], Obligation]
+LARGEST_ORDER = 100
+OPEN, NONE = "open", "none"
+
+GIVEN: Kind[tuple[str, Values]] = EitherKey({"beta": Record(BETA, LAMBDA), "alpha2": Record(ALPHA2, BETA2, LAMBDA)})
+
+VALUE = Field("value", Rational(), "the number")
+RADIUS = Field("radius", Rational(minimum=0), "how far it may be from the true one")
+_NUMBER = Record(VALUE, RADIUS)
+
+ORDER = Field("order", Count(2), f"2n, an even number up to {LARGEST_ORDER}")
+AT = Field("at", Rational(minimum=0), "the point x >= 0")
+SHARE = Field("share", Rational(above=0), "alpha^2/(alpha^2 + beta^2), a number below 1")
+RE = Field("re", Rational(), "the real part")
+IM = Field("im", Rational(), "the imaginary part")
+UPPER_IM = Field("im", Rational(above=0), "the imaginary part, positive")
+Z = Field("z", Record(RE, UPPER_IM), "a point of the upper half plane")
+G = Field("value", Record(RE, IM), "G(z)")
+LOWER = Field("lower", Rational(), "where the gap begins")
+UPPER = Field("upper", Rational(), "where it ends")
+OUTER_MASS = Field("outer_mass", Rational(), "the mass of mu above the gap, which is lambda", required=False)
 
 
-class EquivalentLawClaim(Claim[Problem]):
-    name = "equivalent-law"
-    title = "the limit law of the singular values of softmax attention: moments, edges, gap, density, transform"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = ASSERTS
-    witness = Record()
-
-    def read(self, certificate: Certificate) -> Problem:
-        beta, alpha2, beta2, lambda_ = read_law(self.given.read(certificate.given, certificate.reading))
-        asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        if certificate.witness is not None:
-            self.witness.read(certificate.witness, certificate.reading)
-        if not any(field in asserts for field in self.asserts.fields.values()):
-            raise nothing_asserted(asserts.at)
-        return Problem(
-            beta,
-            alpha2,
-            beta2,
-            lambda_,
-            read_moments(asserts.get(MOMENTS)),
-            read_stated(asserts.get(RIGHT_EDGE)),
-            read_gap(asserts.get(GAP)),
-            read_stated(asserts.get(THRESHOLD)),
-            read_transforms(asserts.get(STIELTJES)),
-            read_points(asserts.get(DENSITY)),
-            read_points(asserts.get(CDF)),
-            read_stated(asserts.get(DENSITY_BOUND)),
-            read_stated(asserts.get(NONLINEAR_SHARE)),
-            read_shares(asserts.get(SHARE_REACHED)),
-        )
-
-    def statement(self, problem: Problem) -> Statement:
-        head, *rest = words_of(problem)
-        return Statement(f"{head} {'; '.join(rest)}.", r",\qquad ".join(latex_of(problem)))
-
-    def names(self, problem: Problem) -> list[str]:
-        return [name for name, _ in _proofs(problem)]
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        law = law_of(problem)
-        return [proof(name, law, bits) for name, proof in _proofs(problem) if name in names]
+def _even(item: Values) -> None:
+    if item[ORDER] % 2 != 0 or item[ORDER] > LARGEST_ORDER:
+        raise item.node(ORDER).malformed(f"an even number from 2 to {LARGEST_ORDER}")
 
 
-def law_of(problem: Problem) -> EquivalentLaw:
-    """The law at the working precision."""
-    if problem.beta is not None:
-        return EquivalentLaw.from_beta(problem.beta, problem.lambda_)
-    assert problem.alpha2 is not None
-    return EquivalentLaw(arb(problem.alpha2), arb(problem.beta2), arb(problem.lambda_))
+def _below_one(item: Values) -> None:
+    if (item[SHARE] < 1) is not True:
+        raise item.node(SHARE).malformed("a number between 0 and 1")
 
 
-def _proofs(problem: Problem) -> Iterator[tuple[str, _Proof]]:
-    """Every obligation's name, and how it is enclosed."""
-    for index, moment in enumerate(problem.moments):
-        yield f"moments[{index}]", partial(_moment, problem, moment)
-    if problem.right_edge is not None:
-        yield "right_edge", partial(_right_edge, problem.right_edge)
-    if isinstance(problem.gap, StatedGap):
-        yield from _open_gap(problem, problem.gap)
-    elif problem.gap is not None:
-        yield "gap.none", partial(_no_gap, problem)
-    if problem.threshold is not None:
-        yield "threshold.lambda", partial(_below_one, problem.lambda_)
-        yield "threshold", partial(_threshold, problem.threshold)
-    for index, transform in enumerate(problem.stieltjes):
-        yield f"stieltjes[{index}]", partial(_transform, transform)
-    for index, point in enumerate(problem.density):
-        yield f"density[{index}]", partial(_density, point)
-    for index, point in enumerate(problem.cdf):
-        yield f"cdf[{index}]", partial(_cdf, point)
-    if problem.density_bound is not None:
-        yield "density_bound", partial(_density_bound, problem.density_bound)
-    if problem.nonlinear_share is not None:
-        yield "nonlinear_share", partial(_share, problem, problem.nonlinear_share)
-    for index, share in enumerate(problem.share_reached):
-        yield f"share_reached[{index}]", partial(_share_reached, share)
+MOMENTS = Field(
+    "moments", Listing(Record(ORDER, VALUE, RADIUS, rules=[_even])), "moments of mu of even order", required=False
+)
+RIGHT_EDGE = Field("right_edge", _NUMBER, "the largest point of the support", required=False)
+GAP = Field(
+    "gap",
+    Variant("kind", {OPEN: Record(LOWER, UPPER, RADIUS, OUTER_MASS), NONE: Record()}),
+    "the gap of the support, or that there is none",
+    required=False,
+)
+THRESHOLD = Field("threshold", _NUMBER, "beta_c(lambda), below which the support has a gap", required=False)
+STIELTJES = Field("stieltjes", Listing(Record(Z, G, RADIUS)), "the Stieltjes transform at points", required=False)
+DENSITY = Field("density", Listing(Record(AT, VALUE, RADIUS)), "the density of mu at points", required=False)
+CDF = Field("cdf", Listing(Record(AT, VALUE, RADIUS)), "mu([0, x]) at points", required=False)
+DENSITY_BOUND = Field("density_bound", _NUMBER, "the density at 0, its largest value", required=False)
+NONLINEAR_SHARE = Field("nonlinear_share", _NUMBER, "alpha^2/(alpha^2 + beta^2)", required=False)
+SHARE_REACHED = Field(
+    "share_reached",
+    Listing(Record(SHARE, VALUE, RADIUS, rules=[_below_one])),
+    "the beta at which softmax has a stated share alpha^2/(alpha^2 + beta^2)",
+    required=False,
+)
+
+_ASSERTED = (
+    MOMENTS, RIGHT_EDGE, GAP, THRESHOLD, STIELTJES, DENSITY, CDF, DENSITY_BOUND, NONLINEAR_SHARE, SHARE_REACHED
+)  # fmt: skip
+ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
+WITNESS = Record()
 
 
-def _open_gap(problem: Problem, gap: StatedGap) -> Iterator[tuple[str, _Proof]]:
-    yield "gap.lambda", partial(_below_one, problem.lambda_)
-    yield "gap.discriminant", partial(_discriminant, problem)
-    yield "gap.lower", partial(_gap_end, 0, Stated(gap.lower, gap.radius))
-    yield "gap.upper", partial(_gap_end, 1, Stated(gap.upper, gap.radius))
-    if gap.outer_mass is not None:
-        yield "gap.outer_mass", partial(_outer_mass, problem.lambda_, gap.outer_mass)
+@dataclass(frozen=True)
+class StatedOfLaw:
+    """A law, and what is asserted of it."""
+
+    law: SpectralLaw
+    asserts: Values
 
 
-def _near(name: str, what: str, truth: Enclosure, stated: Stated | StatedAt, bits: int) -> Obligation:
+def read(certificate: Certificate) -> StatedOfLaw:
+    """Everything stated. Raises MalformedError."""
+    law = read_law(*GIVEN.read(certificate.given, certificate.reading))
+    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    if certificate.witness is not None:
+        WITNESS.read(certificate.witness, certificate.reading)
+    return StatedOfLaw(law, asserts)
+
+
+def obligations(stated: StatedOfLaw) -> Iterator[Obligation]:
+    asserts, exact = stated.asserts, stated.law.exact
+    law = Shared(stated.law.at_precision)
+    highest = max((item[ORDER] // 2 for item in asserts.items(MOMENTS)), default=0)
+
+    @cache
+    def exact_moments() -> list[fmpq]:
+        assert exact is not None
+        found: list[fmpq] = exact.moments(highest)
+        return found
+
+    def moment(order: int) -> arb | fmpq:
+        return (law().moments(highest) if exact is None else exact_moments())[order // 2 - 1]
+
+    def share() -> arb | fmpq:
+        found: arb | fmpq = law().numbers.share if exact is None else exact.share
+        return found
+
+    def density(x: fmpq) -> arb:
+        return law().density(arb(x))
+
+    def cdf(x: fmpq) -> arb:
+        return 1 - law().tail(arb(x))
+
+    def reached(share: fmpq) -> arb:
+        return beta_at_share(arb(share))
+
+    for index, item in enumerate(asserts.items(MOMENTS)):
+        yield _near(f"moments[{index}]", partial(moment, item[ORDER]), item)
+    if RIGHT_EDGE in asserts:
+        yield _near("right_edge", lambda: law().right_edge(), asserts[RIGHT_EDGE])
+    if GAP in asserts:
+        kind, gap = asserts[GAP]
+        yield from _open_gap(stated.law, law, gap) if kind == OPEN else _no_gap(stated.law, law)
+    if THRESHOLD in asserts:
+        yield Obligation("threshold.lambda", stated.law.lambda_, "<", fmpq(1))
+        beta = lambda: critical_beta(law().numbers.lambda_)  # noqa: E731
+        yield _near("threshold", beta, asserts[THRESHOLD], ["threshold.lambda"])
+    for index, item in enumerate(asserts.items(STIELTJES)):
+        yield _transform(f"stieltjes[{index}]", law, item)
+    for index, item in enumerate(asserts.items(DENSITY)):
+        yield _near(f"density[{index}]", partial(density, item[AT]), item)
+    for index, item in enumerate(asserts.items(CDF)):
+        yield _near(f"cdf[{index}]", partial(cdf, item[AT]), item)
+    if DENSITY_BOUND in asserts:
+        yield _near("density_bound", lambda: law().density_bound(), asserts[DENSITY_BOUND])
+    if NONLINEAR_SHARE in asserts:
+        yield _near("nonlinear_share", share, asserts[NONLINEAR_SHARE])
+    for index, item in enumerate(asserts.items(SHARE_REACHED)):
+        yield _near(f"share_reached[{index}]", partial(reached, item[SHARE]), item)
+
+
+def _near(
+    name: str,
+    truth: Callable[[], arb | fmpq],
+    stated: Values,
+    needs: Sequence[str] = (),
+    value: Field[fmpq] = VALUE,
+) -> Obligation:
     """|truth - value| <= radius, exactly where the truth is a rational."""
-    off = abs(truth - stated.value) if isinstance(truth, fmpq) else abs(truth - arb(stated.value))
-    return at_most(name, f"|{what} - value| <= radius", off, stated.radius, bits)
+    number = stated[value]
+
+    def off() -> arb | fmpq:
+        found = truth()
+        return abs(found - number) if isinstance(found, fmpq) else abs(found - arb(number))
+
+    return Obligation(name, off, "<=", stated[RADIUS], needs=needs)
 
 
-def _moment(problem: Problem, stated: StatedAt, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    order = int(stated.at.p)
-    moments = problem.exact_moments or law.moments(problem.highest)
-    return _near(name, f"m_{order}", moments[order // 2 - 1], stated, bits)
-
-
-def _right_edge(stated: Stated, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    return _near(name, "right edge", law.right_edge(), stated, bits)
-
-
-def _below_one(lambda_: fmpq, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    return below(name, "lambda < 1, or no beta has a gap", lambda_, fmpq(1), bits)
-
-
-def _discriminant(problem: Problem, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    sentence = "the discriminant of h is positive, or there is no gap"
-    return above(name, sentence, _discriminant_of(problem, law), fmpq(0), bits)
-
-
-def _no_gap(problem: Problem, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    if problem.lambda_ >= 1:
-        return at_least(name, "lambda >= 1, so that there is no gap", problem.lambda_, fmpq(1), bits)
-    sentence = "the discriminant of h is not positive, or there is a gap"
-    return at_most(name, sentence, _discriminant_of(problem, law), fmpq(0), bits)
-
-
-def _discriminant_of(problem: Problem, law: EquivalentLaw) -> Enclosure:
+def _discriminant(stated: SpectralLaw, law: Shared[EquivalentLaw]) -> Side:
     """Exactly where alpha^2 is rational: the gap may just close."""
-    exact = problem.exact
-    found: Enclosure = law.numbers.discriminant() if exact is None else exact.discriminant()
-    return found
+    exact = stated.exact
+    return (lambda: law().numbers.discriminant()) if exact is None else exact.discriminant()
 
 
-def _gap_end(end: int, stated: Stated, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    gap = law.gap()
-    truth = arb.nan() if isinstance(gap, GapState) else gap[end]
-    return _near(name, ("lower", "upper")[end] + " end of the gap", truth, stated, bits)
+def _no_gap(stated: SpectralLaw, law: Shared[EquivalentLaw]) -> Iterator[Obligation]:
+    if has_no_gap_by_lambda(stated):
+        yield Obligation("gap.none", stated.lambda_, ">=", fmpq(1))
+    else:
+        yield Obligation("gap.none", _discriminant(stated, law), "<=", fmpq(0))
 
 
-def _outer_mass(lambda_: fmpq, stated: fmpq, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    left, right = ExactMatrix.row_vector([stated]), ExactMatrix.row_vector([lambda_])
-    return identical(name, "the mass above the gap is lambda", left, right)
+def has_no_gap_by_lambda(stated: SpectralLaw) -> bool:
+    """Whether lambda is so large that no alpha^2 and beta^2 have a gap."""
+    return (stated.lambda_ >= 1) is True
 
 
-def _threshold(stated: Stated, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    return _near(name, "beta_c", critical_beta(law.numbers.lambda_), stated, bits)
+def _open_gap(stated: SpectralLaw, law: Shared[EquivalentLaw], gap: Values) -> Iterator[Obligation]:
+    def end(which: int) -> arb:
+        found = law().gap()
+        return arb.nan() if isinstance(found, GapState) else found[which]
+
+    needs = ["gap.lambda", "gap.discriminant"]
+    yield Obligation("gap.lambda", stated.lambda_, "<", fmpq(1))
+    yield Obligation("gap.discriminant", _discriminant(stated, law), ">", fmpq(0))
+    yield _near("gap.lower", lambda: end(0), gap, needs, LOWER)
+    yield _near("gap.upper", lambda: end(1), gap, needs, UPPER)
+    if OUTER_MASS in gap:
+        mass, known = ExactMatrix.row_vector([gap[OUTER_MASS]]), ExactMatrix.row_vector([stated.lambda_])
+        yield Obligation("gap.outer_mass", mass, "=", known, needs=needs)
 
 
-def _transform(stated: StatedTransform, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    found = law.stieltjes(acb(*(arb(part) for part in stated.z)))
-    off = arb.nan() if found is None else abs(found - acb(*(arb(part) for part in stated.value)))
-    return at_most(name, "|G(z) - value| <= radius", off, stated.radius, bits)
+def _transform(name: str, law: Shared[EquivalentLaw], stated: Values) -> Obligation:
+    z, value = (stated[Z][RE], stated[Z][UPPER_IM]), (stated[G][RE], stated[G][IM])
+
+    def off() -> arb:
+        found = law().stieltjes(acb(*(arb(part) for part in z)))
+        return arb.nan() if found is None else abs(found - acb(*(arb(part) for part in value)))
+
+    return Obligation(name, off, "<=", stated[RADIUS])
 
 
-def _density(stated: StatedAt, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    return _near(name, "density", law.density(arb(stated.at)), stated, bits)
-
-
-def _cdf(stated: StatedAt, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    return _near(name, "mu([0, x])", 1 - law.tail(arb(stated.at)), stated, bits)
-
-
-def _density_bound(stated: Stated, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    return _near(name, "density at 0", law.density_bound(), stated, bits)
-
-
-def _share(problem: Problem, stated: Stated, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    truth: Enclosure = law.numbers.share if problem.exact is None else problem.exact.share
-    return _near(name, "alpha^2/(alpha^2 + beta^2)", truth, stated, bits)
-
-
-def _share_reached(stated: StatedAt, name: str, law: EquivalentLaw, bits: int) -> Obligation:
-    return _near(name, "beta", beta_at_share(arb(stated.at)), stated, bits)
-
-
-CLAIM = EquivalentLawClaim()
+THEOREM = Theorem(
+    name="equivalent-law",
+    title="the limit law of the singular values of softmax attention: moments, edges, gap, density, transform",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

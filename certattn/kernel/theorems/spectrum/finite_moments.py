@@ -1,4 +1,4 @@
-"""Claim `finite-moments`: expected moments of the matrix of exponential scores at finite size, beside their limits.
+"""Theorem `finite-moments`: expected moments of the matrix of exponential scores at finite size, beside their limits.
 
 T is d x d with entries (exp(beta S_ij - beta^2 |x_i|^2 / (2p)) - 1) / sqrt(d), S_ij = x_i.k_j / sqrt(p), queries x_i
 and keys k_j independent N(0, I_p), p = lambda d; m_2k(T) = tr((TT')^k) / d, and m_2k is its limit as d grows. Of
@@ -17,156 +17,181 @@ k <= 4 a certificate asserts
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Obligation, above, at_most, below
+from certattn.kernel.decide.obligation import Obligation, Relation, Shared
+from certattn.kernel.decide.theorem import Sections, Theorem, sections
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Record
-from certattn.kernel.given.ranges import Range, range_names, range_obligations
-from certattn.kernel.mathematics.balls import ARB
-from certattn.kernel.theorems.spectrum.finite_moment_assertions import (
-    ABOVE,
-    ASSERTS,
-    ENTRY_PARTS,
-    GIVEN,
-    MOMENTS,
-    RATIOS,
-    Problem,
-    Smallest,
-    latex_of,
-    read_problem,
+from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.given.ranges import AT_LEAST, AT_MOST, SIGNED, some_bound, within
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import (
+    ORDERS,
+    ScoreMatrix,
+    limit_moment,
+    moment_condition,
 )
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix, limit_moment, moment_condition
-from certattn.kernel.theorems.spectrum.score_matrix_inputs import LAMBDA, read_score_matrix
+from certattn.kernel.theorems.spectrum.score_matrix import BETA, LAMBDA, SIZE, score_matrix
 
-_FOURTH = 4
-_SENTENCES = {
-    MOMENTS.name: "E m_{}(T)",
-    RATIOS.name: "E m_{0}(T) / m_{0}",
-    ENTRY_PARTS.name: "d^(1-k) E t^{0} / m_{0}",
-}
+# Sizes that one certificate may ask to be looked at.
+MOST_SIZES = 20_000
+BELOW, ABOVE = "below", "above"
+_RELATIONS: dict[str, Relation] = {BELOW: "<", ABOVE: ">"}
+FOURTH = 4
 
 
-class FiniteMoments(Claim[Problem]):
-    name = "finite-moments"
-    title = "expected moments of the matrix of exponential scores at finite size, beside those of its limit"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = ASSERTS
-    witness = Record()
-
-    def read(self, certificate: Certificate) -> Problem:
-        scores, _ = self.read_given(certificate)
-        if certificate.witness is not None:
-            self.witness.read(certificate.witness, certificate.reading)
-        given = GIVEN.read(certificate.given, certificate.reading)
-        return read_problem(given, ASSERTS.read(certificate.asserts, certificate.reading), scores)
-
-    def read_given(self, certificate: Certificate) -> tuple[ScoreMatrix, fmpq]:
-        """The section `given` alone: the matrix T, and lambda. Raises MalformedError."""
-        given = GIVEN.read(certificate.given, certificate.reading)
-        return read_score_matrix(given), given[LAMBDA]
-
-    def statement(self, problem: Problem) -> Statement:
-        head, *rest = problem.words
-        return Statement(f"{head} {'; '.join(rest)}.", r",\qquad ".join(latex_of(problem)))
-
-    def names(self, problem: Problem) -> list[str]:
-        names = []
-        for field, stated in problem.bounded.items():
-            for index, item in enumerate(stated):
-                names += _bounded_names(f"{field}[{index}]", item.stated)
-        if problem.variance is not None:
-            names += _bounded_names("variance", problem.variance)
-        names += [f"infinite[{index}]" for index in range(len(problem.infinite))]
-        for index in range(len(problem.smallest)):
-            names += [f"smallest[{index}].{part}" for part in ("finite", "at", "before")]
-        return names + [f"thresholds[{index}]" for index in range(len(problem.thresholds))]
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        found = [*_bounded(problem, names, bits), *_infinite(problem)]
-        for index, item in enumerate(problem.smallest):
-            place = f"smallest[{index}]"
-            if any(f"{place}.{part}" in names for part in ("finite", "at", "before")):
-                found += _smallest(problem, item, place, names, bits)
-        found += _thresholds(problem, bits)
-        return [obligation for obligation in found if obligation.name in names]
+def _known_order(item: Values) -> None:
+    if item[ORDER] not in ORDERS:
+        raise item.node(ORDER).malformed("2, 4, 6 or 8", str(item[ORDER]))
 
 
-def _bounded_names(place: str, stated: Range) -> list[str]:
-    return [f"{place}.finite", *range_names(place, stated)]
+ORDER = Field("order", Count(2), "2k: 2, 4, 6 or 8")
+_BOUNDED = Listing(Record(ORDER, AT_LEAST, AT_MOST, rules=[_known_order, some_bound]))
+MOMENTS = Field("moments", _BOUNDED, "bounds of E m_2k(T)", required=False)
+RATIOS = Field("ratios", _BOUNDED, "bounds of E m_2k(T) / m_2k, m_2k the moment of the limit law", required=False)
+ENTRY_PARTS = Field("entry_parts", _BOUNDED, "bounds of d^(1-k) E t^2k / m_2k, t an entry of sqrt(d) T", required=False)
+VARIANCE = Field("variance", SIGNED, "bounds of Var m_2(T)", required=False)
+INFINITE = Field("infinite", Listing(Count(2)), "orders 2k with E m_2k(T) = infinity", required=False)
+WITHIN = Field("within", Rational(above=0), "largest distance of E m_2k(T) / m_2k from 1")
+FROM = Field("from", Count(1), "no size from this on, but below d, is within the distance")
+_SMALLEST = Listing(Record(ORDER, WITHIN, FROM, rules=[_known_order]))
+SMALLEST = Field("smallest", _SMALLEST, "d is the smallest size for an accuracy", False)
+SIDE = Field("beta", Choice((BELOW, ABOVE)), "on which side of sqrt(log(d)/(2k)) beta is")
+_THRESHOLDS = Listing(Record(ORDER, SIDE, rules=[_known_order]))
+THRESHOLDS = Field("thresholds", _THRESHOLDS, "where single entries begin to dominate", required=False)
 
 
-def _bounded(problem: Problem, names: Collection[str], bits: int) -> Iterator[Obligation]:
-    """Finite, and within the bounds, for every number that is bounded."""
-    scores, beta2, lambda_ = problem.scores, problem.scores.beta2, problem.lambda_
-    for field, stated in problem.bounded.items():
-        for index, item in enumerate(stated):
-            place = f"{field}[{index}]"
-            if not any(name in names for name in _bounded_names(place, item.stated)):
-                continue
-            yield _finite(f"{place}.finite", scores, item.order)
-            if scores.has_moment(item.order):
-                value = scores.entry_part(item.order) if field == ENTRY_PARTS.name else scores.moment(item.order)
-                if field != MOMENTS.name:
-                    value = value / limit_moment(item.order, beta2, lambda_)
-                yield from range_obligations(place, _SENTENCES[field].format(item.order), value, item.stated, bits)
-    if problem.variance is not None:
-        yield _finite("variance.finite", scores, _FOURTH)
-        if scores.has_moment(_FOURTH):
-            variance = scores.second_moment_variance()
-            yield from range_obligations("variance", "Var m_2(T)", variance, problem.variance, bits)
+def _known_orders(asserts: Values) -> None:
+    for order in asserts.items(INFINITE):
+        if order not in ORDERS:
+            raise asserts.node(INFINITE).malformed("orders 2, 4, 6 or 8", str(order))
 
 
-def _finite(name: str, scores: ScoreMatrix, order: int) -> Obligation:
-    sentence = f"p > {order} * {order - 1} beta^2, so E m_{order}(T) is finite"
-    return above(name, sentence, fmpq(scores.p), moment_condition(order, scores.beta2))
+GIVEN = Record(BETA, LAMBDA, SIZE)
+_ASSERTED = (MOMENTS, RATIOS, ENTRY_PARTS, VARIANCE, INFINITE, SMALLEST, THRESHOLDS)
+ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED), _known_orders])
+WITNESS = Record()
 
 
-def _infinite(problem: Problem) -> Iterator[Obligation]:
-    for index, order in enumerate(problem.infinite):
-        sentence = f"p <= {order} * {order - 1} beta^2, so E m_{order}(T) is infinite"
-        bound = moment_condition(order, problem.scores.beta2)
-        yield at_most(f"infinite[{index}]", sentence, fmpq(problem.scores.p), bound)
+@dataclass(frozen=True)
+class Before:
+    """The sizes below d for which lambda d is a whole number, from the stated one on, of an item of `smallest`."""
+
+    sizes: range
+    lambda_: fmpq
+    beta2: fmpq
+
+    @property
+    def scores(self) -> list[ScoreMatrix]:
+        return [ScoreMatrix(d, int((self.lambda_ * d).p), self.beta2) for d in self.sizes]
+
+    @property
+    def largest_width(self) -> fmpq:
+        """lambda d of the largest of them; 0 where there is none."""
+        return self.lambda_ * self.sizes[-1] if self.sizes else fmpq(0)
+
+    def all_infinite(self, order: int) -> bool:
+        """Whether E m_order(T) is infinite at each: it grows infinite as d falls, so the largest decides for all."""
+        return (self.largest_width <= moment_condition(order, self.beta2)) is True
 
 
-def _smallest(problem: Problem, item: Smallest, place: str, names: Collection[str], bits: int) -> Iterator[Obligation]:
-    """Within the distance at d; and further away, or infinite, at every size before."""
-    scores, limit = problem.scores, limit_moment(item.order, problem.scores.beta2, problem.lambda_)
-    what = f"|E m_{item.order}(T) / m_{item.order} - 1|"
-    yield _finite(f"{place}.finite", scores, item.order)
-    if not scores.has_moment(item.order):
-        return
-    if f"{place}.at" in names:
-        yield at_most(f"{place}.at", f"{what} <= within", abs(scores.moment(item.order) / limit - 1), item.within, bits)
-    if f"{place}.before" not in names:
-        return
-    smaller = [ScoreMatrix(d, int((problem.lambda_ * d).p), scores.beta2) for d in item.before]
-    finite = [other for other in smaller if other.has_moment(item.order)]
-    if not finite:
-        # The moment grows infinite as d falls, so the largest of these sizes decides for all.
-        width = fmpq(smaller[-1].p) if smaller else fmpq(0)
-        sentence = (
-            f"p <= {item.order} * {item.order - 1} beta^2 at every size before, so E m_{item.order}(T) is infinite"
+def before(given: Values, item: Values) -> Before:
+    """Those of an item. Raises MalformedError."""
+    d, first, step = given[SIZE], item[FROM], int(given[LAMBDA].q)
+    if first >= d:
+        raise item.node(FROM).malformed(f"a size below d = {d}", str(first))
+    sizes = range(-(-first // step) * step, d, step)
+    if len(sizes) > MOST_SIZES:
+        raise item.node(FROM).malformed(
+            f"at most {MOST_SIZES} sizes from there to d", counted(len(sizes), "size"), "begin closer to d"
         )
-        yield at_most(f"{place}.before", sentence, width, moment_condition(item.order, scores.beta2))
-        return
-    nearest = abs(finite[0].moment(item.order) / limit - 1)
-    for other in finite[1:]:
-        nearest = nearest.min(abs(other.moment(item.order) / limit - 1))
-    yield above(f"{place}.before", f"the smallest {what} of the sizes before > within", nearest, item.within, bits)
+    return Before(sizes, given[LAMBDA], given[BETA] * given[BETA])
 
 
-def _thresholds(problem: Problem, bits: int) -> Iterator[Obligation]:
-    """2k beta^2 beside log d."""
-    for index, (order, side) in enumerate(problem.thresholds):
-        compared, relation = (above, ">") if side == ABOVE else (below, "<")
-        left = order * problem.scores.beta2
-        sentence = f"{order} beta^2 {relation} log(d), so beta {relation} sqrt(log(d)/{order})"
-        yield compared(f"thresholds[{index}]", sentence, left, arb(problem.scores.d).log(), bits)
+_sections = sections(GIVEN, ASSERTS, WITNESS)
 
 
-CLAIM = FiniteMoments()
+def read(certificate: Certificate) -> Sections:
+    """Everything stated, with sizes that can be. Raises MalformedError."""
+    stated = _sections(certificate)
+    score_matrix(stated.given)
+    for item in stated.asserts.items(SMALLEST):
+        before(stated.given, item)
+    return stated
+
+
+def obligations(stated: Sections) -> Iterator[Obligation]:
+    given, asserts = stated.given, stated.asserts
+    scores = score_matrix(given)
+    for field in (MOMENTS, RATIOS, ENTRY_PARTS):
+        for index, item in enumerate(asserts.items(field)):
+            place = f"{field.name}[{index}]"
+            yield _finite(place, scores, item[ORDER])
+            yield from within(
+                place, _bounded(field, scores, item[ORDER], given[LAMBDA]), item, needs=[f"{place}.finite"]
+            )
+    if VARIANCE in asserts:
+        yield _finite("variance", scores, FOURTH)
+        variance = Shared(scores.second_moment_variance)
+        yield from within("variance", variance, asserts[VARIANCE], needs=["variance.finite"])
+    for index, order in enumerate(asserts.items(INFINITE)):
+        yield Obligation(f"infinite[{index}]", fmpq(scores.p), "<=", moment_condition(order, scores.beta2))
+    for index, item in enumerate(asserts.items(SMALLEST)):
+        yield from _smallest(f"smallest[{index}]", scores, item, before(given, item))
+    for index, item in enumerate(asserts.items(THRESHOLDS)):
+        # 2k beta^2 beside log d.
+        left, relation = item[ORDER] * scores.beta2, _RELATIONS[item[SIDE]]
+        yield Obligation(f"thresholds[{index}]", left, relation, lambda: arb(scores.d).log())
+
+
+def _finite(place: str, scores: ScoreMatrix, order: int) -> Obligation:
+    return Obligation(f"{place}.finite", fmpq(scores.p), ">", moment_condition(order, scores.beta2))
+
+
+def _bounded(field: Field[list[Values]], scores: ScoreMatrix, order: int, lambda_: fmpq) -> Shared[arb]:
+    """What an item of a field has bounds of."""
+    if field is MOMENTS:
+        return Shared(lambda: scores.moment(order))
+    part = scores.moment if field is RATIOS else scores.entry_part
+    return Shared(lambda: part(order) / limit_moment(order, scores.beta2, lambda_))
+
+
+def _smallest(place: str, scores: ScoreMatrix, item: Values, smaller: Before) -> Iterator[Obligation]:
+    """Within the distance at d; and further away, or infinite, at every size before."""
+    order, lambda_, needs = item[ORDER], smaller.lambda_, [f"{place}.finite"]
+
+    def distance(of: ScoreMatrix, limit: arb) -> arb:
+        return abs(of.moment(order) / limit - 1)
+
+    def at() -> arb:
+        return distance(scores, limit_moment(order, scores.beta2, lambda_))
+
+    def nearest() -> arb:
+        limit = limit_moment(order, scores.beta2, lambda_)
+        first, *others = [distance(other, limit) for other in smaller.scores if other.has_moment(order)]
+        for other in others:
+            first = first.min(other)
+        return first
+
+    yield _finite(place, scores, order)
+    yield Obligation(f"{place}.at", at, "<=", item[WITHIN], needs=needs)
+    if smaller.all_infinite(order):
+        width, condition = smaller.largest_width, moment_condition(order, scores.beta2)
+        yield Obligation(f"{place}.before", width, "<=", condition, needs=needs)
+    else:
+        yield Obligation(f"{place}.before", nearest, ">", item[WITHIN], needs=needs)
+
+
+THEOREM = Theorem(
+    name="finite-moments",
+    title="expected moments of the matrix of exponential scores at finite size, beside those of its limit",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

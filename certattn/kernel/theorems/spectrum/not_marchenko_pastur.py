@@ -30,7 +30,7 @@ from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.distance_words import distance_words, latex_of_range, sign_found, words_of_range
-from certattn.kernel.theorems.spectrum.equivalent_assertions import ALPHA2, BETA, BETA2, LAMBDA
+from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences
@@ -51,7 +51,7 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     require_square,
     wanted_scales,
 )
-from certattn.kernel.theorems.spectrum.spectral_law import SpectralLaw, read_spectral_law
+from certattn.kernel.theorems.spectrum.spectral_law import read_spectral_law
 
 FINITE = Field("finite", MATRIX_FORMS, "one matrix: given, or that of queries and keys", required=False)
 VALUE = Field("value", Rational(), "the number")

@@ -33,6 +33,7 @@ from certattn.kernel.given.attention_inputs import SCALE
 from certattn.kernel.given.ranges import Range
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.theorems.spectrum.distance_words import distance_words, latex_of_range, sign_found, words_of_range
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.matrix_inputs import (
     ATTENTION_FORM,
     CENTRED,
@@ -56,7 +57,7 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     require_square,
     wanted_scales,
 )
-from certattn.kernel.theorems.spectrum.spectral_law import LAW_FORMS, SpectralLaw, read_spectral_law
+from certattn.kernel.theorems.spectrum.spectral_law import LAW_FORMS, read_spectral_law
 from certattn.kernel.theorems.spectrum.truncation import FIXED_POINT, FixedPoint, read_fixed_point
 
 LAW = Field(

@@ -15,8 +15,9 @@ from certattn.kernel.decide.verdict import Obligation, Part, at_least, at_most
 from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
 from certattn.kernel.mathematics.balls import ARB
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights
-from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT, SpectralLaw
+from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT
 
 SOME, LARGEST = "some", "largest"
 RADIUS = Field("radius", Rational(above=0), "r: a solution lies between tau - r and tau + r")

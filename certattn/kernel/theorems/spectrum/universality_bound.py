@@ -1,4 +1,4 @@
-"""Claim `universality-bound`: the exponential scores of softmax attention act like Gaussian columns, with constants.
+"""Theorem `universality-bound`: the exponential scores of softmax attention act like Gaussian columns, with constants.
 
 T is the matrix of `normalizer-bound`; given the queries X its columns have the covariance Sigma / d, and N is a matrix
 with independent Gaussian columns of the same covariance. s_M(-eta) = (1/d) tr (MM' + eta)^-1. For given queries, or for
@@ -19,59 +19,147 @@ normaliser may fall below its mean, how long a query may be, and how much larger
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator
+from dataclasses import replace
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Obligation
+from flint import arb, ctx, fmpq
+
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.theorem import Sections, Theorem
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Record, Values
+from certattn.kernel.document.fields import Field, Rational, Record, Values
 from certattn.kernel.document.forms import ByKey
-from certattn.kernel.mathematics.balls import ARB
-from certattn.kernel.theorems.spectrum.score_matrix_inputs import BETA, CUT, LAMBDA, SIZE, THETA
-from certattn.kernel.theorems.spectrum.universality_assertions import (
-    ASSERTS,
-    ETA,
-    EXCESS,
-    QUERIES,
-    Problem,
-    read_given,
-    read_problem,
+from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.matrices import Matrix
+from certattn.kernel.given.ranges import SIGNED, within
+from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
+from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
+    deviation_bound,
+    equivalence_bound,
+    linearisation,
+    mean_universality,
+    sizes_of,
+    universality_bound,
 )
-from certattn.kernel.theorems.spectrum.universality_proof import names_of, obligations
+from certattn.kernel.theorems.spectrum.score_matrix import (
+    BETA,
+    CUT,
+    LAMBDA,
+    MOST,
+    SIZE,
+    THETA,
+    TYPICAL,
+    score_matrix,
+    typical,
+)
+
+ETA = Field("eta", Rational(above=0), "eta > 0: resolvents are taken at -eta")
+QUERIES = Field("queries", Matrix(), "the queries, d x p: one a row")
+UNIVERSALITY = Field("universality", Record(MOST), "bound of what Gaussian columns change", required=False)
+DEVIATION = Field("deviation", Rational(above=0), "how far from its mean")
+CONCENTRATION = Field("concentration", Record(DEVIATION, MOST), "bound of a probability", required=False)
+LINEARISATION = Field("linearisation", SIGNED, "bounds of E |Sigma - Sigma_lin|_F^2", required=False)
+EQUIVALENCE = Field("equivalence", Record(MOST), "bound of the whole way from attention to Y", required=False)
+EXCESS = Field("excess", Rational(), "excess > 0: |X| <= sqrt(d) + sqrt(p) + excess is typical")
 
 GIVEN = ByKey({"queries": Record(BETA, ETA, QUERIES), "d": Record(BETA, ETA, LAMBDA, SIZE)})
+_ASSERTED = (UNIVERSALITY, CONCENTRATION, LINEARISATION, EQUIVALENCE)
+ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
+WITNESS = Record(THETA, CUT, EXCESS)
+
+# p has to be larger than this times beta^2.
+_UNIVERSALITY, _LINEARISATION, _EQUIVALENCE = 8, 4, 12
 
 
-class UniversalityBound(Claim[Problem]):
-    name = "universality-bound"
-    title = "the exponential scores of softmax attention beside Gaussian columns, with constants"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = ASSERTS
-    witness = Record(THETA, CUT, EXCESS)
-
-    def read(self, certificate: Certificate) -> Problem:
-        given = self.read_given(certificate)
-        asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-        witness = None
-        if certificate.witness is not None:
-            witness = self.witness.read(certificate.witness, certificate.reading)
-        return read_problem(given, asserts, witness)
-
-    def read_given(self, certificate: Certificate) -> Values:
-        """The section `given` alone. Raises MalformedError."""
-        _, values = GIVEN.read(certificate.given, certificate.reading)
-        read_given(values)
-        return values
-
-    def statement(self, problem: Problem) -> Statement:
-        return Statement(f"{problem.words}.", r",\qquad ".join(problem.latex()))
-
-    def names(self, problem: Problem) -> list[str]:
-        return names_of(problem)
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        return obligations(problem, names, bits)
+def read_given(certificate: Certificate) -> Values:
+    """The section `given` alone. Raises MalformedError."""
+    _, given = GIVEN.read(certificate.given, certificate.reading)
+    random_scores(given)
+    return given
 
 
-CLAIM = UniversalityBound()
+def random_scores(given: Values) -> ScoreMatrix | None:
+    """The sizes of random queries; None for given ones, whose shape is looked at. Raises MalformedError."""
+    if QUERIES not in given:
+        return score_matrix(given)
+    if given[QUERIES].shape[0] < 2:
+        raise given.node(QUERIES).malformed("at least 2 queries", "1 query")
+    return None
+
+
+def read(certificate: Certificate) -> Sections:
+    """Everything stated. Raises MalformedError."""
+    given, asserts = read_given(certificate), ASSERTS.read(certificate.asserts, certificate.reading)
+    random, hint = QUERIES not in given, certificate.witness
+    for field in (LINEARISATION, EQUIVALENCE):
+        if not random and field in asserts:
+            raise asserts.node(field).malformed(f"no {field.name}, which is about random queries", field.name)
+    stated = Sections(given, asserts, None if hint is None else WITNESS.read(hint, certificate.reading))
+    if random and (UNIVERSALITY in asserts or EQUIVALENCE in asserts):
+        return replace(stated, witness=stated.hint)
+    if hint is not None:
+        raise hint.malformed("no witness, as none is needed here", "a witness")
+    return stated
+
+
+def obligations(stated: Sections) -> Iterator[Obligation]:
+    scores = random_scores(stated.given)
+    return _of_given(stated.given, stated.asserts) if scores is None else _of_random(scores, stated)
+
+
+def _of_given(given: Values, asserts: Values) -> Iterator[Obligation]:
+    queries, beta2, eta = given[QUERIES], given[BETA] * given[BETA], given[ETA]
+
+    def bound() -> arb:
+        matrix = queries.load()
+        return universality_bound(sizes_of(matrix, beta2, ctx.prec), matrix.rows, beta2, eta)
+
+    if UNIVERSALITY in asserts:
+        yield Obligation("universality", bound, "<=", asserts[UNIVERSALITY][MOST], Part.WITNESS)
+    yield from _concentration(asserts, queries.shape[0], eta, given_queries=True)
+
+
+def _of_random(scores: ScoreMatrix, stated: Sections) -> Iterator[Obligation]:
+    """A condition on p before every mean over queries, which is infinite otherwise."""
+    asserts, eta, hint = stated.asserts, stated.given[ETA], stated.witness
+    if hint is not None:
+        yield from typical(hint)
+        yield Obligation("excess", hint[EXCESS], ">", fmpq(0), Part.WITNESS)
+    if UNIVERSALITY in asserts:
+        yield _finite("universality.finite", scores, _UNIVERSALITY, Part.WITNESS)
+        rests = ("universality.finite", "cut", "excess")
+        bound = lambda: mean_universality(scores, eta, stated.hint[CUT], stated.hint[EXCESS])  # noqa: E731
+        yield Obligation("universality", bound, "<=", asserts[UNIVERSALITY][MOST], Part.WITNESS, rests)
+    yield from _concentration(asserts, scores.d, eta, given_queries=False)
+    if LINEARISATION in asserts:
+        yield _finite("linearisation.finite", scores, _LINEARISATION, Part.STATEMENT)
+        mean = lambda: linearisation(scores)  # noqa: E731
+        yield from within("linearisation", mean, asserts[LINEARISATION], needs=["linearisation.finite"])
+    if EQUIVALENCE in asserts:
+        yield _finite("equivalence.finite", scores, _EQUIVALENCE, Part.WITNESS)
+        needs = ("equivalence.finite", *TYPICAL, "excess")
+        whole = lambda: equivalence_bound(scores, eta, *(stated.hint[f] for f in (THETA, CUT, EXCESS)))  # noqa: E731
+        yield Obligation("equivalence", whole, "<=", asserts[EQUIVALENCE][MOST], Part.WITNESS, needs)
+
+
+def _concentration(asserts: Values, d: int, eta: fmpq, *, given_queries: bool) -> Iterator[Obligation]:
+    if CONCENTRATION in asserts:
+        deviation, most = asserts[CONCENTRATION][DEVIATION], asserts[CONCENTRATION][MOST]
+        bound = lambda: deviation_bound(d, eta, deviation, given_queries)  # noqa: E731
+        yield Obligation("concentration", bound, "<=", most, Part.WITNESS)
+
+
+def _finite(name: str, scores: ScoreMatrix, factor: int, part: Part) -> Obligation:
+    return Obligation(name, fmpq(scores.p), ">", factor * scores.beta2, part)
+
+
+THEOREM = Theorem(
+    name="universality-bound",
+    title="the exponential scores of softmax attention beside Gaussian columns, with constants",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

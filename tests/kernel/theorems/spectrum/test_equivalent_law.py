@@ -10,7 +10,8 @@ from typing import Any
 import equivalent_cases as cases
 import pytest
 from corpus import ACCEPT, INCONCLUSIVE, Case, Family, check
-from flint import arb, fmpq
+from flint import arb
+from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.spectrum import equivalent_law
@@ -104,16 +105,16 @@ def test_a_lambda_beyond_all_precision_is_inconclusive(tmp_path: Path) -> None:
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "enclosures are not looked at": (
         equivalent_law,
-        "at_most",
-        lambda name, sentence, value, bound, bits: equivalent_law.at_least(name, sentence, fmpq(1), fmpq(0)),
+        "Obligation",
+        proved_in_place("<="),
     ),
     "a gap for every lambda": (
-        equivalent_law, "below", lambda *a: equivalent_law.at_least(a[0], a[1], fmpq(1), fmpq(0))
+        equivalent_law, "Obligation", proved_in_place("<")
     ),
     "a gap for every discriminant": (
-        equivalent_law, "above", lambda *a: equivalent_law.at_least(a[0], a[1], fmpq(1), fmpq(0))
+        equivalent_law, "Obligation", proved_in_place(">")
     ),
-    "any mass": (equivalent_law, "identical", lambda *a: equivalent_law.at_least(a[0], a[1], fmpq(1), fmpq(0))),
+    "any mass": (equivalent_law, "Obligation", proved_in_place("=")),
     "the right edge is that of a quarter circle": (
         EquivalentLaw, "right_edge", lambda self: 2 * self.numbers.variance.sqrt()
     ),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from corpus import ACCEPT, Case, Family, check
 from flint import arb, fmpq
+from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.given import ranges
@@ -191,18 +192,18 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "upper bounds are not looked at": (
         ranges,
-        "at_most",
-        lambda name, sentence, value, bound, bits=None: ranges.at_least(name, sentence, fmpq(0), fmpq(0)),
+        "Listed",
+        proved_in_place("<="),
     ),
     "lower bounds are not looked at": (
         ranges,
-        "at_least",
-        lambda name, sentence, value, bound, bits=None: ranges.at_most(name, sentence, fmpq(0), fmpq(0)),
+        "Listed",
+        proved_in_place(">="),
     ),
     "what lies before is not looked at": (
         finite_moments,
-        "above",
-        lambda name, sentence, value, bound, bits=None: finite_moments.at_most(name, sentence, fmpq(0), fmpq(0)),
+        "Obligation",
+        proved_in_place(">"),
     ),
     "the variance is 0": (ScoreMatrix, "second_moment_variance", lambda self: arb(0)),
     "the part of the entries is the moment": (ScoreMatrix, "entry_part", lambda self, order: self.moment(order)),

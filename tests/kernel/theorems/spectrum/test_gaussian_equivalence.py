@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from corpus import ACCEPT, Case, Family, check
 from flint import arb, fmpq
+from sabotage import proved_in_place
 
-from certattn.kernel.decide.verdict import Verdict, at_least
+from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum import normalizer_bound, universality_proof
+from certattn.kernel.theorems.spectrum import normalizer_bound, score_matrix, universality_bound
 from certattn.kernel.theorems.spectrum.mathematics import gaussian_equivalence as formulas
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
 
@@ -158,27 +159,24 @@ def _first(scores: ScoreMatrix, theta: fmpq, cut: fmpq) -> arb:
     return formulas.normalizer_square(scores) / arb(1 - theta) ** 2
 
 
-def _proved(name: str, sentence: str, value: Any, bound: Any, part: Any = None) -> Any:
-    return universality_proof.at_most(name, sentence, fmpq(0), fmpq(0))
-
-
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the condition of the normaliser is not looked at": (normalizer_bound, "moment_condition", lambda *of: fmpq(-1)),
     "rare rows are not looked at": (normalizer_bound, "normalizer_bound", _first),
     "long queries are not looked at": (formulas, "long_query", lambda p, cut: arb(0)),
     "bounds are not looked at": (
-        universality_proof,
-        "at_most",
-        lambda name, sentence, value, bound, bits=None, part=None: at_least(name, sentence, fmpq(0), fmpq(0)),
+        universality_bound,
+        "Obligation",
+        proved_in_place("<="),
     ),
-    "conditions are not looked at": (universality_proof, "above", _proved),
+    "conditions are not looked at": (universality_bound, "Obligation", proved_in_place(">")),
+    "what is typical is not looked at": (score_matrix, "Obligation", proved_in_place(">")),
     "a single query is the norm": (formulas, "largest_eigenvalue", lambda matrix, bits: matrix[0, 0]),
     "deviations as given the queries": (
-        universality_proof,
+        universality_bound,
         "deviation_bound",
         lambda d, eta, x, given: formulas.deviation_bound(d, eta, x, True),
     ),
-    "the covariance is linear": (universality_proof, "linearisation", lambda scores: arb(0)),
+    "the covariance is linear": (universality_bound, "linearisation", lambda scores: arb(0)),
     "universality is free": (
         formulas,
         "mean_universality",
