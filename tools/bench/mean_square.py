@@ -17,7 +17,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.prompts.output_mean_square import CLAIM, Method, bounds_of
+from certattn.kernel.theorems.prompts.output_mean_square import Method, bounds_of, read_given
 
 LENGTHS = (100, 1000, 10_000, 1_000_000)
 _TOKENS = 4_000_000
@@ -27,14 +27,14 @@ _QUANTILE = 3.2905
 
 def prompt(given: str) -> Any:
     text = f"certattn: 1\nclaim: output-mean-square\ngiven: {given}\nasserts: {{}}\n"
-    return CLAIM.read_given(loads(text, Path("bench.yaml")))
+    return read_given(loads(text, Path("bench.yaml")))
 
 
 def upper(given: str, method: str, **parameters: fmpq) -> tuple[arb, float]:
     """The upper bound of the mean square, and seconds."""
     read, started = prompt(given), time.perf_counter()
     with working_precision(_BITS):
-        found = bounds_of(read, Method(method, parameters), ("mean_square",), _BITS).ranges["mean_square"].upper
+        found = bounds_of(read, Method(method, parameters), ("mean_square",)).ranges["mean_square"].upper
     assert found is not None
     return found, time.perf_counter() - started
 

@@ -118,8 +118,8 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
         shown = _logistic(prompt, asserts["gradient"])
     if method == "general":
         t, rate = read_number(witness["t"]), read_number(witness["lambda"])
-        require(0 < t < 1 and rate > 0, "t and lambda")
-        bound = _general(prompt, asserts["gradient"], float(t), float(rate))
+        require(t > 0 and rate > 0, "t and lambda")
+        bound = _general(prompt, asserts["gradient"], float(t), float(rate)) if t < 1 else math.inf
         shown = {"at_most": (bound, bound)}
     found = []
     for side, bound in bounds.items():

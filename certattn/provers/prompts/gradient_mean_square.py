@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.gradient_inputs import GradientError
-from certattn.kernel.theorems.prompts.gradient_mean_square import CLAIM, Problem, mean_square_enclosure, square_parts
+from certattn.kernel.theorems.prompts.gradient_mean_square import THEOREM, Way, enclosure_by, read, square_parts
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
@@ -59,13 +58,13 @@ def generate(
         raise UsageError(f"digits is {digits}, expected 1 to 100")
     certificate: dict[str, Plain] = {
         "certattn": FORMAT_VERSION,
-        "claim": CLAIM.name,
+        "claim": THEOREM.name,
         "given": exact(given, "given"),
         "asserts": {"gradient": gradient, "mean_square": {"at_most": "0"}},
         "witness": {"method": "general", "t": "1/2", "lambda": "1"},
     }
     with not_yet_written(out):
-        error = CLAIM.read(loads(to_text(certificate), out)).error
+        error = read(loads(to_text(certificate), out)).error
     tried = [method] if method != "auto" else _methods(error)
     for name in tried:
         found = _stated(error, name, digits)
@@ -74,7 +73,7 @@ def generate(
             certificate["asserts"] = {"gradient": gradient, "mean_square": asserts}
             certificate["witness"] = witness
             certificate["provenance"] = provenance(exact_text(note, "note"))
-            return write_certificate(certificate, CLAIM, out)
+            return write_certificate(certificate, THEOREM, out)
     raise NotProvedError(
         f"the mean square could not be enclosed by the method {' or '.join(tried)}: "
         "the scores vary too much for this length of prompt"
@@ -90,22 +89,23 @@ def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, P
     if method != "general" and error.gaussian() is None:
         raise UsageError(f"the method {method} is for Gaussian tokens; expected general")
     witness: dict[str, Plain] = {"method": method}
-    problem = Problem(error, None, None, method, fmpq(0), fmpq(0))
+    way = Way(method)
     if method == "general":
         share, rate = best_parameters(error)
         witness |= {"t": format_rational(share), "lambda": format_rational(rate)}
-        problem = replace(problem, share=share, rate=rate)
+        way = Way(method, share, rate)
+    bound = enclosure_by(way, error).upper
+    assert bound is not None
     for bits in _BITS:
         with working_precision(bits):
-            enclosure = mean_square_enclosure(problem, bits)
-        value, least = enclosure.upper, fmpq(0)
-        if value is None or value.is_finite() is not True:
+            value, least = bound(), fmpq(0)
+        if value.is_finite() is not True:
             continue
         most = round_up(upper_rational(value), digits)
-        if problem.exact:
+        if way.exact:
             least = round_down(lower_rational(value.nonnegative_part()), digits)
-        if not problem.exact or most - least <= 2 * last_place(most, digits):
-            stated: dict[str, Plain] = {"at_least": format_rational(least)} if problem.exact else {}
+        if not way.exact or most - least <= 2 * last_place(most, digits):
+            stated: dict[str, Plain] = {"at_least": format_rational(least)} if way.exact else {}
             return {**stated, "at_most": format_rational(most)}, witness
     return None
 

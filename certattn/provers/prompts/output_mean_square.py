@@ -18,7 +18,7 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.averaged_prompts import AveragedPrompt
 from certattn.kernel.theorems.prompts.mean_square_bounds import Bounds, Enclosure, general_bounds
-from certattn.kernel.theorems.prompts.output_mean_square import CLAIM, Method, bounds_of, methods_for
+from certattn.kernel.theorems.prompts.output_mean_square import THEOREM, Method, bounds_of, methods_for, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -68,21 +68,21 @@ def generate(
     Raises UsageError, MalformedError, and NotProvedError where no bound is found.
     """
     require_place(out, [])
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        prompt = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        prompt = read_given(loads(to_text({**certificate, "asserts": {}}), out))
     stated = {"t": t, "lambda": rate, "theta": theta}
     hints = {name: _parameter(exact_text(value, name), name) for name, value in stated.items() if value is not None}
     with working_precision(_bits(digits)):
         chosen = _method(prompt, method, hints, digits)
-        asserts = _asserts(bounds_of(prompt, chosen, QUANTITIES, _bits(digits)), digits)
+        asserts = _asserts(bounds_of(prompt, chosen, QUANTITIES), digits)
     if not asserts:
         raise NotProvedError(f"the method {chosen.name} finds no bound here")
     certificate["asserts"] = asserts
     parameters: dict[str, Plain] = {name: format_rational(value) for name, value in chosen.parameters.items()}
     certificate["witness"] = {"method": chosen.name, **parameters}
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 QUANTITIES = ("mean_square", "collision")
@@ -130,8 +130,8 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
 
 def _is_sharp(prompt: RandomPrompt | AveragedPrompt, method: str, digits: int) -> bool:
     """Whether quadrature encloses the numbers at all closely: it is not made for scores of huge variance."""
-    ranges = bounds_of(prompt, Method(method, {}), ("collision",), _bits(digits)).ranges.values()
-    uppers = [found.upper for found in ranges if found.upper is not None]
+    ranges = bounds_of(prompt, Method(method, {}), ("collision",)).ranges.values()
+    uppers = [found.upper() for found in ranges if found.upper is not None]
     return all(upper.is_finite() and (upper.rad() < upper.mid() / 1000) is True for upper in uppers)
 
 
@@ -144,8 +144,9 @@ def _general_parameters(prompt: RandomPrompt, hints: dict[str, fmpq]) -> dict[st
         return hints["lambda"] if "lambda" in hints else _best_rate(t, doubled)
 
     def value(t: fmpq) -> arb:
-        upper = general_bounds(prompt, t, rate(t)).ranges["mean_square"].upper
-        return upper.upper() if upper is not None and upper.is_finite() else arb("inf")
+        bound = general_bounds(prompt, t, rate(t)).ranges["mean_square"].upper
+        upper = arb("inf") if bound is None else bound()
+        return upper.upper() if upper.is_finite() else arb("inf")
 
     t = hints["t"] if "t" in hints else _least(value)
     return {"t": t, "lambda": rate(t)}
@@ -203,18 +204,18 @@ def _asserts(bounds: Bounds, digits: int) -> dict[str, Plain]:
         if stated:
             asserts[quantity] = stated
     if bounds.mean is not None:
-        asserts["mean"] = _mean(bounds.mean, digits)
+        asserts["mean"] = _mean(bounds.mean(), digits)
     return asserts
 
 
 def _range(enclosure: Enclosure, digits: int) -> dict[str, Plain]:
     found: dict[str, Plain] = {}
     if enclosure.lower is not None:
-        lower = lower_rational(enclosure.lower)
+        lower = lower_rational(enclosure.lower())
         if lower > 0:
             found["at_least"] = format_rational(round_down(lower, digits))
     if enclosure.upper is not None:
-        found["at_most"] = format_rational(round_up(max(upper_rational(enclosure.upper), fmpq(0)), digits))
+        found["at_most"] = format_rational(round_up(max(upper_rational(enclosure.upper()), fmpq(0)), digits))
     return found
 
 

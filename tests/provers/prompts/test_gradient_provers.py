@@ -74,7 +74,7 @@ def test_mean_squares_are_found_and_bound_simulated_prompts(name: str, gradient:
     given = {**PROMPT, "law": LAWS[name], "V": [["1", "2"]], "length": "150"}
     certificate = certattn.generate("gradient-mean-square", out, given=given, gradient=gradient)
     assert certattn.check(out).verdict is Verdict.VERIFIED
-    error = gradient_mean_square.CLAIM.read(certificate).error
+    error = gradient_mean_square.read(certificate).error
     squares = simulated(error, LAWS[name], 2000) ** 2
     slack = 6 * squares.std() / np.sqrt(len(squares))
     stated: Plain = certificate.plain["asserts"]

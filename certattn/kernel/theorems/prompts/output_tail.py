@@ -111,7 +111,7 @@ class StatedNorm:
             return f"the sum of {counted(len(self.rules), 'one-sided bound')}", total
         mean_square = logistic_bounds(prompt, self.tokens).ranges["mean_square"].upper
         assert mean_square is not None
-        return "a bound of E|T_L - T|^2, over exceeds^2,", markov(mean_square, self.eps)
+        return "a bound of E|T_L - T|^2, over exceeds^2,", markov(mean_square(), self.eps)
 
     def words(self) -> str:
         return (

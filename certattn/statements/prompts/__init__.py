@@ -1,0 +1,1 @@
+"""Theorems about attention over random prompts in words."""

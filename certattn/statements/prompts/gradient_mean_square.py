@@ -1,0 +1,44 @@
+"""`gradient-mean-square` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flint import arb
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.decide.verdict import Obligation, show
+from certattn.kernel.theorems.prompts.gradient_mean_square import MEAN_SQUARE, StatedGradientError
+from certattn.statements.wording import Wording
+
+_SENTENCES = {
+    ("at_least", True): "the mean square is at least",
+    ("at_most", True): "the mean square is at most",
+    ("at_least", False): "the {} lower bound of the mean square is at least",
+    ("at_most", False): "the {} bound of the mean square is at most",
+}
+
+
+def statement(stated: StatedGradientError) -> Statement:
+    error, bounds = stated.error, stated.bounds
+    latex = [rf"\mathbb E\, {error.latex}^2"]
+    if bounds.at_least is not None:
+        latex.insert(0, r"x \le")
+    if bounds.at_most is not None:
+        latex.append(r"\le y")
+    return Statement(f"{error.words()} the mean of D^2 is {bounds.words()}.", " ".join(latex))
+
+
+def sentence(stated: StatedGradientError, name: str) -> str:
+    if name == "t":
+        return "t < 1, below which of its mean a normaliser is told apart"
+    side = name.removeprefix(f"{MEAN_SQUARE.name}.")
+    return f"{_SENTENCES[side, stated.way.exact].format(stated.way.method)} the stated bound"
+
+
+def findings(stated: StatedGradientError, obligations: Sequence[Obligation]) -> list[str]:
+    found = [o.left for o in obligations[:1] if stated.way.exact and isinstance(o.left, arb)]
+    return [f"mean square: {show(value)}" for value in found if value.is_finite() is True]
+
+
+WORDING = Wording[StatedGradientError](statement, sentence, findings)

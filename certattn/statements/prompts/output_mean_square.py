@@ -1,0 +1,54 @@
+"""`output-mean-square` in words."""
+
+from __future__ import annotations
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.averaged_prompts import AveragedPrompt
+from certattn.kernel.theorems.prompts.mean_square_bounds import NOTHING
+from certattn.kernel.theorems.prompts.output_mean_square import StatedMeanSquare
+from certattn.statements.wording import Wording
+
+_QUANTITIES = {"mean_square": "E|T_L - T|^2", "collision": "q = E sum p_i^2"}
+_SIDES = {"at_least": ">= the stated bound", "at_most": "<= the stated bound"}
+_BOUNDS = {"at_least": "a lower bound of ", "at_most": "an upper bound of "}
+_SENTENCES = {
+    "t": "t < 1, below which of its mean a normaliser is told apart",
+    "theta": "theta <= 1, the exponent of 1/(L - 1)",
+    "mean": "|E(T_L - T) - value|_linf <= radius",
+}
+
+
+def statement(stated: StatedMeanSquare) -> Statement:
+    prompt, ranges = stated.prompt, stated.ranges
+    over = " and the query" if isinstance(prompt, AveragedPrompt) else ""
+    words, latex = [], []
+    if "mean_square" in ranges:
+        words.append(f"the mean of |T_L - T|^2 over the prompt{over} is {ranges['mean_square'].words()}")
+        latex.append(ranges["mean_square"].latex(r"\mathbb E |T_L - T|^2"))
+    if stated.mean is not None:
+        radius = describe(stated.mean.radius)
+        words.append(f"the mean of T_L - T is {stated.mean.value} up to {radius} in every coordinate")
+        latex.append(r"\| \mathbb E(T_L - T) - y \|_\infty \le r")
+    if "collision" in ranges:
+        words.append(f"the mean of sum p_i^2 is {ranges['collision'].words()}")
+        latex.append(ranges["collision"].latex(r"\mathbb E \sum_i p_i^2"))
+    return Statement(
+        f"For {prompt.words()}: with p the softmax weights of the prompt, T_L = sum p_i V x_i and T = V tau its "
+        f"infinite-prompt limit, {', and '.join(words)}.",
+        r",\qquad ".join(latex),
+    )
+
+
+def sentence(stated: StatedMeanSquare, name: str) -> str:
+    if name in _SENTENCES:
+        return _SENTENCES[name]
+    quantity, side = name.split(".")
+    enclosure = stated.bounds.ranges.get(quantity, NOTHING)
+    if enclosure.side(side) is None:
+        return f"{_QUANTITIES[quantity]} is {_SIDES[side]}"
+    what = "" if enclosure.exact else _BOUNDS[side]
+    return f"{what}{_QUANTITIES[quantity]} ({stated.method.name}) is {_SIDES[side]}"
+
+
+WORDING = Wording[StatedMeanSquare](statement, sentence)
