@@ -92,7 +92,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "output-tail": output_tail.CLAIM,
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,
-    "regression-risk": regression_risk.CLAIM,
+    "regression-risk": _claim(regression_risk.THEOREM, "training.regression_risk"),
     "regularization-path": regularization_path.CLAIM,
     "risk-gap": risk_gap.CLAIM,
     "risk-transfer": risk_transfer.CLAIM,
