@@ -78,7 +78,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "descent-trajectory": descent_trajectory.CLAIM,
     "equivalent-law": equivalent_law.CLAIM,
     "finite-moments": finite_moments.CLAIM,
-    "flow-trajectory": flow_trajectory.CLAIM,
+    "flow-trajectory": _claim(flow_trajectory.THEOREM, "training.flow_trajectory"),
     "gradient-mean-square": gradient_mean_square.CLAIM,
     "gradient-tail": gradient_tail.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
@@ -103,7 +103,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "softmax-mean": softmax_mean.CLAIM,
     "spectral-distance": spectral_distance.CLAIM,
     "token-optimality": token_optimality.CLAIM,
-    "training-convergence": training_convergence.CLAIM,
+    "training-convergence": _claim(training_convergence.THEOREM, "training.training_convergence"),
     "typical-prompt": typical_prompt.CLAIM,
     "universality-bound": universality_bound.CLAIM,
 }
