@@ -70,6 +70,10 @@ class NoProof:
     reason: str
 
 
+class NoBound(Exception):
+    """Raised where a side is asked for that nothing bounds, whatever the precision: it says why, and rejects."""
+
+
 class Shared(Generic[T]):
     """A value that several sides use: computed when one asks for it, and again only at another working precision."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Number, Obligation, Range, Relation, Side, Tier
+from certattn.kernel.decide.obligation import NoBound, NoProof, Number, Obligation, Range, Relation, Side, Tier
 from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -104,7 +104,11 @@ class Proof:
         sides = _sides(o, tier)
         if sides is None:
             return
-        left, right = (side() if callable(side) else side for side in sides)
+        try:
+            left, right = (side() if callable(side) else side for side in sides)
+        except NoBound as nothing:
+            self.answers[name] = Answer(Outcome.REFUTED, because=str(nothing))
+            return
         exact = all(isinstance(side, fmpq | ExactMatrix) for side in (left, right))
         arithmetic = "" if exact else ARB if tier is None else tier.arithmetic()
         outcome = decide(left, o.relation, right)

@@ -15,8 +15,7 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.training.flow_inputs import Problem
-from certattn.kernel.theorems.training.flow_trajectory import CLAIM
+from certattn.kernel.theorems.training.flow_trajectory import StatedFlow, read
 from certattn.kernel.theorems.training.regression_inputs import exact_regression
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
@@ -32,7 +31,7 @@ Project = Callable[[Array, float], Array]
 
 def draw_certificate(certificate: Certificate, path: Target, entry: tuple[int, int] | None = None) -> None:
     """Draw the figure into a file; `entry` of A, or its norm. Raises UsageError for an entry that is not there."""
-    problem = CLAIM.read(certificate)
+    problem = read(certificate)
     size = problem.covariance.rows
     if entry is not None and max(entry) >= size:
         raise UsageError(f"A has no entry {entry[0]}, {entry[1]}: it is {size} x {size}, and counted from 0")
@@ -57,7 +56,7 @@ def draw_certificate(certificate: Certificate, path: Target, entry: tuple[int, i
         right.legend(frameon=False, fontsize=9)
 
 
-def _draw_path(axes: Any, problem: Problem, project: Project) -> None:
+def _draw_path(axes: Any, problem: StatedFlow, project: Project) -> None:
     """Stated points, and around the lines between them all that the tubes allow."""
     corners = [(doubles(problem.start.A), as_float(problem.start.b))]
     label = f"{standing()}: the path lies here"
@@ -93,7 +92,7 @@ def _capsule(first: Array, last: Array, circle: Array) -> Array:
     return np.vstack([last + circle[turned[:half]], first + circle[turned[half:]]])
 
 
-def _draw_risk(axes: Any, problem: Problem) -> None:
+def _draw_risk(axes: Any, problem: StatedFlow) -> None:
     """Boxes between the times where the risk is bounded: it never increases."""
     first = as_float(exact_regression(problem.covariance).risk(problem.start))
     stated = [

@@ -11,6 +11,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.decide.checker import CheckOptions, check_certificate
+from certattn.kernel.decide.proof import Proof
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
@@ -20,28 +21,23 @@ from certattn.kernel.mathematics.balls import l2_norm, working_precision
 from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.flow_inputs import (
-    GIVEN,
+from certattn.kernel.theorems.training.flow_trajectory import (
     LEAST_ORDER,
     MOST_ORDER,
-    Problem,
+    THEOREM,
+    StatedFlow,
     StatedPoint,
     is_at_rest,
+    obligations,
+    read_draft,
+    taylor_order,
 )
-from certattn.kernel.theorems.training.flow_trajectory import CLAIM, taylor_order
 from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point
 from certattn.kernel.theorems.training.mathematics.regression import Parameters
 from certattn.kernel.theorems.training.mathematics.regression_descent import flat
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
 from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, integrate, steps
-from certattn.kernel.theorems.training.regression_inputs import (
-    COVARIANCE,
-    START,
-    balls_around,
-    parameters_words,
-    read_covariance,
-    read_parameters,
-)
+from certattn.kernel.theorems.training.regression_inputs import balls_around
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (
@@ -94,9 +90,9 @@ def generate(
     require_place(out, [])
     if order is not None and not LEAST_ORDER <= order <= MOST_ORDER:
         raise UsageError(f"order is {order}, expected {LEAST_ORDER} to {MOST_ORDER}")
-    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": _given(given)}
+    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": _given(given)}
     with not_yet_written(out):
-        setting = _read(loads(to_text({**head, "asserts": {}}), out), order)
+        setting = replace(read_draft(loads(to_text({**head, "asserts": {}}), out)), order=order)
     stated_radius = exact_rational(radius, "radius")
     if stated_radius <= 0:
         raise UsageError(f"radius is {describe(stated_radius)}, expected a number > 0")
@@ -112,7 +108,7 @@ def generate(
     if report.verdict is not Verdict.VERIFIED:
         raise NotProvedError(f"the checker does not prove what was found ({report.verdict.value}): {report.reason}")
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _given(given: dict[str, Any]) -> Plain:
@@ -126,18 +122,10 @@ def _given(given: dict[str, Any]) -> Plain:
     return exact(kept, "given")
 
 
-def _read(draft: Certificate, order: int | None) -> Problem:
-    """The problem, as yet without points."""
-    given = GIVEN.read(draft.given, draft.reading)
-    covariance = read_covariance(given[COVARIANCE])
-    start = read_parameters(given[START], covariance.rows)
-    return Problem(covariance, given[COVARIANCE].words(), start, parameters_words(given[START]), [], order)
-
-
 # -- when
 
 
-def _times(setting: Problem, times: Sequence[Number], within: Number | None, points: int) -> list[fmpq]:
+def _times(setting: StatedFlow, times: Sequence[Number], within: Number | None, points: int) -> list[fmpq]:
     """The times to state, in their order. Raises UsageError, NotProvedError."""
     if not times and within is None:
         raise UsageError("no time; expected one or several (--time), or how near to a zero of R to go (--within)")
@@ -159,7 +147,7 @@ def _times(setting: Problem, times: Sequence[Number], within: Number | None, poi
     return [chosen[0] * fmpq(k * k, points * points) for k in range(1, points + 1)] if points > 1 else chosen
 
 
-def _arrival(setting: Problem, within: fmpq) -> fmpq:
+def _arrival(setting: StatedFlow, within: fmpq) -> fmpq:
     """When the flow is so near to the zero of R that it goes to, about. Raises UsageError, NotProvedError."""
     if within <= 0:
         raise UsageError(f"within is {describe(within)}, expected a number > 0")
@@ -185,7 +173,7 @@ def _arrival(setting: Problem, within: fmpq) -> fmpq:
     )
 
 
-def _other_order(setting: Problem) -> str:
+def _other_order(setting: StatedFlow) -> str:
     """What else to do where the order was asked for: a low one takes many steps."""
     return "" if setting.order is None else f", or a higher order than {setting.order}, or none (--order)"
 
@@ -193,7 +181,7 @@ def _other_order(setting: Problem) -> str:
 # -- what
 
 
-def _stated(setting: Problem, times: list[fmpq], radius: fmpq, tube: bool) -> tuple[Problem, int]:
+def _stated(setting: StatedFlow, times: list[fmpq], radius: fmpq, tube: bool) -> tuple[StatedFlow, int]:
     """Points with all bounds, rounded to the safe side, and the precision. Raises NotProvedError."""
     for bits in _BITS:
         with working_precision(bits):
@@ -207,7 +195,7 @@ def _stated(setting: Problem, times: list[fmpq], radius: fmpq, tube: bool) -> tu
     )
 
 
-def _located(setting: Problem, times: list[fmpq], radius: fmpq, bits: int) -> Problem | None:
+def _located(setting: StatedFlow, times: list[fmpq], radius: fmpq, bits: int) -> StatedFlow | None:
     """The points in decimals; None where their enclosures are too wide."""
     start = around(flat(balls_around(setting.start)))
     found = integrate(RegressionFlow(setting.covariance), start, times, taylor_order(setting, bits)).found
@@ -220,11 +208,11 @@ def _located(setting: Problem, times: list[fmpq], radius: fmpq, bits: int) -> Pr
             return None
         numbers = [round_nearest(midpoint(entry), unit) for entry in found[time].centre]
         A = ExactMatrix.rational([numbers[i * size : (i + 1) * size] for i in range(size)])
-        points.append(StatedPoint(time, Parameters(A, numbers[-1]), "", radius, None, None, None))
+        points.append(StatedPoint(time, Parameters(A, numbers[-1]), radius, None, None, None))
     return replace(setting, points=points)
 
 
-def _bounded(problem: Problem, bits: int, tube: bool) -> Problem:
+def _bounded(problem: StatedFlow, bits: int, tube: bool) -> StatedFlow:
     """With bounds of the risk at all points, of the distance from the Bayes point at the last, and tubes."""
     zero, last = fmpq(0), len(problem.points) - 1
     moves = not is_at_rest(problem.covariance, problem.start)
@@ -233,7 +221,9 @@ def _bounded(problem: Problem, bits: int, tube: bool) -> Problem:
         for index, point in enumerate(problem.points)
     ]
     draft = replace(problem, points=asked)
-    sides = _Sides({o.name: o.left for o in CLAIM.prove(draft, CLAIM.names(draft), bits)})
+    proof = Proof(list(obligations(draft)))
+    proof.ask(proof.obligations, bits)
+    sides = _Sides({name: answer.left for name, answer in proof.answers.items()})
     points = []
     for index, point in enumerate(problem.points):
         place = f"points[{index}]"

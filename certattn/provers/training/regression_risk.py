@@ -21,8 +21,15 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point, inverse_squares
 from certattn.kernel.theorems.training.mathematics.regression import Parameters
 from certattn.kernel.theorems.training.regression_inputs import PARAMETERS, exact_regression, read_parameters
-from certattn.kernel.theorems.training.regression_risk import CLAIM
-from certattn.kernel.theorems.training.risk_assertions import ASSERTS, BAYES, PREDICTIONS, SADDLE, SECOND_DERIVATIVE
+from certattn.kernel.theorems.training.regression_risk import (
+    ASSERTS,
+    BAYES,
+    PREDICTIONS,
+    SADDLE,
+    SECOND_DERIVATIVE,
+    THEOREM,
+    read_given,
+)
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import decimal_exponent, nearest
@@ -110,10 +117,10 @@ def generate(
     """
     require_place(out, [])
     half_width = _positive(radius)
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
         draft = loads(to_text({**certificate, "asserts": {}}), out)
-        _, covariance, at = CLAIM.read_given(draft)
+        _, covariance, at = read_given(draft)
         point = _Point(covariance, at)
         asserts = {name: _stated(point, name, half_width) for name in _wanted(point, states)}
         if along is not None:
@@ -123,7 +130,7 @@ def generate(
         asserts["predictions"] = [point.prediction(w, query) for w, query in pairs]
     certificate["asserts"] = {name: asserts[name] for name in ASSERTS.fields if name in asserts}
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _wanted(point: _Point, states: Sequence[str]) -> list[str]:
@@ -157,7 +164,7 @@ def _stated(point: _Point, name: str, radius: fmpq) -> Plain:
 
 def _direction(stated: Plain, point: _Point, out: Path) -> Parameters:
     """A and b of a direction, read as a certificate's parameters."""
-    tree = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": stated, "asserts": {}}
+    tree = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": stated, "asserts": {}}
     draft = loads(to_text(tree), out)
     return read_parameters(PARAMETERS.read(draft.given, draft.reading), point.dimension)
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.decide.obligation import Number as Side
+from certattn.kernel.decide.proof import Answer, Proof
+from certattn.kernel.decide.verdict import Outcome, show
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
@@ -28,15 +30,25 @@ from certattn.kernel.theorems.training.mathematics.regression_rates import (
     covariance_constants,
 )
 from certattn.kernel.theorems.training.regression_inputs import exact_regression
-from certattn.kernel.theorems.training.training_convergence import CLAIM
-from certattn.kernel.theorems.training.training_proof import TrainingProof
-from certattn.kernel.theorems.training.training_runs import Problem, StatedLimit, StatedRisk
+from certattn.kernel.theorems.training.training_convergence import (
+    THEOREM,
+    StatedLimit,
+    StatedRisk,
+    StatedTraining,
+    obligations,
+)
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, lower_rational, nearest, round_down, round_up, upper_rational
+<<<<<<< HEAD:certattn/provers/training/training_convergence.py
 from certattn.provers.training.training_inputs import scaled_start
 from certattn.provers.training.training_runs import FloatRun, Point, first_where
+=======
+from certattn.provers.training_inputs import scaled_start
+from certattn.provers.training_runs import FloatRun, Point, first_where
+from certattn.statements.training.training_convergence import WORDING
+>>>>>>> c-training:certattn/provers/training_convergence.py
 
 AUTO = "auto"
 # Where `auto` begins, the rate is this part of the one at the limit.
@@ -81,7 +93,7 @@ def generate(
     arrays, plain = _given(given)
     with placed(out, arrays, "auto") as references:
         _put(plain, references)
-        certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": plain}
+        certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": plain}
         finder = _Finder(certificate, out, most_steps)
         wanted = finder.chosen(begins, enclosed)
         stated = [exact_rational(time, "risks") for time in risks]
@@ -90,7 +102,7 @@ def generate(
         if wanted.enclosed != wanted.begins:
             certificate["witness"] = {"enclosed": format_rational(wanted.enclosed)}
         certificate["provenance"] = provenance(exact_text(note, "note"))
-        return write_certificate(certificate, CLAIM, out)
+        return write_certificate(certificate, THEOREM, out)
 
 
 def _given(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Plain]]:
@@ -136,7 +148,7 @@ class _Finder:
     def __init__(self, certificate: dict[str, Plain], out: Path, most_steps: int) -> None:
         draft: dict[str, Plain] = {**certificate, "asserts": {"risk": "0", "rate": "1"}}
         with not_yet_written(out):
-            self._problem = CLAIM.read(loads(to_text(draft), out))
+            self._problem = THEOREM.read(loads(to_text(draft), out))
         self._most_steps = most_steps
 
     # -- where to begin
@@ -151,8 +163,8 @@ class _Finder:
 
     def _time(self, value: Number, what: str) -> fmpq:
         time = exact_rational(value, what)
-        if time < 0 or (self._problem.rule.discrete and time.q != 1):
-            kind = "a number of steps" if self._problem.rule.discrete else "a time >= 0"
+        if time < 0 or (self._problem.step is not None and time.q != 1):
+            kind = "a number of steps" if self._problem.step is not None else "a time >= 0"
             raise UsageError(f"{what} is {describe(time)}, expected {kind}")
         return time
 
@@ -168,24 +180,24 @@ class _Finder:
                 return (rates.rate(risk) >= arb(GOAL) * rates.rate(arb(0))) is True
 
             found = first_where(
-                FloatRun(self._problem.covariance, self._problem.start, self._problem.rule.step), good, self._most_steps
+                FloatRun(self._problem.covariance, self._problem.start, self._problem.step), good, self._most_steps
             )
         if found is None:
             gradient = exact_regression(self._problem.covariance).gradient(self._problem.start)
             if gradient.inner(gradient) == 0:
                 raise NotProvedError("the gradient vanishes at the start, which training never leaves")
-            shorter = ", or a shorter step: with this one descent may diverge" if self._problem.rule.discrete else ""
+            shorter = ", or a shorter step: with this one descent may diverge" if self._problem.step is not None else ""
             raise NotProvedError(
                 f"in {self._most_steps} steps the run comes nowhere to where a good rate can be proved; "
                 f"expected more of them (--most-steps), a time to begin at (--from){shorter}"
             )
-        if self._problem.rule.discrete:
+        if self._problem.step is not None:
             return fmpq(int(found.time))
         time = fmpq(*found.time.as_integer_ratio())
         return round_up(time, 2)
 
     def _rates(self, constants: Any, point: Point) -> FlowRates | DescentRates:
-        step = self._problem.rule.step
+        step = self._problem.step
         if step is None:
             return FlowRates(constants, arb(self._problem.start.invariant()), BALLS)
         invariant = arb(float((point.A * point.A).sum()) - point.b**2)
@@ -196,7 +208,7 @@ class _Finder:
     def asserts(self, wanted: _Wanted, risks: list[fmpq], numbers: bool | None) -> dict[str, Plain]:
         """The section, every number rounded to the safe side. Raises NotProvedError."""
         size = self._problem.covariance.rows
-        zero = StatedLimit(True, None, None, "")
+        zero = StatedLimit(True, None, None)
         problem = replace(
             self._problem,
             begins=wanted.begins,
@@ -206,9 +218,7 @@ class _Finder:
             risks=[StatedRisk(time, fmpq(0)) for time in risks],
         )
         found = self._proved(problem)
-        sign = found["limit.sign"].left
-        assert not isinstance(sign, str)
-        positive = (sign > 0) is True
+        positive = (_ball(found["limit.sign"]) > 0) is True
         limit: dict[str, Plain] = {"sign": "positive" if positive else "negative"}
         if numbers if numbers is not None else size <= _MOST_ROWS:
             limit.update(self._limit(problem, positive))
@@ -224,12 +234,12 @@ class _Finder:
             ]} if risks else {}),
         }  # fmt: skip
 
-    def _limit(self, problem: Problem, positive: bool) -> dict[str, Plain]:
+    def _limit(self, problem: StatedTraining, positive: bool) -> dict[str, Plain]:
         """The limit in decimals, and the radius; for descent bounds of the invariant as well."""
         limit: dict[str, Plain] = {}
-        stated = StatedLimit(positive, None, (fmpq(0), fmpq(0)), "")
+        stated = StatedLimit(positive, None, (fmpq(0), fmpq(0)))
         invariant = problem.start.invariant()
-        if problem.rule.discrete:
+        if problem.step is not None:
             found = self._proved(replace(problem, limit=stated))
             low = lower_rational(_ball(found["limit.invariant.lower"]))
             high = upper_rational(_ball(found["limit.invariant.upper"]))
@@ -250,43 +260,51 @@ class _Finder:
             table = [[nearest(entry, _PLACES) for entry in row] for row in truth.A.balls.tolist()]
             return Parameters(ExactMatrix.rational(table), nearest(truth.b, _PLACES))
 
-    def _proved(self, problem: Problem) -> dict[str, Obligation]:
+    def _proved(self, problem: StatedTraining) -> dict[str, Answer]:
         """The obligations, all of them enclosed, with the conditions proved. Raises NotProvedError."""
         bits = 2 * _FIRST_BITS
         while bits <= DEFAULT_LIMITS.max_bits:
-            with working_precision(bits):
-                found = {o.name: o for o in TrainingProof(problem, bits).obligations()}
-            self._require_conditions(found)
-            if all(_narrow(o) for o in found.values()):
-                return found
+            proof = Proof(list(obligations(problem)))
+            proof.ask(proof.obligations, bits)
+            _require_conditions(problem, proof)
+            if all(_narrow(name, answer) for name, answer in proof.answers.items()):
+                return proof.answers
             bits *= 2
         raise NotProvedError("the run could not be enclosed at the precision that a check takes by default")
 
-    def _require_conditions(self, found: dict[str, Obligation]) -> None:
-        for name in ("inside", "step"):
-            if name in found and found[name].outcome is Outcome.REFUTED:
-                shown = found[name].to_dict()
-                hint = "a start nearer to a Bayes point, or a later time to begin at (--from auto)"
-                raise NotProvedError(
-                    f"{shown['sentence']}: {shown['left']} {shown['relation']} {shown['right']} is false; "
-                    f"expected {'a shorter step, or a later one to begin at' if name == 'step' else hint}"
-                )
+
+def _require_conditions(problem: StatedTraining, proof: Proof) -> None:
+    for name in ("inside", "step"):
+        answer = proof.answers.get(name)
+        if answer is None or answer.outcome is not Outcome.REFUTED:
+            continue
+        sentence, hint = WORDING.sentence(problem, name), "a start nearer to a Bayes point, or a later time to begin at"
+        if answer.because:
+            raise NotProvedError(f"{sentence}: {answer.because}")
+        expected = "a shorter step, or a later one to begin at" if name == "step" else f"{hint} (--from auto)"
+        relation = "<=" if name == "step" else "<"
+        left, right = (show(_exact_or_ball(side)) for side in (answer.left, answer.right))
+        raise NotProvedError(f"{sentence}: {left} {relation} {right} is false; expected {expected}")
 
 
-def _narrow(obligation: Obligation) -> bool:
+def _narrow(name: str, answer: Answer) -> bool:
     """Whether the left side has some digits; the point that descent reaches is not known to many."""
-    value = obligation.left
+    value = answer.left
     if not isinstance(value, arb) or value.is_finite() is not True:
-        return not isinstance(value, arb)
-    return obligation.name == "limit.point" or (value.rad() * 10**8 <= abs(value) + arb(10) ** -30) is True
+        return isinstance(value, fmpq)
+    return name == "limit.point" or (value.rad() * 10**8 <= abs(value) + arb(10) ** -30) is True
 
 
-def _ball(obligation: Obligation) -> arb:
-    assert not isinstance(obligation.left, str)
-    return arb(obligation.left)
+def _exact_or_ball(side: Side | None) -> arb | fmpq:
+    assert isinstance(side, arb | fmpq)
+    return side
 
 
-def _up(obligation: Obligation) -> str:
-    left = obligation.left
-    value = left if isinstance(left, fmpq) else upper_rational(_ball(obligation))
+def _ball(answer: Answer) -> arb:
+    return arb(_exact_or_ball(answer.left))
+
+
+def _up(answer: Answer) -> str:
+    left = answer.left
+    value = left if isinstance(left, fmpq) else upper_rational(_ball(answer))
     return format_rational(round_up(max(value, fmpq(0)), _DIGITS))

@@ -10,8 +10,7 @@ import math
 import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.theorems.training.training_convergence import CLAIM
-from certattn.kernel.theorems.training.training_runs import Problem
+from certattn.kernel.theorems.training.training_convergence import StatedTraining, read
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.training.training_runs import Array, FloatRun
@@ -24,7 +23,7 @@ _DEPTH = 12.0
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
-    problem = CLAIM.read(certificate)
+    problem = read(certificate)
     begins, risk = as_float(problem.begins), as_float(problem.risk)
     fall = _fall(problem)
     last = begins + _DEPTH / fall
@@ -32,27 +31,27 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
     with canvas(path, (6.0, 3.8)) as (_, axes):
         axes.semilogy(times, risks, color=_RUN, lw=1.6, label="the run, in doubles")
         grid = np.linspace(begins, last, 200)
-        base = "e^{-2c(t - t_0)}" if problem.rule.step is None else r"(1 - 2\eta c)^{k - k_0}"
+        base = "e^{-2c(t - t_0)}" if problem.step is None else r"(1 - 2\eta c)^{k - k_0}"
         label = f"{standing()}: ${risk:.3g}\\,{base}$, $c = {as_float(problem.rate):.3g}$"
         axes.semilogy(grid, risk * np.exp(-fall * (grid - begins)), color=_BOUND, lw=1.6, ls="--", label=label)
         for stated in problem.risks:
             axes.plot(as_float(stated.at), as_float(stated.at_most), marker="v", color=_BOUND, ls="")
         axes.set_ylim(bottom=risk * math.exp(-1.2 * _DEPTH))
         axes.set_xlim(0, last)
-        axes.set_xlabel("steps" if problem.rule.discrete else "time")
+        axes.set_xlabel("time" if problem.step is None else "steps")
         axes.set_ylabel("risk")
         axes.legend(frameon=False, fontsize=9)
 
 
-def _fall(problem: Problem) -> float:
+def _fall(problem: StatedTraining) -> float:
     """By how much the logarithm of the bound falls in a unit of time, or in a step."""
-    rate, step = as_float(problem.rate), problem.rule.step
+    rate, step = as_float(problem.rate), problem.step
     return 2 * rate if step is None else -math.log1p(-2 * as_float(step) * rate)
 
 
-def _run(problem: Problem, last: float) -> tuple[Array, Array]:
+def _run(problem: StatedTraining, last: float) -> tuple[Array, Array]:
     found = []
-    for point in FloatRun(problem.covariance, problem.start, problem.rule.step).points(_STEPS):
+    for point in FloatRun(problem.covariance, problem.start, problem.step).points(_STEPS):
         found.append((point.time, point.risk))
         if point.time > last:
             break

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Number, Obligation, Range, Relation, Shared, Tier
+from certattn.kernel.decide.obligation import NoBound, NoProof, Number, Obligation, Range, Relation, Shared, Tier
 from certattn.kernel.decide.proof import Proof, decide
 from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
 from certattn.kernel.errors import RefusedError
@@ -132,6 +132,16 @@ def test_whoever_asks_for_one_asks_for_what_it_needs() -> None:
 def test_without_a_proof_it_is_rejected_and_not_refuted() -> None:
     proof = asked(NoProof("a", "no theorem says so"))
     assert proof.answers["a"].outcome is REFUTED
+    assert proof.part("a") is Part.WITNESS
+
+
+def test_where_nothing_bounds_a_side_it_is_rejected_and_says_why() -> None:
+    def side() -> arb:
+        raise NoBound("it takes too many steps")
+
+    proof = asked(Obligation("a", side, "<=", TWO), Obligation("b", ONE, "<=", TWO, needs=["a"]))
+    assert [proof.answers[name].outcome for name in "ab"] == [REFUTED, REFUTED]
+    assert [proof.answers[name].because for name in "ab"] == ["it takes too many steps", "it rests on a"]
     assert proof.part("a") is Part.WITNESS
 
 

@@ -1,4 +1,4 @@
-"""Claim `flow-trajectory`: where the gradient flow of training in context is, at stated times and between them.
+"""Theorem `flow-trajectory`: where the gradient flow of training in context is, at stated times and between them.
 
 In-context linear regression with an infinite prompt (Boursier and Boyer 2026, section 4): Sigma positive definite,
 
@@ -19,204 +19,233 @@ independent of it and exact but for one root, that the stated points may be on t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome, at_least, at_most, unproved
+from certattn.kernel.decide.obligation import NoBound, Obligation, Shared
+from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.mathematics.balls import ARB, l2_norm
+from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.flow_inputs import (
-    ASSERTS,
-    BITS,
-    GIVEN,
-    MOST_ORDER,
-    WITNESS,
-    Problem,
-    StatedPoint,
-    read_problem,
-)
 from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point
 from certattn.kernel.theorems.training.mathematics.flow_tubes import Straying
 from certattn.kernel.theorems.training.mathematics.regression import Parameters
 from certattn.kernel.theorems.training.mathematics.regression_descent import flat
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow, invariant_reach
 from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, Step, Stop, Vector, integrate
-from certattn.kernel.theorems.training.regression_inputs import balls_around
+from certattn.kernel.theorems.training.regression_inputs import (
+    COVARIANCE,
+    PARAMETERS,
+    START,
+    balls_around,
+    read_covariance,
+    read_parameters,
+)
+
+GIVEN = Record(COVARIANCE, START)
+
+TIME = Field("time", Rational(above=0), "a time t of the flow")
+RADIUS = Field("radius", Rational(minimum=0), "Euclidean distance of (A(t), b(t)) from the stated A and b, at most")
+LOWER = Field("lower", Rational(), "lower bound")
+UPPER = Field("upper", Rational(), "upper bound")
+RISK = Field("risk", Record(LOWER, UPPER), "bounds of R at the time", required=False)
+BAYES = Field(
+    "bayes",
+    Rational(minimum=0),
+    "distance from the zero of R with the same |A|_F^2 - b^2 and sign of b, at most",
+    required=False,
+)
+TUBE = Field(
+    "tube",
+    Rational(minimum=0),
+    "distance from the straight line between the point before (the start) and this one, at most, at all times between",
+    required=False,
+)
+POINT = Record(TIME, *PARAMETERS.fields.values(), RADIUS, RISK, BAYES, TUBE)
+POINTS = Field("points", Listing(POINT), "where the flow is at some times, each after the one before")
+ASSERTS = Record(POINTS)
+
+LEAST_ORDER, MOST_ORDER = 8, 100
+ORDER = Field("order", Count(LEAST_ORDER), f"order of the Taylor polynomials, at most {MOST_ORDER}", required=False)
+WITNESS = Record(ORDER, BITS)
 
 # A Taylor polynomial of an order of about a quarter of the precision costs least.
 _BITS_PER_ORDER = 4
 _LEAST_ORDER = 12
 
 
-class FlowTrajectory(Claim[Problem]):
-    name = "flow-trajectory"
-    title = "where the gradient flow of training in context is"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = ASSERTS
-    witness = WITNESS
-
-    def read(self, certificate: Certificate) -> Problem:
-        return read_problem(certificate)
-
-    def first_bits(self, certificate: Certificate) -> int | None:
-        witness = certificate.witness
-        return WITNESS.read(witness, certificate.reading).get(BITS) if witness is not None else None
-
-    def statement(self, problem: Problem) -> Statement:
-        words = [
-            f"For R(A, b) = 1/2 tr(E Sigma E'), E = b Sigma A - I, with Sigma = {problem.covariance_words}, the "
-            f"gradient flow (A, b)' = -grad R(A, b) from {problem.start_words} at t = 0 exists up to "
-            f"t = {describe(problem.points[-1].time)}"
-        ]
-        before, place = fmpq(0), "the start"
-        for point in problem.points:
-            words += _point_words(point, before, place)
-            before, place = point.time, f"the point stated for t = {describe(point.time)}"
-        latex = [r"\|(A(t_i), b(t_i)) - (A_i, b_i)\| \le r_i"]
-        if any(point.risk is not None for point in problem.points):
-            latex.append(r"R(A(t_i), b(t_i)) \in [l_i, u_i]")
-        return Statement("; ".join(words) + ".", r",\qquad ".join(latex))
-
-    def names(self, problem: Problem) -> list[str]:
-        found = []
-        for index, point in enumerate(problem.points):
-            place = f"points[{index}]"
-            found += [f"{place}.invariant", f"{place}.distance"]
-            found += [f"{place}.risk.lower", f"{place}.risk.upper"] if point.risk is not None else []
-            found += [f"{place}.bayes"] if point.bayes is not None else []
-            found += [f"{place}.tube"] if point.tube is not None else []
-        return found
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        found = [_invariant(index, point, problem, bits) for index, point in enumerate(problem.points)]
-        if not {obligation.name for obligation in found}.issuperset(names):
-            found += _Enclosed(problem, bits).obligations()
-        order = {name: position for position, name in enumerate(self.names(problem))}
-        return sorted((o for o in found if o.name in names), key=lambda o: order[o.name])
-
-    def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        proved = {o.name for o in obligations if o.outcome is Outcome.PROVED}
-        if not proved.issuperset(self.names(problem)):
-            return []
-        return [f"|A|_F^2 - b^2 = {describe(problem.start.invariant())} at all times, and R never increases"]
+# -- what is stated
 
 
-def taylor_order(problem: Problem, bits: int) -> int:
-    """What the witness states, or else what costs least at the precision."""
-    return problem.order or min(max(bits // _BITS_PER_ORDER, _LEAST_ORDER), MOST_ORDER)
+@dataclass(frozen=True)
+class StatedPoint:
+    """What is said of one time, and of the time since the point before."""
+
+    time: fmpq
+    parameters: Parameters
+    radius: fmpq
+    risk: tuple[fmpq, fmpq] | None
+    bayes: fmpq | None
+    tube: fmpq | None
 
 
-def _point_words(point: StatedPoint, before: fmpq, place: str) -> list[str]:
-    time = describe(point.time)
-    words = [f"at t = {time}, (A, b) is within {describe(point.radius)} of {point.words} (Euclidean distance)"]
+@dataclass(frozen=True)
+class StatedFlow:
+    """What is given and asserted, `asserts` None as long as it is a draft; `order` where the witness states one."""
+
+    given: Values
+    asserts: Values | None
+    covariance: ExactMatrix
+    start: Parameters
+    points: list[StatedPoint]
+    order: int | None
+
+
+def read(certificate: Certificate) -> StatedFlow:
+    """Every dimension checked. Raises MalformedError."""
+    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    draft = read_draft(certificate)
+    for values in asserts[POINTS]:
+        if BAYES in values and is_at_rest(draft.covariance, draft.start):
+            expected = "a start that moves: where b = 0 and tr(A'Sigma^2) = 0 the flow rests, and b has no sign"
+            raise values.node(BAYES).malformed(expected, describe(values[BAYES]))
+    points = _read_points(asserts[POINTS], draft.covariance.rows)
+    return replace(draft, asserts=asserts, points=points, order=_read_order(certificate))
+
+
+def read_draft(certificate: Certificate) -> StatedFlow:
+    """Of the section `given` alone, as yet without points. Raises MalformedError."""
+    given = GIVEN.read(certificate.given, certificate.reading)
+    covariance = read_covariance(given[COVARIANCE])
+    return StatedFlow(given, None, covariance, read_parameters(given[START], covariance.rows), [], None)
+
+
+def is_at_rest(covariance: ExactMatrix, start: Parameters) -> bool:
+    """Whether b is 0 for ever: b = 0, and b' = tr(A'Sigma^2) = 0."""
+    return bool(start.b == 0 and start.A.inner(covariance @ covariance) == 0)
+
+
+def _read_points(stated: list[Values], dimension: int) -> list[StatedPoint]:
+    points: list[StatedPoint] = []
+    for values in stated:
+        if points and values[TIME] <= points[-1].time:
+            expected = f"a time after that of the point before, {describe(points[-1].time)}"
+            raise values.node(TIME).malformed(expected, describe(values[TIME]))
+        risk, at = values.get(RISK), read_parameters(values, dimension)
+        bounds = (risk[LOWER], risk[UPPER]) if risk is not None else None
+        points.append(StatedPoint(values[TIME], at, values[RADIUS], bounds, values.get(BAYES), values.get(TUBE)))
+    return points
+
+
+def _read_order(certificate: Certificate) -> int | None:
+    if certificate.witness is None:
+        return None
+    witness = WITNESS.read(certificate.witness, certificate.reading)
+    order = witness.get(ORDER)
+    if order is not None and order > MOST_ORDER:
+        raise witness.node(ORDER).malformed(f"an order of at most {MOST_ORDER}", str(order))
+    return order
+
+
+# -- what proves it
+
+
+def obligations(stated: StatedFlow) -> Iterator[Obligation]:
+    flow = Shared(lambda: EnclosedFlow(stated))
+    for index, point in enumerate(stated.points):
+        yield from _of_point(index, point, stated, flow)
+
+
+def _of_point(index: int, point: StatedPoint, stated: StatedFlow, flow: Shared[EnclosedFlow]) -> Iterator[Obligation]:
+    place, at = f"points[{index}]", point.parameters
+    # The invariant of the start may be met within the radius: it changes by at most 2 |(A, b)| r + r^2.
+    change = abs(at.invariant() - stated.start.invariant())
+    reach = partial(_reach, at, point.radius)
+    yield Obligation(f"{place}.invariant", change, "<=", reach)
+    yield Obligation(f"{place}.distance", lambda: flow().distance(index), "<=", point.radius)
     if point.risk is not None:
         lower, upper = point.risk
-        words[0] += f", and {describe(lower)} <= R <= {describe(upper)}"
+        yield Obligation(f"{place}.risk.lower", lambda: flow().risk(index), ">=", lower)
+        yield Obligation(f"{place}.risk.upper", lambda: flow().risk(index), "<=", upper)
     if point.bayes is not None:
-        words[0] += (
-            f", and within {describe(point.bayes)} of the A = Sigma^-1/b, b with the same |A|_F^2 - b^2 and sign of b"
-        )
+        yield Obligation(f"{place}.bayes", lambda: flow().from_bayes(index), "<=", point.bayes)
     if point.tube is not None:
-        words.append(
-            f"for all t from {describe(before)} to {time}, (A, b) is within {describe(point.tube)} of what moves "
-            f"straight and evenly from {place} to the one stated for t = {time}"
-        )
-    return words
+        yield Obligation(f"{place}.tube", lambda: flow().straying(index), "<=", point.tube)
 
 
-def _invariant(index: int, point: StatedPoint, problem: Problem, bits: int) -> Obligation:
-    """Whether |A|_F^2 - b^2 of the start may be met within the radius: it changes by at most 2 |(A, b)| r + r^2."""
-    stated = point.parameters
-    difference = abs(stated.invariant() - problem.start.invariant())
-    reach = invariant_reach(arb(stated.inner(stated)).sqrt(), arb(point.radius))
-    sentence = f"the change of |A|_F^2 - b^2 from the start to the point stated for t = {describe(point.time)}"
-    return at_most(f"points[{index}].invariant", sentence, difference, reach, bits)
+def _reach(at: Parameters, radius: fmpq) -> arb:
+    return invariant_reach(arb(at.inner(at)).sqrt(), arb(radius))
 
 
-class _Enclosed:
-    """What rests on the enclosed flow, at the working precision."""
+def taylor_order(stated: StatedFlow, bits: int) -> int:
+    """What the witness states, or else what costs least at the precision."""
+    return stated.order or min(max(bits // _BITS_PER_ORDER, _LEAST_ORDER), MOST_ORDER)
 
-    def __init__(self, problem: Problem, bits: int) -> None:
-        self._problem = problem
-        self._bits = bits
-        self._flow = RegressionFlow(problem.covariance)
+
+class EnclosedFlow:
+    """The flow at the working precision, and what it says of the points, by their index."""
+
+    def __init__(self, stated: StatedFlow) -> None:
+        self._stated = stated
+        self._flow = RegressionFlow(stated.covariance)
         self._strayings = {
-            index: self._straying(index) for index, point in enumerate(problem.points) if point.tube is not None
+            index: self._straying(index) for index, point in enumerate(stated.points) if point.tube is not None
         }
-        start = around(_vector(problem.start))
-        times = [point.time for point in problem.points]
-        self._trajectory = integrate(self._flow, start, times, taylor_order(problem, bits), watch=self._watch)
-
-    def obligations(self) -> list[Obligation]:
-        return [o for index, point in enumerate(self._problem.points) for o in self._of(index, point)]
+        start = around(_vector(stated.start))
+        times = [point.time for point in stated.points]
+        self._trajectory = integrate(self._flow, start, times, taylor_order(stated, ctx.prec), watch=self._watch)
 
     def _straying(self, index: int) -> Straying:
         """From the line to a stated point from the one before."""
-        points = self._problem.points
+        points = self._stated.points
         point = points[index]
         first = points[index - 1].time if index > 0 else fmpq(0)
-        before = points[index - 1].parameters if index > 0 else self._problem.start
+        before = points[index - 1].parameters if index > 0 else self._stated.start
         slope = (point.parameters - before).scaled(1 / (point.time - first))
         # The finer the precision, the shorter the pieces: a tube that holds is proved in the end.
-        return Straying(first, point.time, _vector(before), _vector(slope), pieces=self._bits)
+        return Straying(first, point.time, _vector(before), _vector(slope), pieces=ctx.prec)
 
     def _watch(self, step: Step) -> None:
         for straying in self._strayings.values():
             straying.meet(step)
 
-    def _of(self, index: int, point: StatedPoint) -> list[Obligation]:
-        compared = self._compared(index, point)
-        if point.time not in self._trajectory.found and self._is_too_long():
-            reason = f"it takes more than {MOST_STEPS} steps"
-            return [unproved(name, sentence, reason) for name, sentence, *_ in compared]
-        return [
-            (at_most if relation == "<=" else at_least)(name, sentence, value, bound, self._bits)
-            for name, sentence, value, relation, bound in compared
-        ]
-
-    def _compared(self, index: int, point: StatedPoint) -> list[tuple[str, str, arb, str, fmpq]]:
-        """Names, sentences, and what is to be compared."""
-        place, at = f"points[{index}]", f"at t = {describe(point.time)}"
-        found = self._trajectory.found.get(point.time, self._nowhere)
-        sentence = f"the distance of (A, b) {at} from what is stated"
-        compared = [
-            (f"{place}.distance", sentence, _distance(found, _vector(point.parameters)), "<=", point.radius),
-        ]
-        if point.risk is not None:
-            risk = self._flow.risk(found)
-            compared.append((f"{place}.risk.lower", f"R {at}", risk, ">=", point.risk[0]))
-            compared.append((f"{place}.risk.upper", f"R {at}", risk, "<=", point.risk[1]))
-        if point.bayes is not None:
-            sentence = f"the distance of (A, b) {at} from the zero of R with the same |A|_F^2 - b^2 and sign of b"
-            compared.append((f"{place}.bayes", sentence, self._from_bayes(found), "<=", point.bayes))
-        if point.tube is not None:
-            sentence = f"the largest distance of (A, b) from the line that ends {at}"
-            compared.append((f"{place}.tube", sentence, self._strayings[index].largest, "<=", point.tube))
-        return compared
-
-    @property
-    def _nowhere(self) -> Enclosure:
-        """Where the flow is not enclosed."""
-        size = self._problem.covariance.rows
+    def _at(self, index: int) -> Enclosure:
+        """Where the flow is at the time of a point; anywhere where it is not enclosed."""
+        time, trajectory = self._stated.points[index].time, self._trajectory
+        if time in trajectory.found:
+            return trajectory.found[time]
+        # Enclosures that are narrow still: more precision would only add more steps.
+        if trajectory.stop is Stop.STEPS and (trajectory.end.error < arb(2) ** -(ctx.prec // 2)) is True:
+            raise NoBound(f"it takes more than {MOST_STEPS} steps")
+        size = self._stated.covariance.rows
         return Enclosure([arb.nan()] * (size * size + 1), arb.pos_inf())
 
-    def _from_bayes(self, found: Enclosure) -> arb:
+    def distance(self, index: int) -> arb:
+        """From what is stated."""
+        return _distance(self._at(index), _vector(self._stated.points[index].parameters))
+
+    def risk(self, index: int) -> arb:
+        return self._flow.risk(self._at(index))
+
+    def from_bayes(self, index: int) -> arb:
         """The distance from the Bayes point; not finite where the sign of b is not known."""
+        found, stated = self._at(index), self._stated
         b = found.box[-1]
         positive = (b > 0) is True
         if not positive and (b < 0) is not True:
             return arb.nan()
-        return _distance(found, flat(bayes_point(self._problem.covariance, self._problem.start.invariant(), positive)))
+        return _distance(found, flat(bayes_point(stated.covariance, stated.start.invariant(), positive)))
 
-    def _is_too_long(self) -> bool:
-        """Whether there are too many steps although their enclosures are narrow: more precision would only add more."""
-        narrow = arb(2) ** -(self._bits // 2)
-        return self._trajectory.stop is Stop.STEPS and (self._trajectory.end.error < narrow) is True
+    def straying(self, index: int) -> arb:
+        """The largest distance from the line that ends at a point."""
+        self._at(index)
+        return self._strayings[index].largest
 
 
 def _vector(parameters: Parameters) -> Vector:
@@ -229,4 +258,12 @@ def _distance(found: Enclosure, point: Vector) -> arb:
     return inflated(gap, found.error).nonnegative_part()
 
 
-CLAIM = FlowTrajectory()
+THEOREM = Theorem(
+    name="flow-trajectory",
+    title="where the gradient flow of training in context is",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

@@ -103,8 +103,8 @@ asserts:
         "bounds turned round": (
             "{lower: 0.0416927, upper: 0.0416928}",
             "{lower: 0.0416928, upper: 0.0416927}",
-            MALFORMED,
-            "a lower bound that is not above",
+            REFUTED,
+            "R at t = 1",
         ),
         "half of the risk": ("{lower: 0.0416927, upper: 0.0416928}", "{lower: 0.0416927}", MALFORMED, "no 'upper'"),
         "no points": (

@@ -11,9 +11,10 @@ from typing import Any
 import flow_cases as cases
 import pytest
 from corpus import ACCEPT, REJECTED, Case, Family, changed, check
-from flint import arb
+from flint import arb, fmpq
 from mpmath import mp
 
+from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import flow_trajectory
 from certattn.kernel.theorems.training.mathematics.flow_tubes import Straying
@@ -73,8 +74,8 @@ RUN = RegressionFlow.coefficients
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (
         flow_trajectory,
-        "at_most",
-        lambda name, sentence, value, bound, bits: flow_trajectory.at_least(name, sentence, arb(1), bound * 0, bits),
+        "Obligation",
+        lambda name, left, relation, right: Obligation(name, left, ">=", right if relation == ">=" else fmpq(0)),
     ),
     "distances are not looked at": (flow_trajectory, "_distance", lambda found, point: arb(0)),
     "the flow runs uphill": (

@@ -10,18 +10,26 @@ from typing import Any
 import pytest
 import training_cases as cases
 from corpus import ACCEPT, REFUTED, REJECTED, Case, Family, check
+from flint import fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.decide.obligation import Obligation, Relation, Side
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.training import training_proof
+from certattn.kernel.theorems.training import training_convergence
 from certattn.kernel.theorems.training.mathematics.regression_rates import CovarianceConstants, DescentRates, FlowRates
 
 Tool = Callable[[str], ModuleType]
 RATE = FlowRates.rate
 
 
-def PROVED(name: str) -> Obligation:  # noqa: N802 - stands for an obligation, whatever it is
-    return Obligation(name, "whatever it is", "", "=", "", Outcome.PROVED, None)
+def blind(relation: Relation) -> Callable[..., Obligation]:
+    """Obligations of this relation hold whatever they compare."""
+
+    def made(name: str, left: Side, given: Relation, right: Side, *more: Any) -> Obligation:
+        if given == relation:
+            return Obligation(name, fmpq(0), "=", fmpq(0))
+        return Obligation(name, left, given, right, *more)
+
+    return made
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
@@ -94,13 +102,13 @@ SABOTAGES: list[tuple[str, Any, str, Any]] = [
     ("no condition on the step", DescentRates, "smoothness", lambda self, risk: 0 * risk),
     ("no share", DescentRates, "share", lambda self, risk: 1 + 0 * risk),
     ("no wandering", DescentRates, "wander", lambda self, risk: 0 * risk),
-    ("risks fall at once", training_proof, "risk_after", lambda duration, risk, decay, whole: 0 * risk),
-    ("no path", training_proof, "length_below", lambda risk, rate: 0 * risk),
-    ("conditions are not looked at", training_proof, "below", lambda name, *rest, **more: PROVED(name)),
-    ("signs are not looked at", training_proof, "above", lambda name, *rest, **more: PROVED(name)),
-    ("bounds are not looked at", training_proof, "at_most", lambda name, *rest, **more: PROVED(name)),
-    ("rates are not looked at", training_proof, "at_least", lambda name, *rest, **more: PROVED(name)),
-    ("the limit is not inverted", training_proof, "squared_factor", lambda delta, product, fn: 1 + 0 * product),
+    ("risks fall at once", training_convergence, "risk_after", lambda duration, risk, decay, whole: 0 * risk),
+    ("no path", training_convergence, "length_below", lambda risk, rate: 0 * risk),
+    ("conditions are not looked at", training_convergence, "Obligation", blind("<")),
+    ("signs are not looked at", training_convergence, "Obligation", blind(">")),
+    ("bounds are not looked at", training_convergence, "Obligation", blind("<=")),
+    ("rates are not looked at", training_convergence, "Obligation", blind(">=")),
+    ("the limit is not inverted", training_convergence, "squared_factor", lambda delta, product, fn: 1 + 0 * product),
 ]  # fmt: skip
 
 

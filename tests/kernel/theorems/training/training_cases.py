@@ -79,12 +79,12 @@ asserts:
         "a limit of another shape": (
             "[[0.945, -0.378], [-0.378, 0.756]]", "[[0.945, -0.378]]", MALFORMED, "2 x 2 like the covariance",
         ),
-        "a limit in part": (", b: 1.323", "", MALFORMED, "A, b and radius together"),
-        "a limit without a radius": (", radius: 0.0002", "", MALFORMED, "A, b and radius together"),
+        "a limit in part": (", b: 1.323", "", MALFORMED, "A and b and radius together"),
+        "a limit without a radius": (", radius: 0.0002", "", MALFORMED, "A and b and radius together"),
         "a limit without a sign": ("sign: positive, ", "", MALFORMED, "no 'sign'"),
         "a sign that is a number": ("sign: positive", "sign: 1", MALFORMED, "'positive' or 'negative'"),
         "bounds of the invariant exchanged": (
-            "radius: 0.0002}", "radius: 0.0002, invariant: {lower: 1, upper: 0}}", MALFORMED, "lower bound",
+            "radius: 0.0002}", "radius: 0.0002, invariant: {lower: 1, upper: 0}}", REFUTED, "|A|_F^2 - b^2: ",
         ),
         "a negative radius": ("radius: 0.0002", "radius: -0.0002", MALFORMED, "a number >= 0"),
         "a rate of 0": ("rate: 0.1553", "rate: 0", MALFORMED, "a number > 0"),
@@ -99,7 +99,7 @@ asserts:
         "descent without a step": ("{rule: flow}", "{rule: descent}", MALFORMED, "no 'step'"),
         "no times": ("[{at: 0, at_most: 0.1450}, {at: 5, at_most: 0.01434}]", "[]", MALFORMED, "at least one item"),
         "a negative time": ("{at: 5,", "{at: -5,", MALFORMED, "a number >= 0"),
-        "enclosed beyond from": ("asserts:", "witness: {enclosed: 1}\nasserts:", MALFORMED, "not after asserts.from"),
+        "enclosed beyond from": ("asserts:", "witness: {enclosed: 1}\nasserts:", REJECTED, "not after asserts.from"),
         "an order of 0": ("asserts:", "witness: {order: 0}\nasserts:", MALFORMED, "an integer >= 1"),
         "an order that is too high": ("asserts:", "witness: {order: 61}\nasserts:", MALFORMED, "at most 60"),
         "a NaN": ("rate: 0.1553", "rate: nan", MALFORMED, "an exact number"),
@@ -137,7 +137,7 @@ asserts:
         "not enclosed": ("asserts:", "witness: {enclosed: 0}\nasserts:", REJECTED, "the bound of R at t = 3"),
         "the wrong sign": ("positive", "negative", REFUTED, "b at t = 3"),
         "a negative time": ("from: 3", "from: -3", MALFORMED, "a number >= 0"),
-        "enclosed until later": ("asserts:", "witness: {enclosed: 4}\nasserts:", MALFORMED, "not after asserts.from"),
+        "enclosed until later": ("asserts:", "witness: {enclosed: 4}\nasserts:", REJECTED, "not after asserts.from"),
     },
 )
 

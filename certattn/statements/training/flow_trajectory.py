@@ -1,0 +1,74 @@
+"""`flow-trajectory` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flint import fmpq
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.training.flow_trajectory import POINTS, StatedFlow, StatedPoint, obligations
+from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, parameters_words
+from certattn.statements.wording import Wording
+
+
+def statement(stated: StatedFlow) -> Statement:
+    given, asserts = stated.given, stated.asserts
+    assert asserts is not None
+    words = [
+        f"For R(A, b) = 1/2 tr(E Sigma E'), E = b Sigma A - I, with Sigma = {given[COVARIANCE].words()}, the "
+        f"gradient flow (A, b)' = -grad R(A, b) from {parameters_words(given[START])} at t = 0 exists up to "
+        f"t = {describe(stated.points[-1].time)}"
+    ]
+    before, place, listed = fmpq(0), "the start", asserts[POINTS]
+    for point, values in zip(stated.points, listed, strict=True):
+        words += _point_words(point, parameters_words(values), before, place)
+        before, place = point.time, f"the point stated for t = {describe(point.time)}"
+    latex = [r"\|(A(t_i), b(t_i)) - (A_i, b_i)\| \le r_i"]
+    if any(point.risk is not None for point in stated.points):
+        latex.append(r"R(A(t_i), b(t_i)) \in [l_i, u_i]")
+    return Statement("; ".join(words) + ".", r",\qquad ".join(latex))
+
+
+def _point_words(point: StatedPoint, parameters: str, before: fmpq, place: str) -> list[str]:
+    time = describe(point.time)
+    words = [f"at t = {time}, (A, b) is within {describe(point.radius)} of {parameters} (Euclidean distance)"]
+    if point.risk is not None:
+        lower, upper = point.risk
+        words[0] += f", and {describe(lower)} <= R <= {describe(upper)}"
+    if point.bayes is not None:
+        words[0] += (
+            f", and within {describe(point.bayes)} of the A = Sigma^-1/b, b with the same |A|_F^2 - b^2 and sign of b"
+        )
+    if point.tube is not None:
+        words.append(
+            f"for all t from {describe(before)} to {time}, (A, b) is within {describe(point.tube)} of what moves "
+            f"straight and evenly from {place} to the one stated for t = {time}"
+        )
+    return words
+
+
+def sentence(stated: StatedFlow, name: str) -> str:
+    """Of an obligation `points[i].what`."""
+    place, what = name.split(".", 1)
+    time = describe(stated.points[int(place[len("points[") : -1])].time)
+    return {
+        "invariant": f"the change of |A|_F^2 - b^2 from the start to the point stated for t = {time}",
+        "distance": f"the distance of (A, b) at t = {time} from what is stated",
+        "risk.lower": f"R at t = {time}",
+        "risk.upper": f"R at t = {time}",
+        "bayes": f"the distance of (A, b) at t = {time} from the zero of R with the same |A|_F^2 - b^2 and sign of b",
+        "tube": f"the largest distance of (A, b) from the line that ends at t = {time}",
+    }[what]
+
+
+def findings(stated: StatedFlow, decided: Sequence[Obligation]) -> list[str]:
+    proved = {o.name for o in decided if o.outcome is Outcome.PROVED}
+    if not proved.issuperset(o.name for o in obligations(stated)):
+        return []
+    return [f"|A|_F^2 - b^2 = {describe(stated.start.invariant())} at all times, and R never increases"]
+
+
+WORDING = Wording[StatedFlow](statement, sentence, findings)

@@ -1,0 +1,108 @@
+"""`training-convergence` in words."""
+
+from __future__ import annotations
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, parameters_words
+from certattn.kernel.theorems.training.training_convergence import (
+    LIMIT,
+    LIMIT_A,
+    LIMIT_B,
+    StatedLimit,
+    StatedTraining,
+)
+from certattn.statements.wording import Wording
+
+_SENTENCES = {
+    "enclosed": "the run is enclosed until witness.enclosed, not after asserts.from",
+    "rate": "the rate that is proved",
+    "length": "the bound of the length",
+}
+
+
+def statement(stated: StatedTraining) -> Statement:
+    time, begins, step = _time(stated), describe(stated.begins), stated.step
+    later = time if stated.begins == 0 else f"({time} - {begins})"
+    if step is not None:
+        rule = f"gradient descent (A, b) -> (A, b) - eta grad R(A, b) with eta = {describe(step)}"
+        fall, half = f"(1 - 2 eta c)^{later}", f"(1 - 2 eta c)^({later}/2)"
+        latex = [r"R(\theta_k) \le r\,(1 - 2 \eta c)^{k - k_0}"]
+    else:
+        rule = "the gradient flow (A, b)' = -grad R(A, b)"
+        fall, half = f"e^(-2c {later})", f"e^(-c {later})"
+        latex = [r"R(\theta(t)) \le r\,e^{-2c(t - t_0)}"]
+    words = [
+        f"For R(A, b) = 1/2 tr(E Sigma E'), E = b Sigma A - I, with Sigma = {stated.given[COVARIANCE].words()}, "
+        f"{rule} from {parameters_words(stated.given[START])} at {time} = 0 has "
+        f"R <= {describe(stated.risk)} {fall} for all {time} >= {begins}, c = {describe(stated.rate)}"
+    ]
+    if stated.length is not None:
+        length = describe(stated.length)
+        words.append(
+            f"its path from {time} = {begins} on is no longer than {length}, and (A, b) is within {length} {half} "
+            "of its limit"
+        )
+    if stated.limit is not None:
+        words += _limit_words(stated, stated.limit)
+        latex.append(r"\theta \to (\Sigma^{-1}/b_\infty, b_\infty)")
+    words += [f"R <= {describe(one.at_most)} at {time} = {describe(one.at)}" for one in stated.risks]
+    return Statement("; ".join(words) + ".", r",\qquad ".join(latex))
+
+
+def _time(stated: StatedTraining) -> str:
+    return "t" if stated.step is None else "k"
+
+
+def _limit_words(stated: StatedTraining, limit: StatedLimit) -> list[str]:
+    """Which zero of R is reached."""
+    sign = ">" if limit.positive else "<"
+    words = f"b {sign} 0 for all {_time(stated)} >= {describe(stated.begins)}, and (A, b) converges to "
+    if stated.step is not None:
+        words += f"a Bayes point A = Sigma^-1/b, b {sign} 0"
+    else:
+        words += (
+            f"the Bayes point A = Sigma^-1/b, b {sign} 0, b^2 = (sqrt(delta^2 + 4 tr Sigma^-2) - delta)/2, "
+            f"delta = |A(0)|_F^2 - b(0)^2 = {describe(stated.start.invariant())}"
+        )
+    found = [words]
+    if limit.invariant is not None:
+        lower, upper = map(describe, limit.invariant)
+        found.append(f"there {lower} <= |A|_F^2 - b^2 <= {upper}")
+    if limit.point is not None:
+        said = stated.asserts[LIMIT]
+        point = f"A = {said[LIMIT_A].words()} and b = {describe(said[LIMIT_B])}"
+        found.append(f"this point is within {describe(limit.point[1])} of {point} (Euclidean distance)")
+    return found
+
+
+def sentence(stated: StatedTraining, name: str) -> str:
+    at = f"at {_time(stated)} = {describe(stated.enclosed)}"
+    if name == "inside":
+        return _inside(stated, at)
+    if name == "step":
+        return f"eta beta, beta a bound of the second derivatives of R where R is no larger than {at}"
+    if name == "limit.sign":
+        return f"b {at}"
+    if name == "limit.point":
+        return "the distance from the Bayes point" + ("" if stated.step is None else "s that are possible")
+    if name.startswith("limit.invariant."):
+        side = "least" if name.endswith("lower") else "most"
+        return "|A|_F^2 - b^2" if stated.step is None else f"what |A|_F^2 - b^2 is at {side}"
+    if name.startswith("risk"):
+        time = stated.begins if name == "risk" else stated.risks[int(name[len("risks[") : -1])].at
+        risk = f"R at {_time(stated)} = {describe(time)}"
+        return risk if time <= stated.enclosed else f"the bound of {risk}"
+    return _SENTENCES[name]
+
+
+def _inside(stated: StatedTraining, at: str) -> str:
+    """Of two conditions that do, the one that is compared; both where only the enclosed run says which."""
+    risk = f"2R {at}, below tr Sigma"
+    invariant = "|A|_F^2 - b^2" + ("" if stated.step is None else " + 2 eta R")
+    if stated.last_invariant is None:
+        return f"{risk}, or {invariant} there, below 0"
+    return f"{invariant} {at}" if stated.last_invariant < 0 else risk
+
+
+WORDING = Wording[StatedTraining](statement, sentence)
