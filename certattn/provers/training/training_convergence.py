@@ -41,14 +41,9 @@ from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, lower_rational, nearest, round_down, round_up, upper_rational
-<<<<<<< HEAD:certattn/provers/training/training_convergence.py
 from certattn.provers.training.training_inputs import scaled_start
 from certattn.provers.training.training_runs import FloatRun, Point, first_where
-=======
-from certattn.provers.training_inputs import scaled_start
-from certattn.provers.training_runs import FloatRun, Point, first_where
 from certattn.statements.training.training_convergence import WORDING
->>>>>>> c-training:certattn/provers/training_convergence.py
 
 AUTO = "auto"
 # Where `auto` begins, the rate is this part of the one at the limit.

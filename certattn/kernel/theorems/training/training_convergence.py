@@ -12,13 +12,8 @@ or of gradient descent with a step eta, from a step k0 on, that R_k <= r (1 - 2 
 L of the length of the path from then on, so that (A, b) is within L e^(-c (t - t0)) of its limit, or within
 L (1 - 2 eta c)^((k - k0)/2); which zero of R the limit is; and bounds of R at some times.
 
-<<<<<<< HEAD
-Proof: the run is enclosed up to a time; there |A|_F^2 - b^2 and R bound b away from 0, for ever
-(mathematics/regression_rates.py, docs/claims/training/training-convergence.md).
-=======
 Proof: the run is enclosed up to a time, which the witness may say; there |A|_F^2 - b^2 and R bound b away from 0, for
-ever (mathematics/regression_rates.py, docs/claims/training-convergence.md).
->>>>>>> c-training
+ever (mathematics/regression_rates.py, docs/claims/training/training-convergence.md).
 """
 
 from __future__ import annotations
