@@ -74,7 +74,7 @@ def _claim(theorem: Theorem[Any], words: str) -> AnyClaim:
 
 
 CLAIMS: Mapping[str, AnyClaim] = {
-    "binary64-exponential": binary64_exponential.CLAIM,
+    "binary64-exponential": _claim(binary64_exponential.THEOREM, "arithmetic.binary64_exponential"),
     "descent-trajectory": descent_trajectory.CLAIM,
     "equivalent-law": equivalent_law.CLAIM,
     "finite-moments": finite_moments.CLAIM,
