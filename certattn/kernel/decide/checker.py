@@ -100,7 +100,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "selection-direction": selection_direction.CLAIM,
     "selection-on-a-head": selection_on_a_head.CLAIM,
     "singular-values": singular_values.CLAIM,
-    "softmax-mean": softmax_mean.CLAIM,
+    "softmax-mean": _claim(softmax_mean.THEOREM, "attention.softmax_mean"),
     "spectral-distance": spectral_distance.CLAIM,
     "token-optimality": token_optimality.CLAIM,
     "training-convergence": training_convergence.CLAIM,
