@@ -16,6 +16,7 @@ from flint import arb, fmpq, fmpz_mat
 
 from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError, bits_above, cost_of, slack_of
 from certattn.coq.terms import Constant, Factor, Number, Row, Table, natural, positive
+from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.claim import AnyClaim
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
@@ -27,9 +28,9 @@ from certattn.kernel.mathematics.laws import Atoms
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.mathematics.reals import Real
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
-from certattn.kernel.theorems.attention import output_deviation, softmax_mean
+from certattn.kernel.theorems.attention import output_deviation
 from certattn.kernel.theorems.attention.deviation_bounds import Bounds
-from certattn.kernel.theorems.attention.moment_assertions import (
+from certattn.kernel.theorems.attention.softmax_mean import (
     Assertion,
     CovarianceAssertion,
     LogAssertion,
@@ -283,7 +284,9 @@ class _Comparison:
 
 def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement, but for eigenvalues. Raises NotExportableError."""
-    problem = softmax_mean.CLAIM.read(certificate)
+    claim = CLAIMS["softmax-mean"]
+    stated = claim.read(certificate)
+    problem = stated.content
     if any(isinstance(assertion, RangeAssertion) for assertion in problem.assertions):
         raise NotExportableError(
             "eigenvalues of covariances have no form in Coq here; a certificate without `eigenvalues` can be exported"
@@ -292,12 +295,12 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
     targets = [_largest_target(assertion, prompt) for assertion in problem.assertions]
     squared = any(isinstance(assertion, CovarianceAssertion) for assertion in problem.assertions)
     shape = _Size.of_prompt(prompt, targets, squared=squared)
-    bits = _precision(softmax_mean.CLAIM, problem, shape)
+    bits = _precision(claim, stated, shape)
     builder, precision = _Builder(), bits.sums_term
     attention = _Attention.of_prompt(builder, prompt, bits)
     comparisons = []
     for assertion in problem.assertions:
-        name = next(iter(assertion.kinds))
+        (name,) = (compared.name for compared in assertion.compared)
         if isinstance(assertion, MeanAssertion):
             sides = attention.output(), attention.stated(f"{name}_value", assertion.stated)
         elif isinstance(assertion, LogAssertion):
@@ -305,7 +308,8 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
             sides = attention.log_normaliser(), attention.stated(f"{name}_value", column)
         else:
             assert isinstance(assertion, CovarianceAssertion)
-            sides = attention.covariance(assertion.of), attention.stated(f"{name}_value", _entries(assertion, prompt))
+            stated_rows = attention.stated(f"{name}_value", _entries(assertion, prompt))
+            sides = attention.covariance(assertion.whose), stated_rows
         radii = builder.row(f"{name}_radius", [assertion.radius.at(i) for i in range(prompt.count)])
         sums = 3 * _entries(assertion, prompt).columns if isinstance(assertion, CovarianceAssertion) else None
         comparisons.append(_Comparison("linf", *sides, f"[at_most_each {radii.arguments}]", sums))
@@ -408,7 +412,7 @@ def _bounds(builder: _Builder, bounds: Bounds, count: int) -> str:
 def _entries(assertion: CovarianceAssertion, prompt: StatedPrompt) -> ExactMatrix:
     """The stated covariances, one in each row."""
     sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
-    rows = sides[COVARIANCES[assertion.of][0]]
+    rows = sides[COVARIANCES[assertion.whose][0]]
     return ExactMatrix.rational([assertion.value.entries(i, rows) for i in range(prompt.count)])
 
 

@@ -289,10 +289,6 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.attention.output_deviation")
 
     @cached_property
-    def moment_assertions(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.moment_assertions")
-
-    @cached_property
     def softmax_mean(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.attention.softmax_mean")
 

@@ -5,7 +5,7 @@ A theorem hands over obligations. It does not ask them, sees no outcome, and can
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
@@ -15,6 +15,7 @@ from certattn.kernel.decide.verdict import Part
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 Relation = Literal["<=", "<", ">=", ">", "="]
 
@@ -37,7 +38,7 @@ Number = arb | fmpq | Range | ExactMatrix
 Side = Number | Callable[[], Number]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tier:
     """A faster arithmetic than Arb's: its name, and what its enclosures rest on, as reports say it."""
 
@@ -50,7 +51,7 @@ class Obligation:
     """`left relation right`, to be proved after all of `needs`, which are names of earlier obligations.
 
     `part` is what a false one shows: that the statement is false, or only that this is no proof of it. `fast` has the
-    two sides as tiers of binary64 enclose them, the fastest tier first.
+    two sides as tiers of binary64 enclose them, the fastest tier first; sides that are `Gathered` know their tiers.
     """
 
     name: str
@@ -85,3 +86,53 @@ class Shared(Generic[T]):
         if self._known is None or self._known[0] != ctx.prec:
             self._known = ctx.prec, self._compute()
         return self._known[1]
+
+
+class Together(Generic[K, T]):
+    """Values that are computed together, those alone that are asked for: of some of the queries of a prompt, say.
+
+    The proof says beforehand which it is going to ask for, and in which tier, None for Arb's balls. `compute` gets
+    these at once, and encloses a value for each.
+    """
+
+    def __init__(self, compute: Callable[[Collection[K], Tier | None], Mapping[K, T]]) -> None:
+        self._compute = compute
+        self._expected: dict[K, None] = {}
+        self._tier: Tier | None = None
+        self._computed: tuple[int, Tier | None] | None = None
+        self._known: Mapping[K, T] = {}
+
+    def side(self, number: Callable[..., Number], *items: K, tiers: Sequence[Tier] = ()) -> Gathered[K, T]:
+        """The side that `number` makes of the values of these items, in Arb's balls and in these tiers."""
+        return Gathered(self, number, items, tiers)
+
+    def expect(self, items: Iterable[K], tier: Tier | None) -> None:
+        """These will be asked for next."""
+        self._tier = tier
+        for item in items:
+            self._expected[item] = None
+
+    def __call__(self, item: K) -> T:
+        if self._computed != (ctx.prec, self._tier) or item not in self._known:
+            expected, self._expected = {**self._expected, item: None}, {}
+            self._known = self._compute(expected.keys(), self._tier)
+            self._computed = ctx.prec, self._tier
+        return self._known[item]
+
+
+class Gathered(Generic[K, T]):
+    """A side that needs the values of some items, which are computed together with those that other sides need.
+
+    It is the whole side of an obligation: what is inside of another one is not told of beforehand.
+    """
+
+    # Of thousands of queries there is one for each: a plain class is made three times as fast as a frozen dataclass.
+    __slots__ = ("_number", "items", "tiers", "together")
+
+    def __init__(
+        self, together: Together[K, T], number: Callable[..., Number], items: tuple[K, ...], tiers: Sequence[Tier]
+    ) -> None:
+        self.together, self.items, self.tiers, self._number = together, items, tiers, number
+
+    def __call__(self) -> Number:
+        return self._number(*map(self.together, self.items))

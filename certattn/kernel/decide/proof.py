@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, NoProof, Number, Obligation, Range, Relation, Side, Tier
+from certattn.kernel.decide.obligation import Gathered, NoProof, Number, Obligation, Range, Relation, Side, Tier
 from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -58,11 +59,11 @@ class Proof:
             return Part.WITNESS
         return o.part
 
-    @property
+    @cached_property
     def tiers(self) -> list[Tier]:
         """The tiers that some obligation has sides in, the fastest first."""
-        tiers = [tier for o in self.obligations.values() if isinstance(o, Obligation) for tier in o.fast]
-        return list(dict.fromkeys(tiers))
+        listed = [o for o in self.obligations.values() if isinstance(o, Obligation)]
+        return list(dict.fromkeys(tier for o in listed for tier in (*o.fast, *_tiers(o.left), *_tiers(o.right))))
 
     def open(self, names: Collection[str]) -> list[str]:
         """Which of these, and of what they need, are to be decided still, in the order of the obligations."""
@@ -78,14 +79,25 @@ class Proof:
     def ask(self, names: Collection[str], bits: int) -> None:
         """Decide what is open among these names, by Arb at so many bits."""
         with working_precision(bits):
-            for name in self.open(names):
+            for name in self._expected(names, None):
                 self._answer(name, None, bits)
 
     def ask_fast(self, names: Collection[str], tier: Tier) -> None:
         """The same by a tier of binary64, as far as it goes. Raises Binary64Error where it has no answer."""
         with working_precision(AFTER_BINARY64):
-            for name in self.open(names):
+            for name in self._expected(names, tier):
                 self._answer(name, tier, DOUBLE)
+
+    def _expected(self, names: Collection[str], tier: Tier | None) -> list[str]:
+        """What is open among these; what is computed together is told what of it that needs."""
+        asked = self.open(names)
+        for name in asked:
+            o = self.obligations[name]
+            assert isinstance(o, Obligation)
+            for side in _sides(o, tier) or ():
+                if isinstance(side, Gathered):
+                    side.together.expect(side.items, tier)
+        return asked
 
     def _is_open(self, name: str) -> bool:
         return self.answers.get(name, _OPEN).outcome is Outcome.UNDECIDED
@@ -104,12 +116,8 @@ class Proof:
         sides = _sides(o, tier)
         if sides is None:
             return
-        try:
-            left, right = (side() if callable(side) else side for side in sides)
-        except NoBound as nothing:
-            self.answers[name] = Answer(Outcome.REFUTED, because=str(nothing))
-            return
-        exact = all(isinstance(side, fmpq | ExactMatrix) for side in (left, right))
+        left, right = _value(sides[0]), _value(sides[1])
+        exact = _is_exact(left) and _is_exact(right)
         arithmetic = "" if exact else ARB if tier is None else tier.arithmetic()
         outcome = decide(left, o.relation, right)
         self.answers[name] = Answer(outcome, left, right, None if exact else bits, arithmetic)
@@ -120,9 +128,25 @@ _OPEN = Answer(Outcome.UNDECIDED)
 
 def _sides(o: Obligation, tier: Tier | None) -> tuple[Side, Side] | None:
     """The sides as a tier has them; numbers that stand there exactly belong to every tier."""
-    if tier is None or all(isinstance(side, fmpq | ExactMatrix) for side in (o.left, o.right)):
+    if tier is None or (_is_in(tier, o.left) and _is_in(tier, o.right)):
         return o.left, o.right
     return o.fast.get(tier)
+
+
+def _is_in(tier: Tier, side: Side) -> bool:
+    return tier in side.tiers if isinstance(side, Gathered) else _is_exact(side)
+
+
+def _tiers(side: Side) -> Sequence[Tier]:
+    return side.tiers if isinstance(side, Gathered) else ()
+
+
+def _is_exact(side: Side) -> bool:
+    return isinstance(side, (fmpq, ExactMatrix))
+
+
+def _value(side: Side) -> Number:
+    return side() if callable(side) else side
 
 
 def decide(left: Number, relation: Relation, right: Number) -> Outcome:
@@ -136,8 +160,9 @@ def decide(left: Number, relation: Relation, right: Number) -> Outcome:
         worst = decide(left, relation, right.worst)
         return worst if worst is Outcome.PROVED else decide(left, relation, right.worst.union(right.best))
     # A NaN or an unbounded ball decides nothing.
-    if any(isinstance(side, arb) and side.is_finite() is not True for side in (left, right)):
-        return Outcome.UNDECIDED
+    for side in (left, right):
+        if isinstance(side, arb) and side.is_finite() is not True:
+            return Outcome.UNDECIDED
     holds, fails = _COMPARED[relation](left, right)
     if holds is True:
         return Outcome.PROVED

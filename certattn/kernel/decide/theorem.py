@@ -26,8 +26,8 @@ class Theorem(Generic[P]):
     Attributes: `name` as certificates write it, `title` a line about it; `given`, `asserts` and `witness` the schemas
     of a certificate's sections. `read` makes of a certificate what is stated, all shapes checked, and raises
     MalformedError for what is not a certificate. `obligations` lists what proves it: every one a condition of the
-    statement or of its proof, each under its own name, in an order in which they can be asked. `arithmetic` is what a
-    report names where no enclosure was compared.
+    statement or of its proof, each under its own name, in an order in which they can be asked. `begin` is the
+    precision to begin at where the witness suggests none.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Theorem(Generic[P]):
     witness: Record
     read: Callable[[Certificate], P]
     obligations: Callable[[P], Iterable[Obligation | NoProof]]
-    arithmetic: str = ARB
+    begin: int | None = None
 
     def first_bits(self, certificate: Certificate) -> int | None:
-        """The precision at which the witness suggests to begin."""
+        """The precision to begin at: what the witness suggests, or the theorem."""
         if certificate.witness is None or BITS.name not in self.witness.fields:
-            return None
-        return self.witness.read(certificate.witness, certificate.reading).get(BITS)
+            return self.begin
+        return self.witness.read(certificate.witness, certificate.reading).get(BITS) or self.begin
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.arithmetic.binary64_exponential import CLAIM
+from certattn.kernel.theorems.arithmetic.binary64_exponential import THEOREM
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate, write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
@@ -72,17 +72,17 @@ def generate(out: Path, *, tail: bool = False, at_most: str | None = None, note:
             given["tail_up_to"] = hexadecimal(function.tail_limit)
         certificate: dict[str, Plain] = {
             "certattn": FORMAT_VERSION,
-            "claim": CLAIM.name,
+            "claim": THEOREM.name,
             "given": given,
             "asserts": {"relative_error": {"at_most": stated, "at": at}, "used_by": "kernel"},
             "provenance": provenance(note),
         }
         with not_yet_written(out):
-            asserted = CLAIM.read(loads(to_text(certificate), out)).at_most
+            asserted = THEOREM.read(loads(to_text(certificate), out)).at_most
         if asserted is not None and asserted < bound:
             proved = arb(bound).str(10, radius=False)
             raise NotProvedError(f"at_most {stated} is too small: what is proved is about {proved}")
-        return write_certificate(certificate, CLAIM, out)
+        return write_certificate(certificate, THEOREM, out)
 
 
 def _worst(function: Exponential) -> tuple[fmpq, fmpq]:

@@ -15,8 +15,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
-from certattn.kernel.theorems.attention.moment_assertions import COVARIANCE, LOG_NORMALISER, MEAN
-from certattn.kernel.theorems.attention.softmax_mean import weighted_queries
+from certattn.kernel.theorems.attention.softmax_mean import COVARIANCE, LOG_NORMALISER, MEAN, weighted_queries
 from certattn.provers.attention.stated_tables import Printing, Table
 
 FIRST_BITS = 64

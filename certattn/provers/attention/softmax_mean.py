@@ -18,8 +18,14 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
-from certattn.kernel.theorems.attention.moment_assertions import COVARIANCE, EIGENVALUES, LOG_NORMALISER, MEAN
-from certattn.kernel.theorems.attention.softmax_mean import CLAIM
+from certattn.kernel.theorems.attention.softmax_mean import (
+    COVARIANCE,
+    EIGENVALUES,
+    LOG_NORMALISER,
+    MEAN,
+    THEOREM,
+    read_given,
+)
 from certattn.provers.array_inputs import Source, placed
 from certattn.provers.attention.mean_enclosures import FIRST_BITS, Found, Wanted, enclosures
 from certattn.provers.attention.stated_tables import Array, Printing, exactly, matrices, numbers, vectors
@@ -118,8 +124,8 @@ def _positive(radius: str | None) -> fmpq | None:
 
 def _write(out: Path, given: dict[str, Plain], wanted: Wanted, arithmetic: str, note: str) -> Certificate:
     """Enclose, round, write the file, and beside it the tables that are too long for it."""
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
-    prompt = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
+    prompt = read_given(loads(to_text({**certificate, "asserts": {}}), out))
     found, bits = enclosures(prompt, wanted, arithmetic)
     # Logarithms are a vector, one number for each query: they are written out.
     tables = [table for table in found.tables if table.name != LOG_NORMALISER]
@@ -129,7 +135,7 @@ def _write(out: Path, given: dict[str, Plain], wanted: Wanted, arithmetic: str, 
         if bits > FIRST_BITS:
             certificate["witness"] = {"bits": str(bits)}
         certificate["provenance"] = provenance(note)
-        return write_certificate(certificate, CLAIM, out)
+        return write_certificate(certificate, THEOREM, out)
 
 
 @contextmanager

@@ -176,7 +176,7 @@ class _Stated:
 @contextmanager
 def _entry_by_entry(kernel: Kernel) -> Iterator[Any]:
     """The assertions' module, with vectors of differences in the place of their norms."""
-    assertions = kernel.moment_assertions
+    assertions = kernel.softmax_mean
     norm, assertions.linf_norm = assertions.linf_norm, list
     try:
         yield assertions

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pytest
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, NoProof, Number, Obligation, Range, Relation, Shared, Tier
+from certattn.kernel.decide.obligation import NoProof, Number, Obligation, Range, Relation, Shared, Tier, Together
 from certattn.kernel.decide.proof import Proof, decide
 from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
 from certattn.kernel.errors import RefusedError
@@ -207,3 +207,30 @@ def test_shared_work_is_done_once_for_each_precision() -> None:
     proof.ask(["a", "b"], 64)
     proof.ask(["a", "b"], 128)
     assert count == [64, 128]
+
+
+def test_what_is_computed_together_is_what_is_asked_for() -> None:
+    asked: list[tuple[int, str | None, list[int]]] = []
+
+    def compute(items: Collection[int], tier: Tier | None) -> dict[int, arb]:
+        asked.append((ctx.prec, tier.name if tier is not None else None, list(items)))
+        return {item: arb(item) for item in items}
+
+    together = Together(compute)
+    proof = Proof(
+        [
+            *(Obligation(f"at[{i}]", together.side(lambda x: x, i, tiers=[FAST]), "<=", TWO) for i in range(4)),
+            Obligation("sum", together.side(lambda x, y: x + y, 1, 5), "<=", TWO),
+        ]
+    )
+    assert proof.tiers == [FAST]
+    proof.ask_fast(["at[1]", "at[3]", "sum"], FAST)
+    proof.ask(["at[0]", "at[1]", "sum"], 64)
+    assert asked == [(96, "fast", [1, 3]), (64, None, [0, 1, 5])]
+    outcomes = {name: (answer.outcome, answer.bits) for name, answer in proof.answers.items()}
+    assert outcomes == {
+        "at[1]": (PROVED, DOUBLE),
+        "at[3]": (REFUTED, DOUBLE),
+        "at[0]": (PROVED, 64),
+        "sum": (REFUTED, 64),
+    }

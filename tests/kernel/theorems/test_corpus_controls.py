@@ -21,7 +21,7 @@ import tail_cases
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, complaints, notices
 from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.decide import checker, verdict
+from certattn.kernel.decide import checker, proof, verdict
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
 from certattn.kernel.document.certificate import loads
@@ -39,7 +39,7 @@ from certattn.kernel.mathematics import (
     spectrum,
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.attention import moment_assertions, output_deviation, query_regions, region_bounds
+from certattn.kernel.theorems.attention import output_deviation, query_regions, region_bounds, softmax_mean
 from certattn.kernel.theorems.attention.mathematics import mean_value, regions, unit_sets
 from certattn.kernel.theorems.prompts import (
     gaussian_image,
@@ -96,6 +96,10 @@ def test_a_checker_that_verifies_whatever_is_well_formed_fails(cases: list[Case]
 
 
 # -- kernels with one part sabotaged
+
+
+def passes(left: Any, right: Any) -> tuple[bool, bool]:
+    return True, False
 
 
 def proved(name: str, sentence: str, *others: Any, **named: Any) -> Obligation:
@@ -298,8 +302,8 @@ def product_over_trace(matrix: arb_mat, bits: int) -> arb:
 
 # Of the claim `softmax-mean`, on whose cases they are tried.
 MEAN_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "radii and upper bounds are not looked at": (moment_assertions, "at_most", proved),
-    "lower bounds on eigenvalues are not looked at": (moment_assertions, "at_least", proved),
+    "radii and upper bounds are not looked at": (proof._COMPARED, "<=", passes),
+    "lower bounds on eigenvalues are not looked at": (proof._COMPARED, ">=", passes),
     "every softmax weight is one": (softmax.Prompt, "weights", equal_weights),
     "second moments for covariances": (softmax_moments, "weighted_covariance", about_the_plain_mean),
     "log Z of the mean": (softmax_moments.WeightedPrompt, "log_normaliser", by_weights_that_add_to_one),
@@ -312,11 +316,11 @@ MEAN_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         "at",
         lambda self, query: self.common or self._loaded.entry(0, 0),
     ),
-    "means are compared in one entry": (moment_assertions, "linf_norm", lambda vector: abs(vector[0])),
-    "the trace is the largest eigenvalue": (moment_assertions, "largest_eigenvalue", lambda m, bits: m.trace()),
-    "the diagonal has the largest eigenvalue": (moment_assertions, "largest_eigenvalue", largest_diagonal_entry),
-    "the smallest eigenvalue is 0": (moment_assertions, "smallest_eigenvalue", lambda m, bits: arb(0)),
-    "the smallest eigenvalue in dimension 2": (moment_assertions, "smallest_eigenvalue", product_over_trace),
+    "means are compared in one entry": (softmax_mean, "linf_norm", lambda vector: abs(vector[0])),
+    "the trace is the largest eigenvalue": (softmax_mean, "largest_eigenvalue", lambda m, bits: m.trace()),
+    "the diagonal has the largest eigenvalue": (softmax_mean, "largest_eigenvalue", largest_diagonal_entry),
+    "the smallest eigenvalue is 0": (softmax_mean, "smallest_eigenvalue", lambda m, bits: arb(0)),
+    "the smallest eigenvalue in dimension 2": (softmax_mean, "smallest_eigenvalue", product_over_trace),
     "the shift is not taken back": (spectrum, "from_inverse", lambda largest, c: 2 / largest - c),
     "the trace ratio from above": (spectrum, "trace_ratio", lambda trace, scale, square: trace),
 }

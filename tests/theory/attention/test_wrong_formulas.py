@@ -36,7 +36,7 @@ SOFTMAX, EXACT, BALLS = "kernel.mathematics.softmax", "kernel.mathematics.exact_
 MOMENTS, SPECTRUM, ASSERTIONS = (
     "kernel.mathematics.softmax_moments",
     "kernel.mathematics.spectrum",
-    "kernel.theorems.attention.moment_assertions",
+    "kernel.theorems.attention.softmax_mean",
 )
 SUMS, MGF, SERIES, SUPPORTS = (
     "kernel.theorems.prompts.mathematics.weighted_sums", "kernel.theorems.prompts.mathematics.mgf_series",

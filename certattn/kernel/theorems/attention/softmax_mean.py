@@ -1,4 +1,4 @@
-"""Claim `softmax-mean`: the softmax mean of a prompt at stated queries, its covariance and its normaliser.
+"""Theorem `softmax-mean`: the softmax mean of a prompt at stated queries, its covariance and its normaliser.
 
 Given a prompt (keys k_i and values v_i, or tokens x_i with K, Q, V), queries and a scale s, put
 
@@ -21,62 +21,270 @@ Hessian of a logarithm of normalisers, and the derivative of T is s Cov_q(v, k).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
-from certattn.kernel.decide.claim import AFTER_BINARY64, Claim, Statement
-from certattn.kernel.decide.verdict import DOUBLE, Obligation, show
+from certattn.kernel.decide.obligation import Obligation, Relation, Tier, Together
+from certattn.kernel.decide.theorem import BITS, Theorem
+from certattn.kernel.decide.verdict import DOUBLE
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Record, Values
-from certattn.kernel.given.prompt_inputs import TIGHT_TIER, StatedPrompt, prompt_forms, read_prompt
-from certattn.kernel.mathematics.balls import ARB, working_precision
-from certattn.kernel.mathematics.softmax_moments import WeightedPrompt, weighted_prompts
-from certattn.kernel.theorems.attention.moment_assertions import (
-    COVARIANCE,
-    COVARIANCE_RECORD,
-    EIGENVALUES,
-    EIGENVALUES_RECORD,
-    LOG_NORMALISER,
-    LOG_RECORD,
-    MEAN,
-    MEAN_RECORD,
-    Assertion,
-    CovarianceAssertion,
-    LogAssertion,
-    MeanAssertion,
-    RangeAssertion,
-)
+from certattn.kernel.document.fields import Choice, Field, Record, Values
+from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.given.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
+from certattn.kernel.given.query_inputs import Bounds, Matrices, StatedBounds
+from certattn.kernel.given.tiers import DEFAULT, TIGHT, tiers_of
+from certattn.kernel.mathematics.balls import linf_norm, row_of_balls
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.softmax_moments import COVARIANCES, WeightedPrompt, weighted_prompts
+from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
 
-GIVEN = prompt_forms()
-BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
+RADIUS = Field("radius", Bounds(minimum=0), "largest error: one number, or one per query")
+MEAN_VALUE = Field("value", Matrix(), "T(q), a row per query")
+COVARIANCE_VALUE = Field("value", Matrices(), "a matrix per query: a list of them, or their rows in one matrix")
+LOG_VALUE = Field("value", Vector(), "log Z(q), a number per query")
+OF = Field("of", Choice(tuple(COVARIANCES)), "whose covariance; `values` if left out", required=False)
+SPECTRUM_OF = Field("of", Choice(("values", "keys")), "whose covariance; `values` if left out", required=False)
+NO_SMALLER = Field("at_least", Bounds(), "no eigenvalue is smaller: one number, or one per query", required=False)
+NO_LARGER = Field("at_most", Bounds(), "no eigenvalue is larger: one number, or one per query", required=False)
 
-# What may be asserted, and how each is read.
-_ASSERTIONS: dict[Field[Values], Callable[[Values, StatedPrompt], Assertion]] = {
-    Field(MEAN, MEAN_RECORD, "the softmax means of the values", required=False): MeanAssertion,
-    Field(COVARIANCE, COVARIANCE_RECORD, "covariances under the softmax weights", required=False): CovarianceAssertion,
-    Field(EIGENVALUES, EIGENVALUES_RECORD, "the range of their eigenvalues", required=False): RangeAssertion,
-    Field(LOG_NORMALISER, LOG_RECORD, "the logarithms of Z(q)", required=False): LogAssertion,
-}
+# The obligations at a query, by the first part of their names.
+MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER = "mean", "covariance", "eigenvalues", "log_normaliser"
+SMALLEST, LARGEST = f"{EIGENVALUES}.at_least", f"{EIGENVALUES}.at_most"
+
+
+class Weighted(Protocol):
+    """A prompt under the softmax weights of a query, in one arithmetic or another."""
+
+    def output_off(self, stated: ExactMatrix) -> list[arb]:
+        """T(q) - stated."""
+
+    def log_normaliser(self) -> arb:
+        """log Z(q)."""
+
+    def covariance(self, of: str) -> arb_mat:
+        """Cov(x, y) as COVARIANCES has them."""
 
 
 @dataclass(frozen=True)
-class Problem:
+class Compared:
+    """`value relation bound`, to be proved at every listed query.
+
+    `value` encloses the left side at a query with so many bits; `of` says whose covariance it takes.
+    """
+
+    name: str
+    value: Callable[[int, Weighted, int], arb]
+    relation: Relation
+    bound: StatedBounds
+    of: str | None = None
+
+
+class Assertion(ABC):
+    """Something asserted at every listed query."""
+
+    @property
+    @abstractmethod
+    def compared(self) -> list[Compared]:
+        """What there is to prove at a query."""
+
+
+class Closeness(Assertion):
+    """The distance between what the prompt gives and what is stated is at most `radius`."""
+
+    name: str
+    radius: StatedBounds
+    of: str | None = None
+
+    @abstractmethod
+    def error(self, query: int, weighted: Weighted) -> arb:
+        """The distance."""
+
+    @property
+    def compared(self) -> list[Compared]:
+        return [Compared(self.name, lambda i, weighted, bits: self.error(i, weighted), "<=", self.radius, self.of)]
+
+
+class MeanAssertion(Closeness):
+    """|T(q_i) - row i of value|_linf <= radius."""
+
+    name = MEAN
+
+    def __init__(self, values: Values, prompt: StatedPrompt) -> None:
+        self.value, self.radius = values[MEAN_VALUE], values[RADIUS]
+        self.value.require_shape(prompt.count, prompt.output_dimension, "(queries x outputs)")
+        self.radius.require_count(prompt.count)
+
+    @cached_property
+    def stated(self) -> ExactMatrix:
+        """The stated means, a row per query."""
+        return self.value.load()
+
+    def error(self, query: int, weighted: Weighted) -> arb:
+        return linf_norm(weighted.output_off(self.stated.take_rows([query])))
+
+
+class CovarianceAssertion(Closeness):
+    """|Cov_q(x, y) - value_i| <= radius in every entry."""
+
+    name = COVARIANCE
+
+    def __init__(self, values: Values, prompt: StatedPrompt) -> None:
+        self.whose: str = values.get(OF) or "values"
+        self.of = self.whose
+        self.value, self.radius = values[COVARIANCE_VALUE], values[RADIUS]
+        sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
+        rows, columns = (sides[side] for side in COVARIANCES[self.whose])
+        self.value.require_shape(prompt.count, rows, columns)
+        self.radius.require_count(prompt.count)
+
+    def error(self, query: int, weighted: Weighted) -> arb:
+        found = weighted.covariance(self.whose)
+        stated = row_of_balls(self.value.entries(query, found.nrows()))
+        return linf_norm([x - y for x, y in zip(found.entries(), stated, strict=True)])
+
+
+class LogAssertion(Closeness):
+    """|log Z(q_i) - value_i| <= radius."""
+
+    name = LOG_NORMALISER
+
+    def __init__(self, values: Values, prompt: StatedPrompt) -> None:
+        self.value, self.radius = values[LOG_VALUE], values[RADIUS]
+        self.value.require_length(prompt.count, "a list of one number per query")
+        self.radius.require_count(prompt.count)
+
+    @cached_property
+    def stated(self) -> list[fmpq]:
+        """The stated numbers, one per query."""
+        return self.value.load().row(0)
+
+    def error(self, query: int, weighted: Weighted) -> arb:
+        return abs(weighted.log_normaliser() - self.stated[query])
+
+
+class RangeAssertion(Assertion):
+    """lower <= l <= upper for every eigenvalue l of Cov_q(x, x)."""
+
+    def __init__(self, values: Values, prompt: StatedPrompt) -> None:
+        self.of: str = values.get(SPECTRUM_OF) or "values"
+        self.lower, self.upper = values.get(NO_SMALLER), values.get(NO_LARGER)
+        for bounds in (self.lower, self.upper):
+            if bounds is not None:
+                bounds.require_count(prompt.count)
+
+    @property
+    def compared(self) -> list[Compared]:
+        found = []
+        if self.lower is not None:
+            found.append(Compared(SMALLEST, self._smallest, ">=", self.lower, self.of))
+        if self.upper is not None:
+            found.append(Compared(LARGEST, self._largest, "<=", self.upper, self.of))
+        return found
+
+    def _smallest(self, query: int, weighted: Weighted, bits: int) -> arb:
+        return smallest_eigenvalue(weighted.covariance(self.of), bits)
+
+    def _largest(self, query: int, weighted: Weighted, bits: int) -> arb:
+        return largest_eigenvalue(weighted.covariance(self.of), bits)
+
+
+# What may be asserted, and how each is read.
+_ASSERTIONS: dict[Field[Values], Callable[[Values, StatedPrompt], Assertion]] = {
+    Field(MEAN, Record(MEAN_VALUE, RADIUS), "the softmax means of the values", required=False): MeanAssertion,
+    Field(
+        COVARIANCE, Record(OF, COVARIANCE_VALUE, RADIUS), "covariances under the softmax weights", required=False
+    ): CovarianceAssertion,
+    Field(
+        EIGENVALUES,
+        Record(SPECTRUM_OF, NO_SMALLER, NO_LARGER, rules=[some_of(NO_SMALLER, NO_LARGER)]),
+        "the range of their eigenvalues",
+        required=False,
+    ): RangeAssertion,
+    Field(LOG_NORMALISER, Record(LOG_VALUE, RADIUS), "the logarithms of Z(q)", required=False): LogAssertion,
+}
+
+GIVEN = prompt_forms()
+ASSERTS = Record(*_ASSERTIONS, rules=[some_of(*_ASSERTIONS)])
+WITNESS = Record(BITS)
+
+
+@dataclass(frozen=True)
+class AssertedMoments:
     """A prompt with its queries, and what is asserted of it."""
 
     prompt: StatedPrompt
     assertions: Sequence[Assertion]
 
     @property
-    def count(self) -> int:
-        """The number of queries."""
-        return self.prompt.count
-
-    @property
-    def kinds(self) -> list[tuple[str, Assertion]]:
+    def compared(self) -> dict[str, Compared]:
         """What there is to prove at each query, by the first part of its name."""
-        return [(kind, assertion) for assertion in self.assertions for kind in assertion.kinds]
+        return {each.name: each for assertion in self.assertions for each in assertion.compared}
+
+
+def read(certificate: Certificate) -> AssertedMoments:
+    if certificate.witness is not None:
+        WITNESS.read(certificate.witness, certificate.reading)
+    prompt = read_given(certificate)
+    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    return AssertedMoments(
+        prompt, [make(asserts[field], prompt) for field, make in _ASSERTIONS.items() if field in asserts]
+    )
+
+
+def read_given(certificate: Certificate) -> StatedPrompt:
+    """The section `given` alone. Raises MalformedError."""
+    return read_prompt(*GIVEN.read(certificate.given, certificate.reading))
+
+
+def obligations(stated: AssertedMoments) -> Iterator[Obligation]:
+    enclosed, tiers = _enclosed(stated), tiers_of(stated.prompt)
+    for name, each in stated.compared.items():
+        # Covariances have no tight tier.
+        own = [tier for tier in tiers if each.of is None or tier is not TIGHT]
+        for i in range(stated.prompt.count):
+            left = enclosed.side(_as_it_is, (name, i), tiers=own)
+            yield Obligation(f"{name}[{i}]", left, each.relation, each.bound.at(i))
+
+
+def _as_it_is(value: arb) -> arb:
+    return value
+
+
+_Item = tuple[str, int]
+
+
+def _enclosed(stated: AssertedMoments) -> Together[_Item, arb]:
+    """The left sides, by name and query: what a query is asked for takes its softmax weights once."""
+    compared = stated.compared
+
+    def compute(items: Collection[_Item], tier: Tier | None) -> Mapping[_Item, arb]:
+        asked: dict[int, list[str]] = {i: [] for i in sorted({i for _, i in items})}
+        for name, i in items:
+            asked[i].append(name)
+        whose = {of for name in {name for name, _ in items} if (of := compared[name].of) is not None}
+        weigh, bits = _weighed(stated.prompt, list(asked), whose, tier), ctx.prec if tier is None else DOUBLE
+        return {
+            (name, i): compared[name].value(i, weighted, bits)
+            for (i, names), weighted in zip(asked.items(), weigh, strict=True)
+            for name in names
+        }
+
+    return Together(compute)
+
+
+def _weighed(prompt: StatedPrompt, rows: Sequence[int], of: Collection[str], tier: Tier | None) -> Iterator[Weighted]:
+    """The prompt as these queries weigh it, with the covariances that are wanted."""
+    if tier is None:
+        return weighted_queries(prompt, rows)
+    from certattn.kernel.theorems.attention.mean_binary64 import tightly_weighted, weighted_in_binary64
+
+    return weighted_in_binary64(prompt, rows, of) if tier is DEFAULT else tightly_weighted(prompt, rows)
 
 
 def weighted_queries(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[WeightedPrompt]:
@@ -84,101 +292,12 @@ def weighted_queries(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[Weig
     return weighted_prompts(prompt.exact, prompt.stated_queries.take_rows(rows) @ prompt.query_map.T)
 
 
-class SoftmaxMean(Claim[Problem]):
-    name = "softmax-mean"
-    title = "the softmax mean of a prompt at stated queries, its covariance and its normaliser"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = Record(*_ASSERTIONS)
-    witness = Record(BITS)
-
-    def read(self, certificate: Certificate) -> Problem:
-        self.first_bits(certificate)
-        prompt = self.read_given(certificate)
-        asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        found = [read(asserts[field], prompt) for field, read in _ASSERTIONS.items() if field in asserts]
-        if not found:
-            raise asserts.at.malformed(" or ".join(self.asserts.fields), "nothing that is asserted")
-        return Problem(prompt, found)
-
-    def read_given(self, certificate: Certificate) -> StatedPrompt:
-        """The section `given` alone. Raises MalformedError."""
-        return read_prompt(*GIVEN.read(certificate.given, certificate.reading))
-
-    def first_bits(self, certificate: Certificate) -> int | None:
-        if certificate.witness is None:
-            return None
-        return self.witness.read(certificate.witness, certificate.reading).get(BITS)
-
-    def statement(self, problem: Problem) -> Statement:
-        queries = f"each of {problem.count} queries" if problem.count > 1 else "one query"
-        score = f"e^({problem.prompt.score_words})"
-        words = (
-            f"For {queries} q and a prompt of {problem.prompt.words()}, each token weighted by {score} / Z(q) "
-            f"where Z(q) is the sum of {score} over the tokens: "
-            f"{'; '.join(assertion.words() for assertion in problem.assertions)}."
-        )
-        latex = [assertion.latex() for assertion in problem.assertions]
-        return Statement(words, r",\qquad ".join([*latex, r"\forall i"]))
-
-    def names(self, problem: Problem) -> list[str]:
-        return [f"{kind}[{i}]" for kind, _ in problem.kinds for i in range(problem.count)]
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        asked = _asked(problem, names)
-        found: list[Obligation] = []
-        for i, weighted in zip(asked, weighted_queries(problem.prompt, list(asked)), strict=True):
-            found += [assertion.obligation(kind, i, weighted, bits) for kind, assertion in asked[i]]
-        return found
-
-    def tiers(self, problem: Problem) -> tuple[str, ...]:
-        return problem.prompt.tiers
-
-    def prove_binary64(self, problem: Problem, names: Collection[str], tier: str) -> list[Obligation]:
-        from certattn.fast.attention import BINARY64
-        from certattn.kernel.theorems.attention.mean_binary64 import tightly_weighted, weighted_in_binary64
-
-        tight = tier == TIGHT_TIER
-        asked = _asked(problem, [name for name in names if not (tight and name.startswith((COVARIANCE, EIGENVALUES)))])
-        wanted = {
-            a.of for kinds in asked.values() for _, a in kinds if isinstance(a, CovarianceAssertion | RangeAssertion)
-        }
-        found: list[Obligation] = []
-        with working_precision(AFTER_BINARY64):
-            rows = list(asked)
-            weigh = (
-                tightly_weighted(problem.prompt, rows) if tight else weighted_in_binary64(problem.prompt, rows, wanted)
-            )
-            for i, weighted in zip(rows, weigh, strict=True):
-                found += [assertion.obligation(kind, i, weighted, DOUBLE, BINARY64) for kind, assertion in asked[i]]
-        return found
-
-    def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        lines = []
-        for kind, assertion in problem.kinds:
-            slacks = [(_slack(o), o) for o in obligations if o.name.startswith(f"{kind}[")]
-            found = [(slack, o) for slack, o in slacks if slack is not None]
-            if found:
-                slack, worst = min(found, key=lambda pair: pair[0])
-                place, shown = worst.name.removeprefix(kind), slack.str(3, radius=False)
-                lines.append(f"worst query {place}: {assertion.kinds[kind]} {show(worst.left)}, slack {shown}")
-        return lines
-
-
-def _asked(problem: Problem, names: Collection[str]) -> dict[int, list[tuple[str, Assertion]]]:
-    """What there is to prove, by query; queries with nothing to prove are left out."""
-    wanted = frozenset(names)
-    asked = {i: [k for k in problem.kinds if f"{k[0]}[{i}]" in wanted] for i in range(problem.count)}
-    return {i: kinds for i, kinds in asked.items() if kinds}
-
-
-def _slack(obligation: Obligation) -> arb | None:
-    """How far the bound is from the enclosure, at least: negative where they overlap, or worse."""
-    value, bound = obligation.left, obligation.right
-    if not isinstance(value, arb) or not isinstance(bound, fmpq) or value.is_finite() is not True:
-        return None
-    with working_precision(2 * (obligation.bits or 2)):
-        return (bound - value if obligation.relation == "<=" else value - bound).lower()
-
-
-CLAIM = SoftmaxMean()
+THEOREM = Theorem(
+    name="softmax-mean",
+    title="the softmax mean of a prompt at stated queries, its covariance and its normaliser",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)
