@@ -20,7 +20,7 @@ from certattn.kernel.errors import UsageError
 _PACKAGE = Path(__file__).parent
 # In an installed package, and in a checkout.
 _SECOND_CHECKERS = (_PACKAGE / "recheck.py", _PACKAGE.parent / "tools" / "recheck.py")
-_VERIFIED, _NOT_COVERED, _UNDECIDED = "verified", "not covered", "undecided"
+_VERIFIED, _NOT_COVERED, _UNDECIDED, _REJECTED = "verified", "not covered", "undecided", "rejected"
 _CONDITIONS = ("Arb alone", "an interpreter of its own", "the default floating-point environment, set and proved")
 
 
@@ -36,18 +36,22 @@ def strict_options(options: CheckOptions) -> CheckOptions:
 def check_strictly(path: Path, options: CheckOptions) -> Report:
     """The report of a strict check, with what was done under `strict`."""
     report = check_in_new_interpreter(path, options)
+    if not report.digest:
+        return report  # no check came to its end
     if report.verdict is not Verdict.VERIFIED:
         return replace(report, strict=_CONDITIONS)
-    found, why = second_opinion(path, options)
+    found, why = second_opinion(path, options, report.sha256)
     report = replace(report, strict=(*_CONDITIONS, f"second checker: {found}" + (f" ({why})" if why else "")))
     if found in (_VERIFIED, _NOT_COVERED, _UNDECIDED):
         return report
+    if found == _REJECTED:
+        return replace(report, verdict=Verdict.INCONCLUSIVE, reason=f"the second checker does not take the file: {why}")
     reason = f"the two checkers disagree: the second one says {found} ({why}); do not believe either, and report it"
     return replace(report, verdict=Verdict.ERROR, reason=reason)
 
 
-def second_opinion(path: Path, options: CheckOptions) -> tuple[str, str]:
-    """What the second checker says of a file, and why."""
+def second_opinion(path: Path, options: CheckOptions, sha256: str) -> tuple[str, str]:
+    """What the second checker says of the file, as long as it has these bytes, and why."""
     if options.root is not None:
         return _NOT_COVERED, "it takes no --root"
     program = next((file for file in _SECOND_CHECKERS if file.is_file()), None)
@@ -55,7 +59,7 @@ def second_opinion(path: Path, options: CheckOptions) -> tuple[str, str]:
         return _NOT_COVERED, "it is not installed"
     seconds = str(min(options.limits.timeout_seconds, 999_999))
     try:
-        answer = run_alone([str(program), "--json", "--seconds", seconds, str(path.absolute())])
+        answer = run_alone([str(program), "--json", "--seconds", seconds, "--sha256", sha256, str(path.absolute())])
         (found,) = json.loads(answer.stdout)["certificates"]
         verdict, why = str(found["verdict"]), str(found["why"])
     except Exception as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from certattn import Limits, UsageError, Verdict, check, load, strict
+from certattn import Limits, Report, UsageError, Verdict, check, load, strict
 from certattn.cli.main import cli
 from certattn.isolation import fresh
 from certattn.isolation.fresh import check_in_new_interpreter, check_in_new_interpreters
@@ -80,12 +80,45 @@ def test_what_is_false_is_refuted(false: Path) -> None:
     assert len(report.strict) == 3
 
 
-@pytest.mark.parametrize("said", ["not proved", "rejected", "something else"])
+@pytest.mark.parametrize("said", ["not proved", "something else"])
 def test_the_second_checker_can_take_a_verdict_away(said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     second(tmp_path, monkeypatch, SAYS.format(said))
     report = check(COVERED, strict=True)
     assert report.verdict is Verdict.ERROR
     assert f"the two checkers disagree: the second one says {said} (so it is)" in report.reason
+
+
+def test_what_the_second_checker_does_not_take_is_inconclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a number beyond its limits, where those of the kernel were raised."""
+    second(tmp_path, monkeypatch, SAYS.format("rejected"))
+    report = check(COVERED, strict=True)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert report.reason == "the second checker does not take the file: so it is"
+
+
+def test_the_second_checker_reads_the_bytes_that_the_kernel_has_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is exchanged between the two is none that both have verified."""
+    original = strict.check_in_new_interpreter
+
+    def exchanged(path: Path, options: CheckOptions) -> Report:
+        report = original(path, options)
+        path.write_bytes(COVERED.read_bytes() + b"# another file\n")
+        return report
+
+    path = tmp_path / "exchanged.yaml"
+    path.write_bytes(COVERED.read_bytes())
+    monkeypatch.setattr(strict, "check_in_new_interpreter", exchanged)
+    report = check(path, strict=True)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "other bytes than those that were asked about" in report.reason
+
+
+def test_where_no_check_was_made_nothing_is_claimed_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check("no such file", strict=True).strict == ()
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
+    assert check(COVERED, strict=True).strict == ()
 
 
 @pytest.mark.parametrize("program", ["", "raise SystemExit(3)", "print('[]')", "print('{}')"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A second checker of certificates. It shares nothing with certattn's kernel and needs Python alone.
 
-    python tools/recheck.py [--json] [--seconds N] [--jobs N] PATH...
+    python tools/recheck.py [--json] [--seconds N] [--jobs N] [--sha256 HASH] PATH...
 
 Read it from top to bottom: exact numbers and the reader of files; intervals of fixed-point integers with exp, log,
 square roots and pi; one function for each kind of claim, from the formulas of its page in docs/claims; the program.
@@ -5059,7 +5059,7 @@ def expired(*_: object) -> None:
     raise TooLong
 
 
-def check(path: Path, seconds: float = 300) -> tuple[str, str]:
+def check(path: Path, seconds: float = 300, sha256: str = "") -> tuple[str, str]:
     """One certificate: (`verified` | `not proved` | `undecided` | `rejected` | `not covered`, why)."""
     global P, folder
     sys.set_int_max_str_digits(0)
@@ -5071,6 +5071,8 @@ def check(path: Path, seconds: float = 300) -> tuple[str, str]:
             raise Rejected("no regular file: a pipe, a device, or gone")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
+        if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+            raise Rejected("the file has other bytes than those that were asked about (--sha256)")
         top = opened(data)
         claim = top["claim"]
         if claim not in CLAIMS:
@@ -5096,10 +5098,10 @@ def check(path: Path, seconds: float = 300) -> tuple[str, str]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def measured(path: Path, seconds: float) -> dict[str, Any]:
+def measured(path: Path, seconds: float, sha256: str) -> dict[str, Any]:
     """A check as the entry of a report."""
     begin = time.process_time()
-    verdict, why = check(path, seconds)
+    verdict, why = check(path, seconds, sha256)
     return {"path": str(path), "verdict": verdict, "why": why, "seconds": round(time.process_time() - begin, 2)}
 
 
@@ -5117,10 +5119,12 @@ def main(argv: list[str]) -> int:
         print(words)
         return 0
     as_json, numbers, paths = "--json" in argv, {"--seconds": 300, "--jobs": 1}, []
-    rest = [x for x in argv if x != "--json"]
+    rest, sha256 = [x for x in argv if x != "--json"], ""
     while rest:
         word = rest.pop(0)
-        if word in numbers and rest and re.fullmatch(r"[1-9][0-9]{0,5}", rest[0]):
+        if word == "--sha256" and rest and re.fullmatch(r"[0-9a-f]{64}", rest[0]):
+            sha256 = rest.pop(0)
+        elif word in numbers and rest and re.fullmatch(r"[1-9][0-9]{0,5}", rest[0]):
             numbers[word] = int(rest.pop(0))
         elif not word.startswith("-") and Path(word).exists():
             path = Path(word)
@@ -5136,7 +5140,7 @@ def main(argv: list[str]) -> int:
     if not paths:
         print("recheck: nothing to check; name certificates or folders of certificates", file=sys.stderr)
         return 2
-    found, ask = [], partial(measured, seconds=numbers["--seconds"])
+    found, ask = [], partial(measured, seconds=numbers["--seconds"], sha256=sha256)
     with Pool(numbers["--jobs"]) if numbers["--jobs"] > 1 else nullcontext() as pool:
         for one in pool.imap(ask, paths) if pool else map(ask, paths):
             found.append(one)

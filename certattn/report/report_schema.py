@@ -42,6 +42,7 @@ def _report() -> dict[str, Any]:
         claim=_TEXT,
         statement={"type": "string", "description": "what was checked, in words"},
         digest={"type": "string", "pattern": "^([0-9a-f]{64})?$", "description": "digest of the statement"},
+        sha256={"type": "string", "pattern": "^([0-9a-f]{64})?$", "description": "hash of the file that was read"},
         findings=_TEXTS,
         reason={"type": "string", "description": "why it is not verified"},
         place={"oneOf": [{"$ref": "#/$defs/place"}, {"type": "null"}]},

@@ -134,6 +134,7 @@ def _checked(certificate: Certificate, options: CheckOptions) -> Report:
         claim=claim.name,
         statement=statement.words,
         digest=certificate.digest,
+        sha256=certificate.sha256,
         findings=(*claim.findings(problem, obligations), *search.notes),
         reason=reason,
         place=None if verdict is Verdict.VERIFIED else _place(certificate, open_one),

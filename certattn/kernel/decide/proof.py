@@ -8,7 +8,17 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Gathered, NoProof, Number, Obligation, Range, Relation, Side, Tier
+from certattn.kernel.decide.obligation import (
+    Gathered,
+    NoBound,
+    NoProof,
+    Number,
+    Obligation,
+    Range,
+    Relation,
+    Side,
+    Tier,
+)
 from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -116,7 +126,11 @@ class Proof:
         sides = _sides(o, tier)
         if sides is None:
             return
-        left, right = _value(sides[0]), _value(sides[1])
+        try:
+            left, right = _value(sides[0]), _value(sides[1])
+        except NoBound as nothing:
+            self.answers[name] = Answer(Outcome.REFUTED, because=str(nothing))
+            return
         exact = _is_exact(left) and _is_exact(right)
         arithmetic = "" if exact else ARB if tier is None else tier.arithmetic()
         outcome = decide(left, o.relation, right)

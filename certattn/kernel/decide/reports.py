@@ -13,7 +13,7 @@ from certattn.kernel.decide.verdict import Verdict
 class Report:
     """What was checked, what came out, and how.
 
-    `statement` in words, `digest` of the statement, `findings` lines about the result (the worst
+    `statement` in words, `digest` of the statement, `sha256` of the certificate's file as it was read, `findings` lines about the result (the worst
     query, the slack), `reason` why it is not verified, `place` file, line (0: the file as a whole) and
     key path of what is malformed or not proved, `obligation` the name of the first one that is not
     proved, `arithmetic` the trusted base, `bits` the
@@ -26,6 +26,7 @@ class Report:
     claim: str = ""
     statement: str = ""
     digest: str = ""
+    sha256: str = ""
     findings: tuple[str, ...] = ()
     reason: str = ""
     place: tuple[str, int, str] | None = None

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Count, Field, Kind, Record, Values
+from certattn.kernel.mathematics.balls import ARB
 
 P = TypeVar("P")
 
@@ -26,7 +27,8 @@ class Theorem(Generic[P]):
     of a certificate's sections. `read` makes of a certificate what is stated, all shapes checked, and raises
     MalformedError for what is not a certificate. `obligations` lists what proves it: every one a condition of the
     statement or of its proof, each under its own name, in an order in which they can be asked. `begin` is the
-    precision to begin at where the witness suggests none.
+    precision to begin at where the witness suggests none, `arithmetic` what a report names where no enclosure was
+    compared.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Theorem(Generic[P]):
     read: Callable[[Certificate], P]
     obligations: Callable[[P], Iterable[Obligation | NoProof]]
     begin: int | None = None
+    arithmetic: str = ARB
 
     def first_bits(self, certificate: Certificate) -> int | None:
         """The precision to begin at: what the witness suggests, or the theorem."""

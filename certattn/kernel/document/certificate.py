@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from certattn.kernel.document.digest import statement_digest
 from certattn.kernel.document.fields import Choice, Field, Kind, Reading, Record, Schema, Text, Values
-from certattn.kernel.document.reader import parse_tree, read_tree
+from certattn.kernel.document.reader import parse_tree, read_hashed
 from certattn.kernel.document.room import Room
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
@@ -59,7 +59,8 @@ class Certificate:
     """A certificate as read: its outer form is right, its claim has not been looked at.
 
     Attributes: `path` as given, `claim`, the sections `given`, `asserts` and `witness` as trees,
-    `plain` the whole file as nested dicts, lists and texts, `digest` the statement digest.
+    `plain` the whole file as nested dicts, lists and texts, `digest` the statement digest, `sha256` the hash of the
+    file that it was read from, if it was.
     """
 
     path: str
@@ -67,6 +68,7 @@ class Certificate:
     values: Values
     reading: Reading
     stopwatch: Stopwatch
+    sha256: str = ""
 
     @property
     def given(self) -> Node:
@@ -114,8 +116,8 @@ def load(
         require_folder(Path(root))
     stopwatch = Stopwatch()
     with stopwatch.measure("parsing"):
-        tree = read_tree(Path(path), limits)
-    return _open(tree, Path(path), root, limits, stopwatch, meter)
+        tree, sha256 = read_hashed(Path(path), limits)
+    return replace(_open(tree, Path(path), root, limits, stopwatch, meter), sha256=sha256)
 
 
 def require_folder(root: Path) -> None:

@@ -17,19 +17,19 @@ UNSHOWN = re.compile(
 # Lines that YAML may take for the beginning or the end of a document, wherever they stand.
 MARK = re.compile(r"^(?:---|\.\.\.|%)", re.MULTILINE)
 
-# The rules of the grammar that are patterns. Of repetitions none is ever tried a second time in a shorter form, so that
-# the time is linear in the text.
+# The rules of the grammar that are patterns. No text is repeated in two ways, so that the time is linear in the text.
+# Possessive repetitions would say so, but early versions of Python 3.11 match them wrongly.
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
 KEY = re.compile(rf"({NAME.pattern}):(?=[ \n])")
 INDENT = re.compile(r" *")
-BLANK = re.compile(r"(?: *(?:#[^\n]*)?\n)*+")
+BLANK = re.compile(r"(?: *(?:#[^\n]*)?\n)*")
 REST = re.compile(rf" *(?: #[^\n]*)?\n{BLANK.pattern}")
-GAP = re.compile(r"(?: +|\n|(?<=[ \n])#[^\n]*)*+")
+GAP = re.compile(r"(?: |\n|(?<=[ \n])#[^\n]*)*")
 _FIRST = r"-?[^ \n\-?:,\[\]{}#&*!|>'\"%@`]"
-TEXT = re.compile(rf"{_FIRST}(?:[^ \n:]|:(?=[^ \n])| +(?=[^ \n#]))*+")
-WORDS = re.compile(rf"{_FIRST}(?:[^ \n:,\[\]{{}}?]|:(?=[^ \n,\[\]{{}}])| +(?=[^ \n#,\[\]{{}}]))*+")
-SINGLE = re.compile(r"'((?:[^'\n]|'')*+)'")
-DOUBLE = re.compile(r'"((?:[^"\\\n]|\\["\\n])*+)"')
+TEXT = re.compile(rf"{_FIRST}(?:[^ \n:]|:(?=[^ \n])| +(?=[^ \n#]))*")
+WORDS = re.compile(rf"{_FIRST}(?:[^ \n:,\[\]{{}}?]|:(?=[^ \n,\[\]{{}}])| +(?=[^ \n#,\[\]{{}}]))*")
+SINGLE = re.compile(r"'((?:[^'\n]|'')*)'(?!')")
+DOUBLE = re.compile(r'"((?:[^"\\\n]|\\["\\n])*)"')
 ESCAPE = re.compile(r"\\(.)")
 
 # What a person is told where a value is expected and none begins, by the character that stands there.

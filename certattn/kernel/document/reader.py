@@ -6,6 +6,7 @@ scalar is its text.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import NoReturn
@@ -26,7 +27,14 @@ def read_tree(path: Path, limits: Limits) -> Node:
 
     Raises MalformedError with file, line and key path.
     """
-    return parse_tree(_read_text(path, limits), str(path), limits)
+    return read_hashed(path, limits)[0]
+
+
+def read_hashed(path: Path, limits: Limits) -> tuple[Node, str]:
+    """The tree of a document, and the sha256 of the bytes that it was read from. Raises MalformedError."""
+    text = _read_text(path, limits)
+    # Of bytes that are UTF-8 the text is another spelling.
+    return parse_tree(text, str(path), limits), hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def parse_tree(text: str, name: str, limits: Limits) -> Node:

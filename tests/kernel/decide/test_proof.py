@@ -7,7 +7,17 @@ from collections.abc import Callable, Collection
 import pytest
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Number, Obligation, Range, Relation, Shared, Tier, Together
+from certattn.kernel.decide.obligation import (
+    NoBound,
+    NoProof,
+    Number,
+    Obligation,
+    Range,
+    Relation,
+    Shared,
+    Tier,
+    Together,
+)
 from certattn.kernel.decide.proof import Proof, decide
 from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
 from certattn.kernel.errors import RefusedError
