@@ -99,7 +99,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "selection-counterexample": selection_counterexample.CLAIM,
     "selection-direction": selection_direction.CLAIM,
     "selection-on-a-head": selection_on_a_head.CLAIM,
-    "singular-values": singular_values.CLAIM,
+    "singular-values": _claim(singular_values.THEOREM, "spectrum.singular_values"),
     "softmax-mean": softmax_mean.CLAIM,
     "spectral-distance": _claim(spectral_distance.THEOREM, "spectrum.spectral_distance"),
     "token-optimality": token_optimality.CLAIM,
