@@ -12,8 +12,8 @@ from certattn.audit.head import Head, Plan, Unfit, asserted, mapping, number, nu
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
-from certattn.kernel.theorems.spectrum.singular_values import CLAIM as SINGULAR_CLAIM
-from certattn.kernel.theorems.spectrum.spectral_distance import CLAIM as DISTANCE_CLAIM
+from certattn.kernel.theorems.spectrum.singular_values import THEOREM as SINGULAR_CLAIM
+from certattn.kernel.theorems.spectrum.spectral_distance import THEOREM as DISTANCE_CLAIM
 from certattn.provers.spectrum import singular_values, spectral_distance
 from certattn.provers.spectrum.matrix_sources import attention_section
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.spectral_distance import CLAIM
+from certattn.kernel.theorems.spectrum.spectral_distance import THEOREM, read_given
 from certattn.provers.figures import Target, canvas
 from certattn.provers.spectrum.equivalent_plot import density_curve, law_title
 from certattn.provers.spectrum.spectrum_figures import (
@@ -27,8 +27,8 @@ _SHARE = 0.98
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file. The 2 % of singular values that are largest may be beyond its right end."""
-    problem = CLAIM.read(certificate)
-    values = drawn_values(CLAIM.read_given(certificate)[0], None)
+    problem = THEOREM.read(certificate)
+    values = drawn_values(read_given(certificate)[0], None)
     with working_precision(BITS):
         law = problem.law.at_precision()
         curve = density_curve(law)

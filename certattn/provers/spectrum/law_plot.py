@@ -14,7 +14,8 @@ from flint import arb
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
-from certattn.kernel.theorems.spectrum.not_marchenko_pastur import CLAIM, DISTANCE, SCALE, Problem
+from certattn.kernel.theorems.spectrum.not_marchenko_pastur import DISTANCE, SCALE, THEOREM
+from certattn.kernel.theorems.spectrum.spectral_distances import StatedDistances
 from certattn.provers.figures import Target, canvas
 from certattn.provers.spectrum.best_scales import tail_table
 from certattn.provers.spectrum.equivalent_plot import density_curve, law_title
@@ -28,6 +29,7 @@ from certattn.provers.spectrum.spectrum_figures import (
     circle_curve,
     say_what_is_beyond,
 )
+from certattn.statements.ranges import range_words
 
 _SHARE = 0.02
 # A law with nearly an atom at 0 has a density there that would leave nothing else to be seen.
@@ -38,7 +40,7 @@ _BETWEEN = 100
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file. Raises NotProvedError where the ends of the law's support are not known."""
-    problem = CLAIM.read(certificate)
+    problem = THEOREM.read(certificate)
     stated = problem.law
     with working_precision(bits_of_support(stated)):
         law = stated.at_precision()
@@ -78,9 +80,9 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         below.legend(frameon=False, fontsize=9, loc="lower right")
 
 
-def _mark_distance(axes: Any, problem: Problem, places: Floats, law: Floats, circle: Floats) -> None:
+def _mark_distance(axes: Any, problem: StatedDistances, places: Floats, law: Floats, circle: Floats) -> None:
     """Where the two functions differ most among the points, with what the certificate states of the distance."""
     k = int(np.argmax(np.abs(law - circle)))
-    stated = problem.ranges.get(DISTANCE.name)
-    label = "largest difference" if stated is None else f"largest difference: {stated.words()}"
+    stated = problem.asserts.get(DISTANCE)
+    label = "largest difference" if stated is None else f"largest difference: {range_words(stated)}"
     axes.plot([places[k]] * 2, [law[k], circle[k]], color=POINT, lw=1.6, marker="_", ms=7, label=label)

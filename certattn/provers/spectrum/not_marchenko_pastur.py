@@ -21,14 +21,15 @@ from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import GapState
 from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
-    CLAIM,
     DISTANCE,
     EXCESS,
     FINITE,
     FOURTH_MOMENT,
     SCALE,
     SCALED_DISTANCE,
+    THEOREM,
     of_law,
+    read_given,
 )
 from certattn.kernel.theorems.spectrum.spectral_distances import SCALED_SEPARATION, SEPARATION
 from certattn.provers.array_inputs import placed
@@ -118,9 +119,9 @@ def generate(
 
 
 def _write(out: Path, given: dict[str, Plain], wanted: Sequence[str], places: int, note: str) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
     draft: dict[str, Plain] = {**certificate, "asserts": {FOURTH_MOMENT.name: {"value": "0"}}}
-    law, matrix = CLAIM.read_given(loads(to_text(draft), out))
+    law, matrix = read_given(loads(to_text(draft), out))
     asserts, witness = _of_law(law, wanted, places)
     if matrix is not None:
         of_matrix = [name for name in wanted if name in _OF_MATRIX]
@@ -134,7 +135,7 @@ def _write(out: Path, given: dict[str, Plain], wanted: Sequence[str], places: in
     if witness:
         certificate["witness"] = witness
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _of_law(law: SpectralLaw, wanted: Sequence[str], places: int) -> tuple[dict[str, Plain], dict[str, Plain]]:

@@ -12,12 +12,22 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.given.ranges import BOUNDS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
 from certattn.kernel.theorems.spectrum.limit_law import LARGEST_BETA, SpectralLaw
 from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix, StatedMatrix
-from certattn.kernel.theorems.spectrum.singular_values import CLAIM, Problem
+from certattn.kernel.theorems.spectrum.singular_values import ABOVE as THRESHOLD
+from certattn.kernel.theorems.spectrum.singular_values import (
+    COUNT,
+    COUNTS,
+    NORM,
+    THEOREM,
+    VALUE,
+    VALUES,
+    StatedSpectrum,
+)
 from certattn.kernel.theorems.spectrum.spectral_law import law_of_weights
 from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.figures import Target, canvas, standing
@@ -34,6 +44,7 @@ from certattn.provers.spectrum.spectrum_figures import (
     drawn_values,
     say_what_is_beyond,
 )
+from certattn.statements.ranges import range_words
 
 _MOST_MARKS = 80
 
@@ -43,7 +54,7 @@ def draw_certificate(certificate: Certificate, path: Target, unit: Number | None
 
     Raises UsageError for a unit beside a matrix without queries and keys, or one that is not centred.
     """
-    problem = CLAIM.read(certificate)
+    problem = THEOREM.read(certificate)
     law = None if unit is None else _law(problem.matrix, unit)
     values = drawn_values(problem.matrix, problem.hint)
     # A matrix of zeros has bars all the same.
@@ -90,26 +101,28 @@ def _law(matrix: StatedMatrix, unit: Number) -> SpectralLaw:
     return law
 
 
-def _mark(axes: Any, problem: Problem) -> None:
+def _mark(axes: Any, problem: StatedSpectrum) -> None:
     """Stated values and norms at the foot, thresholds as lines with how many are above."""
-    asserted = problem.asserted
-    marks = [] if asserted.values is None else [as_float(value) for value in asserted.values.loaded.row(0)]
+    asserts = problem.asserts
+    marks = [as_float(value) for value in asserts[VALUES][VALUE].load().row(0)] if VALUES in asserts else []
     if 0 < len(marks) <= _MOST_MARKS:
         label = f"{len(marks)} {standing()} values"
         axes.plot(marks, np.zeros(len(marks)), ls="", marker="|", ms=9, color=POINT, clip_on=False, label=label)
-    for stated in asserted.counts:
-        axes.axvline(as_float(stated.above), color=POINT, lw=0.9, ls=":")
-        text = f" {stated.count} above {describe(stated.above)}"
-        axes.annotate(text, (as_float(stated.above), 0.97), xycoords=("data", "axes fraction"), fontsize=8, va="top")
-    if "norm" in asserted.ranges:
-        ends = [as_float(bound) for bound in asserted.ranges["norm"].bounds.values()]
+    for stated in asserts.items(COUNTS):
+        axes.axvline(as_float(stated[THRESHOLD]), color=POINT, lw=0.9, ls=":")
+        text = f" {stated[COUNT]} above {describe(stated[THRESHOLD])}"
+        axes.annotate(
+            text, (as_float(stated[THRESHOLD]), 0.97), xycoords=("data", "axes fraction"), fontsize=8, va="top"
+        )
+    if NORM in asserts:
+        ends = [as_float(asserts[NORM][bound]) for bound, _ in BOUNDS if bound in asserts[NORM]]
         axes.plot(
             ends, [0.0] * len(ends), ls="", marker="^", ms=5, color=POINT, clip_on=False, label=f"{standing()} norm"
         )
 
 
-def _title(problem: Problem) -> str:
+def _title(problem: StatedSpectrum) -> str:
     rows, columns = problem.matrix.shape
     text = rf"{problem.matrix.count} singular values, ${rows} \times {columns}$"
-    stated = problem.asserted.ranges.get("effective_rank.values")
-    return text if stated is None else f"{text}\neffective rank {stated.words()}"
+    stated = problem.ranges.get("effective_rank.values")
+    return text if stated is None else f"{text}\neffective rank {range_words(stated)}"

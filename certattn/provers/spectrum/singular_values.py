@@ -17,7 +17,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.matrix_inputs import Spectrum, StatedMatrix
-from certattn.kernel.theorems.spectrum.singular_values import CLAIM, Hint, Problem, quantity
+from certattn.kernel.theorems.spectrum.singular_values import THEOREM, Hint, StatedSpectrum, quantity
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -142,21 +142,21 @@ class _Wanted:
 
 
 def _write(out: Path, given: Plain, wanted: _Wanted, note: str) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
     draft: dict[str, Plain] = {**certificate, "asserts": {"norm": {"at_least": "0"}}}
-    problem = CLAIM.read(loads(to_text(draft), out))
+    problem = THEOREM.read(loads(to_text(draft), out))
     matrix = problem.matrix
     with stored_hint(out, matrix, wanted.hint, partial(_in_doubles, matrix)) as witness:
         if witness:
-            problem = CLAIM.read(loads(to_text({**draft, "witness": witness}), out))
+            problem = THEOREM.read(loads(to_text({**draft, "witness": witness}), out))
         certificate["asserts"] = _asserted(problem, wanted)
         if witness:
             certificate["witness"] = witness
         certificate["provenance"] = provenance(exact_text(note, "note"))
-        return write_certificate(certificate, CLAIM, out)
+        return write_certificate(certificate, THEOREM, out)
 
 
-def _asserted(problem: Problem, wanted: _Wanted) -> dict[str, Plain]:
+def _asserted(problem: StatedSpectrum, wanted: _Wanted) -> dict[str, Plain]:
     """The assertions, by the fastest arithmetic that is sharp enough for all of them. Raises NotProvedError."""
     reason = NotProvedError("no arithmetic has an answer")
     for bits, spectrum in spectra(problem.matrix, problem.hint):

@@ -18,11 +18,10 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX, StatedMatrix
-from certattn.kernel.theorems.spectrum.spectral_distance import CLAIM
+from certattn.kernel.theorems.spectrum.spectral_distance import BOUNDED, THEOREM, read_given
 from certattn.kernel.theorems.spectrum.spectral_distances import (
     CIRCLE_SCALE,
     LAW_SCALE,
-    QUANTITIES,
     SCALED_CIRCLE,
     SCALED_SEPARATION,
     SCALES,
@@ -41,10 +40,12 @@ from certattn.provers.spectrum.best_scales import circle_float_tail, law_float_t
 from certattn.provers.spectrum.matrix_sources import attention_section, matrix_sources
 from certattn.provers.spectrum.singular_values import spectra
 from certattn.provers.spectrum.truncation import largest_cut, stated_cut
+from certattn.statements.spectrum.spectral_distances import NAMES
 
 # What may be stated, by the names of options.
+_BOUNDED = [field.name for field in BOUNDED]
 FIXED = FIXED_POINT.name.replace("_", "-")
-STATES = {FIXED: FIXED_POINT.name, **{name.replace("_", "-"): name for name in QUANTITIES}}
+STATES = {FIXED: FIXED_POINT.name, **{name.replace("_", "-"): name for name in _BOUNDED}}
 SIGNED_STATES = (SEPARATION, SCALED_SEPARATION)
 PLACES = 5
 _MOST_PLACES = 9
@@ -155,8 +156,8 @@ def require_places(places: int) -> None:
 
 def _read(out: Path, given: Plain) -> tuple[StatedMatrix, SpectralLaw]:
     """What is given, by the checker's own reading. Raises MalformedError."""
-    draft: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
-    return CLAIM.read_given(loads(to_text({**draft, "asserts": {"law": {AT_LEAST.name: "0"}}}), out))
+    draft: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
+    return read_given(loads(to_text({**draft, "asserts": {"law": {AT_LEAST.name: "0"}}}), out))
 
 
 def _cut(out: Path, given: Plain, places: int) -> str:
@@ -169,20 +170,20 @@ def _cut(out: Path, given: Plain, places: int) -> str:
 def _write(
     out: Path, given: Plain, wanted: Sequence[str], places: int, note: str, named: str = "the matrix"
 ) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
     matrix, law = _read(out, given)
     asserts: dict[str, Plain] = {}
     if FIXED_POINT.name in wanted:
         if law.tau is None:
             raise UsageError(f"{FIXED} is about tau of a truncated law; expected one (--truncate-at), or another state")
         asserts[FIXED_POINT.name] = stated_cut(law.tau, law.beta2, matrix.count, places)
-    of_matrix = [name for name in wanted if name in QUANTITIES]
+    of_matrix = [name for name in wanted if name in _BOUNDED]
     bounds, scales = bounds_of_matrix(matrix, law, of_matrix, places, named=named, instead=_NO_SCALES)
     certificate["asserts"] = asserts | bounds
     if scales:
         certificate["witness"] = scales
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def bounds_of_matrix(
@@ -232,7 +233,7 @@ def _known(
     for name, between in found.items():
         if _says_nothing(name, between):
             raise NotProvedError(
-                f"nothing is known of the {QUANTITIES[name].sentence} at {bits} bits; expected a law or a "
+                f"nothing is known of the {NAMES[name]} at {bits} bits; expected a law or a "
                 f"matrix that is less extreme, or not --state {name.replace('_', '-')}"
             )
     return found, scales

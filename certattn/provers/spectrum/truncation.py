@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.proof import Proof
 from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
@@ -12,7 +13,7 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import nonlinear_energy
 from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights
-from certattn.kernel.theorems.spectrum.truncation import LARGEST, SOME, FixedPoint
+from certattn.kernel.theorems.spectrum.truncation import ABOVE, BELOW, GROWTH, LARGEST, SOME, FixedPoint
 from certattn.provers.rounding import midpoint
 
 _BITS, _STEPS = 192, 2000
@@ -47,9 +48,11 @@ def stated_cut(tau: fmpq, beta2: fmpq, tokens: int, places: int) -> Plain:
     radius = max((off / unit).ceil() * unit, unit)
     if radius < tau:
         with working_precision(_BITS):
-            proved = list(FixedPoint(beta2, tau, tokens, radius, largest=True).proved(_BITS))
-        if all(obligation.outcome is Outcome.PROVED for obligation in proved[:2]):
-            which = LARGEST if proved[2].outcome is Outcome.PROVED else SOME
+            proof = Proof(list(FixedPoint(beta2, tau, tokens, radius, largest=True).obligations()))
+            proof.ask(proof.obligations, _BITS)
+        proved = {name for name, answer in proof.answers.items() if answer.outcome is Outcome.PROVED}
+        if proved.issuperset((BELOW, ABOVE)):
+            which = LARGEST if GROWTH in proved else SOME
             return {"radius": format_rational(radius), "which": which}
     raise NotProvedError(
         f"no solution of tau^2 = {tokens} m(tau) could be enclosed within {format_rational(radius)} of "

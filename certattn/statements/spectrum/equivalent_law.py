@@ -39,6 +39,7 @@ from certattn.kernel.theorems.spectrum.equivalent_law import (
     has_no_gap_by_lambda,
 )
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
+from certattn.statements.spectrum.limit_law import law_words
 from certattn.statements.wording import Wording
 
 _SHOWN = 6
@@ -65,7 +66,7 @@ _SENTENCES = {
 
 def statement(stated: StatedOfLaw) -> Statement:
     law, asserts = stated.law, stated.asserts
-    words = [f"Of {law.words()}:"]
+    words = [f"Of {law_words(law)}:"]
     words += _listed([f"m_{m[ORDER]} = {_up_to(m)}" for m in asserts.items(MOMENTS)], "moments")
     words += _one("the right edge of the support is", RIGHT_EDGE, asserts)
     words += _gap_words(law, asserts)

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.obligation import Tier
 from certattn.kernel.document.fields import Field, Kind, Reading, Record, Schema, Values
 from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, MatrixInput
@@ -30,6 +31,16 @@ _LARGE_BITS = 64
 MOST_TOKENS = 2**14
 
 TIER = "binary64"
+
+
+def _of_doubles() -> str:
+    from certattn.fast.attention import BINARY64
+
+    return BINARY64
+
+
+# Of theorems about matrices.
+IN_DOUBLES = Tier(TIER, _of_doubles)
 
 
 class Flag(Kind[bool]):

@@ -1,4 +1,4 @@
-"""Claim `singular-values`: singular values of a matrix, and what follows from them.
+"""Theorem `singular-values`: singular values of a matrix, and what follows from them.
 
 The matrix M is given exactly, m x n, or is that of softmax attention over given queries and keys,
 
@@ -23,45 +23,67 @@ Approximate factors of M, from the certificate or found while checking, are a hi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.claim import AFTER_BINARY64, Claim, Statement
-from certattn.kernel.decide.verdict import (
-    DOUBLE,
-    Enclosure,
-    Obligation,
-    above,
-    at_least,
-    at_most,
-    show,
-    unproved,
-)
+from certattn.kernel.decide.obligation import Obligation, Relation, Shared
+from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.verdict import Enclosure, Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Record, Values
+from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
-from certattn.kernel.mathematics.balls import ARB, working_precision
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.given.query_inputs import Bounds
+from certattn.kernel.given.ranges import NONNEGATIVE, within
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.causal_matrix import HEAD_FORMS, read_head_matrix
 from certattn.kernel.theorems.spectrum.mathematics.spectrum_shape import effective_rank, entropy, stable_rank
-from certattn.kernel.theorems.spectrum.matrix_inputs import Spectrum, StatedMatrix
-from certattn.kernel.theorems.spectrum.spectrum_assertions import (
-    ASSERTS,
-    QUANTITIES,
-    Assertions,
-    StatedCount,
-    read_assertions,
+from certattn.kernel.theorems.spectrum.matrix_inputs import IN_DOUBLES, Spectrum, StatedMatrix
+
+VALUE = Field("value", Vector(), "the largest singular values, or all of them, from the largest on")
+RADIUS = Field("radius", Bounds(minimum=0), "largest error: one number, or one per value")
+VALUES = Field("values", Record(VALUE, RADIUS), "singular values", required=False)
+
+ABOVE = Field("above", Rational(minimum=0), "the threshold t >= 0")
+COUNT = Field("count", Count(0), "how many singular values are larger than t")
+INSIDE = Field("at_least", Rational(minimum=0), "these are at least so large", required=False)
+OUTSIDE = Field("at_most", Rational(minimum=0), "the others are at most so large", required=False)
+COUNTS = Field(
+    "counts", Listing(Record(ABOVE, COUNT, INSIDE, OUTSIDE)), "how many are above a threshold", required=False
 )
-from certattn.kernel.theorems.spectrum.spectrum_words import latex_of, words_of
+
+OF_VALUES = Field("values", NONNEGATIVE, "with shares sigma_k / sum sigma", required=False)
+OF_SQUARES = Field("squares", NONNEGATIVE, "with shares sigma_k^2 / sum sigma^2", required=False)
+
+
+def _some_shares(values: Values) -> None:
+    if OF_VALUES not in values and OF_SQUARES not in values:
+        raise values.at.malformed("values or squares", "no shares whose entropy is meant")
+
+
+_SHARES = Record(OF_VALUES, OF_SQUARES, rules=[_some_shares])
+NORM = Field("norm", NONNEGATIVE, "bounds of the spectral norm sigma_1", required=False)
+ENERGY = Field("energy", NONNEGATIVE, "bounds of |M|_F^2 = sum sigma^2", required=False)
+STABLE_RANK = Field("stable_rank", NONNEGATIVE, "bounds of |M|_F^2 / sigma_1^2", required=False)
+ENTROPY = Field("entropy", _SHARES, "bounds of the entropy of the spectrum, in nats", required=False)
+EFFECTIVE_RANK = Field("effective_rank", _SHARES, "bounds of e to the entropy", required=False)
+
+_ASSERTED = (VALUES, COUNTS, NORM, ENERGY, STABLE_RANK, ENTROPY, EFFECTIVE_RANK)
+ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
 
 LEFT = Field("U", Matrix(), "left singular vectors, a column for each value, m x r")
 SINGULAR = Field("s", Vector(), "r singular values, from the largest on")
 RIGHT = Field("V", Matrix(), "right singular vectors, a column for each value, n x r")
 HINT = Field("hint", Record(LEFT, SINGULAR, RIGHT), "approximate factors of M in array files", required=False)
-_ZERO = "M is 0, which has no shares of a sum, and no stable rank"
+WITNESS = Record(HINT)
+# What has no meaning where M is 0, and that it is not.
 _OF_A_SUM = ("stable_rank", "entropy", "effective_rank")
+NONZERO = "nonzero"
 
 
 @dataclass(frozen=True)
@@ -74,94 +96,165 @@ class Hint:
 
 
 @dataclass(frozen=True)
-class Problem:
+class StatedSpectrum:
     """A matrix, what is asserted of it, and a hint."""
 
     matrix: StatedMatrix
-    asserted: Assertions
+    asserts: Values
     hint: Hint | None
 
+    @property
+    def ranges(self) -> dict[str, Values]:
+        """The bounds of numbers that belong to the whole spectrum, by what obligations call these."""
+        asserts = self.asserts
+        found = {field.name: asserts[field] for field in (NORM, ENERGY, STABLE_RANK) if field in asserts}
+        for field in (ENTROPY, EFFECTIVE_RANK):
+            for of in (OF_VALUES, OF_SQUARES):
+                if field in asserts and of in asserts[field]:
+                    found[f"{field.name}.{of.name}"] = asserts[field][of]
+        return found
 
-class SingularValuesClaim(Claim[Problem]):
-    name = "singular-values"
-    title = "singular values of a matrix or of softmax attention: values, counts, norms, effective rank"
-    arithmetic = ARB
-    given = HEAD_FORMS
-    asserts = ASSERTS
-    witness = Record(HINT)
 
-    def read(self, certificate: Certificate) -> Problem:
-        matrix = self.read_given(certificate)
-        asserted = read_assertions(self.asserts.read(certificate.asserts, certificate.reading), matrix)
-        hint = None
-        if certificate.witness is not None:
-            witness = self.witness.read(certificate.witness, certificate.reading)
-            hint = read_hint(witness[HINT], matrix) if HINT in witness else None
-        return Problem(matrix, asserted, hint)
+def read_given(certificate: Certificate) -> StatedMatrix:
+    """The section `given` alone. Raises MalformedError."""
+    return read_head_matrix(*HEAD_FORMS.read(certificate.given, certificate.reading))
 
-    def read_given(self, certificate: Certificate) -> StatedMatrix:
-        """The section `given` alone. Raises MalformedError."""
-        return read_head_matrix(*HEAD_FORMS.read(certificate.given, certificate.reading))
 
-    def statement(self, problem: Problem) -> Statement:
-        return Statement(words_of(problem.matrix, problem.asserted), latex_of(problem.matrix, problem.asserted))
+def read(certificate: Certificate) -> StatedSpectrum:
+    """Everything stated, of no more singular values than there are. Raises MalformedError."""
+    matrix, asserts = read_given(certificate), ASSERTS.read(certificate.asserts, certificate.reading)
+    if VALUES in asserts:
+        _require_values(asserts[VALUES], matrix.count)
+    for item in asserts.items(COUNTS):
+        _require_count(item, matrix.count)
+    hint = None
+    if certificate.witness is not None:
+        witness = WITNESS.read(certificate.witness, certificate.reading)
+        hint = read_hint(witness[HINT], matrix) if HINT in witness else None
+    return StatedSpectrum(matrix, asserts, hint)
 
-    def names(self, problem: Problem) -> list[str]:
-        return [name for name, _ in _obligations(problem)]
 
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        return _proved(problem, names, problem.matrix.spectrum(bits), bits, ARB)
+def _require_values(values: Values, count: int) -> None:
+    value, radius = values[VALUE], values[RADIUS]
+    if value.shape[1] > count:
+        found = counted(value.shape[1], "number")
+        raise value.node.malformed(f"at most {counted(count, 'singular value')}, as many as there are", found)
+    if radius.each is not None:
+        radius.each.require_length(value.shape[1], "the values")
+        for k, entry in enumerate(radius.each.load().row(0)):
+            if (entry >= 0) is not True:
+                raise radius.each.node.malformed("numbers >= 0", f"a negative one at index {k}")
 
-    def tiers(self, problem: Problem) -> tuple[str, ...]:
-        return problem.matrix.tiers
 
-    def prove_binary64(self, problem: Problem, names: Collection[str], tier: str) -> list[Obligation]:
-        from certattn.fast.attention import BINARY64
-        from certattn.kernel.theorems.spectrum.matrix_binary64 import spectrum_in_binary64
-
-        with working_precision(AFTER_BINARY64):
-            return _proved(problem, names, spectrum_in_binary64(problem.matrix, problem.hint), DOUBLE, BINARY64)
-
-    def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        errors = [o for o in obligations if o.name.startswith("values[") and isinstance(o.left, arb)]
-        finite = [o for o in errors if isinstance(o.left, arb) and o.left.is_finite() is True]
-        if len(finite) == 0 or len(finite) < len(errors):
-            return []
-        worst = max(finite, key=_upper_end)
-        return [f"largest |sigma_k - value|: {show(worst.left, 3)}, at {worst.name}"]
+def _require_count(item: Values, count: int) -> None:
+    if item[COUNT] > count:
+        raise item.node(COUNT).malformed(f"at most {count}, as many as there are", str(item[COUNT]))
+    if item[COUNT] == 0 and INSIDE in item:
+        raise item.node(INSIDE).malformed(
+            "no lower bound where no singular value is above", f"{describe(item[INSIDE])} beside a count of 0"
+        )
+    if item[COUNT] == count and OUTSIDE in item:
+        raise item.node(OUTSIDE).malformed(
+            "no upper bound where all singular values are above", f"{describe(item[OUTSIDE])} beside all {count}"
+        )
+    if INSIDE in item and (item[INSIDE] < item[ABOVE]) is True:
+        raise item.node(INSIDE).malformed("a bound that is not below the threshold", "a smaller number")
+    if OUTSIDE in item and (item[OUTSIDE] > item[ABOVE]) is True:
+        raise item.node(OUTSIDE).malformed("a bound that is not above the threshold", "a larger number")
 
 
 @dataclass(frozen=True)
-class _Proof:
-    """What all obligations are made of: a spectrum in one arithmetic or another."""
+class Spectra:
+    """The spectrum of a matrix at the working precision, and in doubles where it has any; each is computed once."""
 
-    matrix: StatedMatrix
-    spectrum: Spectrum
-    bits: int
-    arithmetic: str
-    _known: dict[str, Enclosure] = field(default_factory=dict)
+    in_arb: Shared[Spectrum]
+    in_doubles: Shared[Spectrum] | None
 
-    def sigma(self, k: int) -> arb:
-        return self.spectrum.singular.value(k)
+    @classmethod
+    def of(cls, matrix: StatedMatrix, hint: Hint | None) -> Spectra:
+        def in_doubles() -> Spectrum:
+            from certattn.kernel.theorems.spectrum.matrix_binary64 import spectrum_in_binary64
 
-    def at_most(self, name: str, sentence: str, value: Enclosure, bound: fmpq) -> Obligation:
-        return at_most(name, sentence, value, bound, self.bits, self.arithmetic)
+            return spectrum_in_binary64(matrix, hint)
 
-    def at_least(self, name: str, sentence: str, value: Enclosure, bound: fmpq) -> Obligation:
-        return at_least(name, sentence, value, bound, self.bits, self.arithmetic)
+        return cls(Shared(lambda: matrix.spectrum(ctx.prec)), Shared(in_doubles) if matrix.tiers else None)
 
-    def above(self, name: str, sentence: str, value: Enclosure, bound: fmpq) -> Obligation:
-        return above(name, sentence, value, bound, self.bits, self.arithmetic)
+    def compared(
+        self,
+        name: str,
+        number: Callable[[Spectrum], Enclosure],
+        relation: Relation,
+        bound: fmpq,
+        part: Part = Part.STATEMENT,
+    ) -> Obligation:
+        """A number of the spectrum beside a bound."""
+        fast = {} if self.in_doubles is None else {IN_DOUBLES: (partial(_of, number, self.in_doubles), bound)}
+        return Obligation(name, partial(_of, number, self.in_arb), relation, bound, part, fast=fast)
 
-    def quantity(self, name: str) -> Enclosure:
-        """One of QUANTITIES, computed once."""
-        if name not in self._known:
-            self._known[name] = quantity(self.spectrum, name)
-        return self._known[name]
+
+def _of(number: Callable[[Spectrum], Enclosure], spectrum: Shared[Spectrum]) -> Enclosure:
+    return number(spectrum())
+
+
+def obligations(stated: StatedSpectrum) -> Iterator[Obligation]:
+    asserts, matrix = stated.asserts, stated.matrix
+    spectra = Spectra.of(matrix, stated.hint)
+    if VALUES in asserts:
+        yield from _near_values(spectra, asserts[VALUES])
+    for index, item in enumerate(asserts.items(COUNTS)):
+        yield from _counted(spectra, f"counts[{index}]", item, matrix.count)
+    if any(name.startswith(_OF_A_SUM) for name in stated.ranges):
+        yield spectra.compared(NONZERO, partial(_largest, matrix), ">", fmpq(0), Part.WITNESS)
+    for name, bounds in stated.ranges.items():
+        known = Shared(partial(_quantity, spectra.in_arb, name))
+        fast = {} if spectra.in_doubles is None else {IN_DOUBLES: Shared(partial(_quantity, spectra.in_doubles, name))}
+        needs = [NONZERO] if name.startswith(_OF_A_SUM) else []
+        yield from within(name, known, bounds, needs=needs, fast=fast)
+
+
+def _near_values(spectra: Spectra, stated: Values) -> Iterator[Obligation]:
+    """|sigma_k - value_k| <= radius_k for k = 1, ..., as many as are stated."""
+
+    @cache
+    def values() -> ExactMatrix:
+        return stated[VALUE].load()
+
+    def off(index: int, spectrum: Spectrum) -> arb:
+        return abs(spectrum.singular.value(index + 1) - values().entry(0, index))
+
+    for index in range(stated[VALUE].shape[1]):
+        yield spectra.compared(f"values[{index}]", partial(off, index), "<=", stated[RADIUS].at(index))
+
+
+def _counted(spectra: Spectra, name: str, stated: Values, count: int) -> Iterator[Obligation]:
+    """sigma_k > t for the k that are above, sigma_(k+1) <= t, and the bounds on either side."""
+    k, t = stated[COUNT], stated[ABOVE]
+    if k > 0:
+        yield spectra.compared(f"{name}.above", partial(_sigma, k), ">", t)
+    if k < count:
+        yield spectra.compared(f"{name}.not_above", partial(_sigma, k + 1), "<=", t)
+    if INSIDE in stated:
+        yield spectra.compared(f"{name}.at_least", partial(_sigma, k), ">=", stated[INSIDE])
+    if OUTSIDE in stated:
+        yield spectra.compared(f"{name}.at_most", partial(_sigma, k + 1), "<=", stated[OUTSIDE])
+
+
+def _sigma(k: int, spectrum: Spectrum) -> arb:
+    return spectrum.singular.value(k)
+
+
+def _largest(matrix: StatedMatrix, spectrum: Spectrum) -> Enclosure:
+    """sigma_1, which is 0 exactly where M is: no ball shows that."""
+    value = spectrum.singular.value(1)
+    return fmpq(0) if (value > 0) is not True and matrix.is_zero else value
+
+
+def _quantity(spectrum: Shared[Spectrum], name: str) -> Enclosure:
+    return quantity(spectrum(), name)
 
 
 def quantity(spectrum: Spectrum, name: str) -> Enclosure:
-    """One of QUANTITIES, enclosed at the working precision; not finite where it may be undefined."""
+    """What a range bounds, by its name, enclosed at the working precision; not finite where it may be undefined."""
     singular = spectrum.singular
     kind, _, of = name.partition(".")
     if kind == "norm":
@@ -174,76 +267,6 @@ def quantity(spectrum: Spectrum, name: str) -> Enclosure:
     shares = singular.values() if of == "values" else [value * value for value in singular.values()]
     found = entropy(shares, most)
     return found if kind == "entropy" else effective_rank(found)
-
-
-# An obligation by its name, made when it is asked for.
-_Made = tuple[str, Callable[[_Proof], Obligation]]
-
-
-def _proved(
-    problem: Problem, names: Collection[str], spectrum: Spectrum, bits: int, arithmetic: str
-) -> list[Obligation]:
-    proof, wanted = _Proof(problem.matrix, spectrum, bits, arithmetic), frozenset(names)
-    return [make(proof) for name, make in _obligations(problem) if name in wanted]
-
-
-def _obligations(problem: Problem) -> list[_Made]:
-    asserted = problem.asserted
-    found = list(_of_values(asserted))
-    for index, stated in enumerate(asserted.counts):
-        found += _of_count(f"counts[{index}]", stated, problem.matrix.count)
-    for name, stated_range in asserted.ranges.items():
-        found += [_of_range(name, which, bound) for which, bound in stated_range.bounds.items()]
-    return found
-
-
-def _of_values(asserted: Assertions) -> Iterator[_Made]:
-    stated = asserted.values
-    if stated is None:
-        return
-    for index in range(stated.count):
-        name, k = f"values[{index}]", index + 1
-
-        def make(proof: _Proof, name: str = name, k: int = k) -> Obligation:
-            value, radius = stated.loaded.entry(0, k - 1), stated.radius.at(k - 1)
-            return proof.at_most(name, f"|sigma_{k} - value| <= radius", abs(proof.sigma(k) - value), radius)
-
-        yield name, make
-
-
-def _of_count(name: str, stated: StatedCount, count: int) -> list[_Made]:
-    """sigma_k > t for the k that are above, sigma_(k+1) <= t, and the bounds on either side."""
-    k, t = stated.count, stated.above
-    found: list[_Made] = []
-    if k > 0:
-        inside = f"{name}.above"
-        found.append((inside, lambda proof: proof.above(inside, f"sigma_{k} > threshold", proof.sigma(k), t)))
-    if k < count:
-        outside = f"{name}.not_above"
-        words = f"sigma_{k + 1} <= threshold"
-        found.append((outside, lambda proof: proof.at_most(outside, words, proof.sigma(k + 1), t)))
-    least, most = stated.inside, stated.outside
-    if least is not None:
-        low = f"{name}.at_least"
-        found.append((low, lambda proof: proof.at_least(low, f"sigma_{k} >= bound", proof.sigma(k), least)))
-    if most is not None:
-        high = f"{name}.at_most"
-        found.append((high, lambda proof: proof.at_most(high, f"sigma_{k + 1} <= bound", proof.sigma(k + 1), most)))
-    return found
-
-
-def _of_range(quantity: str, which: str, bound: fmpq) -> _Made:
-    name = f"{quantity}.{which}"
-    sentence = f"{QUANTITIES[quantity]} {'>=' if which == 'at_least' else '<='} bound"
-
-    def make(proof: _Proof) -> Obligation:
-        value = proof.quantity(quantity)
-        undefined = quantity.startswith(_OF_A_SUM) and (proof.sigma(1) > 0) is not True
-        if undefined and proof.matrix.is_zero:
-            return unproved(name, sentence, _ZERO)
-        return (proof.at_least if which == "at_least" else proof.at_most)(name, sentence, value, bound)
-
-    return name, make
 
 
 def read_hint(values: Values, matrix: StatedMatrix) -> Hint:
@@ -267,8 +290,12 @@ def read_hint(values: Values, matrix: StatedMatrix) -> Hint:
     return Hint(left, loaded, right)
 
 
-def _upper_end(obligation: Obligation) -> arb:
-    return obligation.left.upper() if isinstance(obligation.left, arb) else arb(0)
-
-
-CLAIM = SingularValuesClaim()
+THEOREM = Theorem(
+    name="singular-values",
+    title="singular values of a matrix or of softmax attention: values, counts, norms, effective rank",
+    given=HEAD_FORMS,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

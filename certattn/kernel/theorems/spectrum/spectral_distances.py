@@ -1,16 +1,18 @@
-"""Distances of singular values to the equivalent law and to quarter circles, as stated and as obligations."""
+"""Distances of singular values to the equivalent law and to quarter circles: fields, enclosures, obligations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.verdict import Enclosure, Obligation, Part, at_least, at_most
+from certattn.kernel.decide.obligation import Obligation, Shared, Side, Tier
+from certattn.kernel.decide.verdict import Enclosure, Part
 from certattn.kernel.document.fields import Field, Rational, Values
-from certattn.kernel.given.ranges import AT_LEAST, NONNEGATIVE, SIGNED, Range, read_range
+from certattn.kernel.given.ranges import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import (
     OneSided,
@@ -19,7 +21,7 @@ from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import (
     scaled,
 )
 from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
-from certattn.kernel.theorems.spectrum.matrix_inputs import GivenMatrix, StatedMatrix
+from certattn.kernel.theorems.spectrum.matrix_inputs import IN_DOUBLES, GivenMatrix, StatedMatrix
 
 LAW_SCALE = Field(
     "law_scale", Rational(above=0), "c > 0: the law of c x, x of mu, is about the nearest", required=False
@@ -35,23 +37,12 @@ SCALED_LAW, SCALED_CIRCLE = "scaled_law", "scaled_quarter_circle"
 SEPARATION, SCALED_SEPARATION = "separation", "scaled_separation"
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """A number that may be bounded: what obligations call it, and the scales of the witness that it takes."""
-
-    sentence: str
-    scales: tuple[Field[fmpq], ...] = ()
-
-
-QUANTITIES: Mapping[str, Quantity] = {
-    LAW: Quantity("distance to mu"),
-    CIRCLE: Quantity("distance to the quarter circle of the same variance"),
-    SCALED_LAW: Quantity("smallest distance to mu at any scale", (LAW_SCALE,)),
-    SCALED_CIRCLE: Quantity("smallest distance to any quarter circle", (CIRCLE_SCALE,)),
-    SEPARATION: Quantity("distance to any quarter circle less that to mu", (CIRCLE_SCALE,)),
-    SCALED_SEPARATION: Quantity(
-        "distance to any quarter circle less that to mu at any scale", (CIRCLE_SCALE, LAW_SCALE)
-    ),
+# The scales of the witness that bounds of a quantity take; others are enclosed and take none.
+TAKES: Mapping[str, tuple[Field[fmpq], ...]] = {
+    SCALED_LAW: (LAW_SCALE,),
+    SCALED_CIRCLE: (CIRCLE_SCALE,),
+    SEPARATION: (CIRCLE_SCALE,),
+    SCALED_SEPARATION: (CIRCLE_SCALE, LAW_SCALE),
 }
 # What is bounded of distances, and of differences of distances.
 DISTANCE_FIELDS = (
@@ -93,7 +84,7 @@ class Distances:
         self.values, self._law, self._scales = values, law, scales
 
     def between(self, name: str) -> Between:
-        """One of QUANTITIES."""
+        """One of the quantities that may be bounded, by the name of its field."""
         if name == SEPARATION:
             return self._scaled_circle - self._to_law
         if name == SCALED_SEPARATION:
@@ -144,11 +135,6 @@ def require_square(matrix: StatedMatrix) -> StatedMatrix:
     return matrix
 
 
-def read_ranges(asserts: Values, fields: Sequence[Field[Values]]) -> dict[str, Range]:
-    """Those that are there. Raises MalformedError."""
-    return {field.name: read_range(asserts[field]) for field in fields if field in asserts}
-
-
 def read_scales(
     witness: Values | None, wanted: Collection[Field[fmpq]], at: Values, possible: Sequence[Field[fmpq]] = SCALES
 ) -> dict[str, fmpq]:
@@ -167,62 +153,83 @@ def read_scales(
     return found
 
 
-def range_names(quantity: str, stated: Range, *, exact: bool) -> list[str]:
-    """The obligations of the bounds of a quantity."""
-    return [name for which in stated.bounds for name in bound_names(quantity, which, exact=exact)]
-
-
-def bound_names(quantity: str, which: str, *, exact: bool) -> list[str]:
-    """Those of one bound: exactly known quantities need one, others what shows the bound and what would refute it."""
-    name = f"{quantity}.{which}"
-    return [name] if exact else [name, f"{name}.at_the_scale"]
-
-
-def range_obligations(
-    quantity: str, sentence: str, stated: Range, found: Between, *, exact: bool, bits: int, arithmetic: str
-) -> list[Obligation]:
-    """The obligations that `range_names` names."""
-    made: list[Obligation] = []
-    for which, bound in stated.bounds.items():
-        least = which == AT_LEAST.name
-        relation, compare = (">=", at_least) if least else ("<=", at_most)
-        near, far = (found.low, found.high) if least else (found.high, found.low)
-        names = bound_names(quantity, which, exact=exact)
-        words = f"{sentence} {relation} bound"
-        if exact:
-            made.append(compare(names[0], words, near, bound, bits, arithmetic))
-            continue
-        shown = f"{words}, by the witness's scale"
-        made.append(compare(names[0], shown, near, bound, bits, arithmetic, part=Part.WITNESS))
-        # The quantity lies on this side of `far`: where that fails, the bound is false.
-        other = f"{words}, or its value at the witness's scale refutes it"
-        made.append(compare(names[1], other, far, bound, bits, arithmetic))
-    return made
-
-
-def is_exact(quantity: str) -> bool:
-    """Whether it is enclosed, and not only bounded from both sides by a witness."""
-    return len(QUANTITIES[quantity].scales) == 0
-
-
-def wanted_scales(ranges: Collection[str]) -> list[Field[fmpq]]:
+def wanted_scales(quantities: Collection[str]) -> list[Field[fmpq]]:
     """The scales that the bounds of some quantities take."""
-    return [field for field in SCALES if any(field in QUANTITIES[name].scales for name in ranges)]
+    return [field for field in SCALES if any(field in TAKES.get(name, ()) for name in quantities)]
 
 
-def ranges_names(ranges: Mapping[str, Range]) -> list[str]:
-    """The obligations of bounds of QUANTITIES."""
-    return [found for name, stated in ranges.items() for found in range_names(name, stated, exact=is_exact(name))]
+@dataclass(frozen=True)
+class StatedDistances:
+    """A law, a matrix that may be there, what is asserted of them, and scales by the names of their fields."""
+
+    law: SpectralLaw
+    matrix: StatedMatrix | None
+    asserts: Values
+    scales: Mapping[str, fmpq]
 
 
-def ranges_proved(
-    ranges: Mapping[str, Range], names: Collection[str], distances: Distances, bits: int, arithmetic: str
-) -> list[Obligation]:
-    """The named obligations of bounds of QUANTITIES; what none of them needs is not computed."""
-    made: list[Obligation] = []
-    for name, stated in ranges.items():
-        exact = is_exact(name)
-        if any(found in names for found in range_names(name, stated, exact=exact)):
-            sentence, between = QUANTITIES[name].sentence, distances.between(name)
-            made += range_obligations(name, sentence, stated, between, exact=exact, bits=bits, arithmetic=arithmetic)
-    return [obligation for obligation in made if obligation.name in names]
+def of_matrix(stated: StatedDistances, fields: Sequence[Field[Values]]) -> Iterator[Obligation]:
+    """The obligations of bounds of these quantities of the matrix."""
+    matrix = stated.matrix
+    if matrix is None:
+        return
+    law = Shared(stated.law.at_precision)
+    distances = Shared(lambda: Distances(matrix.spectrum(ctx.prec).singular.values(), law(), stated.scales))
+
+    def in_doubles() -> Distances:
+        from certattn.kernel.theorems.spectrum.matrix_binary64 import spectrum_in_binary64
+
+        return Distances(spectrum_in_binary64(matrix, None).singular.values(), law(), stated.scales)
+
+    rounded = Shared(in_doubles)
+    for field in fields:
+        if field in stated.asserts:
+            number = _number(distances, field.name)
+            fast = {IN_DOUBLES: _number(rounded, field.name)} if matrix.tiers else {}
+            exact = field.name not in TAKES
+            yield from between_bounds(field.name, number, stated.asserts[field], exact=exact, fast=fast)
+
+
+def _number(distances: Shared[Distances], name: str) -> Callable[[], Between]:
+    return lambda: distances().between(name)
+
+
+def between_bounds(
+    name: str,
+    number: Callable[[], Between],
+    stated: Values,
+    *,
+    exact: bool,
+    fast: Mapping[Tier, Callable[[], Between]] | None = None,
+) -> Iterator[Obligation]:
+    """That a number keeps its bounds: one obligation of each that is exactly known.
+
+    Of others there are two, what shows the bound and what would refute it: the number lies on this side of `far`, and
+    where that fails, the bound is false.
+    """
+    for field, relation in BOUNDS:
+        if field not in stated:
+            continue
+        bound, called = stated[field], f"{name}.{field.name}"
+        near, far = (_low, _high) if field is AT_LEAST else (_high, _low)
+
+        def sides(end: Callable[[Between], Enclosure], bound: fmpq = bound) -> dict[Tier, tuple[Side, Side]]:
+            return {tier: (partial(_end, end, side), bound) for tier, side in (fast or {}).items()}
+
+        part = Part.STATEMENT if exact else Part.WITNESS
+        yield Obligation(called, partial(_end, near, number), relation, bound, part, fast=sides(near))
+        if not exact:
+            other = partial(_end, far, number)
+            yield Obligation(f"{called}.at_the_scale", other, relation, bound, fast=sides(far))
+
+
+def _low(found: Between) -> Enclosure:
+    return found.low
+
+
+def _high(found: Between) -> Enclosure:
+    return found.high
+
+
+def _end(end: Callable[[Between], Enclosure], number: Callable[[], Between]) -> Enclosure:
+    return end(number())

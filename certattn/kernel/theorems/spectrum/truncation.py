@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Part, at_least, at_most
+from certattn.kernel.decide.obligation import Obligation, Shared
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
-from certattn.kernel.mathematics.balls import ARB
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights
@@ -26,7 +26,7 @@ FIXED_POINT = Field(
     "fixed_point", Record(RADIUS, WHICH), "that tau^2 = d m(tau) has a solution near truncated_at", required=False
 )
 _NAME = FIXED_POINT.name
-_BELOW, _ABOVE, _GROWTH = f"{_NAME}.below", f"{_NAME}.above", f"{_NAME}.growth"
+BELOW, ABOVE, GROWTH = f"{_NAME}.below", f"{_NAME}.above", f"{_NAME}.growth"
 
 
 @dataclass(frozen=True)
@@ -39,35 +39,16 @@ class FixedPoint:
     radius: fmpq
     largest: bool
 
-    def words(self) -> str:
-        found = (
-            f"t^2 - d m(t), d = {self.tokens} and m(t) = alpha_t^2 + beta_t^2, is at most 0 at tau - r and at least 0 "
-            f"at tau + r, r = {describe(self.radius)}, so that tau is within r of a solution t of t^2 = d m(t)"
-        )
-        return f"{found}, which is the largest one" if self.largest else found
-
-    @property
-    def latex(self) -> str:
-        found = rf"\lvert t - \tau \rvert \le {describe(self.radius)}, \quad t^2 = {self.tokens}\, m(t)"
-        least = rf"\max\{{t : t^2 = {self.tokens}\, m(t)\}}"
-        return rf"\lvert \tau - {least} \rvert \le {describe(self.radius)}" if self.largest else found
-
-    @property
-    def names(self) -> list[str]:
-        """Those of its obligations."""
-        return [_BELOW, _ABOVE, *([_GROWTH] if self.largest else [])]
-
-    def proved(self, bits: int) -> Iterator[Obligation]:
-        """The obligations, at the working precision, which is `bits`."""
+    def obligations(self) -> Iterator[Obligation]:
         first, last = self.tau - self.radius, self.tau + self.radius
-        below, above = TruncatedWeights(self.beta2, first), TruncatedWeights(self.beta2, last)
-        sentence = "(tau - r)^2 <= d m(tau - r)"
-        yield at_most(_BELOW, sentence, first * first, self.tokens * below.variance, bits)
-        yield at_least(_ABOVE, "(tau + r)^2 >= d m(tau + r)", last * last, self.tokens * above.variance, bits)
+        before = Shared(lambda: TruncatedWeights(self.beta2, first))
+        growth = Shared(lambda: before().growth(self.tokens))
+        yield Obligation(BELOW, first * first, "<=", lambda: self.tokens * before().variance)
+        after = lambda: self.tokens * TruncatedWeights(self.beta2, last).variance  # noqa: E731
+        yield Obligation(ABOVE, last * last, ">=", after)
         if self.largest:
-            tokens_cut, square = below.growth(self.tokens)
-            sentence = "d Q(c) <= (E f)^2 at tau - r, from where t^2 - d m(t) then grows"
-            yield at_most(_GROWTH, sentence, tokens_cut, square, bits, ARB, part=Part.WITNESS)
+            # From tau - r on, t^2 - d m(t) then grows.
+            yield Obligation(GROWTH, lambda: growth()[0], "<=", lambda: growth()[1], Part.WITNESS)
 
 
 def read_fixed_point(asserts: Values, law: SpectralLaw, tokens: int) -> FixedPoint | None:

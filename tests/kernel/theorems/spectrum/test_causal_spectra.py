@@ -19,7 +19,8 @@ from certattn.kernel.mathematics.attention_matrix import is_uniform_where_seen
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
 from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix
-from certattn.kernel.theorems.spectrum.singular_values import CLAIM
+from certattn.kernel.theorems.spectrum.singular_values import THEOREM
+from certattn.statements.spectrum.singular_values import WORDING
 
 Array = np.ndarray[Any, Any]
 SIZE = 40
@@ -155,8 +156,8 @@ def test_the_last_value_of_a_centred_matrix_is_0_in_binary64(tokens: dict[str, A
 
 def statement(tmp_path: Path, given: str) -> Any:
     text = f"certattn: 1\nclaim: singular-values\ngiven: {{{given}}}\nasserts: {{norm: {{at_most: 9}}}}\n"
-    problem = CLAIM.read(loads(text, tmp_path / "c.yaml"))
-    return CLAIM.statement(problem)
+    problem = THEOREM.read(loads(text, tmp_path / "c.yaml"))
+    return WORDING.statement(problem)
 
 
 def test_words_and_formulas_name_the_mask_and_what_is_taken_off(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_mask_makes_a_matrix_of_its_own_kind(mask: str, kind: type, tmp_path: 
         f"certattn: 1\nclaim: singular-values\ngiven: {{queries: [[1]], keys: [[0]], causal: {mask}, centred: true}}\n"
         "asserts: {norm: {at_most: 9}}\n"
     )
-    matrix = CLAIM.read(loads(text, tmp_path / "c.yaml")).matrix
+    matrix = THEOREM.read(loads(text, tmp_path / "c.yaml")).matrix
     assert type(matrix) is kind
     assert not issubclass(CausalMatrix, AttentionMatrix)
 

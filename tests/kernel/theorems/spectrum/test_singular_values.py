@@ -14,6 +14,7 @@ import pytest
 import singular_cases as cases
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, Case, check
 from flint import arb
+from sabotage import proved_in_place
 
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import loads
@@ -98,7 +99,7 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
 def test_up_to_24_values_are_enclosed_to_any_number_of_bits(size: int, sharp: bool, tmp_path: Path) -> None:
     rows = ", ".join(["[" + ", ".join(["1"] * 30) + "]"] * size)
     text = f"certattn: 1\nclaim: singular-values\ngiven: {{matrix: [{rows}]}}\nasserts: {{norm: {{at_most: 100}}}}\n"
-    matrix = singular_values.CLAIM.read(loads(text, tmp_path / "case.yaml")).matrix
+    matrix = singular_values.THEOREM.read(loads(text, tmp_path / "case.yaml")).matrix
     with working_precision(300):
         assert (matrix.spectrum(300).singular.radius(1) < arb(2) ** -250) is sharp
 
@@ -108,7 +109,7 @@ def test_binary64_needs_all_matrices_in_files_of_doubles(tmp_path: Path) -> None
     for keys, tiers in ((reference(tmp_path, "keys", np.eye(2)), ("binary64",)), ("[[1, 0], [0, 1]]", ())):
         given = f"{{queries: {in_file}, keys: {keys}, centred: true}}"
         text = f"certattn: 1\nclaim: singular-values\ngiven: {given}\nasserts: {{norm: {{at_most: 100}}}}\n"
-        problem = singular_values.CLAIM.read(loads(text, tmp_path / "case.yaml"))
+        problem = singular_values.THEOREM.read(loads(text, tmp_path / "case.yaml"))
         assert problem.matrix.tiers == tiers
 
 
@@ -116,21 +117,15 @@ def test_binary64_needs_all_matrices_in_files_of_doubles(tmp_path: Path) -> None
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (
-        singular_values, "at_most",
-        lambda name, sentence, value, bound, *rest: singular_values.at_least(name, sentence, arb(1), arb(0), *rest),
+        singular_values, "Obligation", proved_in_place("<="),
     ),
     "lower bounds are not looked at": (
-        singular_values, "at_least",
-        lambda name, sentence, value, bound, *rest: singular_values.at_most(name, sentence, arb(0), arb(1), *rest),
+        singular_values, "Obligation", proved_in_place(">="),
     ),
     "thresholds are not looked at": (
-        singular_values, "above",
-        lambda name, sentence, value, bound, *rest: singular_values.at_most(name, sentence, arb(0), arb(1), *rest),
+        singular_values, "Obligation", proved_in_place(">"),
     ),
-    "what is unproved passes": (
-        singular_values, "unproved",
-        lambda name, sentence, reason: singular_values.at_most(name, sentence, arb(0), arb(1)),
-    ),
+    "the matrix 0 has a largest value": (singular_values, "_largest", lambda matrix, spectrum: arb(1)),
     "nothing is centred": (
         matrix_inputs, "attention_matrix",
         lambda queries, keys, scale, *, centred, causal, found=matrix_inputs.attention_matrix: found(

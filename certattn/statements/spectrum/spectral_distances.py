@@ -1,4 +1,4 @@
-"""What `spectral-distance` and `not-marchenko-pastur` say of distances, in words and as formulas."""
+"""Distances of singular values to the equivalent law and to quarter circles, in words and as formulas."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from flint import arb
 
 from certattn.kernel.decide.verdict import Obligation
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST, Range
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
+from certattn.kernel.document.fields import Field, Values
+from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.theorems.spectrum.spectral_distances import (
     CIRCLE,
     LAW,
@@ -16,8 +16,20 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     SCALED_LAW,
     SCALED_SEPARATION,
     SEPARATION,
+    StatedDistances,
 )
+from certattn.statements.ranges import range_latex, range_words
+from certattn.statements.spectrum.limit_law import law_words, variance_latex, variance_words
 
+# What obligations call the quantities.
+NAMES = {
+    LAW: "distance to mu",
+    CIRCLE: "distance to the quarter circle of the same variance",
+    SCALED_LAW: "smallest distance to mu at any scale",
+    SCALED_CIRCLE: "smallest distance to any quarter circle",
+    SEPARATION: "distance to any quarter circle less that to mu",
+    SCALED_SEPARATION: "distance to any quarter circle less that to mu at any scale",
+}
 _WORDS = {
     LAW: "the distance of the singular values to mu is {}",
     CIRCLE: "that to the quarter circle law of the variance {variance} is {}",
@@ -29,6 +41,7 @@ _WORDS = {
         "x of mu, over all c > 0, is {}"
     ),
 }
+_SHOWN = "by the witness's scale"
 _SPECTRUM = "{}, the law that gives each of its n singular values the share 1/n, and "
 _FORMULAS = {
     LAW: r"K(F_n, \mu)",
@@ -40,35 +53,47 @@ _FORMULAS = {
 }
 
 
-def words_of_range(name: str, stated: Range, law: SpectralLaw) -> str:
+def words_of_range(field: Field[Values], stated: StatedDistances) -> str:
     """A piece of the statement; of a difference with its sign, where the bounds say it."""
-    words = _WORDS[name].format(stated.words(), variance=law.variance_words)
-    if name in (SEPARATION, SCALED_SEPARATION):
-        words += sign_of(stated)
+    bounds = stated.asserts[field]
+    words = _WORDS[field.name].format(range_words(bounds), variance=variance_words(stated.law))
+    if field.name in (SEPARATION, SCALED_SEPARATION):
+        words += sign_of(bounds)
     return words
 
 
-def sign_of(stated: Range) -> str:
+def sign_of(bounds: Values) -> str:
     """What the bounds say of the sign of a difference."""
-    if stated.at_least is not None and stated.at_least > 0:
+    if AT_LEAST in bounds and bounds[AT_LEAST] > 0:
         return ": it is positive"
-    return ": it is negative" if stated.at_most is not None and stated.at_most < 0 else ""
+    return ": it is negative" if AT_MOST in bounds and bounds[AT_MOST] < 0 else ""
 
 
-def latex_of_range(name: str, stated: Range, law: SpectralLaw) -> str:
-    return stated.latex(_FORMULAS[name].replace("VARIANCE", law.variance_latex))
+def latex_of_range(field: Field[Values], stated: StatedDistances) -> str:
+    formula = _FORMULAS[field.name].replace("VARIANCE", variance_latex(stated.law))
+    return range_latex(stated.asserts[field], formula)
 
 
-def distance_words(matrix: str | None, law: str) -> str:
+def bound_sentence(quantity: str, name: str, *, exact: bool) -> str:
+    """What an obligation of a bound compares."""
+    bound, at_the_scale, _ = name.partition(".at_the_scale")
+    words = f"{quantity} {'>=' if bound.endswith(AT_LEAST.name) else '<='} bound"
+    if exact:
+        return words
+    return f"{words}, or its value at the witness's scale refutes it" if at_the_scale else f"{words}, {_SHOWN}"
+
+
+def distance_words(stated: StatedDistances) -> str:
     """What the quantities are about."""
+    matrix = "" if stated.matrix is None else _SPECTRUM.format(stated.matrix.words())
     return (
-        f"For {'' if matrix is None else _SPECTRUM.format(matrix)}{law}; the distance of two laws of distribution "
+        f"For {matrix}{law_words(stated.law)}; the distance of two laws of distribution "
         "functions F and G is sup_x |F(x) - G(x)|, and the quarter circle law of variance m has the density "
         "sqrt(4m - x^2)/(pi m) on [0, 2 sqrt(m)]:"
     )
 
 
-def sign_found(obligations: Sequence[Obligation]) -> list[str]:
+def sign_found(stated: StatedDistances, obligations: Sequence[Obligation]) -> list[str]:
     """What is proved of the sign of a separation."""
     lines = []
     for obligation in obligations:

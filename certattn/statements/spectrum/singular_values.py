@@ -1,0 +1,131 @@
+"""`singular-values` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flint import arb
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.decide.verdict import Obligation, show
+from certattn.kernel.document.fields import Values
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.spectrum.singular_values import (
+    ABOVE,
+    COUNT,
+    COUNTS,
+    INSIDE,
+    NONZERO,
+    OUTSIDE,
+    RADIUS,
+    VALUE,
+    VALUES,
+    StatedSpectrum,
+)
+from certattn.statements.ranges import range_latex, range_words
+from certattn.statements.wording import Wording
+
+_SHOWN = 4
+_NAMES = {
+    "norm": "sigma_1",
+    "energy": "|M|_F^2",
+    "stable_rank": "|M|_F^2 / sigma_1^2",
+    "entropy.values": "entropy of sigma_k / sum sigma",
+    "entropy.squares": "entropy of sigma_k^2 / sum sigma^2",
+    "effective_rank.values": "e^entropy of sigma_k / sum sigma",
+    "effective_rank.squares": "e^entropy of sigma_k^2 / sum sigma^2",
+}
+_QUANTITIES = {
+    "norm": ("the spectral norm sigma_1", r"\sigma_1"),
+    "energy": ("the energy |M|_F^2", r"\lVert M\rVert_F^2"),
+    "stable_rank": ("the stable rank |M|_F^2 / sigma_1^2", r"\lVert M\rVert_F^2/\sigma_1^2"),
+    "entropy.values": ("the entropy of the shares sigma_k / sum sigma", r"H(\sigma/\textstyle\sum\sigma)"),
+    "entropy.squares": ("the entropy of the shares sigma_k^2 / sum sigma^2", r"H(\sigma^2/\textstyle\sum\sigma^2)"),
+    "effective_rank.values": (
+        "the effective rank e^H, H the entropy of sigma_k / sum sigma,",
+        r"e^{H(\sigma/\sum\sigma)}",
+    ),
+    "effective_rank.squares": (
+        "the effective rank e^H, H the entropy of sigma_k^2 / sum sigma^2,",
+        r"e^{H(\sigma^2/\sum\sigma^2)}",
+    ),
+}
+
+
+def statement(stated: StatedSpectrum) -> Statement:
+    matrix, asserts = stated.matrix, stated.asserts
+    counts = asserts.items(COUNTS)
+    pieces, latex = [], [matrix.latex] if matrix.latex else []
+    if VALUES in asserts:
+        pieces.append(_values(asserts[VALUES], matrix.count))
+        many = asserts[VALUES][VALUE].shape[1]
+        latex.append(rf"\lvert \sigma_k - s_k \rvert \le r_k \quad (k \le {many})")
+    pieces += [_count(item, matrix.count) for item in counts[:_SHOWN]]
+    latex += [rf"\#\{{k : \sigma_k > {describe(item[ABOVE])}\}} = {item[COUNT]}" for item in counts]
+    if len(counts) > _SHOWN:
+        pieces.append(f"{len(counts) - _SHOWN} more counts are as stated")
+    for name, bounds in stated.ranges.items():
+        pieces.append(f"{_QUANTITIES[name][0]} is {range_words(bounds)}")
+        latex.append(range_latex(bounds, _QUANTITIES[name][1]))
+    words = f"For {matrix.words()}, with singular values sigma_1 >= sigma_2 >= ...: {'; '.join(pieces)}."
+    return Statement(words, r",\qquad ".join(latex))
+
+
+def _values(stated: Values, count: int) -> str:
+    many, radius = stated[VALUE].shape[1], stated[RADIUS]
+    whole = "its only one" if count == 1 else f"all {count}"
+    which = f"the largest {many} of {count}" if many < count else whole
+    error = f"up to {radius.words()}" if radius.common is not None else "each up to its own radius"
+    if radius.each is not None and radius.each.written_out:
+        error = f"up to {radius.each.words()}, one after the other"
+    value = stated[VALUE].words()
+    # Many that are written out are not repeated.
+    value = "as stated" if value == counted(many, "number") else value
+    return f"{which} {'are' if many > 1 else 'is'} {value}, {error}"
+
+
+def _count(stated: Values, count: int) -> str:
+    number = "none" if stated[COUNT] == 0 else str(stated[COUNT])
+    words = f"exactly {number} of the {counted(count, 'singular value')} > {describe(stated[ABOVE])}"
+    if stated[COUNT] == 0:
+        words = f"none of the {counted(count, 'singular value')} is > {describe(stated[ABOVE])}"
+    if INSIDE in stated:
+        words += f", these >= {describe(stated[INSIDE])}"
+    if OUTSIDE in stated:
+        words += f", the others <= {describe(stated[OUTSIDE])}"
+    return words
+
+
+def sentence(stated: StatedSpectrum, name: str) -> str:
+    if name == NONZERO:
+        return "sigma_1 > 0: where M is 0, there are no shares of a sum, and no stable rank"
+    quantity, _, which = name.rpartition(".")
+    if quantity in _NAMES:
+        return f"{_NAMES[quantity]} {'>=' if which == 'at_least' else '<='} bound"
+    index = int(name.partition("[")[2].partition("]")[0])
+    if name.startswith(VALUES.name):
+        return f"|sigma_{index + 1} - value| <= radius"
+    k = stated.asserts[COUNTS][index][COUNT]
+    return {
+        "above": f"sigma_{k} > threshold",
+        "not_above": f"sigma_{k + 1} <= threshold",
+        "at_least": f"sigma_{k} >= bound",
+        "at_most": f"sigma_{k + 1} <= bound",
+    }[which]
+
+
+def findings(stated: StatedSpectrum, obligations: Sequence[Obligation]) -> list[str]:
+    errors = [o for o in obligations if o.name.startswith("values[") and isinstance(o.left, arb)]
+    finite = [o for o in errors if isinstance(o.left, arb) and o.left.is_finite() is True]
+    if len(finite) == 0 or len(finite) < len(errors):
+        return []
+    worst = max(finite, key=_upper_end)
+    return [f"largest |sigma_k - value|: {show(worst.left, 3)}, at {worst.name}"]
+
+
+def _upper_end(obligation: Obligation) -> arb:
+    return obligation.left.upper() if isinstance(obligation.left, arb) else arb(0)
+
+
+WORDING = Wording[StatedSpectrum](statement, sentence, findings)
