@@ -80,7 +80,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "finite-moments": finite_moments.CLAIM,
     "flow-trajectory": flow_trajectory.CLAIM,
     "gradient-mean-square": _claim(gradient_mean_square.THEOREM, "prompts.gradient_mean_square"),
-    "gradient-tail": gradient_tail.CLAIM,
+    "gradient-tail": _claim(gradient_tail.THEOREM, "prompts.gradient_tail"),
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "joint-max-margin": joint_max_margin.CLAIM,
     "linearization": linearization.CLAIM,
@@ -89,7 +89,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "not-marchenko-pastur": not_marchenko_pastur.CLAIM,
     "output-deviation": output_deviation.CLAIM,
     "output-mean-square": _claim(output_mean_square.THEOREM, "prompts.output_mean_square"),
-    "output-tail": output_tail.CLAIM,
+    "output-tail": _claim(output_tail.THEOREM, "prompts.output_tail"),
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,
     "regression-risk": regression_risk.CLAIM,
@@ -104,7 +104,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "spectral-distance": spectral_distance.CLAIM,
     "token-optimality": token_optimality.CLAIM,
     "training-convergence": training_convergence.CLAIM,
-    "typical-prompt": typical_prompt.CLAIM,
+    "typical-prompt": _claim(typical_prompt.THEOREM, "prompts.typical_prompt"),
     "universality-bound": universality_bound.CLAIM,
 }
 
