@@ -18,8 +18,8 @@ from certattn.audit.head import Doubles, Head, Plan, Unfit, asserted, mapping, n
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
-from certattn.kernel.theorems.prompts.output_tail import CLAIM
-from certattn.provers.prompts import output_tail
+from certattn.kernel.theorems.prompts.output_tail import THEOREM
+from certattn.provers import output_tail
 from certattn.provers.rounding import as_float
 
 NAME = "prompt-length"
@@ -57,7 +57,7 @@ def plan(head: Head, probability: str, within: str) -> Plan:
     def figures(found: Sequence[Certificate]) -> dict[str, Any]:
         (certificate,) = found
         length = number(mapping(certificate.given.plain()).get("length"))
-        tail = mapping(asserted(certificate, CLAIM.name, {**law, "length": length}).get("norm"))
+        tail = mapping(asserted(certificate, THEOREM.name, {**law, "length": length}).get("norm"))
         stated = [tail.get("norm"), rational(tail.get("exceeds")), rational(tail.get("probability"))]
         if stated != [_NORM, bound, rational(probability)]:
             raise Unfit(f"{certificate.path}: expected a tail beyond {within} of probability {probability}")

@@ -26,7 +26,7 @@ from flint import fmpq
 import certattn
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.theorems.prompts.output_tail import CLAIM
+from certattn.kernel.theorems.prompts.output_tail import read
 from certattn.provers.prompts.prompt_simulation import Quantile, errors, quantile
 
 DIRECTIONS = {"+": ["1", "0"], "-": ["-1", "0"], "across": ["0", "1"]}
@@ -83,7 +83,7 @@ def rows(s: str, length: int, deltas: Sequence[str], prompts: int, folder: Path)
             report = certattn.check(path)
             end = time.perf_counter()
             assert report.verdict is certattn.Verdict.VERIFIED, report.reason
-            problem = CLAIM.read(certificate)
+            problem = read(certificate)
             if sample is None:
                 sample = errors(problem.prompt, length, prompts)
             along = sample @ np.array([float(entry) for entry in direction])

@@ -9,13 +9,13 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.proof import Proof
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.prompts.gradient_tail import CLAIM
+from certattn.kernel.theorems.prompts.gradient_tail import THEOREM, read_error
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompts.gradient_goals import Search, search_of
@@ -79,12 +79,12 @@ def generate(
     line = exact_text(note, "note")
     with not_yet_written(out):
         draft = _certificate(section, gradient, fmpq(1), _SOME, wanted.length or 1, {})
-        error = CLAIM.read_error(loads(to_text(draft), out))
+        error = read_error(loads(to_text(draft), out))
         if error.factor == 0:
             raise UsageError("the query is 0, and the gradient in U with it: there is nothing to bound")
         require_light_scores(error.prompt, _MOST_HEAVINESS[error.gradient])
         found = _proved(section, gradient, _solved(search_of(error), wanted), wanted, out)
-    return write_certificate({**found, "provenance": provenance(line)}, CLAIM, out)
+    return write_certificate({**found, "provenance": provenance(line)}, THEOREM, out)
 
 
 def _certificate(
@@ -92,7 +92,7 @@ def _certificate(
 ) -> dict[str, Plain]:
     return {
         "certattn": FORMAT_VERSION,
-        "claim": CLAIM.name,
+        "claim": THEOREM.name,
         "given": {**section, "length": str(length)},
         "asserts": {"gradient": gradient, "exceeds": format_rational(eps), "probability": format_rational(delta)},
         "witness": witness,
@@ -158,11 +158,10 @@ def _proved(section: dict[str, Plain], gradient: str, found: Found, wanted: Want
 
 def _bound(certificate: dict[str, Plain], out: Path) -> fmpq:
     """The probability that the kernel proves, from above."""
-    problem = CLAIM.read(loads(to_text(certificate), out))
-    with working_precision(_BITS):
-        (obligation,) = CLAIM.prove(problem, CLAIM.names(problem), _BITS)
-    assert isinstance(obligation.left, arb)
-    return upper_rational(obligation.left)
+    proof = Proof(list(THEOREM.obligations(THEOREM.read(loads(to_text(certificate), out)))))
+    proof.ask(["probability"], _BITS)
+    bound = proof.answers["probability"].left
+    return upper_rational(bound if isinstance(bound, arb) else arb.nan())
 
 
 def _float(value: fmpq) -> float:

@@ -10,15 +10,15 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.proof import Proof
 from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.output_tail import CLAIM
+from certattn.kernel.theorems.prompts.output_tail import THEOREM, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -104,11 +104,11 @@ def generate(
     wanted = wanted_numbers(section, exceeds, probability, length)
     line = exact_text(note, "note")
     with not_yet_written(out):
-        prompt = CLAIM.read_given(loads(to_text(_certificate(_with_length(section, wanted.length or 1), {})), out))
+        prompt = read_given(loads(to_text(_certificate(_with_length(section, wanted.length or 1), {})), out))
         require_light_scores(prompt, MOST_HEAVINESS)
         goals = _goals(prompt, exact(directions, "directions"), norm, method)
         body = _stated(section, goals, wanted, out)
-    return write_certificate({**body, "provenance": provenance(line)}, CLAIM, out)
+    return write_certificate({**body, "provenance": provenance(line)}, THEOREM, out)
 
 
 # -- what is wanted
@@ -235,7 +235,7 @@ def _with_length(section: dict[str, Plain], length: int) -> dict[str, Plain]:
 
 
 def _certificate(given: dict[str, Plain], rest: dict[str, Plain]) -> dict[str, Plain]:
-    return {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given, "asserts": {}, **rest}
+    return {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given, "asserts": {}, **rest}
 
 
 def _compose(section: dict[str, Plain], parts: list[Found], length: int) -> dict[str, Plain]:
@@ -255,16 +255,17 @@ def _compose(section: dict[str, Plain], parts: list[Found], length: int) -> dict
 
 def _bounds(certificate: dict[str, Plain], out: Path, settled: bool) -> list[fmpq]:
     """The probability that the kernel proves for each part, from above; if `settled`, against what is stated."""
-    problem = CLAIM.read(loads(to_text(certificate), out))
+    obligations = list(THEOREM.obligations(THEOREM.read(loads(to_text(certificate), out))))
     found = []
-    for name in CLAIM.names(problem):
+    # Beside the parts there are conditions of their proofs, which have longer names.
+    for name in (one.name for one in obligations if "." not in one.name):
         bound = arb.nan()
         for bits in _BITS:
-            with working_precision(bits):
-                (obligation,) = CLAIM.prove(problem, [name], bits)
-            assert isinstance(obligation.left, arb)
-            bound = obligation.left
-            if obligation.outcome is not Outcome.UNDECIDED and (settled or bound.rel_accuracy_bits() >= _ACCURATE):
+            proof = Proof(obligations)
+            proof.ask([name], bits)
+            answer = proof.answers[name]
+            bound = answer.left if isinstance(answer.left, arb) else arb.nan()
+            if answer.outcome is not Outcome.UNDECIDED and (settled or bound.rel_accuracy_bits() >= _ACCURATE):
                 break
         found.append(upper_rational(bound))
     return found

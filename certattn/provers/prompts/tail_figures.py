@@ -9,7 +9,7 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError
-from certattn.kernel.theorems.prompts.output_tail import CLAIM, Problem
+from certattn.kernel.theorems.prompts.output_tail import StatedTails, read
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.figures import Target
 from certattn.provers.prompts.prompt_simulation import Quantile, errors, floats, quantile
@@ -28,11 +28,11 @@ _PROMPTS, _MOST_NUMBERS, _LEAST_BEYOND = 20_000, 60_000_000, 20
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the bound of a certificate's only direction, or else of its norm, against the length."""
-    problem = CLAIM.read(certificate)
+    problem = read(certificate)
     draw(figure_of(problem), path)
 
 
-def figure_of(problem: Problem) -> Figure:
+def figure_of(problem: StatedTails) -> Figure:
     prompt, stated = problem.prompt, problem.directions[0] if problem.directions else problem.norm
     assert stated is not None
     length, delta = prompt.length, stated.delta
@@ -53,12 +53,12 @@ def figure_of(problem: Problem) -> Figure:
     )
 
 
-def by_mean_square(problem: Problem) -> bool:
+def by_mean_square(problem: StatedTails) -> bool:
     """Whether the certificate proves its norm by the mean square: the curve is of the method that it has."""
     return problem.norm is not None and problem.norm.tokens is not None
 
 
-def _goal_of(problem: Problem, norm: str | None) -> Goal:
+def _goal_of(problem: StatedTails, norm: str | None) -> Goal:
     if norm is not None and by_mean_square(problem):
         return mean_square_goal(problem.prompt, norm)
     named = [list(stated.direction.row(0)) for stated in problem.directions[:1]]

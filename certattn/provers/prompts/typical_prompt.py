@@ -13,7 +13,8 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational, format_real
-from certattn.kernel.theorems.prompts.typical_prompt import CLAIM, Compared
+from certattn.kernel.theorems.prompts.typical_prompt import THEOREM, Compared, read_given
+from certattn.provers import output_tail
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -70,14 +71,14 @@ def generate(
         references["queries"]["rows"] = _row(references["queries"], query)
         certificate: dict[str, Plain] = {
             "certattn": FORMAT_VERSION,
-            "claim": CLAIM.name,
+            "claim": THEOREM.name,
             "given": {**references, **stated},
         }
-        compared = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        compared = read_given(loads(to_text({**certificate, "asserts": {}}), out))
         tail = _tail(compared, stated["law"], directions, norm, exceeds, probability)
         certificate |= {"asserts": tail.plain["asserts"], "witness": tail.plain["witness"]}
         certificate["provenance"] = provenance(exact_text(note, "note"))
-        return write_certificate(certificate, CLAIM, out)
+        return write_certificate(certificate, THEOREM, out)
 
 
 def _row(queries: dict[str, Any], query: int) -> Plain:

@@ -92,7 +92,7 @@ def test_a_certified_height_is_no_less_than_the_quantile(name: str, gradient: st
         given["V"] = [["1", "-1"]]
     certificate = certattn.generate("gradient-tail", out, given=given, gradient=gradient, probability="0.05")
     assert certattn.check(out).verdict is Verdict.VERIFIED
-    problem = gradient_tail.CLAIM.read(certificate)
+    problem = gradient_tail.read(certificate)
     sizes = np.sort(simulated(problem.error, LAWS[name], 2000))
     # The lower end of a confidence interval of the quantile: five standard deviations of a binomial count.
     lower = sizes[int(2000 * 0.95 - 5 * np.sqrt(2000 * 0.05 * 0.95))]

@@ -11,7 +11,7 @@ import pytest
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.writer import to_text
-from certattn.kernel.theorems.prompts.output_tail import CLAIM
+from certattn.kernel.theorems.prompts.output_tail import THEOREM, read, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.prompts import output_tail, prompt_simulation
 from certattn.provers.prompts.prompt_simulation import errors, quantile
@@ -20,8 +20,8 @@ Plain = Any
 
 
 def prompt_of(given: Plain) -> RandomPrompt:
-    text = to_text({"certattn": "1", "claim": CLAIM.name, "given": given, "asserts": {}})
-    return CLAIM.read_given(loads(text, Path("draft.yaml")))
+    text = to_text({"certattn": "1", "claim": THEOREM.name, "given": given, "asserts": {}})
+    return read_given(loads(text, Path("draft.yaml")))
 
 
 GAUSSIAN: Plain = {"kind": "gaussian", "mean": ["1", "0"], "covariance": [["1", "1/2"], ["1/2", "1"]]}
@@ -132,7 +132,7 @@ def test_no_proved_bound_lies_below_the_simulated_quantile(tmp_path: Path, kind:
         direction = [f"{value:.2f}" for value in draw.normal(size=2)]
         sought: Plain = {"norm": "linf"} if case == 4 else {"directions": [direction]}
         certificate = output_tail.generate(tmp_path / "tail.yaml", given=given, probability=delta, **sought)
-        problem = CLAIM.read(certificate)
+        problem = read(certificate)
         sample = errors(problem.prompt, length, 4_000_000 // max(length, 1000), seed=case)
         if problem.norm is not None:
             eps, deviation = problem.norm.eps, np.abs(sample).max(1)

@@ -20,7 +20,7 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, exp_remainder
-from certattn.kernel.theorems.prompts.output_tail import CLAIM
+from certattn.kernel.theorems.prompts.output_tail import THEOREM, read, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.prompts.exp_remainders import scaled_exp_remainder
 from certattn.provers.prompts.normal_tails import normal_cdf, scaled_erfc
@@ -58,21 +58,20 @@ def given(law: Plain, length: int = 100) -> Plain:
 
 
 def prompt_of(law: Plain) -> RandomPrompt:
-    text = to_text({"certattn": "1", "claim": CLAIM.name, "given": given(law), "asserts": {}})
-    return CLAIM.read_given(loads(text, Path("draft.yaml")))
+    text = to_text({"certattn": "1", "claim": THEOREM.name, "given": given(law), "asserts": {}})
+    return read_given(loads(text, Path("draft.yaml")))
 
 
 def kernel_log_bound(law: Plain, direction: list[str], eps: str, length: int, rule: Plain) -> float:
     """The logarithm of what the kernel makes of a rule."""
     stated = {"direction": direction, "exceeds": eps, "probability": "1/2"}
     certificate = {
-        "certattn": "1", "claim": CLAIM.name, "given": given(law, length),
+        "certattn": "1", "claim": THEOREM.name, "given": given(law, length),
         "asserts": {"directions": [stated]}, "witness": {"directions": [rule]},
     }  # fmt: skip
-    problem = CLAIM.read(loads(to_text(certificate), Path("draft.yaml")))
+    (one,) = read(loads(to_text(certificate), Path("draft.yaml"))).directions
     with working_precision(128):
-        (obligation,) = CLAIM.prove(problem, ["directions[0]"], 128)
-        return float(obligation.left.log())  # type: ignore[union-attr]
+        return float(one.rule.bound().log())
 
 
 # -- special functions

@@ -14,31 +14,29 @@ outputs f_i with levels a_i, a frame of tokens g_j with levels b_j, levels e_ij 
 
 for all i and j, the norm for U is at most |s| |z| sqrt(sum_ij (e_ij + a_i b_j)^2) and that for V is at most
 sqrt(sum_j b_j^2). The bounds of the contrary, for both signs, add up to the probability. Where V is the
-identity, one frame serves for both, and entries i <= j are enough.
+identity, one frame serves for both, and entries i <= j are enough. That frames are frames, that levels are >= 0 and
+that the norm is at most eps where they are kept is proved first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from flint import arb, fmpq
+from flint import fmpq
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Obligation, Part, at_most
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Field, Listing, Record, Values
 from certattn.kernel.document.matrices import Matrix
-from certattn.kernel.document.quoting import counted
-from certattn.kernel.mathematics.balls import ARB
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.frames import sum_of_squares
 from certattn.kernel.theorems.prompts.gradient_inputs import (
     GIVEN,
     GRADIENT,
     GradientError,
-    RandomPromptAtQuery,
     read_given,
     read_gradient,
 )
@@ -50,11 +48,13 @@ from certattn.kernel.theorems.prompts.stated_tails import (
     FRAME,
     LEVELS,
     PROBABILITY,
+    Framed,
     StatedRules,
-    probability_words,
     read_framed,
     read_probability,
     require_count,
+    sum_of_bounds,
+    sum_of_squares,
 )
 from certattn.kernel.theorems.prompts.tail_rules import RULES, Rule
 
@@ -68,86 +68,62 @@ TOKENS = Field("tokens", _FRAMED, "a frame of tokens")
 ENTRIES = Field("entries", Record(ENTRY_LEVELS, ENTRY_BOUNDS), "U: the entries of the covariance", required=False)
 
 
+ASSERTS = Record(GRADIENT, EXCEEDS, PROBABILITY)
+WITNESS = Record(OUTPUTS, TOKENS, ENTRIES)
+
+
 @dataclass(frozen=True)
-class Problem:
-    """A gradient's error, what its norm exceeds rarely, and a rule for every one-sided tail."""
+class StatedGradientTail:
+    """A gradient's error, what its norm exceeds rarely, and a rule for every one-sided tail.
+
+    `frames` are those of the witness by name, `entries` the levels of the entries. Where all levels are kept, the
+    square of the norm is at most `reach`.
+    """
 
     error: GradientError
     eps: fmpq
     delta: fmpq
     rules: Sequence[Rule]
+    frames: Mapping[str, Framed]
+    entries: Sequence[fmpq]
+    reach: fmpq
 
 
-class GradientTail(Claim[Problem]):
-    name = "gradient-tail"
-    title = "how rarely attention's gradients over a random prompt are far from their limits"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = Record(GRADIENT, EXCEEDS, PROBABILITY)
-    witness = Record(OUTPUTS, TOKENS, ENTRIES)
-
-    def read(self, certificate: Certificate) -> Problem:
-        given = self.read_given(certificate)
-        asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        error = read_gradient(asserts, given)
-        eps, delta = asserts[EXCEEDS], read_probability(asserts)
-        if certificate.witness is None:
-            raise asserts.at.malformed("a witness that names the rules", "no witness")
-        witness = self.witness.read(certificate.witness, certificate.reading)
-        if error.gradient == "V":
-            return Problem(error, eps, delta, _rules_in_V(witness, error, eps))
-        return Problem(error, eps, delta, _rules_in_U(witness, error, eps))
-
-    def read_error(self, certificate: Certificate) -> GradientError:
-        """The sections `given` and `asserts`, which say what a bound is sought for. Raises MalformedError."""
-        asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        return read_gradient(asserts, self.read_given(certificate))
-
-    def read_given(self, certificate: Certificate) -> RandomPromptAtQuery:
-        """The section `given` alone. Raises MalformedError."""
-        return read_given(certificate)
-
-    def statement(self, problem: Problem) -> Statement:
-        error = problem.error
-        words = (
-            f"{error.words()} the probability that D > {describe(problem.eps)} is at most {describe(problem.delta)}."
-        )
-        return Statement(words, rf"\mathbb P({error.latex} > \varepsilon) \le \delta")
-
-    def names(self, problem: Problem) -> list[str]:
-        return ["probability"]
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        if "probability" not in names:
-            return []
-        total = sum((rule.bound(bits) for rule in problem.rules), arb(0))
-        sentence = f"the sum of {counted(len(problem.rules), 'one-sided bound')} <= probability"
-        return [at_most("probability", sentence, total, problem.delta, bits, part=Part.WITNESS)]
-
-    def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        return [words for o in obligations for words in probability_words(o)]
+def read(certificate: Certificate) -> StatedGradientTail:
+    given = read_given(certificate)
+    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    error = read_gradient(asserts, given)
+    stated = error, asserts[EXCEEDS], read_probability(asserts)
+    if certificate.witness is None:
+        raise asserts.at.malformed("a witness that names the rules", "no witness")
+    witness = WITNESS.read(certificate.witness, certificate.reading)
+    return (_read_in_V if error.gradient == "V" else _read_in_U)(witness, *stated)
 
 
-def _rules_in_V(witness: Values, error: GradientError, eps: fmpq) -> list[Rule]:  # noqa: N802 - V is a matrix
+def read_error(certificate: Certificate) -> GradientError:
+    """The sections `given` and `asserts`, which say what a bound is sought for. Raises MalformedError."""
+    return read_gradient(ASSERTS.read(certificate.asserts, certificate.reading), read_given(certificate))
+
+
+def _read_in_V(witness: Values, error: GradientError, eps: fmpq, delta: fmpq) -> StatedGradientTail:  # noqa: N802
     """|tau_L - tau|^2 <= sum_j <g_j, tau_L - tau>^2."""
     for field in (OUTPUTS, ENTRIES):
         if field in witness:
             raise witness.node(field).malformed(f"no {field.name} for the gradient in V")
     prompt = error.prompt
     tokens = read_framed(witness[TOKENS], ExactMatrix.identity(prompt.dimension), prompt, "tokens")
-    _require_levels(sum_of_squares(tokens.levels), eps, witness[TOKENS], "a sum of squared levels")
-    return tokens.rules
+    return StatedGradientTail(error, eps, delta, tokens.rules, {TOKENS.name: tokens}, [], sum_of_squares(tokens.levels))
 
 
-def _rules_in_U(witness: Values, error: GradientError, eps: fmpq) -> list[Rule]:  # noqa: N802 - U is a matrix
+def _read_in_U(witness: Values, error: GradientError, eps: fmpq, delta: fmpq) -> StatedGradientTail:  # noqa: N802
     """|V (C_L - C)|_F^2 <= sum_ij <f_i, V (C_L - C) g_j>^2."""
     prompt = error.prompt
     if ENTRIES not in witness:
         raise witness.at.malformed("entries, for the gradient in U", "no entries")
     tokens = read_framed(witness[TOKENS], ExactMatrix.identity(prompt.dimension), prompt, "tokens")
-    outputs, rules = tokens, list(tokens.rules)
+    outputs, frames, rules = tokens, {TOKENS.name: tokens}, list(tokens.rules)
     if OUTPUTS in witness:
-        outputs = read_framed(witness[OUTPUTS], prompt.values(), prompt, "outputs")
+        outputs = frames[OUTPUTS.name] = read_framed(witness[OUTPUTS], prompt.values(), prompt, "outputs")
         rules += outputs.rules
     elif prompt.values() != ExactMatrix.identity(prompt.dimension):
         raise witness.at.malformed("outputs, as V is not the identity", "no outputs")
@@ -159,12 +135,13 @@ def _rules_in_U(witness: Values, error: GradientError, eps: fmpq) -> list[Rule]:
          for e, b in zip(row, tokens.levels, strict=True)),
         fmpq(0),
     )  # fmt: skip
-    _require_levels(error.factor * total, eps, entries, "scale^2 |z|^2 times the sum of (e_ij + a_i b_j)^2")
     left = outputs.frame @ prompt.values()
     tails = list(_product_tails(prompt, left, tokens.frame, levels, symmetric))
     bounds = entries[ENTRY_BOUNDS]
     require_count(bounds, len(tails), entries, ENTRY_BOUNDS, "two per entry, for + and -")
-    return rules + [read_product_rule(rule, tail) for rule, tail in zip(bounds, tails, strict=True)]
+    rules += [read_product_rule(rule, tail) for rule, tail in zip(bounds, tails, strict=True)]
+    each = [level for row in levels for level in row]
+    return StatedGradientTail(error, eps, delta, rules, frames, each, error.factor * total)
 
 
 def _entry_levels(entries: Values, rows: int, columns: int, symmetric: bool) -> list[list[fmpq]]:
@@ -172,9 +149,6 @@ def _entry_levels(entries: Values, rows: int, columns: int, symmetric: bool) -> 
     levels = entries[ENTRY_LEVELS].load()
     if symmetric and levels.is_symmetric() is not True:
         raise entries.node(ENTRY_LEVELS).malformed("symmetric levels, as V is the identity", "a matrix that is not")
-    for level in (level for row in levels.to_rows() for level in row):
-        if (level >= 0) is not True:
-            raise entries.node(ENTRY_LEVELS).malformed("levels >= 0", describe(level))
     return levels.to_rows()
 
 
@@ -189,9 +163,22 @@ def _product_tails(
                 yield ProductTail(pair, sign, levels[i][j])
 
 
-def _require_levels(total: fmpq, eps: fmpq, at: Values, what: str) -> None:
-    if (total <= eps * eps) is not True:
-        raise at.at.malformed(f"{what} of at most exceeds^2 = {describe(eps * eps)}", describe(total))
+def obligations(stated: StatedGradientTail) -> Iterator[Obligation]:
+    conditions = [each for name, framed in stated.frames.items() for each in framed.conditions(name)]
+    if stated.entries:
+        conditions.append(Obligation("entries.levels", min(stated.entries), ">=", fmpq(0), Part.WITNESS))
+    conditions.append(Obligation("exceeds", stated.reach, "<=", stated.eps * stated.eps, Part.WITNESS))
+    yield from conditions
+    bound, needs = partial(sum_of_bounds, stated.rules), [condition.name for condition in conditions]
+    yield Obligation("probability", bound, "<=", stated.delta, Part.WITNESS, needs)
 
 
-CLAIM = GradientTail()
+THEOREM = Theorem(
+    name="gradient-tail",
+    title="how rarely attention's gradients over a random prompt are far from their limits",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

@@ -17,22 +17,21 @@ bound E|T_L - T|^2 <= q (S + B), q = 1/(1 + (L-1) e^(-v)), of `output-mean-squar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Enclosure, Obligation, Part, at_most
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Choice, Field, Listing, Record, Values
+from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Vector
-from certattn.kernel.document.quoting import counted
-from certattn.kernel.mathematics.balls import ARB
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
-from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.frames import sum_of_squares
 from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
 from certattn.kernel.theorems.prompts.mean_square_bounds import logistic_bounds
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt, random_prompt_forms, read_random_prompt
@@ -42,11 +41,13 @@ from certattn.kernel.theorems.prompts.stated_tails import (
     FRAME,
     LEVELS,
     PROBABILITY,
+    Framed,
     StatedRules,
-    probability_words,
     read_framed,
     read_probability,
     require_count,
+    sum_of_bounds,
+    sum_of_squares,
     two_sided_rules,
 )
 from certattn.kernel.theorems.prompts.tail_rules import RULES, Rule, Tail, read_rule
@@ -77,6 +78,10 @@ NORM_WITNESS = Field(
 )
 
 
+ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])
+WITNESS = Record(DIRECTION_RULES, NORM_WITNESS)
+
+
 @dataclass(frozen=True)
 class StatedDirection:
     """P(<u, T_L - T> > eps) <= delta, and the rule that proves it."""
@@ -87,41 +92,40 @@ class StatedDirection:
     rule: Rule
     direction_words: str
 
-    def words(self) -> str:
-        return (
-            f"the probability that <u, T_L - T> > {describe(self.eps)} is at most {describe(self.delta)} "
-            f"for u = {self.direction_words}"
-        )
-
 
 @dataclass(frozen=True)
 class StatedNorm:
-    """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; or the law for its mean square."""
+    """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; or the law for its mean square.
+
+    `framed` is the frame of the rules for l2.
+    """
 
     norm: str
     eps: fmpq
     delta: fmpq
     rules: Sequence[Rule]
+    framed: Framed | None = None
     tokens: Gaussian | None = None
 
-    def bound(self, prompt: RandomPrompt, bits: int) -> tuple[str, Enclosure]:
-        """A bound of the probability in words, and its ball at the working precision, which is `bits`."""
+    def conditions(self) -> Iterator[Obligation]:
+        """What the bound rests on: for l2, that sum_c e_c^2 <= eps^2 for levels of a frame."""
+        if self.framed is not None:
+            yield from self.framed.conditions(NORM.name)
+            total = sum_of_squares(self.framed.levels)
+            yield Obligation("norm.exceeds", total, "<=", self.eps * self.eps, Part.WITNESS)
+
+    def bound(self, prompt: RandomPrompt) -> arb:
+        """A bound of the probability, at the working precision."""
         if self.tokens is None:
-            total = sum((rule.bound(bits) for rule in self.rules), arb(0))
-            return f"the sum of {counted(len(self.rules), 'one-sided bound')}", total
+            return sum_of_bounds(self.rules)
         mean_square = logistic_bounds(prompt, self.tokens).ranges["mean_square"].upper
         assert mean_square is not None
-        return "a bound of E|T_L - T|^2, over exceeds^2,", markov(mean_square(), self.eps)
-
-    def words(self) -> str:
-        return (
-            f"the probability that the {self.norm} norm |T_L - T| > {describe(self.eps)} "
-            f"is at most {describe(self.delta)}"
-        )
+        found: arb = markov(mean_square(), self.eps)
+        return found
 
 
 @dataclass(frozen=True)
-class Problem:
+class StatedTails:
     """A random prompt and what is asserted of its output."""
 
     prompt: RandomPrompt
@@ -129,80 +133,25 @@ class Problem:
     norm: StatedNorm | None
 
 
-class OutputTail(Claim[Problem]):
-    name = "output-tail"
-    title = "how rarely attention over a random prompt is far from its infinite-prompt limit"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = Record(DIRECTIONS, NORM)
-    witness = Record(DIRECTION_RULES, NORM_WITNESS)
-
-    def read(self, certificate: Certificate) -> Problem:
-        return self.read_asserted(certificate, self.read_given(certificate))
-
-    def read_asserted(self, certificate: Certificate, prompt: RandomPrompt) -> Problem:
-        """What is asserted of a random prompt, with its rules. Raises MalformedError."""
-        asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        if DIRECTIONS not in asserts and NORM not in asserts:
-            raise asserts.at.malformed("directions or norm", "nothing that is asserted")
-        if certificate.witness is None:
-            raise asserts.at.malformed("a witness that names the rules", "no witness")
-        witness = self.witness.read(certificate.witness, certificate.reading)
-        for stated, hint in ((DIRECTIONS, DIRECTION_RULES), (NORM, NORM_WITNESS)):
-            if (stated in asserts) != (hint in witness):
-                raise witness.at.malformed(f"{hint.name} in the witness exactly where asserts has {stated.name}")
-        return Problem(prompt, _read_directions(asserts, witness, prompt), _read_norm(asserts, witness, prompt))
-
-    def read_given(self, certificate: Certificate) -> RandomPrompt:
-        """The section `given` alone. Raises MalformedError."""
-        return read_random_prompt(*GIVEN.read(certificate.given, certificate.reading))
-
-    def statement(self, problem: Problem) -> Statement:
-        words = (
-            f"For a prompt of {problem.prompt.words()}, let T_L be the softmax-weighted average of the values and T "
-            f"its limit for infinite prompts: {'; '.join(stated_words(problem))}."
-        )
-        latex = []
-        if problem.directions:
-            latex.append(
-                r"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i) \le \delta_i, \quad "
-                rf"i = 1, \dots, {len(problem.directions)}"
-            )
-        if problem.norm is not None:
-            index = "2" if problem.norm.norm == "l2" else r"\infty"
-            latex.append(rf"\mathbb P(\| T_L - T \|_{index} > \varepsilon) \le \delta")
-        return Statement(words, r",\qquad ".join(latex))
-
-    def names(self, problem: Problem) -> list[str]:
-        names = [f"directions[{index}]" for index in range(len(problem.directions))]
-        return names + (["norm"] if problem.norm is not None else [])
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        found = []
-        for index, stated in enumerate(problem.directions):
-            name, rule = f"directions[{index}]", stated.rule
-            if name in names:
-                part = Part.STATEMENT if rule.exact else Part.WITNESS
-                sentence = f"{_kind(rule)} in direction {index} <= probability"
-                found.append(at_most(name, sentence, rule.bound(bits), stated.delta, bits, part=part))
-        if problem.norm is not None and "norm" in names:
-            what, bound = problem.norm.bound(problem.prompt, bits)
-            sentence = f"{what} <= probability"
-            found.append(at_most("norm", sentence, bound, problem.norm.delta, bits, part=Part.WITNESS))
-        return found
-
-    def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        return [f"{o.name}: {words}" for o in obligations for words in probability_words(o)]
+def read(certificate: Certificate) -> StatedTails:
+    return read_asserted(certificate, read_given(certificate))
 
 
-def stated_words(problem: Problem) -> list[str]:
-    """What is asserted, a clause each."""
-    words = [stated.words() for stated in problem.directions]
-    return words + ([problem.norm.words()] if problem.norm is not None else [])
+def read_given(certificate: Certificate) -> RandomPrompt:
+    """The section `given` alone. Raises MalformedError."""
+    return read_random_prompt(*GIVEN.read(certificate.given, certificate.reading))
 
 
-def _kind(rule: Rule) -> str:
-    return "the probability" if rule.exact else f"the {rule.name} bound of the probability"
+def read_asserted(certificate: Certificate, prompt: RandomPrompt) -> StatedTails:
+    """What is asserted of a random prompt, with its rules. Raises MalformedError."""
+    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    if certificate.witness is None:
+        raise asserts.at.malformed("a witness that names the rules", "no witness")
+    witness = WITNESS.read(certificate.witness, certificate.reading)
+    for stated, hint in ((DIRECTIONS, DIRECTION_RULES), (NORM, NORM_WITNESS)):
+        if (stated in asserts) != (hint in witness):
+            raise witness.at.malformed(f"{hint.name} in the witness exactly where asserts has {stated.name}")
+    return StatedTails(prompt, _read_directions(asserts, witness, prompt), _read_norm(asserts, witness, prompt))
 
 
 def _read_directions(asserts: Values, witness: Values, prompt: RandomPrompt) -> list[StatedDirection]:
@@ -226,11 +175,14 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
         return None
     norm, eps, delta = stated[NORM_NAME], stated[EXCEEDS], read_probability(stated)
     if METHOD in hint:
-        return StatedNorm(norm, eps, delta, [], _gaussian(hint, prompt))
+        return StatedNorm(norm, eps, delta, [], tokens=_gaussian(hint, prompt))
     if NORM_BOUNDS not in hint:
         raise hint.at.malformed("bounds, or a method", "neither")
     if norm == "l2":
-        return StatedNorm(norm, eps, delta, _framed_rules(hint, prompt, eps))
+        if L2_FRAME not in hint or L2_LEVELS not in hint:
+            raise hint.at.malformed("a frame and levels for the norm l2")
+        framed = read_framed(hint, prompt.values(), prompt, "outputs")
+        return StatedNorm(norm, eps, delta, framed.rules, framed)
     return StatedNorm(norm, eps, delta, _coordinate_rules(hint, prompt, eps))
 
 
@@ -253,17 +205,24 @@ def _coordinate_rules(hint: Values, prompt: RandomPrompt, eps: fmpq) -> list[Rul
     return two_sided_rules(hint, prompt.values(), [eps] * prompt.output_dimension, prompt)
 
 
-def _framed_rules(hint: Values, prompt: RandomPrompt, eps: fmpq) -> list[Rule]:
-    """l2: rows u_c with sum u_c u_c' - I positive semidefinite, and levels with sum e_c^2 <= eps^2; both exactly."""
-    if L2_FRAME not in hint or L2_LEVELS not in hint:
-        raise hint.at.malformed("a frame and levels for the norm l2")
-    framed = read_framed(hint, prompt.values(), prompt, "outputs")
-    total = sum_of_squares(framed.levels)
-    if (total <= eps * eps) is not True:
-        raise hint.node(LEVELS).malformed(
-            f"squares of levels that sum to at most exceeds^2 = {describe(eps * eps)}", f"a sum of {describe(total)}"
-        )
-    return framed.rules
+def obligations(stated: StatedTails) -> Iterator[Obligation]:
+    for index, one in enumerate(stated.directions):
+        part = Part.STATEMENT if one.rule.exact else Part.WITNESS
+        yield Obligation(f"directions[{index}]", one.rule.bound, "<=", one.delta, part)
+    norm = stated.norm
+    if norm is not None:
+        conditions = list(norm.conditions())
+        yield from conditions
+        bound, needs = partial(norm.bound, stated.prompt), [condition.name for condition in conditions]
+        yield Obligation(NORM.name, bound, "<=", norm.delta, Part.WITNESS, needs)
 
 
-CLAIM = OutputTail()
+THEOREM = Theorem(
+    name="output-tail",
+    title="how rarely attention over a random prompt is far from its infinite-prompt limit",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

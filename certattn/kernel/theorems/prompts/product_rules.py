@@ -17,6 +17,7 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.obligation import Shared
 from certattn.kernel.document.fields import Field, Values
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -42,23 +43,22 @@ from certattn.kernel.theorems.prompts.tail_rules import LAMBDA, OPTIONAL_ORDER, 
 MOST_PRODUCT_ORDER = 24
 
 
-@dataclass
+@dataclass(frozen=True)
 class Pair:
-    """Two directions u and v of tokens (1 x d, exact), and their moments at the last precision asked for."""
+    """Two directions u and v of tokens (1 x d, exact)."""
 
     prompt: RandomPrompt
     u: ExactMatrix
     v: ExactMatrix
-    _bits: int = 0
-    _moments: ProductMoments | None = None
 
-    def moments(self, bits: int) -> ProductMoments:
-        """At the working precision, which is `bits`; both signs of an entry share them."""
-        if self._moments is None or self._bits != bits:
-            law = self.prompt.law.law.map(arb)
-            u, v = row_of_balls(self.u.row(0)), row_of_balls(self.v.row(0))
-            self._bits, self._moments = bits, ProductMoments(law, self.prompt.tilt(), u, v, BALLS)
-        return self._moments
+    @cached_property
+    def moments(self) -> Shared[ProductMoments]:
+        """Their moments at the working precision; both signs of an entry share them."""
+        return Shared(self._moments)
+
+    def _moments(self) -> ProductMoments:
+        u, v = row_of_balls(self.u.row(0)), row_of_balls(self.v.row(0))
+        return ProductMoments(self.prompt.law.law.map(arb), self.prompt.tilt(), u, v, BALLS)
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class ProductTail:
         law = self.pair.prompt.law.law
         return is_constant(law, self.pair.u) or is_constant(law, self.pair.v)
 
-    def summand(self, bits: int) -> ProductSummand:
+    def summand(self) -> ProductSummand:
         """Y, at the working precision."""
-        return product_summand(self.pair.moments(bits), self.sign, arb(self.eps))
+        return product_summand(self.pair.moments(), self.sign, arb(self.eps))
 
 
 def read_product_rule(stated: tuple[str, Values], tail: ProductTail) -> Rule:
@@ -97,8 +97,8 @@ def read_product_rule(stated: tuple[str, Values], tail: ProductTail) -> Rule:
 
 
 def _cantelli(values: Values, tail: ProductTail) -> Rule:
-    def bound(bits: int) -> arb:
-        summand = tail.summand(bits)
+    def bound() -> arb:
+        summand = tail.summand()
         found: arb = cantelli(summand.variance(), summand.eps, tail.length)
         return found
 
@@ -108,8 +108,8 @@ def _cantelli(values: Values, tail: ProductTail) -> Rule:
 def _moment(values: Values, tail: ProductTail) -> Rule:
     order = _order(values, ORDER)
 
-    def bound(bits: int) -> arb:
-        summand = tail.summand(bits)
+    def bound() -> arb:
+        summand = tail.summand()
         found: arb = moment_bound(summand.centred_series(order), summand.eps, tail.length)
         return found
 
@@ -134,8 +134,8 @@ def _chernoff(values: Values, tail: ProductTail) -> Rule:
         if OPTIONAL_ORDER in values:
             raise values.node(OPTIONAL_ORDER).malformed("no order for atoms: the exponential is summed as it is")
 
-        def summed(bits: int) -> arb:
-            found: arb = chernoff(atoms_exponential(tail.summand(bits), arb(slope)), tail.length)
+        def summed() -> arb:
+            found: arb = chernoff(atoms_exponential(tail.summand(), arb(slope)), tail.length)
             return found
 
         return Rule("chernoff", summed)
@@ -143,8 +143,8 @@ def _chernoff(values: Values, tail: ProductTail) -> Rule:
         raise values.at.malformed("an order, for this law", "no order")
     order = _order(values, OPTIONAL_ORDER)
 
-    def bound(bits: int) -> arb:
-        summand = tail.summand(bits)
+    def bound() -> arb:
+        summand = tail.summand()
         parts = bounded_parts(summand.law)
         assert parts is not None
         largest = bound_of_summands(summand, parts)
@@ -158,7 +158,7 @@ def _chernoff(values: Values, tail: ProductTail) -> Rule:
 def _exact(values: Values, tail: ProductTail) -> Rule:
     if not tail.is_constant:
         raise values.at.malformed("a direction in which tokens are constant", "directions in which they vary")
-    return Rule("exact", lambda bits: arb(0), exact=True)
+    return Rule("exact", lambda: arb(0), exact=True)
 
 
 _READ: dict[str, Callable[[Values, ProductTail], Rule]] = {

@@ -2,23 +2,24 @@
 
 A certificate asserts P(D > eps) <= delta. For an l2 norm its witness has a frame of rows u_c with
 sum_c u_c u_c' >= I, a level e_c for each, and a rule for both signs of every row: where |<u_c, y>| <= e_c for all c,
-|y|^2 <= sum_c e_c^2, and the bounds of the contrary add up.
+|y|^2 <= sum_c e_c^2, and the bounds of the contrary add up. An orthonormal basis is a frame; rounded to rational
+numbers and multiplied by a little more than 1 it still is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, show
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Field, Listing, Rational, Values
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.frames import read_frame, read_levels
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import RULES, Rule, Tail, read_rule
 
@@ -40,6 +41,13 @@ class Framed:
     levels: list[fmpq]
     rules: list[Rule]
 
+    def conditions(self, name: str) -> Iterator[Obligation]:
+        """That the rows bound the l2 norm, and that levels are >= 0: what bounds by this frame rest on."""
+        excess = self.frame.T @ self.frame - ExactMatrix.identity(self.frame.columns)
+        too_small = fmpq(0) if excess.is_positive_semidefinite() is True else fmpq(1)
+        yield Obligation(f"{name}.frame", too_small, "<=", fmpq(0), Part.WITNESS)
+        yield Obligation(f"{name}.levels", min(self.levels), ">=", fmpq(0), Part.WITNESS)
+
 
 def read_probability(values: Values) -> fmpq:
     """delta, above 0 and below 1. Raises MalformedError."""
@@ -49,19 +57,22 @@ def read_probability(values: Values) -> fmpq:
     return delta
 
 
-def probability_words(obligation: Obligation) -> list[str]:
-    """What is proved of a probability beside what is stated; nothing where the ball is not finite."""
-    proved = obligation.left
-    if not isinstance(proved, arb) or proved.is_finite() is not True:
-        return []
-    return [f"probability at most {show(proved)}, stated {show(obligation.right)}"]
-
-
 def read_framed(hint: Values, map_: ExactMatrix, prompt: RandomPrompt, what: str) -> Framed:
     """A frame in the space that `map_` leads to from tokens, with a rule for both signs of each row."""
-    frame = read_frame(hint, FRAME, map_.rows, what)
-    levels = read_levels(hint, LEVELS, frame)
+    hint[FRAME].require_shape(None, map_.rows, f"for {what} of that dimension")
+    frame = hint[FRAME].load()
+    hint[LEVELS].require_length(frame.rows, "the rows of the frame")
+    levels = hint[LEVELS].load().row(0)
     return Framed(frame, levels, two_sided_rules(hint, frame @ map_, levels, prompt))
+
+
+def sum_of_squares(levels: Sequence[fmpq]) -> fmpq:
+    return sum((level * level for level in levels), fmpq(0))
+
+
+def sum_of_bounds(rules: Sequence[Rule]) -> arb:
+    """A bound of the probability that some tail of these is met, at the working precision."""
+    return sum((rule.bound() for rule in rules), arb(0))
 
 
 def two_sided_rules(hint: Values, directions: ExactMatrix, levels: Sequence[fmpq], prompt: RandomPrompt) -> list[Rule]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
 from certattn.kernel.document.forms import Variant
@@ -84,18 +84,15 @@ class Tail:
         return Summand(law, self.prompt.tilt(), row_of_balls(self.direction.row(0)), arb(self.eps), BALLS)
 
 
-Evaluate = Callable[[int], arb]
-
-
 @dataclass(frozen=True)
 class Rule:
-    """A rule with its parameters, fit for its tail. `bound` encloses what it gives at a working precision.
+    """A rule with its parameters, fit for its tail. `bound` encloses what it gives at the working precision.
 
     `exact` says that this is the probability itself and not only a bound of it.
     """
 
     name: str
-    bound: Evaluate
+    bound: Callable[[], arb]
     exact: bool = False
 
 
@@ -108,7 +105,7 @@ def read_rule(stated: tuple[str, Values], tail: Tail) -> Rule:
 
 
 def _cantelli(values: Values, tail: Tail) -> Rule:
-    def bound(bits: int) -> arb:
+    def bound() -> arb:
         summand = tail.summand()
         found: arb = cantelli(summand.variance(), summand.eps, tail.prompt.length)
         return found
@@ -119,7 +116,7 @@ def _cantelli(values: Values, tail: Tail) -> Rule:
 def _moment(values: Values, tail: Tail) -> Rule:
     order = even_order(values, ORDER)
 
-    def bound(bits: int) -> arb:
+    def bound() -> arb:
         summand = tail.summand()
         found: arb = moment_bound(summand.centred_series(order), summand.eps, tail.prompt.length)
         return found
@@ -141,8 +138,8 @@ def _chernoff(values: Values, tail: Tail) -> Rule:
         )
     _require_integrable(parts, values)
 
-    def bound(bits: int) -> arb:
-        found: arb = chernoff(_total(parts, tail, slope, None, bits).inside, tail.prompt.length)
+    def bound() -> arb:
+        found: arb = chernoff(_total(parts, tail, slope, None).inside, tail.prompt.length)
         return found
 
     return Rule("chernoff", bound)
@@ -157,7 +154,7 @@ def _chernoff_by_moments(values: Values, tail: Tail) -> Rule:
         raise values.at.malformed("an order, for this law", "no order")
     order, slope = even_order(values, OPTIONAL_ORDER), values[LAMBDA]
 
-    def bound(bits: int) -> arb:
+    def bound() -> arb:
         summand = tail.summand()
         parts = bounded_parts(summand.law)
         assert parts is not None
@@ -180,8 +177,8 @@ def _truncated(values: Values, tail: Tail) -> Rule:
     if slope * cap > MOST_HEIGHT:
         raise values.at.malformed(f"lambda * cap of at most {MOST_HEIGHT}", describe(slope * cap))
 
-    def bound(bits: int) -> arb:
-        found: arb = capped_bound(_total(parts, tail, slope, cap, bits), tail.prompt.length)
+    def bound() -> arb:
+        found: arb = capped_bound(_total(parts, tail, slope, cap), tail.prompt.length)
         return found
 
     return Rule("truncated", bound)
@@ -196,10 +193,10 @@ def _require_integrable(parts: Sequence[Part], values: Values) -> None:
         )
 
 
-def _total(parts: Sequence[Part], tail: Tail, slope: fmpq, cap: fmpq | None, bits: int) -> Capped:
+def _total(parts: Sequence[Part], tail: Tail, slope: fmpq, cap: fmpq | None) -> Capped:
     """P(A) and E[e^{lambda Y}; not A] of the whole law."""
     summand = tail.summand()
-    asked = Cap(arb(slope), None if cap is None else arb(cap), bits)
+    asked = Cap(arb(slope), None if cap is None else arb(cap), ctx.prec)
     level = summand.mean + summand.eps
     outside, inside = arb(0), arb(0)
     for part in parts:
@@ -211,7 +208,7 @@ def _total(parts: Sequence[Part], tail: Tail, slope: fmpq, cap: fmpq | None, bit
 
 def _exact(values: Values, tail: Tail) -> Rule:
     if is_constant(tail.prompt.law.law, tail.direction):
-        return Rule("exact", lambda bits: arb(0), exact=True)
+        return Rule("exact", lambda: arb(0), exact=True)
     law = tail.prompt.law.law
     if not isinstance(law, Gaussian) or (tail.prompt.base @ ExactMatrix.rational(law.covariance)).is_zero() is not True:
         raise values.at.malformed(
@@ -220,7 +217,7 @@ def _exact(values: Values, tail: Tail) -> Rule:
         )
     spread = (tail.direction @ ExactMatrix.rational(law.covariance) @ tail.direction.T).entry(0, 0)
 
-    def bound(bits: int) -> arb:
+    def bound() -> arb:
         found: arb = normal_tail(arb(tail.eps) * (tail.prompt.length / arb(spread)).sqrt())
         return found
 

@@ -92,7 +92,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (gradient_mean_square, "Obligation", unless("at_most")),
     "lower bounds are not looked at": (gradient_mean_square, "Obligation", unless("at_least")),
     "any t will do": (gradient_mean_square, "Obligation", unless("t")),
-    "probabilities are not looked at": (gradient_tail, "at_most", proved),
+    "probabilities are not looked at": (gradient_tail, "Obligation", unless("probability")),
     **{
         f"{name} without {exponents}": (covariance_error, name, without(getattr(covariance_error, name), *exponents))
         for name in ("CROSS", "TRACES", "ONE_SHIFT", "MIXED", "TWO_SHIFTS")
@@ -116,9 +116,11 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "no product is constant": (product_rules, "is_constant", lambda law, direction: False),
     "every law is bounded": (product_rules, "bounded_parts", lambda law: []),
     "entries far too large": (product_rules, "bound_of_summands", lambda summand, parts: arb(1000)),
-    "frames of tokens are ignored": (stated_tails, "read_frame", lambda hint, field, *others: hint[field].load()),
+    "frames of tokens are ignored": (stated_tails, "Obligation", unless("frame")),
+    "negative levels": (stated_tails, "Obligation", unless("levels")),
+    "negative levels of entries": (gradient_tail, "Obligation", unless("levels")),
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
-    "any levels": (gradient_tail, "_require_levels", lambda *others: None),
+    "any levels": (gradient_tail, "Obligation", unless("exceeds")),
 }
 
 

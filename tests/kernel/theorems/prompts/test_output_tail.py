@@ -19,6 +19,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.prompts import output_tail
 
 CLAIM = CLAIMS["output-tail"]
 Tool = Callable[[str], ModuleType]
@@ -131,9 +132,9 @@ def bound(given: str, direction: str, eps: str, rule: str, folder: Path, bits: i
         f"asserts: {{directions: [{{direction: {direction}, exceeds: {eps}, probability: 1/2}}]}}\n"
         f"witness: {{directions: [{rule}]}}\n"
     )
-    problem = CLAIM.read(loads(text, folder / "case.yaml"))
+    problem = output_tail.read(loads(text, folder / "case.yaml"))
     with working_precision(bits):
-        found: arb = problem.directions[0].rule.bound(bits)
+        found: arb = problem.directions[0].rule.bound()
         return found
 
 

@@ -16,8 +16,9 @@ import pytest
 import typical_cases
 from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, complaints, notices
 from flint import arb, fmpq
+from sabotaged import true
 
-from certattn.kernel.decide import verdict
+from certattn.kernel.decide import proof, verdict
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
 from certattn.kernel.document.certificate import loads
@@ -125,9 +126,9 @@ PROPOSITION_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
 }  # fmt: skip
 
 TYPICAL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "every inequality holds": (verdict, "_decide", lambda value, bound: Outcome.PROVED),
-    "this prompt is not looked at": (typical_prompt, "at_most", proved),
-    "random prompts are not looked at": (output_tail, "at_most", proved),
+    "every inequality holds": (proof, "decide", lambda left, relation, right: Outcome.PROVED),
+    "this prompt is not looked at": (typical_prompt, "Obligation", true),
+    "random prompts are not looked at": (output_tail, "Obligation", true),
     "this prompt is the infinite one": (typical_prompt.Compared, "difference", lambda self: [arb(0)]),
     "directions are not signed": (typical_prompt, "dot", lambda u, v: abs(u[0] * v[0])),
     "there is one token": (

@@ -78,7 +78,7 @@ witness:
         "a direction of another dimension": ("direction: [1]", "direction: [1, 0]", MALFORMED, "an output"),
         "a height of 0": ("direction: [1], exceeds: 2", "direction: [1], exceeds: 0", MALFORMED, "a number > 0"),
         "a probability of 1": ("probability: 0.35", "probability: 1", MALFORMED, "below 1"),
-        "levels beyond the height": ("levels: [2]", "levels: [2.1]", MALFORMED, "squares of levels"),
+        "levels beyond the height": ("levels: [2]", "levels: [2.1]", REJECTED, "squares of levels"),
         "no witness": (
             "witness:\n  directions: [{rule: cantelli}]\n  norm: {frame: [[1]], levels: [2], "
             "bounds: [{rule: cantelli}, {rule: moment, order: 2}]}\n",

@@ -1,0 +1,40 @@
+"""`gradient-tail` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.decide.verdict import Obligation
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.gradient_tail import StatedGradientTail
+from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
+from certattn.statements.wording import Wording
+
+_REACHES = {
+    "V": "the sum of squared levels <= exceeds^2",
+    "U": "scale^2 |z|^2 times the sum of (e_ij + a_i b_j)^2 <= exceeds^2",
+}
+
+
+def statement(stated: StatedGradientTail) -> Statement:
+    error = stated.error
+    words = f"{error.words()} the probability that D > {describe(stated.eps)} is at most {describe(stated.delta)}."
+    return Statement(words, rf"\mathbb P({error.latex} > \varepsilon) \le \delta")
+
+
+def sentence(stated: StatedGradientTail, name: str) -> str:
+    if name == "probability":
+        return f"the sum of {counted(len(stated.rules), 'one-sided bound')} <= probability"
+    if name == "exceeds":
+        return _REACHES[stated.error.gradient]
+    where, what = name.split(".")
+    return f"{where}: {CONDITIONS[what]}"
+
+
+def findings(stated: StatedGradientTail, obligations: Sequence[Obligation]) -> list[str]:
+    return [words for o in obligations for words in probability_words(o)]
+
+
+WORDING = Wording[StatedGradientTail](statement, sentence, findings)

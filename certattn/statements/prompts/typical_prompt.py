@@ -1,0 +1,84 @@
+"""`typical-prompt` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.typical_prompt import HERE, StatedPromptBesideLaw
+from certattn.statements.prompts import output_tail
+from certattn.statements.wording import Wording
+
+
+@dataclass(frozen=True)
+class _Height:
+    """What is asserted twice: the name of its obligation in `output-tail`, what is measured, and both numbers."""
+
+    name: str
+    words: str
+    eps: fmpq
+    delta: fmpq
+
+
+def _heights(stated: StatedPromptBesideLaw) -> Iterator[_Height]:
+    for index, one in enumerate(stated.tail.directions):
+        words = f"<u, T - T_inf> for u = {one.direction_words}"
+        yield _Height(f"directions[{index}]", words, one.eps, one.delta)
+    norm = stated.tail.norm
+    if norm is not None:
+        yield _Height("norm", f"the {norm.norm} norm |T - T_inf|", norm.eps, norm.delta)
+
+
+def statement(stated: StatedPromptBesideLaw) -> Statement:
+    compared, heights = stated.compared, list(_heights(stated))
+    here = " and ".join(f"{one.words} is at most {describe(one.eps)}" for one in heights)
+    there = " and ".join(
+        f"{one.words} exceeds {describe(one.eps)} with probability at most {describe(one.delta)}" for one in heights
+    )
+    words = (
+        f"For a prompt of {compared.prompt.words()}, let T be softmax attention at the query and T_inf attention "
+        f"over an infinite prompt of {compared.law.words}: {here}; and with "
+        f"{counted(compared.prompt.length, 'independent token')} of that law in the place of these {there}. "
+        "Nothing is said of whether the tokens of this prompt were drawn from that law."
+    )
+    latex = r"T - T_\infty \le \varepsilon, \qquad \mathbb P(T_L - T_\infty > \varepsilon) \le \delta"
+    if stated.tail.norm is not None:
+        latex = latex.replace(r"T - T_\infty", r"\| T - T_\infty \|")
+        latex = latex.replace(r"T_L - T_\infty", r"\| T_L - T_\infty \|")
+    return Statement(words, latex)
+
+
+def sentence(stated: StatedPromptBesideLaw, name: str) -> str:
+    for one in _heights(stated):
+        if name == HERE + one.name:
+            return f"{one.words} of this prompt"
+    return output_tail.sentence(stated.tail, name)
+
+
+def findings(stated: StatedPromptBesideLaw, obligations: Sequence[Obligation]) -> list[str]:
+    outcomes = {obligation.name: obligation.outcome for obligation in obligations}
+    return [
+        _exceptional(one, stated.compared.prompt.length, outcomes.get(one.name) is Outcome.PROVED)
+        for one in _heights(stated)
+        if outcomes.get(HERE + one.name) is Outcome.REFUTED
+    ]
+
+
+def _exceptional(stated: _Height, length: int, proved: bool) -> str:
+    """What it means that this prompt exceeds a height."""
+    tokens = counted(length, "independent token")
+    if not proved:
+        return f"this prompt exceeds {describe(stated.eps)}; how rarely {tokens} of the law do so is not proved"
+    return (
+        f"this prompt is one of the exceptional ones: {tokens} of the law exceed {describe(stated.eps)} "
+        f"with probability at most {describe(stated.delta)}"
+    )
+
+
+WORDING = Wording[StatedPromptBesideLaw](statement, sentence, findings)
