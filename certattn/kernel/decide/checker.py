@@ -93,7 +93,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "proposition-3-1": proposition_3_1.CLAIM,
     "proposition-3-4": proposition_3_4.CLAIM,
     "regression-risk": regression_risk.CLAIM,
-    "regularization-path": regularization_path.CLAIM,
+    "regularization-path": _claim(regularization_path.THEOREM, "selection.regularization_path"),
     "risk-gap": risk_gap.CLAIM,
     "risk-transfer": risk_transfer.CLAIM,
     "selection-counterexample": selection_counterexample.CLAIM,
