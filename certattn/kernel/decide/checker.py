@@ -98,7 +98,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "risk-transfer": risk_transfer.CLAIM,
     "selection-counterexample": selection_counterexample.CLAIM,
     "selection-direction": selection_direction.CLAIM,
-    "selection-on-a-head": selection_on_a_head.CLAIM,
+    "selection-on-a-head": _claim(selection_on_a_head.THEOREM, "selection.selection_on_a_head"),
     "singular-values": singular_values.CLAIM,
     "softmax-mean": softmax_mean.CLAIM,
     "spectral-distance": spectral_distance.CLAIM,
