@@ -14,7 +14,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
-from certattn.kernel.theorems.selection.selection_on_a_head import CLAIM
+from certattn.kernel.theorems.selection.selection_on_a_head import THEOREM
 from certattn.provers.selection import selection_on_a_head
 
 NAME = "selection"
@@ -61,7 +61,7 @@ def figures(head: Head, found: list[tuple[int, int]], made: Sequence[Certificate
         given: dict[str, Plain] = {**references, "queries": queries, "scale": head.scale}
         if head.causal:
             given["causal"] = str(first + 1)
-        stated = asserted(certificate, CLAIM.name, given)
+        stated = asserted(certificate, THEOREM.name, given)
         tokens.update(str(rational(token)) for token in numbers(stated.get("selected")))
         margin += numbers(mapping(stated.get("margin")).get("at_least"))
         weight += numbers(mapping(stated.get("weight")).get("at_least"))

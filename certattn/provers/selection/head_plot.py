@@ -8,8 +8,8 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems.selection.head_assertions import MARGIN, WEIGHT, StatedRange
-from certattn.kernel.theorems.selection.head_problem import Problem
-from certattn.kernel.theorems.selection.selection_on_a_head import CLAIM
+from certattn.kernel.theorems.selection.head_problem import HeadStatement
+from certattn.kernel.theorems.selection.selection_on_a_head import THEOREM
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
@@ -18,7 +18,7 @@ _WEIGHT, _MARGIN = "#1f4e79", "#c0562f"
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw what is stated of each query into a file."""
-    problem = CLAIM.read(certificate)
+    problem = THEOREM.read(certificate)
     prompt = problem.head.prompt
     queries = np.arange(prompt.count)
     size = float(np.clip(600 / prompt.count, 2, 24))
@@ -39,7 +39,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         tokens.set_title(f"{prompt.count} queries select {distinct} of {prompt.length} tokens", fontsize=10)
 
 
-def _bounds(problem: Problem, name: str) -> Any:
+def _bounds(problem: HeadStatement, name: str) -> Any:
     """The certified lower bound of each query."""
     stated: StatedRange = problem.ranges[name]
     assert stated.lower is not None

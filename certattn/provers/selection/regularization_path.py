@@ -18,7 +18,14 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.regularization_path import CLAIM, Given, Problem, RadiusBounds, radius_bounds
+from certattn.kernel.theorems.selection.regularization_path import (
+    THEOREM,
+    LossInputs,
+    PathProblem,
+    RadiusBounds,
+    radius_bounds,
+    read_given,
+)
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.figures import Target, require_figure
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -63,9 +70,9 @@ def generate(
     require_place(out, [])
     if plot is not None:
         require_figure(plot)
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        read = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        read = read_given(loads(to_text({**certificate, "asserts": {}}), out))
     problem = _problem(read, indices)
     if plot is not None and read.stated.tokens.dimension != 2:
         raise UsageError(f"a figure shows keys in two dimensions; these have {read.stated.tokens.dimension}")
@@ -88,15 +95,15 @@ def generate(
     certificate["provenance"] = provenance(exact_text(note, "note"))
     if plot is not None:
         draw_path(problem, stated, [cosine for _, cosine in found], plot)
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
-def _problem(read: Given, indices: Sequence[int] | None) -> Problem:
+def _problem(read: LossInputs, indices: Sequence[int] | None) -> PathProblem:
     tokens = read.stated.tokens
     if indices is None:
         indices = [_best(read, i) for i in range(tokens.count)]
     selection = chosen_tokens(tokens, indices)
-    problem = Problem(read, selection, max_margin_multipliers(selection.differences), [])
+    problem = PathProblem(read, selection, max_margin_multipliers(selection.differences), [])
     for i, mixing in problem.mixings.items():
         if mixing.smallest <= 0:
             raise NotProvedError(
@@ -106,7 +113,7 @@ def _problem(read: Given, indices: Sequence[int] | None) -> Problem:
     return problem
 
 
-def _best(read: Given, i: int) -> int:
+def _best(read: LossInputs, i: int) -> int:
     """The token of input i with the largest output of the head, Y psi(x)."""
     tokens = read.stated.tokens
     if tokens.lengths[i] == 1:
@@ -114,20 +121,20 @@ def _best(read: Given, i: int) -> int:
     outputs = []
     for t in range(tokens.lengths[i]):
         selection = Selection(tokens, tuple(t if k == i else 0 for k in range(tokens.count)))
-        outputs.append(read.head.mixing(selection, read.loss, i).score)
+        outputs.append(read.mixing(selection, read.loss, i).score)
     best = [t for t, output in enumerate(outputs) if output == max(outputs)]
     if len(best) > 1:
         raise UsageError(f"the tokens {best} of input {i} are equally good; the path is about one best token per input")
     return best[0]
 
 
-def _default_radius(problem: Problem) -> fmpq:
+def _default_radius(problem: PathProblem) -> fmpq:
     with working_precision(_BITS):
         norm = lower_rational(1 / problem.solution.margin())
     return round_up(_DEFAULT_REACH * norm, 2)
 
 
-def _certified(problem: Problem, radius: fmpq) -> tuple[ExactMatrix, fmpq]:
+def _certified(problem: PathProblem, radius: fmpq) -> tuple[ExactMatrix, fmpq]:
     """A comparator, and the cosine that it shows, rounded down. Raises NotProvedError."""
     point = comparator(problem, radius)
     bounds = _bounds(problem, radius, point)
@@ -143,7 +150,7 @@ def _certified(problem: Problem, radius: fmpq) -> tuple[ExactMatrix, fmpq]:
     return point, cosine
 
 
-def _bounds(problem: Problem, radius: fmpq, point: ExactMatrix) -> RadiusBounds:
+def _bounds(problem: PathProblem, radius: fmpq, point: ExactMatrix) -> RadiusBounds:
     """The numbers of the theorem, at a precision at which the cosine has more digits than are stated."""
     bits = _BITS
     while True:
@@ -160,13 +167,13 @@ def _bounds(problem: Problem, radius: fmpq, point: ExactMatrix) -> RadiusBounds:
     return bounds
 
 
-def comparator(problem: Problem, radius: fmpq) -> ExactMatrix:
+def comparator(problem: PathProblem, radius: fmpq) -> ExactMatrix:
     """About the minimiser over |p| <= R, exactly within it."""
     found = numeric_path(problem, [as_float(radius)])[0]
     return _inside([_exact(entry) for entry in found.tolist()], radius)
 
 
-def numeric_path(problem: Problem, radii: Sequence[float]) -> list[Array]:
+def numeric_path(problem: PathProblem, radii: Sequence[float]) -> list[Array]:
     """About the minimisers over |p| <= R, in doubles."""
     with working_precision(_BITS):
         costs = {i: mixing.costs(arb(0)) for i, mixing in problem.mixings.items()}
@@ -179,7 +186,7 @@ def numeric_path(problem: Problem, radii: Sequence[float]) -> list[Array]:
     return [path_point(differences, masses, direction, radius) for radius in radii]
 
 
-def draw_path(problem: Problem, radii: Sequence[fmpq], cosines: Sequence[fmpq], plot: Target) -> None:
+def draw_path(problem: PathProblem, radii: Sequence[fmpq], cosines: Sequence[fmpq], plot: Target) -> None:
     """Draw the stated arcs, and minimisers in doubles beside them, for keys in two dimensions."""
     largest = max(as_float(radius) for radius in radii)
     path = numeric_path(problem, np.geomspace(largest / 100, largest, 200).tolist())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.selection.regularization_path import CLAIM
+from certattn.kernel.theorems.selection.regularization_path import THEOREM
 from certattn.provers.figures import Target
 from certattn.provers.selection.regularization_path import draw_path
 
 
 def draw_certificate(certificate: Certificate, target: Target) -> None:
     """Draw the figure. Raises UsageError for keys that are not in the plane."""
-    problem = CLAIM.read(certificate)
+    problem = THEOREM.read(certificate)
     dimension = problem.given.stated.tokens.dimension
     if dimension != 2:
         raise UsageError(f"a figure shows keys in two dimensions; these have {dimension}")

@@ -23,9 +23,9 @@ from certattn.kernel.theorems.selection.head_assertions import (
     SEPARABILITY,
     WEIGHT,
 )
-from certattn.kernel.theorems.selection.head_problem import Head, Problem
+from certattn.kernel.theorems.selection.head_problem import Head, HeadStatement, read_head
 from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens
-from certattn.kernel.theorems.selection.selection_on_a_head import CLAIM
+from certattn.kernel.theorems.selection.selection_on_a_head import THEOREM
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -118,16 +118,16 @@ def _score(score: str | Sequence[Number]) -> dict[str, Plain]:
 
 
 def _write(out: Path, given: dict[str, Plain], wanted: _Wanted, note: str) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
-    head = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
+    head = read_head(loads(to_text({**certificate, "asserts": {}}), out))
     with working_precision(_BITS):
-        problem = Problem(head, _selected(head), {}, None, _best(head), {})
+        problem = HeadStatement(head, _selected(head), {}, None, _best(head), {})
         certificate["asserts"] = _at_queries(problem, wanted.per_query)
         witness = _add_margins(problem, wanted, certificate["asserts"])
     if witness:
         certificate["witness"] = witness
     certificate["provenance"] = provenance(note)
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 # -- at the queries
@@ -163,7 +163,7 @@ def _best(head: Head) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def _at_queries(problem: Problem, per_query: bool) -> dict[str, Plain]:
+def _at_queries(problem: HeadStatement, per_query: bool) -> dict[str, Plain]:
     """The assertions about queries."""
     head, queries = problem.head, range(problem.head.prompt.count)
     scale = abs(scale_ball(head.prompt.scale))
@@ -185,7 +185,7 @@ def _at_queries(problem: Problem, per_query: bool) -> dict[str, Plain]:
     return asserts
 
 
-def _margin(problem: Problem, i: int) -> fmpq:
+def _margin(problem: HeadStatement, i: int) -> fmpq:
     """The margin at query i, rounded down."""
     margin = problem.margin(i)
     return round_down(margin, _DIGITS) if isinstance(margin, fmpq) else _down(margin)
@@ -206,7 +206,7 @@ def _numbers(values: list[fmpq]) -> Plain:
 # -- largest margins
 
 
-def _add_margins(problem: Problem, wanted: _Wanted, asserts: Plain) -> dict[str, Plain]:
+def _add_margins(problem: HeadStatement, wanted: _Wanted, asserts: Plain) -> dict[str, Plain]:
     """Add what is stated of largest margins to `asserts`, and return the witness."""
     assert isinstance(asserts, dict)
     witness: dict[str, Plain] = {}

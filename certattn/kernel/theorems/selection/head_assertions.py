@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from flint import fmpq
 
+from certattn.kernel.decide.theorem import BITS
 from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Node
 from certattn.kernel.given.query_inputs import Bounds, StatedBounds
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
 
 T = TypeVar("T", str, int)
-
-# Numbers of queries that are written out in a statement.
-_SHOWN = 16
 
 # -- fields of `asserts`
 
@@ -76,7 +73,6 @@ SEPARABILITY_WITNESS = Field(
 EXPOSURE_WITNESS = Field(
     "exposure", Listing(Record(TOKEN, DIRECTION, TOKEN_MULTIPLIERS)), "what bounds each distance", required=False
 )
-BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
 WITNESS = Record(BITS, SEPARABILITY_WITNESS, EXPOSURE_WITNESS)
 
 
@@ -86,10 +82,6 @@ class StatedRange:
 
     lower: StatedBounds | None
     upper: StatedBounds | None
-
-    def words(self) -> str:
-        ends = (("at least", self.lower), ("at most", self.upper))
-        return " and ".join(f"{side} {bounds.words()}" for side, bounds in ends if bounds is not None)
 
 
 @dataclass(frozen=True)
@@ -103,10 +95,6 @@ class StatedMargin:
     upper: fmpq | None
     matrix: ExactMatrix | None
     multipliers: Mapping[tuple[int, int], fmpq]
-
-    def words(self) -> str:
-        ends = (("at least", self.lower), ("at most", self.upper))
-        return " and ".join(f"{side} {describe(bound)}" for side, bound in ends if bound is not None)
 
 
 def read_range(values: Values, count: int) -> StatedRange:
@@ -208,12 +196,3 @@ def _shaped(stated: MatrixInput | None, shape: tuple[int, int], is_matrix: bool)
         return stated.load()
     stated.require_length(shape[0], "a key")
     return stated.load().T
-
-
-def listed(numbers: Sequence[int], what: str) -> str:
-    """A number for each query, in words: all of them where they are few, one where it is the same for all."""
-    if len(numbers) > 1 and len(set(numbers)) == 1:
-        return f"{numbers[0]} at every query"
-    if len(numbers) <= _SHOWN:
-        return ", ".join(map(str, numbers))
-    return f"the stated {what} of each query"

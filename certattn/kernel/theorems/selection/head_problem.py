@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import fmpq
+from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Field, Record, Values
 from certattn.kernel.document.forms import Variant
@@ -84,7 +83,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Problem:
+class HeadStatement:
     """A head with its queries, and what is asserted of it.
 
     `ranges` are those of `margin` and `weight`, by name. `largest` holds what is asserted of largest margins: of the
@@ -117,10 +116,18 @@ class Problem:
         """What sets the selected tokens apart, in units of 1/|s|."""
         return self.chosen.gaps(self.head.own_map)
 
-    def margin(self, i: int) -> Enclosure:
+    def margin(self, i: int) -> arb | fmpq:
         """By how much the logit of the selected token exceeds the largest other one; exact for a rational scale."""
         scale, smallest = self.head.prompt.scale, self.gaps.smallest_of(i)
         return abs(scale) * smallest if isinstance(scale, fmpq) else scale_ball(scale) * smallest
+
+    def weight(self, i: int) -> arb:
+        """The softmax weight of the selected token."""
+        return self.gaps.weight(i, abs(scale_ball(self.head.prompt.scale)))
+
+    def other_weight(self, i: int) -> arb:
+        """1 - weight: a weight is below 1, however close."""
+        return self.gaps.other_weight(i, abs(scale_ball(self.head.prompt.scale)))
 
     def better(self, i: int) -> int:
         """How many of the tokens that query i sees have a larger score than the selected one."""
@@ -145,7 +152,7 @@ def read_head(certificate: Certificate) -> Head:
     return Head(prompt, causal, score)
 
 
-def read_problem(head: Head, asserts: Values, witness: Values | None) -> Problem:
+def read_problem(head: Head, asserts: Values, witness: Values | None) -> HeadStatement:
     """What is asserted of the head. Raises MalformedError."""
     count = head.prompt.count
     selected = read_tokens(asserts, SELECTED, head.seen)
@@ -156,7 +163,7 @@ def read_problem(head: Head, asserts: Values, witness: Values | None) -> Problem
             raise asserts.node(field).malformed(f"a score in given, which {field.name} is about", "none")
     ranges = {field.name: read_range(asserts[field], count) for field in (MARGIN, WEIGHT) if field in asserts}
     largest = _read_largest(head, asserts, witness, {"selected": selected, "best": best})
-    return Problem(head, selected, ranges, rank, best, largest)
+    return HeadStatement(head, selected, ranges, rank, best, largest)
 
 
 def _read_largest(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from flint import fmpq
 
@@ -12,7 +11,6 @@ from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import Loss
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.activations import Activation, Identity, LeakyRelu, Softplus, Tanh
 from certattn.kernel.theorems.selection.mathematics.mixing import Mixing, QuadraticMixing, ScoreMixing
@@ -39,15 +37,11 @@ HEAD = Field(
 _PLAIN: Mapping[str, Activation] = {"linear": Identity(), "tanh": Tanh(), "softplus": Softplus()}
 
 
-@dataclass(frozen=True)
-class StatedHead:
-    """`mixing(selection, loss, i)` is what mixing costs in input i, which has more than one token."""
-
-    words: str
-    mixing: Callable[[Selection, Loss, int], Mixing]
+# What mixing costs in input i, which has more than one token.
+Mixer = Callable[[Selection, Loss, int], Mixing]
 
 
-def read_head(given: Values, stated: StatedTokens) -> StatedHead:
+def read_head(given: Values, stated: StatedTokens) -> Mixer:
     """The head, linear where none is stated. Raises MalformedError."""
     kind, values = given.get(HEAD) or ("linear", None)
     labels = read_labels(given, stated.tokens.count) if VALUE_DIRECTION in given else [fmpq(1)] * stated.tokens.count
@@ -59,25 +53,20 @@ def read_head(given: Values, stated: StatedTokens) -> StatedHead:
         slope = values[NEGATIVE_SLOPE]
         if slope > 1:
             raise values.node(NEGATIVE_SLOPE).malformed("a number > 0 and at most 1")
-        return _by_score(LeakyRelu(slope), f"psi(x) = phi(v'x), phi(r) = max(r, {describe(slope)} r)", labels)
-    words = {
-        "linear": "psi linear, Y psi(x) the score",
-        "tanh": "psi(x) = tanh(v'x)",
-        "softplus": "psi(x) = log(1 + e^(v'x))",
-    }
-    return _by_score(_PLAIN[kind], words[kind], labels)
+        return _by_score(LeakyRelu(slope), labels)
+    return _by_score(_PLAIN[kind], labels)
 
 
-def _by_score(activation: Activation, words: str, labels: list[fmpq]) -> StatedHead:
+def _by_score(activation: Activation, labels: list[fmpq]) -> Mixer:
     def mixing(selection: Selection, loss: Loss, i: int) -> Mixing:
         score = selection.tokens.scores_of(i)[selection.indices[i]]
         gaps = tuple(gap for pair, gap in zip(selection.pairs, selection.gaps, strict=True) if pair.input == i)
         return ScoreMixing(loss, activation, labels[i], score, gaps)
 
-    return StatedHead(words, mixing)
+    return mixing
 
 
-def _quadratic(given: Values, values: Values, stated: StatedTokens, labels: list[fmpq]) -> StatedHead:
+def _quadratic(given: Values, values: Values, stated: StatedTokens, labels: list[fmpq]) -> Mixer:
     size = stated.rows.columns
     values[QUADRATIC].require_shape(size, size, "for tokens of that dimension")
     matrix: ExactMatrix = values[QUADRATIC].load()
@@ -97,4 +86,4 @@ def _quadratic(given: Values, values: Values, stated: StatedTokens, labels: list
             direction,
         )
 
-    return StatedHead(f"psi(x) = x'Ax + v'x with A = {values[QUADRATIC].words()}", mixing)
+    return mixing

@@ -1,4 +1,4 @@
-"""Claim `selection-on-a-head`: which token a head selects at each query, how clearly, and what could be selected.
+"""Theorem `selection-on-a-head`: which token a head selects at each query, how clearly, and what could be selected.
 
 Given a prompt (keys k_t and values v_t, or tokens with K, Q, V or U, V), queries z_i, a scale s and on request
 scores of the tokens (<v, v_t> for a direction v, or |v_t|^2), put with M = Q, U or the identity
@@ -26,20 +26,19 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023: token selection, problem (Att-SVM) ov
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Obligation, Part, above, at_least, at_most, identical, show, unproved
+from certattn.kernel.decide.obligation import NoProof, Obligation
+from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Values
-from certattn.kernel.mathematics.balls import ARB, scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.head_assertions import (
     ASSERTS,
     BEST,
-    BITS,
     MARGIN,
     RANK,
     SELECTED,
@@ -47,177 +46,105 @@ from certattn.kernel.theorems.selection.head_assertions import (
     WITNESS,
     StatedMargin,
 )
-from certattn.kernel.theorems.selection.head_problem import GIVEN, Head, Problem, read_head, read_problem
-from certattn.kernel.theorems.selection.head_words import latex, margin_words, words
+from certattn.kernel.theorems.selection.head_problem import GIVEN, HeadStatement, read_head, read_problem
 
-_LOWER, _UPPER = "at_least", "at_most"
-
-
-class SelectionOnAHead(Claim[Problem]):
-    name = "selection-on-a-head"
-    title = "which token a head selects at each query, how clearly, and which tokens could be selected"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = ASSERTS
-    witness = WITNESS
-
-    def read(self, certificate: Certificate) -> Problem:
-        asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        return read_problem(self.read_given(certificate), asserts, self._witness(certificate))
-
-    def read_given(self, certificate: Certificate) -> Head:
-        """The section `given` alone. Raises MalformedError."""
-        return read_head(certificate)
-
-    def _witness(self, certificate: Certificate) -> Values | None:
-        if certificate.witness is None:
-            return None
-        return self.witness.read(certificate.witness, certificate.reading)
-
-    def first_bits(self, certificate: Certificate) -> int | None:
-        witness = self._witness(certificate)
-        return witness.get(BITS) if witness is not None else None
-
-    def statement(self, problem: Problem) -> Statement:
-        return Statement(words(problem), latex(problem))
-
-    def names(self, problem: Problem) -> list[str]:
-        kinds = [SELECTED.name]
-        for name, stated in problem.ranges.items():
-            kinds += _ends(name, stated.lower, stated.upper)
-        kinds += [RANK.name] * (problem.rank is not None) + [BEST.name] * (problem.best is not None)
-        found = [f"{kind}[{i}]" for kind in kinds for i in range(problem.head.prompt.count)]
-        for of, margin in problem.largest.items():
-            found += _ends(_named(of), margin.lower, margin.upper)
-        return found
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        wanted = frozenset(names)
-        found: list[Obligation] = []
-        for i in range(problem.head.prompt.count):
-            found += [
-                *_selected(problem, i, wanted),
-                *_in_range(problem, i, wanted, bits),
-                *_scored(problem, i, wanted),
-            ]
-        for of, stated in problem.largest.items():
-            found += _of_margin(problem, of, stated, wanted, bits)
-        return found
-
-    def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        lines = []
-        for name, what in ((MARGIN.name, "margin"), (WEIGHT.name, "weight")):
-            kind = f"{name}.{_LOWER}["
-            sides = [(o.left, o.name) for o in obligations if o.name.startswith(kind)]
-            found = [(left, place) for left, place in sides if isinstance(left, arb | fmpq)]
-            if found:
-                left, place = min(found, key=lambda pair: arb(pair[0]).mid())
-                lines.append(f"smallest {what} of a selected token: {show(left)} at query {place[len(kind) : -1]}")
-        if problem.rank is not None:
-            count = problem.head.prompt.count
-            first = sum(rank == 0 for rank in problem.rank)
-            last = sum(rank + 1 == seen for rank, seen in zip(problem.rank, problem.head.seen, strict=True))
-            lines.append(f"of {count} selected tokens {first} have the largest score, {last} score below every other")
-        return lines
+LOWER, UPPER = "at_least", "at_most"
 
 
-def _ends(name: str, lower: object | None, upper: object | None) -> list[str]:
-    """The names of the obligations of a range."""
-    return [f"{name}.{_LOWER}"] * (lower is not None) + [f"{name}.{_UPPER}"] * (upper is not None)
+def read(certificate: Certificate) -> HeadStatement:
+    """Raises MalformedError."""
+    asserts, hint = ASSERTS.read(certificate.asserts, certificate.reading), certificate.witness
+    head = read_head(certificate)
+    return read_problem(head, asserts, WITNESS.read(hint, certificate.reading) if hint is not None else None)
 
 
-def _named(of: str | int) -> str:
-    """The first part of the names of obligations about a largest margin."""
-    return f"exposure[{of}]" if isinstance(of, int) else f"separability.{of}"
+def obligations(stated: HeadStatement) -> Iterator[Obligation | NoProof]:
+    queries = range(stated.head.prompt.count)
+    for i in queries:
+        yield _selected(stated, i)
+    for kind, bounds in stated.ranges.items():
+        if bounds.lower is not None:
+            yield from (_from_below(stated, kind, bounds.lower.at(i), i) for i in queries)
+        if bounds.upper is not None:
+            yield from (_from_above(stated, kind, bounds.upper.at(i), i) for i in queries)
+    if stated.rank is not None:
+        yield from (_ranked(stated, stated.rank[i], i) for i in queries)
+    if stated.best is not None:
+        yield from (_best(stated, stated.best[i], i) for i in queries)
+    for of, margin in stated.largest.items():
+        yield from _largest(stated, of, margin)
 
 
-# -- obligations at a query
+# -- at a query
 
 
-def _selected(problem: Problem, i: int, wanted: frozenset[str]) -> list[Obligation]:
+def _selected(stated: HeadStatement, i: int) -> Obligation:
     """That no other logit is as large: exactly, as the scale is left out."""
-    if (name := f"{SELECTED.name}[{i}]") not in wanted:
-        return []
-    sentence = f"the smallest gap of token {problem.selected[i]} at query {i}, its logit less another, over |scale|"
-    return [above(name, sentence, problem.gaps.smallest_of(i), fmpq(0))]
+    return Obligation(f"{SELECTED.name}[{i}]", lambda: stated.gaps.smallest_of(i), ">", fmpq(0))
 
 
-def _in_range(problem: Problem, i: int, wanted: frozenset[str], bits: int) -> list[Obligation]:
-    """The margin and the softmax weight of the selected token."""
-    found: list[Obligation] = []
-    for kind, stated in problem.ranges.items():
-        lower, upper = f"{kind}.{_LOWER}[{i}]", f"{kind}.{_UPPER}[{i}]"
-        if not {lower, upper} & wanted:
-            continue
-        value = problem.margin(i) if kind == MARGIN.name else _weight(problem, i)
-        sentence = f"the {_NOUNS[kind]} of token {problem.selected[i]} at query {i}"
-        if stated.lower is not None and lower in wanted:
-            bound = stated.lower.at(i)
-            if kind == WEIGHT.name and bound >= 1:
-                found.append(at_most(lower, f"1 less {sentence}", _others(problem, i), 1 - bound, bits))
-            else:
-                found.append(at_least(lower, sentence, value, bound, bits))
-        if stated.upper is not None and upper in wanted:
-            bound = stated.upper.at(i)
-            if kind == WEIGHT.name and bound >= 1:
-                found.append(at_least(upper, f"1 less {sentence}", _others(problem, i), 1 - bound, bits))
-            else:
-                found.append(at_most(upper, sentence, value, bound, bits))
-    return found
+def _from_below(stated: HeadStatement, kind: str, bound: fmpq, i: int) -> Obligation:
+    """A bound of the margin or of the softmax weight of the selected token."""
+    name = f"{kind}.{LOWER}[{i}]"
+    if compares_others(kind, bound):
+        return Obligation(name, lambda: stated.other_weight(i), "<=", 1 - bound)
+    return Obligation(name, _number(stated, kind, i), ">=", bound)
 
 
-_NOUNS = {MARGIN.name: "margin", WEIGHT.name: "softmax weight"}
+def _from_above(stated: HeadStatement, kind: str, bound: fmpq, i: int) -> Obligation:
+    name = f"{kind}.{UPPER}[{i}]"
+    if compares_others(kind, bound):
+        return Obligation(name, lambda: stated.other_weight(i), ">=", 1 - bound)
+    return Obligation(name, _number(stated, kind, i), "<=", bound)
 
 
-def _weight(problem: Problem, i: int) -> arb:
-    return problem.gaps.weight(i, abs(scale_ball(problem.head.prompt.scale)))
+def compares_others(kind: str, bound: fmpq) -> bool:
+    """Whether it is the other tokens' weight that is compared: no precision tells a weight near 1 from 1."""
+    return kind == WEIGHT.name and bool(bound >= 1)
 
 
-def _others(problem: Problem, i: int) -> arb:
-    """1 - weight: a weight is below 1, however close."""
-    return problem.gaps.other_weight(i, abs(scale_ball(problem.head.prompt.scale)))
+def _number(stated: HeadStatement, kind: str, i: int) -> Callable[[], arb | fmpq]:
+    return (lambda: stated.margin(i)) if kind == MARGIN.name else (lambda: stated.weight(i))
 
 
-def _scored(problem: Problem, i: int, wanted: frozenset[str]) -> list[Obligation]:
-    """How the selected token compares by score, and which token is the best: exactly."""
-    found = []
-    if problem.rank is not None and (name := f"{RANK.name}[{i}]") in wanted:
-        sentence = f"how many tokens score higher than token {problem.selected[i]} at query {i}"
-        better, stated = (ExactMatrix.row_vector([fmpq(n)]) for n in (problem.better(i), problem.rank[i]))
-        found.append(identical(name, sentence, better, stated))
-    if problem.best is not None and (name := f"{BEST.name}[{i}]") in wanted:
-        best = problem.best[i]
-        sentence = f"by how much token {best} scores higher than every other that query {i} sees"
-        found.append(above(name, sentence, problem.lead(i, best), fmpq(0)))
-    return found
+def _ranked(stated: HeadStatement, rank: int, i: int) -> Obligation:
+    """How the selected token compares by score."""
+    better = lambda: ExactMatrix.row_vector([fmpq(stated.better(i))])  # noqa: E731
+    return Obligation(f"{RANK.name}[{i}]", better, "=", ExactMatrix.row_vector([fmpq(rank)]))
 
 
-# -- obligations about largest margins
+def _best(stated: HeadStatement, token: int, i: int) -> Obligation:
+    """Which token is the best."""
+    return Obligation(f"{BEST.name}[{i}]", lambda: stated.lead(i, token), ">", fmpq(0))
 
 
-def _of_margin(
-    problem: Problem, of: str | int, stated: StatedMargin, wanted: frozenset[str], bits: int
-) -> list[Obligation]:
-    """The wanted obligations about a largest margin: its bounds from below and above, by weak duality."""
-    found: list[Obligation] = []
-    lower, upper = f"{_named(of)}.{_LOWER}", f"{_named(of)}.{_UPPER}"
-    what, part = margin_words(of), Part.WITNESS
-    if stated.lower is not None and lower in wanted:
-        matrix = stated.matrix if stated.matrix is not None or isinstance(of, int) else problem.head.own_map
-        sentence = f"a lower bound of {what}"
+# -- about largest margins
+
+
+def _largest(stated: HeadStatement, of: str | int, margin: StatedMargin) -> Iterator[Obligation | NoProof]:
+    """The bounds of a largest margin from below and above, by weak duality."""
+    named, part = f"exposure[{of}]" if isinstance(of, int) else f"separability.{of}", Part.WITNESS
+    lower, upper = f"{named}.{LOWER}", f"{named}.{UPPER}"
+    chosen = cache(lambda: stated.chosen_as(of))
+    if margin.lower is not None:
+        matrix = margin.matrix if margin.matrix is not None or isinstance(of, int) else stated.head.own_map
         if matrix is None:
-            found.append(unproved(lower, sentence, "the witness has no direction for it"))
+            yield NoProof(lower, "the witness has no direction for it")
         else:
-            value = problem.chosen_as(of).from_matrix(matrix)
-            found.append(at_least(lower, sentence, value, stated.lower, bits, part=part))
-    if stated.upper is not None and upper in wanted:
-        sentence = f"an upper bound of {what}"
-        if not stated.multipliers:
-            found.append(unproved(upper, sentence, "the witness has no multipliers for it"))
+            yield Obligation(lower, lambda: chosen().from_matrix(matrix), ">=", margin.lower, part)
+    if margin.upper is not None:
+        if not margin.multipliers:
+            yield NoProof(upper, "the witness has no multipliers for it")
         else:
-            value = problem.chosen_as(of).from_multipliers(stated.multipliers)
-            found.append(at_most(upper, sentence, value, stated.upper, bits, part=part))
-    return found
+            yield Obligation(upper, lambda: chosen().from_multipliers(margin.multipliers), "<=", margin.upper, part)
 
 
-CLAIM = SelectionOnAHead()
+THEOREM = Theorem(
+    name="selection-on-a-head",
+    title="which token a head selects at each query, how clearly, and which tokens could be selected",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

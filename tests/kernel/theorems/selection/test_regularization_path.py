@@ -25,7 +25,7 @@ from certattn.kernel.mathematics.losses import LOSSES as EXACT
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection import regularization_path
 from certattn.kernel.theorems.selection.mathematics import mixing
-from certattn.kernel.theorems.selection.regularization_path import CLAIM
+from certattn.kernel.theorems.selection.regularization_path import read_given
 
 ROOT = Path(__file__).resolve().parents[4]
 Tool = Callable[[str], ModuleType]
@@ -62,10 +62,10 @@ def test_no_mutant_is_falsely_accepted(family: Family, tmp_path: Path, mutate: M
 @pytest.mark.parametrize(
     ("module", "name", "broken"),
     [
-        (regularization_path.Problem, "smallest_gap", fmpq(1)),
+        (regularization_path.PathProblem, "smallest_gap", fmpq(1)),
         (regularization_path.StatedRadius, "norm_squared", fmpq(0)),
         (regularization_path, "least_cosine", lambda progress, margin, radius: arb(2)),
-        (regularization_path, "kkt_obligations", lambda prefix, solution, what: []),
+        (regularization_path, "optimal", lambda prefix, solution: []),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -191,11 +191,11 @@ def test_costs_are_below_the_excess(kind: str) -> None:
     compared = 0
     while compared < 300:
         given = _random_given(rng, kind)
-        head = {"certattn": "1", "claim": CLAIM.name, "given": _texts(given), "asserts": {}}
-        read = CLAIM.read_given(loads(to_text(head), Path("case.yaml")))
+        head = {"certattn": "1", "claim": "regularization-path", "given": _texts(given), "asserts": {}}
+        read = read_given(loads(to_text(head), Path("case.yaml")))
         indices = tuple(int(rng.integers(length)) for length in read.stated.tokens.lengths)
         selection = Selection(read.stated.tokens, indices)
-        costly = read.head.mixing(selection, EXACT[given["loss"]], 0)
+        costly = read.mixing(selection, EXACT[given["loss"]], 0)
         if costly.smallest <= 0:
             continue
         others = read.stated.tokens.lengths[0] - 1

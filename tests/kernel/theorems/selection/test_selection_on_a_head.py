@@ -15,18 +15,20 @@ import pytest
 from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, complaints, notices
 from flint import arb, fmpq
 
-from certattn.kernel.decide import verdict
+from certattn.kernel.decide import proof, verdict
+from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.decide.verdict import Outcome, Verdict
 from certattn.kernel.document.certificate import load, loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.selection import head_assertions, head_problem, selection_on_a_head
-from certattn.kernel.theorems.selection.head_problem import Head, Problem
+from certattn.kernel.theorems.selection.head_problem import Head, HeadStatement
 from certattn.kernel.theorems.selection.mathematics import chosen_tokens
 from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens, Gaps
-from certattn.kernel.theorems.selection.selection_on_a_head import CLAIM
+
+CLAIM = CLAIMS["selection-on-a-head"]
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
@@ -111,9 +113,11 @@ def test_margins_and_weights_agree_with_numpy(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_matrix_and_all_multipliers_enclose_the_largest_margin(seed: int, truth: ModuleType) -> None:
+def test_every_matrix_and_all_multipliers_enclose_the_largest_margin(
+    seed: int, tool: Callable[[str], ModuleType]
+) -> None:
     """Weak duality at random, against the distance that is found by trying all sets of points."""
-    opinion = __import__("selection_on_a_head_truth")
+    opinion = tool("truth.selection_on_a_head")
     rng = np.random.default_rng(seed)
     keys, queries = rng.integers(-5, 6, (4, 2)), rng.integers(-3, 4, (2, 2))
     chosen = ChosenTokens(exact(keys), exact(queries), (0, 1), (4, 4))
@@ -147,9 +151,9 @@ def test_a_checker_that_rejects_everything_gets_every_accept_wrong(refusal: Verd
     assert len(wrong) >= sum(case.verdict is ACCEPT for case in cases.CASES)
 
 
-def holds(name: str, *rest: Any, **others: Any) -> Obligation:
-    """What is asked for, whatever it is."""
-    return Obligation(name, "whatever it is", "", "=", "", Outcome.PROVED, None)
+def holds(relation: str) -> tuple[Any, str, Any]:
+    """A core that takes every comparison of this kind for true."""
+    return proof, "_COMPARED", {**proof._COMPARED, relation: lambda left, right: (True, False)}
 
 
 def first_gap(gaps: Gaps, i: int) -> fmpq:
@@ -157,21 +161,21 @@ def first_gap(gaps: Gaps, i: int) -> fmpq:
 
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "every lower bound holds": (selection_on_a_head, "at_least", holds),
-    "every upper bound holds": (selection_on_a_head, "at_most", holds),
-    "every gap is positive": (selection_on_a_head, "above", holds),
-    "every rank is right": (selection_on_a_head, "identical", holds),
+    "every lower bound holds": holds(">="),
+    "every upper bound holds": holds("<="),
+    "every gap is positive": holds(">"),
+    "every rank is right": (proof, "_identical", lambda left, relation, right: Outcome.PROVED),
     "all queries see all tokens": (Head, "seen", property(lambda self: (self.prompt.length,) * self.prompt.count)),
     "the scale has no sign": (Head, "own_map", property(lambda self: self.prompt.query_map)),
-    "the scale is one": (selection_on_a_head, "scale_ball", lambda scale: arb(1)),
+    "the scale is one": (head_problem, "scale_ball", lambda scale: arb(1)),
     "only the first gap counts": (Gaps, "smallest_of", first_gap),
     "only the first query counts": (Gaps, "smallest", lambda self: self.smallest_of(0)),
     "matrices are not measured": (chosen_tokens, "attained_margin", lambda smallest, norm_squared, fn: smallest),
     "multipliers are not added up": (chosen_tokens, "margin_ceiling", lambda square, total, fn: fn.sqrt(square)),
-    "the witness is not looked at": (selection_on_a_head, "_of_margin", lambda problem, of, stated, wanted, bits: []),
+    "the witness is not looked at": (selection_on_a_head, "_largest", lambda stated, of, margin: []),
     "a false witness refutes": (selection_on_a_head, "Part", type("Part", (), {"WITNESS": verdict.Part.STATEMENT})),
-    "nothing is better": (Problem, "better", lambda self, i: 0),
-    "everything is best": (Problem, "lead", lambda self, i, token: fmpq(1)),
+    "nothing is better": (HeadStatement, "better", lambda self, i: 0),
+    "everything is best": (HeadStatement, "lead", lambda self, i, token: fmpq(1)),
 }  # fmt: skip
 # Without these the proof asks for what is not there, and raises.
 UNREAD: dict[str, tuple[Any, str, Any]] = {
@@ -236,7 +240,7 @@ def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, arrays: Path, 
 def test_the_sweep_notices_a_checker_that_lets_things_pass(
     arrays: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selection_on_a_head, "at_least", holds)
+    monkeypatch.setattr(*holds(">="))
     tree = loads(next(cases.CAUSAL.cases()).text, arrays / "case.yaml").plain
     assert len(mutate.sweep(list(mutate.mutants(tree))[::3], arrays).false_accepts) > 10
 
