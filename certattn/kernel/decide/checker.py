@@ -94,7 +94,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "proposition-3-4": proposition_3_4.CLAIM,
     "regression-risk": _claim(regression_risk.THEOREM, "training.regression_risk"),
     "regularization-path": regularization_path.CLAIM,
-    "risk-gap": risk_gap.CLAIM,
+    "risk-gap": _claim(risk_gap.THEOREM, "training.risk_gap"),
     "risk-transfer": risk_transfer.CLAIM,
     "selection-counterexample": selection_counterexample.CLAIM,
     "selection-direction": selection_direction.CLAIM,
