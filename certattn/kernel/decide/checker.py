@@ -75,7 +75,7 @@ def _claim(theorem: Theorem[Any], words: str) -> AnyClaim:
 
 CLAIMS: Mapping[str, AnyClaim] = {
     "binary64-exponential": binary64_exponential.CLAIM,
-    "descent-trajectory": descent_trajectory.CLAIM,
+    "descent-trajectory": _claim(descent_trajectory.THEOREM, "training.descent_trajectory"),
     "equivalent-law": equivalent_law.CLAIM,
     "finite-moments": finite_moments.CLAIM,
     "flow-trajectory": _claim(flow_trajectory.THEOREM, "training.flow_trajectory"),
