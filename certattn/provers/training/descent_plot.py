@@ -9,7 +9,7 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.training.descent_trajectory import CLAIM
+from certattn.kernel.theorems.training.descent_trajectory import read
 from certattn.kernel.theorems.training.gronwall_bound import Gronwall
 from certattn.kernel.theorems.training.mathematics.context_descent import growth
 from certattn.kernel.theorems.training.trajectory_assertions import EveryStep, Range
@@ -25,7 +25,7 @@ _LOOK = {
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw what is stated of every step into a file. Raises UsageError where nothing is."""
-    problem = CLAIM.read(certificate)
+    problem = read(certificate)
     curves = [assertion for assertion in problem.assertions if isinstance(assertion, EveryStep)]
     if not curves:
         raise UsageError("nothing to draw: the certificate has no bounds for every step")

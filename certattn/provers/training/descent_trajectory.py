@@ -15,7 +15,7 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.training.context_inputs import TOKENS
 from certattn.kernel.theorems.training.descent_setting import REGRESSION, TASKS
-from certattn.kernel.theorems.training.descent_trajectory import CLAIM
+from certattn.kernel.theorems.training.descent_trajectory import THEOREM, read_given
 from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, read_covariance
 from certattn.provers.array_inputs import Source, placed
@@ -71,11 +71,11 @@ def generate(
     with placed(out, found, data) as references:
         head: dict[str, Plain] = {
             "certattn": FORMAT_VERSION,
-            "claim": CLAIM.name,
+            "claim": THEOREM.name,
             "given": {**stated, **references},
         }
         with not_yet_written(out):
-            setting = CLAIM.read_given(loads(to_text({**head, "asserts": {}}), out))
+            setting = read_given(loads(to_text({**head, "asserts": {}}), out))
         if any(not 0 <= k <= setting.steps for k in checkpoints):
             raise UsageError(f"checkpoints are steps between 0 and {setting.steps}")
         if gronwall is not None and not 1 <= gronwall <= setting.steps:
@@ -87,7 +87,7 @@ def generate(
             "witness": {"bits": str(run.bits_enough())},
             "provenance": provenance(exact_text(note, "note")),
         }
-        return write_certificate(certificate, CLAIM, out)
+        return write_certificate(certificate, THEOREM, out)
 
 
 def _mapping(plain: Plain) -> dict[str, Plain]:
@@ -115,7 +115,7 @@ def _arrays(
     if model != REGRESSION:
         raise UsageError(f"prompts are drawn for the model {REGRESSION!r} only; pass arrays for another")
     covariance = {name: given[name] for name in (COVARIANCE.name,) if name in given}
-    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": covariance, "asserts": {}}
+    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": covariance, "asserts": {}}
     with not_yet_written(out):
         draft = loads(to_text(head), out)
         exactly = read_covariance(Record(COVARIANCE).read(draft.given, draft.reading)[COVARIANCE])

@@ -38,7 +38,7 @@ class Search:
     @cached_property
     def ball(self) -> Ball:
         with working_precision(BITS):
-            return self.problem.ball(BITS)
+            return self.problem.ball()
 
     def majorant(self, length: int) -> Majorant:
         if self.kind == "logistic":

@@ -20,7 +20,15 @@ from certattn.kernel.theorems.training.gap_at_parameters import Fits, GapAtParam
 from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
 from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Logistic, Majorant, Power, Tabulated
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, read_covariance, read_parameters
-from certattn.kernel.theorems.training.risk_gap import A_SQUARED, B_SQUARED, BALL, CLAIM, POINT, PROMPT_LENGTH
+from certattn.kernel.theorems.training.risk_gap import (
+    A_SQUARED,
+    B_SQUARED,
+    BALL,
+    POINT,
+    PROMPT_LENGTH,
+    THEOREM,
+    read_given,
+)
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
@@ -60,7 +68,7 @@ def generate(
     Raises UsageError, MalformedError, and NotProvedError where no bound is found.
     """
     require_place(out, [])
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     if length is not None and length > MOST_COUNT:
         raise UsageError(f"a length of {length}, expected at most {MOST_COUNT}: certificates count with 18 digits")
     asked = {"excess": excess, "shortfall": shortfall}
@@ -70,7 +78,7 @@ def generate(
             raise UsageError(f"{name} is {describe(bound)}, expected a number > 0")
     exponent = None if theta is None else exact_rational(theta, "theta")
     with not_yet_written(out):
-        values = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        values = read_given(loads(to_text({**certificate, "asserts": {}}), out))
         if BALL in values:
             search = Search(_problem(values), _kind(majorant, exponent), exponent, bounds)
             certificate |= _over_ball(search, length, digits)
@@ -79,7 +87,7 @@ def generate(
             _require_none({"length": length, **asked, "majorant": other, "theta": theta})
             certificate |= _at_parameters(values, digits, said)
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _require_none(options: Mapping[str, object]) -> None:
@@ -97,7 +105,7 @@ def _require_none(options: Mapping[str, object]) -> None:
 
 def _problem(values: Values) -> GapOverBall:
     ball = values[BALL]
-    return GapOverBall(read_covariance(values[COVARIANCE]), "", ball[A_SQUARED], ball[B_SQUARED], 2, {}, Logistic(2))
+    return GapOverBall(read_covariance(values[COVARIANCE]), ball[A_SQUARED], ball[B_SQUARED], 2, {}, Logistic(2))
 
 
 def _kind(majorant: str, theta: fmpq | None) -> str:
@@ -159,9 +167,9 @@ def _at_parameters(values: Values, digits: int, said: Said | None) -> dict[str, 
     found = fits(covariance, parameters, length, 10.0**-digits)
     if said is not None:
         look(length, found, said)
-    problem = GapAtParameters(covariance, "", parameters, "", length, None, None, found)
+    problem = GapAtParameters(covariance, parameters, length, None, None, found)
     with working_precision(BITS):
-        gap = problem.gap(BITS)
+        gap = problem.gap()
     if gap is None:
         raise NotProvedError("averages over the query are infinite for every growth that was tried")
     return {"asserts": {"gap": _range(gap, digits)}, "witness": _fits_witness(found)}

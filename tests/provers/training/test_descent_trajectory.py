@@ -13,7 +13,7 @@ import pytest
 import certattn
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
-from certattn.kernel.theorems.training.descent_trajectory import CLAIM
+from certattn.kernel.theorems.training.descent_trajectory import read
 from certattn.kernel.theorems.training.gronwall_bound import Gronwall
 from certattn.provers.figures import canvas
 from certattn.provers.training import descent_plot
@@ -44,7 +44,7 @@ def attention_arrays(count: int = 2, length: int = 8) -> dict[str, np.ndarray[An
 
 
 def stated(path: Path) -> Any:
-    return CLAIM.read(certattn.load(path))
+    return read(certattn.load(path))
 
 
 @pytest.mark.parametrize("tasks", [True, False])

@@ -18,7 +18,6 @@ from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.given.attention_inputs import LAW, StatedLaw
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training.context_inputs import (
     LABELS,
@@ -86,36 +85,18 @@ class ExactWeights:
         """At the working precision."""
         return Trained.around(self.U, self.V)
 
-    def words(self) -> str:
-        first, second = self.names
-        last = describe(self.V.entry(0, 0)) if self.model == REGRESSION else str(self.V)
-        return f"{first} = {self.U} and {second} = {last}"
-
 
 @dataclass(frozen=True)
 class Setting:
     """Both descents, exactly; `infinite` makes the loss of infinite prompts at the working precision `bits`."""
 
     model: str
+    given: Values
     prompts: StatedPrompts
     infinite: Callable[[int], Loss]
-    infinite_words: str
     start: ExactWeights
     step: fmpq
     steps: int
-
-    @property
-    def finite_words(self) -> str:
-        """The loss of the concrete prompts."""
-        if self.model == REGRESSION:
-            return (
-                "R_L(A, b) = 1/(2N) sum_n (b sum_i p_i y_i - t_n)^2 with p_i proportional to e^<x_i, A x>, x the query "
-                "of prompt n and t_n its target"
-            )
-        return (
-            "R_L(U, V) = 1/(2N) sum_n |V sum_i p_i z_i - t_n|^2 with p_i proportional to e^<z_i, U q>, q the query of "
-            "prompt n and t_n its target"
-        )
 
 
 def read_setting(model: str, values: Values) -> Setting:
@@ -138,19 +119,12 @@ def _regression(values: Values) -> Setting:
     values[START][A].require_shape(size, size, "like the covariance")
     prompts = read_regression_prompts(values, size)
     tasks = values.get(TASKS)
-    words = (
-        f"1/2 tr(E Sigma E') with E = b Sigma A - I and Sigma = {values[COVARIANCE].words()}, the risk over all tasks"
-    )
     loss: Callable[[int], Loss] = lambda bits: _population(covariance, bits)  # noqa: E731
     if tasks is not None:
         tasks.require_shape(prompts.count, size, "(a task per query)")
-        words = (
-            "1/(2N) sum_n (b <w_n, Sigma A x> - t_n)^2, the loss of infinite prompts of N(0, Sigma) tokens with the "
-            f"tasks w_n: {tasks.words()}, Sigma = {values[COVARIANCE].words()}"
-        )
         loss = lambda _: _of_tasks(covariance, tasks.load(), prompts)  # noqa: E731
     return Setting(
-        REGRESSION, prompts, loss, words, read_weights(REGRESSION, values[START]), values[STEP], values[STEPS]
+        REGRESSION, values, prompts, loss, read_weights(REGRESSION, values[START]), values[STEP], values[STEPS]
     )
 
 
@@ -166,15 +140,11 @@ def _attention(values: Values) -> Setting:
     if len(laws) not in (1, prompts.count):
         expected = f"one law, or one for each of {counted(prompts.count, 'prompt')}"
         raise values.node(LAWS).malformed(expected, counted(len(laws), "law"))
-    shown = (
-        laws[0].words if len(laws) == 1 else f"(one law for each, in this order) {'; '.join(law.words for law in laws)}"
-    )
-    words = f"the same loss with infinite prompts of {shown}, V tau(U q) for the output, tau the tilted mean"
     return Setting(
         ATTENTION,
+        values,
         prompts,
         lambda _: _of_laws(laws, prompts),
-        words,
         read_weights(ATTENTION, start),
         values[STEP],
         values[STEPS],

@@ -1,4 +1,4 @@
-"""Claim `descent-trajectory`: training on concrete prompts beside training on infinite ones, step by step.
+"""Theorem `descent-trajectory`: training on concrete prompts beside training on infinite ones, step by step.
 
 Given N prompts of numbers, each with a query and a target, a start theta_0 and a step eta, let
 
@@ -18,103 +18,110 @@ Both descents are enclosed in Arb balls from the exact start. Boursier and Boyer
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from flint import arb
+from flint import arb, ctx
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Obligation
+from certattn.kernel.decide.obligation import NoBound, Obligation, Shared
+from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Record
-from certattn.kernel.document.quoting import counted
-from certattn.kernel.mathematics.balls import ARB
-from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.document.fields import Record, Values
+from certattn.kernel.document.groups import some_of
 from certattn.kernel.theorems.training.descent_setting import GIVEN, Setting, read_setting
-from certattn.kernel.theorems.training.gronwall_bound import GRONWALL, read_gronwall
+from certattn.kernel.theorems.training.gronwall_bound import GRONWALL, Gronwall, read_gronwall
 from certattn.kernel.theorems.training.mathematics.context_descent import pairs
 from certattn.kernel.theorems.training.trajectory_assertions import (
     CHECKPOINTS,
     GRADIENT_GAP,
     RISK_GAP,
     TUBE,
-    Asserted,
     Assertion,
+    AtStep,
     read_assertions,
 )
 
-BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
+_ASSERTED = (TUBE, RISK_GAP, GRADIENT_GAP, CHECKPOINTS, GRONWALL)
+ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
+WITNESS = Record(BITS)
 
 
 @dataclass(frozen=True)
-class Problem:
+class StatedDescents:
     """Both descents, and what is asserted of them."""
 
     setting: Setting
+    asserts: Values
     assertions: Sequence[Assertion]
 
-    def asserted(self) -> list[Asserted]:
-        return [part for assertion in self.assertions for part in assertion.asserted()]
+
+def read(certificate: Certificate) -> StatedDescents:
+    """Every step and shape checked. Raises MalformedError."""
+    if certificate.witness is not None:
+        WITNESS.read(certificate.witness, certificate.reading)
+    setting = read_given(certificate)
+    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    assertions = read_assertions(asserts, setting)
+    if GRONWALL in asserts:
+        assertions.append(read_gronwall(asserts[GRONWALL], setting))
+    return StatedDescents(setting, asserts, assertions)
 
 
-class DescentTrajectory(Claim[Problem]):
-    name = "descent-trajectory"
-    title = "gradient descent on concrete prompts beside the same descent on infinite ones"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = Record(TUBE, RISK_GAP, GRADIENT_GAP, CHECKPOINTS, GRONWALL)
-    witness = Record(BITS)
+def read_given(certificate: Certificate) -> Setting:
+    """The section `given` alone. Raises MalformedError."""
+    return read_setting(*GIVEN.read(certificate.given, certificate.reading))
 
-    def read(self, certificate: Certificate) -> Problem:
-        self.first_bits(certificate)
-        setting = self.read_given(certificate)
-        asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        assertions = read_assertions(asserts, setting)
-        if GRONWALL in asserts:
-            assertions.append(read_gronwall(asserts[GRONWALL], setting))
-        if not assertions:
-            raise asserts.at.malformed(" or ".join(self.asserts.fields), "nothing that is asserted")
-        return Problem(setting, assertions)
 
-    def read_given(self, certificate: Certificate) -> Setting:
-        """The section `given` alone. Raises MalformedError."""
-        return read_setting(*GIVEN.read(certificate.given, certificate.reading))
+def obligations(stated: StatedDescents) -> Iterator[Obligation]:
+    walk = Shared(lambda: Walk(stated))
+    for assertion in stated.assertions:
+        if isinstance(assertion, Gronwall):
+            yield Obligation("gronwall.radius", assertion.closing, "<=", assertion.radius)
+        for at in assertion.at_steps():
+            for one in at.compared:
+                side = partial(_side, walk, one.name, at.step)
+                yield Obligation(one.name, side, one.relation, one.bound, one.part)
 
-    def first_bits(self, certificate: Certificate) -> int | None:
-        if certificate.witness is None:
-            return None
-        return self.witness.read(certificate.witness, certificate.reading).get(BITS)
 
-    def statement(self, problem: Problem) -> Statement:
-        setting = problem.setting
-        words = (
-            f"Let theta^L and theta^inf be {counted(setting.steps, 'step')} "
-            "theta_(k+1) = theta_k - eta grad R(theta_k) of gradient descent with "
-            f"eta = {describe(setting.step)} from {setting.start.words()}, the first on R_L and "
-            f"the second on R_inf. {setting.finite_words}, for {setting.prompts.words()}. R_inf is "
-            f"{setting.infinite_words}. With Frobenius norms of {' and '.join(setting.start.names)} together: "
-            f"{'; '.join(assertion.words() for assertion in problem.assertions)}."
+def _side(walk: Shared[Walk], name: str, step: int) -> arb:
+    return walk().value(name, step)
+
+
+class Walk:
+    """Both descents at the working precision, as far as they are asked for. Of each pair only numbers are kept."""
+
+    def __init__(self, stated: StatedDescents) -> None:
+        setting = stated.setting
+        self._pairs = pairs(
+            setting.prompts.loss(), setting.infinite(ctx.prec), setting.start.balls(), arb(setting.step)
         )
-        latex = (
-            r"\theta_{k+1} = \theta_k - \eta \nabla R(\theta_k), \qquad "
-            r"\| \theta^L_k - \theta^\infty_k \| \le \varepsilon_k, \quad k \le K"
-        )
-        return Statement(words, latex)
+        self._by_step: dict[int, list[AtStep]] = {}
+        for assertion in stated.assertions:
+            for at in assertion.at_steps():
+                self._by_step.setdefault(at.step, []).append(at)
+        self._next = 0
+        self._found: dict[str, arb | NoBound] = {}
 
-    def names(self, problem: Problem) -> list[str]:
-        return [name for part in problem.asserted() for name in part.names]
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        wanted, setting = frozenset(names), problem.setting
-        by_step: dict[int, list[Asserted]] = {}
-        for part in problem.asserted():
-            if not wanted.isdisjoint(part.names):
-                by_step.setdefault(part.step, []).append(part)
-        both = pairs(setting.prompts.loss(), setting.infinite(bits), setting.start.balls(), arb(setting.step))
-        found: list[Obligation] = []
-        for k, pair in zip(range(max(by_step) + 1), both, strict=False):
-            found += [obligation for part in by_step.get(k, []) for obligation in part.of(pair, bits)]
-        return [obligation for obligation in found if obligation.name in wanted]
+    def value(self, name: str, step: int) -> arb:
+        """What has this name after so many steps. Raises NoBound."""
+        while self._next <= step:
+            pair = next(self._pairs)
+            for at in self._by_step.get(self._next, []):
+                self._found.update(zip((one.name for one in at.compared), at.values(pair), strict=True))
+            self._next += 1
+        found = self._found[name]
+        if isinstance(found, NoBound):
+            raise found
+        return found
 
 
-CLAIM = DescentTrajectory()
+THEOREM = Theorem(
+    name="descent-trajectory",
+    title="gradient descent on concrete prompts beside the same descent on infinite ones",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

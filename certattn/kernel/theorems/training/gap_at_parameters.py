@@ -12,13 +12,15 @@ the fits miss is at most
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 
-from flint import arb, fmpq, fmpz
+from flint import arb, ctx, fmpq, fmpz
 
-from certattn.kernel.decide.verdict import Obligation, at_least, at_most, unproved
+from certattn.kernel.decide.obligation import NoBound, Obligation, Shared
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.lognormal_laplace import within
@@ -33,7 +35,15 @@ from certattn.kernel.theorems.training.mathematics.weight_samples import samples
 NODE_BITS = 32
 # Misses that agree to this part at two precisions are no matter of rounding.
 _SURE = fmpq(1023, 1024)
-_SENTENCE = "R_L - R (the exact identity, averaged over the query) is {}"
+
+
+NODES_INCREASE = ("nodes.first", "nodes.increase")
+
+
+def nodes_increase(nodes: Sequence[fmpq]) -> Iterator[Obligation]:
+    """That variances 0 = v_0 < v_1 < ... stand at the nodes, of which there are two or more."""
+    yield Obligation("nodes.first", nodes[0], "=", fmpq(0), Part.WITNESS)
+    yield Obligation("nodes.increase", min(b - a for a, b in pairwise(nodes)), ">", fmpq(0), Part.WITNESS)
 
 
 @dataclass(frozen=True)
@@ -53,59 +63,40 @@ class Fits:
 
 @dataclass(frozen=True)
 class GapAtParameters:
-    """Bounds of R_L - R at (A, b), None where there is none; the words say what Sigma, A and b are."""
+    """Bounds of R_L - R at (A, b), None where there is none."""
 
     covariance: ExactMatrix
-    covariance_words: str
     parameters: Parameters
-    parameters_words: str
     length: int
     least: fmpq | None
     most: fmpq | None
     fits: Fits
 
-    def words(self) -> str:
-        sides = [("at least", self.least), ("at most", self.most)]
-        stated = " and ".join(f"{side} {describe(bound)}" for side, bound in sides if bound is not None)
-        return (
-            f"For in-context linear regression with covariance {self.covariance_words} of tokens and query, "
-            f"prompts of {self.length} tokens and {self.parameters_words}: the risk R_L of a prompt less the risk R of "
-            f"the infinite prompt is {stated}."
-        )
+    def obligations(self) -> Iterator[Obligation]:
+        gap, fits = Shared(self.gap), self.fits
+        yield Obligation("rate", fits.q.rate, ">", fmpq(0), Part.WITNESS)
+        yield Obligation("growth", fits.growth, ">=", fmpq(0), Part.WITNESS)
+        yield from nodes_increase(fits.nodes)
+        needs = ("rate", "growth", *NODES_INCREASE)
+        if self.least is not None:
+            yield Obligation("gap.at_least", partial(self._side, gap, self.least), ">=", self.least, needs=needs)
+        if self.most is not None:
+            yield Obligation("gap.at_most", partial(self._side, gap, self.most), "<=", self.most, needs=needs)
 
-    def latex(self) -> str:
-        low = rf"\text{{{describe(self.least)}}} \le " if self.least is not None else ""
-        high = rf" \le \text{{{describe(self.most)}}}" if self.most is not None else ""
-        return rf"{low}R_{{{self.length}}}(A, b) - R_\infty(A, b){high}"
-
-    def names(self) -> list[str]:
-        sides = [("gap.at_least", self.least), ("gap.at_most", self.most)]
-        return [name for name, bound in sides if bound is not None]
-
-    def prove(self, names: Collection[str], bits: int) -> list[Obligation]:
-        found = []
-        gap = self.gap(bits)
-        for name, relation, bound, decide in (
-            ("gap.at_least", ">= the stated bound", self.least, at_least),
-            ("gap.at_most", "<= the stated bound", self.most, at_most),
-        ):
-            if bound is None or name not in names:
-                continue
-            sentence = _SENTENCE.format(relation)
-            if gap is None:
-                reason = f"averages of e^(theta v) are infinite for theta = {describe(self.fits.growth)}"
-                found.append(unproved(name, sentence, reason))
-            elif reason := self._hopeless(gap, bound, bits):
-                found.append(unproved(name, sentence, reason))
-            else:
-                found.append(decide(name, sentence, gap, bound, bits))
+    def _side(self, gap: Shared[arb | None], bound: fmpq) -> arb:
+        """R_L - R, where it may be compared with a bound at some precision."""
+        found = gap()
+        if found is None:
+            raise NoBound(f"averages of e^(theta v) are infinite for theta = {describe(self.fits.growth)}")
+        if reason := self._hopeless(found, bound, ctx.prec):
+            raise NoBound(reason)
         return found
 
-    def gap(self, bits: int) -> arb | None:
+    def gap(self) -> arb | None:
         """R_L - R; None where the growth of the witness is not admitted."""
         if self._average(fmpq(0), self._K).admits(self.fits.growth) is not True:
             return None
-        return self._fitted(bits) + within(_total(self._missed(bits)))
+        return self._fitted(ctx.prec) + within(_total(self._missed(ctx.prec)))
 
     # -- the two averages
 

@@ -1,4 +1,4 @@
-"""Claim `risk-gap`: what a finite prompt adds to the risk of in-context linear regression.
+"""Theorem `risk-gap`: what a finite prompt adds to the risk of in-context linear regression.
 
 Tokens (x_i, y_i) with x_i ~ N(0, Sigma), y_i = <w, x_i>, w ~ N(0, I), a query x ~ N(0, Sigma), attention with
 parameters (A, b). R_L(A, b) is the mean of half the squared error over prompts of L tokens, R(A, b) the risk of the
@@ -14,19 +14,17 @@ Boursier and Boyer 2026, section 4; `mathematics.risk_gap` has the formulas.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Obligation
+from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Scale, Values
 from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.mathematics.balls import ARB
 from certattn.kernel.theorems.training.gap_at_parameters import Fits, GapAtParameters
 from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
 from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum
@@ -34,7 +32,6 @@ from certattn.kernel.theorems.training.mathematics.softmax_power_majorants impor
 from certattn.kernel.theorems.training.regression_inputs import (
     COVARIANCE,
     PARAMETERS,
-    parameters_words,
     read_covariance,
     read_parameters,
 )
@@ -54,10 +51,10 @@ EXCESS = Field("excess", Rational(), "R_L - R is at most this over the ball", re
 SHORTFALL = Field("shortfall", Rational(), "R - R_L is at most this over the ball", required=False)
 
 MAJORANT = Field("majorant", Choice(("logistic", "power", "table")), "what lies above E sum p_i^2", required=False)
-THETA = Field("theta", Rational(above=0), "the exponent of a power, 0 < theta <= 1", required=False)
+THETA = Field("theta", Rational(), "the exponent of a power, 0 < theta <= 1", required=False)
 TABLE = Field("table", Matrix(), "rows [variance of the scores, value], from variance 0 on", required=False)
-RATE = Field("rate", Rational(above=0), "d > 0: the fits are sums of c_k e^(-k d v)", required=False)
-GROWTH = Field("growth", Rational(minimum=0), "theta >= 0: misses are weighed by e^(theta v)", required=False)
+RATE = Field("rate", Rational(), "d > 0: the fits are sums of c_k e^(-k d v)", required=False)
+GROWTH = Field("growth", Rational(), "theta >= 0: misses are weighed by e^(theta v)", required=False)
 Q_FIT = Field("q", Vector(), "coefficients c_k of the fit of q = E sum p_i^2", required=False)
 KAPPA_FIT = Field("kappa", Vector(), "coefficients of the fit of E[sum p_i^3 - (sum p_i^2)^2]", required=False)
 NODES = Field("nodes", Vector(), "variances from 0 on: ends of the pieces on which fits are compared", required=False)
@@ -72,40 +69,34 @@ ORDERS = Field(
 _OF_POINT = (RATE, GROWTH, Q_FIT, KAPPA_FIT, NODES, ORDERS)
 _OF_MAJORANT: dict[str, tuple[Field[Any], ...]] = {"logistic": (), "power": (THETA,), "table": (TABLE,)}
 
-Problem = GapAtParameters | GapOverBall
+ASSERTS = Record(GAP, LENGTH, EXCESS, SHORTFALL)
+WITNESS = Record(MAJORANT, THETA, TABLE, *_OF_POINT)
 
 
-class RiskGap(Claim[Problem]):
-    name = "risk-gap"
-    title = "what a finite prompt adds to the risk of in-context regression, and how long is long enough"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = Record(GAP, LENGTH, EXCESS, SHORTFALL)
-    witness = Record(MAJORANT, THETA, TABLE, *_OF_POINT)
+@dataclass(frozen=True)
+class StatedGap:
+    """One of the two forms, beside the section `given`."""
 
-    def read(self, certificate: Certificate) -> Problem:
-        given = self.read_given(certificate)
-        asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        if certificate.witness is None:
-            raise certificate.asserts.malformed("a witness, which this is proved with", "no witness")
-        witness = self.witness.read(certificate.witness, certificate.reading)
-        return _over_ball(given, asserts, witness) if BALL in given else _at_parameters(given, asserts, witness)
+    given: Values
+    gap: GapAtParameters | GapOverBall
 
-    def read_given(self, certificate: Certificate) -> Values:
-        """The section `given` alone. Raises MalformedError."""
-        _, values = GIVEN.read(certificate.given, certificate.reading)
-        if BALL in values:
-            _require_positive(values[BALL])
-        return values
 
-    def statement(self, problem: Problem) -> Statement:
-        return Statement(problem.words(), problem.latex())
+def read_given(certificate: Certificate) -> Values:
+    """The section `given` alone. Raises MalformedError."""
+    _, values = GIVEN.read(certificate.given, certificate.reading)
+    if BALL in values:
+        _require_positive(values[BALL])
+    return values
 
-    def names(self, problem: Problem) -> list[str]:
-        return problem.names()
 
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        return problem.prove(names, bits)
+def read(certificate: Certificate) -> StatedGap:
+    given = read_given(certificate)
+    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    if certificate.witness is None:
+        raise certificate.asserts.malformed("a witness, which this is proved with", "no witness")
+    witness = WITNESS.read(certificate.witness, certificate.reading)
+    form = _over_ball if BALL in given else _at_parameters
+    return StatedGap(given, form(given, asserts, witness))
 
 
 def _over_ball(given: Values, asserts: Values, witness: Values) -> GapOverBall:
@@ -114,10 +105,8 @@ def _over_ball(given: Values, asserts: Values, witness: Values) -> GapOverBall:
     if not bounds:
         raise asserts.at.malformed("excess, shortfall or both", "no bound")
     length, ball = asserts[LENGTH], given[BALL]
-    covariance, words = read_covariance(given[COVARIANCE]), given[COVARIANCE].words()
-    return GapOverBall(
-        covariance, words, ball[A_SQUARED], ball[B_SQUARED], length, bounds, _read_majorant(witness, length)
-    )
+    covariance = read_covariance(given[COVARIANCE])
+    return GapOverBall(covariance, ball[A_SQUARED], ball[B_SQUARED], length, bounds, _read_majorant(witness, length))
 
 
 def _read_majorant(witness: Values, length: int) -> Majorant:
@@ -128,15 +117,12 @@ def _read_majorant(witness: Values, length: int) -> Majorant:
     if kind == "logistic":
         return Logistic(length)
     if kind == "power":
-        if (witness[THETA] <= 1) is not True:
-            raise witness.node(THETA).malformed("0 < theta <= 1")
         return Power(length, witness[THETA])
     table = witness[TABLE]
     table.require_shape(None, 2, "for a table: rows [variance, value]")
     columns = table.load().T
-    nodes, values = columns.row(0), columns.row(1)
-    _require_increasing(nodes, witness, TABLE, 2)
-    return Tabulated(tuple(nodes), tuple(values))
+    _require_nodes(columns.columns, witness, TABLE, 2)
+    return Tabulated(tuple(columns.row(0)), tuple(columns.row(1)))
 
 
 def _at_parameters(given: Values, asserts: Values, witness: Values) -> GapAtParameters:
@@ -147,7 +133,7 @@ def _at_parameters(given: Values, asserts: Values, witness: Values) -> GapAtPara
     _require(witness, _OF_POINT, (), "for given parameters")
     covariance = read_covariance(given[COVARIANCE])
     nodes = witness[NODES].load().row(0)
-    _require_increasing(nodes, witness, NODES, 3)
+    _require_nodes(len(nodes), witness, NODES, 3)
     orders: list[int] = witness[ORDERS]
     if len(orders) != len(nodes) - 2:
         raise witness.node(ORDERS).malformed(
@@ -158,9 +144,7 @@ def _at_parameters(given: Values, asserts: Values, witness: Values) -> GapAtPara
     q, kappa = (ExponentialSum(witness[RATE], tuple(witness[field].load().row(0))) for field in (Q_FIT, KAPPA_FIT))
     return GapAtParameters(
         covariance,
-        given[COVARIANCE].words(),
         read_parameters(given[POINT], covariance.rows),
-        parameters_words(given[POINT]),
         given[PROMPT_LENGTH],
         stated.get(AT_LEAST),
         stated.get(AT_MOST),
@@ -188,10 +172,17 @@ def _require(values: Values, needed: Sequence[Field[Any]], allowed: Sequence[Fie
             raise node.malformed(f"only {expected}", f"{name!r}")
 
 
-def _require_increasing(nodes: Sequence[fmpq], witness: Values, field: Field[Any], least: int) -> None:
-    """Variances 0 = v_0 < v_1 < ..., at least so many."""
-    if len(nodes) < least or nodes[0] != 0 or any((a < b) is not True for a, b in pairwise(nodes)):
+def _require_nodes(count: int, witness: Values, field: Field[Any], least: int) -> None:
+    if count < least:
         raise witness.node(field).malformed(f"at least {least} variances, from 0 on and increasing")
 
 
-CLAIM = RiskGap()
+THEOREM = Theorem(
+    name="risk-gap",
+    title="what a finite prompt adds to the risk of in-context regression, and how long is long enough",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=lambda stated: stated.gap.obligations(),
+)

@@ -1,20 +1,20 @@
-"""What `descent-trajectory` asserts of the iterates of two descents, and the obligations that prove it."""
+"""What `descent-trajectory` asserts of the iterates of two descents, step by step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, at_least, at_most
+from certattn.kernel.decide.obligation import NoBound, Relation
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.descent_setting import WEIGHTS, ExactWeights, Setting, read_weights
 from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE, Iterate, Pair
 from certattn.kernel.theorems.training.regression_inputs import A, B
@@ -43,37 +43,48 @@ CHECKPOINTS: Field[list[Values]] = Field(
     required=False,
 )
 
-_DISTANCE = "|theta_k^L - theta_k^inf|"
-_PLACES = {EACH: ", each at its own iterate,", FINITE: ", both at theta_k^L,", INFINITE: ", both at theta_k^inf,"}
-_GAPS: tuple[tuple[Field[Values], str, Callable[..., arb]], ...] = (
-    (RISK_GAP, "|R_L - R_inf|", Pair.risk_gap),
-    (GRADIENT_GAP, "|grad R_L - grad R_inf|", Pair.gradient_gap),
+_GAPS: tuple[tuple[Field[Values], Callable[..., arb]], ...] = (
+    (RISK_GAP, Pair.risk_gap),
+    (GRADIENT_GAP, Pair.gradient_gap),
 )
-_RANGES: tuple[tuple[Field[Values], str, Callable[[Pair], arb]], ...] = (
-    (DISTANCE, _DISTANCE, Pair.distance),
-    (FINITE_RISK, "R_L(theta_k^L)", lambda pair: pair.finite.evaluation.risk),
-    (INFINITE_RISK, "R_inf(theta_k^inf)", lambda pair: pair.infinite.evaluation.risk),
+_RANGES: tuple[tuple[Field[Values], Callable[[Pair], arb]], ...] = (
+    (DISTANCE, Pair.distance),
+    (FINITE_RISK, lambda pair: pair.finite.evaluation.risk),
+    (INFINITE_RISK, lambda pair: pair.infinite.evaluation.risk),
 )
-_ITERATES: tuple[tuple[Field[tuple[str, Values]], str, Callable[[Pair], Iterate]], ...] = (
-    (FINITE_POINT, "theta_k^L", lambda pair: pair.finite),
-    (INFINITE_POINT, "theta_k^inf", lambda pair: pair.infinite),
+_ITERATES: tuple[tuple[Field[tuple[str, Values]], Callable[[Pair], Iterate]], ...] = (
+    (FINITE_POINT, lambda pair: pair.finite),
+    (INFINITE_POINT, lambda pair: pair.infinite),
 )
 
 
 @dataclass(frozen=True)
-class Asserted:
-    """Obligations about the pair of iterates after `step` steps, by name; `of` makes them all."""
+class Compared:
+    """A number that the pair of iterates after some steps has, beside a bound."""
+
+    name: str
+    relation: Relation
+    bound: fmpq
+    part: Part = Part.STATEMENT
+
+
+# What the numbers of a pair are, or why nothing bounds one.
+Found = Sequence[arb | NoBound]
+
+
+@dataclass(frozen=True)
+class AtStep:
+    """What is compared after `step` steps; `values` has the numbers of all of them."""
 
     step: int
-    names: Sequence[str]
-    of: Callable[[Pair, int], list[Obligation]]
+    compared: Sequence[Compared]
+    values: Callable[[Pair], Found]
 
 
 class Assertion(Protocol):
     """Something that is asserted of both descents."""
 
-    def words(self) -> str: ...
-    def asserted(self) -> list[Asserted]: ...
+    def at_steps(self) -> Iterator[AtStep]: ...
 
 
 @dataclass(frozen=True)
@@ -81,13 +92,11 @@ class Quantity:
     """A number that a pair of iterates has."""
 
     name: str
-    symbol: str
     value: Callable[[Pair], arb]
 
-    def compared(self, suffix: str, k: int, decide: Callable[..., Obligation], bound: fmpq) -> Asserted:
+    def beside(self, suffix: str, k: int, relation: Relation, bound: fmpq) -> AtStep:
         """The value after k steps beside a bound."""
-        name, sentence = self.name + suffix, f"{self.symbol} at k = {k}"
-        return Asserted(k, [name], lambda pair, bits: [decide(name, sentence, self.value(pair), bound, bits)])
+        return AtStep(k, [Compared(self.name + suffix, relation, bound)], lambda pair: [self.value(pair)])
 
 
 @dataclass(frozen=True)
@@ -98,13 +107,8 @@ class EveryStep:
     stated: MatrixInput
     bounds: Sequence[fmpq]
 
-    def words(self) -> str:
-        several = f"the bound that is stated for it, of {self.stated.words()}"
-        bound = describe(self.bounds[0]) if self.stated.shape[1] == 1 else several
-        return f"for every k = 0, ..., {len(self.bounds) - 1}, {self.quantity.symbol} is at most {bound}"
-
-    def asserted(self) -> list[Asserted]:
-        return [self.quantity.compared(f"[{k}]", k, at_most, bound) for k, bound in enumerate(self.bounds)]
+    def at_steps(self) -> Iterator[AtStep]:
+        return (self.quantity.beside(f"[{k}]", k, "<=", bound) for k, bound in enumerate(self.bounds))
 
 
 @dataclass(frozen=True)
@@ -116,18 +120,11 @@ class Range:
     at_most: fmpq | None
     at_least: fmpq | None
 
-    def words(self) -> str:
-        parts = [f"at least {describe(self.at_least)}"] if self.at_least is not None else []
-        parts += [f"at most {describe(self.at_most)}"] if self.at_most is not None else []
-        return f"at k = {self.step}, {self.quantity.symbol} is {' and '.join(parts)}"
-
-    def asserted(self) -> list[Asserted]:
-        found = []
+    def at_steps(self) -> Iterator[AtStep]:
         if self.at_least is not None:
-            found.append(self.quantity.compared(".at_least", self.step, at_least, self.at_least))
+            yield self.quantity.beside(".at_least", self.step, ">=", self.at_least)
         if self.at_most is not None:
-            found.append(self.quantity.compared(".at_most", self.step, at_most, self.at_most))
-        return found
+            yield self.quantity.beside(".at_most", self.step, "<=", self.at_most)
 
 
 @dataclass(frozen=True)
@@ -139,22 +136,19 @@ class Near:
     point: ExactWeights
     radius: fmpq
 
-    def words(self) -> str:
-        return f"at k = {self.step}, {self.quantity.symbol} {self.point.words()} is at most {describe(self.radius)}"
-
-    def asserted(self) -> list[Asserted]:
-        return [self.quantity.compared("", self.step, at_most, self.radius)]
+    def at_steps(self) -> Iterator[AtStep]:
+        yield self.quantity.beside("", self.step, "<=", self.radius)
 
 
 def read_assertions(values: Values, setting: Setting) -> list[Assertion]:
     """All but the Gronwall bound; every step and shape checked. Raises MalformedError."""
     found: list[Assertion] = []
     if TUBE in values:
-        found.append(_every_step(Quantity(TUBE.name, _DISTANCE, Pair.distance), values[TUBE], setting))
-    for field, symbol, gap in _GAPS:
+        found.append(_every_step(Quantity(TUBE.name, Pair.distance), values[TUBE], setting))
+    for field, gap in _GAPS:
         if field in values:
             at = values[field][WHERE]
-            quantity = Quantity(field.name, symbol + _PLACES[at], partial(gap, at=at))
+            quantity = Quantity(field.name, partial(gap, at=at))
             found.append(_every_step(quantity, values[field], setting))
     if CHECKPOINTS in values:
         checkpoints = values[CHECKPOINTS]
@@ -177,23 +171,23 @@ def _checkpoint(name: str, values: Values, setting: Setting) -> list[Assertion]:
     if step > setting.steps:
         raise values.node(CHECKPOINT_STEP).malformed(f"a step up to K = {setting.steps}", f"{step}")
     found: list[Assertion] = []
-    for field, symbol, value in _RANGES:
+    for field, value in _RANGES:
         if field in values:
             ends = values[field]
             if AT_MOST not in ends and AT_LEAST not in ends:
                 raise ends.at.malformed("at_most or at_least", "neither")
-            quantity = Quantity(f"{name}.{field.name}", symbol, value)
+            quantity = Quantity(f"{name}.{field.name}", value)
             found.append(Range(quantity, step, ends.get(AT_MOST), ends.get(AT_LEAST)))
-    for point, symbol, iterate in _ITERATES:
+    for point, iterate in _ITERATES:
         if point in values:
-            found.append(_near(f"{name}.{point.name}", step, symbol, iterate, values[point], setting))
+            found.append(_near(f"{name}.{point.name}", step, iterate, values[point], setting))
     if not found:
         raise values.at.malformed("something that is asserted at this step", "only a step")
     return found
 
 
 def _near(
-    name: str, step: int, symbol: str, iterate: Callable[[Pair], Iterate], stated: tuple[str, Values], setting: Setting
+    name: str, step: int, iterate: Callable[[Pair], Iterate], stated: tuple[str, Values], setting: Setting
 ) -> Near:
     form, values = stated
     if form != setting.start.names[0]:
@@ -206,6 +200,4 @@ def _near(
     def distance(pair: Pair) -> arb:
         return (iterate(pair).point - point.balls()).norm()
 
-    return Near(
-        Quantity(name, f"the distance of {symbol} from the stated point", distance), step, point, values[RADIUS]
-    )
+    return Near(Quantity(name, distance), step, point, values[RADIUS])

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 import trajectory_cases as cases
 from corpus import ACCEPT, REFUTED, Case, Family, changed, check
-from flint import arb, arb_mat
+from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.verdict import Part, Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.training import gronwall_bound, trajectory_assertions
+from certattn.kernel.theorems.training import descent_trajectory, gronwall_bound
 from certattn.kernel.theorems.training.context_inputs import StatedPrompts
 from certattn.kernel.theorems.training.mathematics import context_descent, context_losses, infinite_contexts
 from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures, Evaluation, Trained
@@ -119,9 +120,11 @@ def _of_first(loss: ContextLoss) -> ContextLoss:
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "bounds are not looked at": (
-        trajectory_assertions,
-        "at_most",
-        lambda name, sentence, value, bound, bits: context_at_most(name, sentence, bits),
+        descent_trajectory,
+        "Obligation",
+        lambda name, left, relation, right, part=Part.STATEMENT: Obligation(
+            name, fmpq(0) if relation == "<=" else left, relation, right, part
+        ),
     ),
     "points do not move": (context_descent.Iterate, "after", lambda self, step: self),
     "the distance is 0": (context_descent.Pair, "distance", lambda self: arb(0)),
@@ -159,10 +162,6 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         lambda law, tilt, fn: [[arb(int(i == j)) for j in range(law.dimension)] for i in range(law.dimension)],
     ),
 }
-
-
-def context_at_most(name: str, sentence: str, bits: int) -> Any:
-    return trajectory_assertions.at_least(name, sentence, arb(1), arb(0), bits)
 
 
 def _without_u(found: Evaluation) -> Evaluation:
