@@ -19,7 +19,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.theorems.prompts.output_tail import THEOREM
-from certattn.provers import output_tail
+from certattn.provers.prompts import output_tail
 from certattn.provers.rounding import as_float
 
 NAME = "prompt-length"

@@ -129,7 +129,7 @@ def test_a_figure_is_drawn_although_nobody_reads_what_is_said(
 
 def test_a_figures_curve_lies_above_the_simulated_intervals(certattn_run: Run, folder: Path, law: str) -> None:
     from certattn.kernel.theorems.prompts.output_tail import read
-    from certattn.provers import tail_figures
+    from certattn.provers.prompts import tail_figures
 
     generate(certattn_run, law, "--direction", "1, 0", "--probability", "0.1", "--length", "60")
     figure = tail_figures.figure_of(read(certattn.load(folder / "tail.yaml")))
@@ -142,7 +142,7 @@ def test_a_figures_curve_lies_above_the_simulated_intervals(certattn_run: Run, f
 def test_a_figures_curve_is_that_of_the_method(certattn_run: Run, folder: Path, law: str) -> None:
     """What is proved by the mean square stands on the curve of the mean square, not far above one of other rules."""
     from certattn.kernel.theorems.prompts.output_tail import read
-    from certattn.provers import tail_figures
+    from certattn.provers.prompts import tail_figures
 
     ask = ["--norm", "l2", "--method", "mean-square", "--probability", "0.01", "--length", "60"]
     assert generate(certattn_run, law, *ask).status == 0

@@ -13,12 +13,12 @@ from certattn.kernel.decide.verdict import Verdict
 class Report:
     """What was checked, what came out, and how.
 
-    `statement` in words, `digest` of the statement, `sha256` of the certificate's file as it was read, `findings` lines about the result (the worst
-    query, the slack), `reason` why it is not verified, `place` file, line (0: the file as a whole) and
-    key path of what is malformed or not proved, `obligation` the name of the first one that is not
-    proved, `arithmetic` the trusted base, `bits` the
-    precision that decided, `limit` the resource that ran out ("time", "memory", "processes" or ""),
-    `strict` how a strict check was made, `nanoseconds` by phase, `counts` of obligations by outcome.
+    `statement` in words, `digest` of the statement, `sha256` of the certificate's file as it was read,
+    `findings` lines about the result (the worst query, the slack), `reason` why it is not verified, `place`
+    file, line (0: the file as a whole) and key path of what is malformed or not proved, `obligation` the
+    name of the first one that is not proved, `arithmetic` the trusted base, `bits` the precision that
+    decided, `limit` the resource that ran out ("time", "memory", "processes" or ""), `strict` how a strict
+    check was made, `nanoseconds` by phase, `counts` of obligations by outcome.
     """
 
     path: str

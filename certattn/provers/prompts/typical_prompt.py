@@ -14,7 +14,6 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational, format_real
 from certattn.kernel.theorems.prompts.typical_prompt import THEOREM, Compared, read_given
-from certattn.provers import output_tail
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
