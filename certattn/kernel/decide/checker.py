@@ -81,7 +81,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "flow-trajectory": flow_trajectory.CLAIM,
     "gradient-mean-square": _claim(gradient_mean_square.THEOREM, "prompts.gradient_mean_square"),
     "gradient-tail": _claim(gradient_tail.THEOREM, "prompts.gradient_tail"),
-    "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
+    "infinite-prompt-operator": _claim(infinite_prompt_operator.THEOREM, "prompts.infinite_prompt_operator"),
     "joint-max-margin": joint_max_margin.CLAIM,
     "linearization": linearization.CLAIM,
     "max-margin": max_margin.CLAIM,
