@@ -38,6 +38,7 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     RangeAssertion,
 )
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
+from certattn.kernel.theorems.prompts.infinite_prompt_operator import StatedOperator
 
 # Bits at which slacks are measured, and the precision of Coq's intervals.
 _SLACK_BITS = 256
@@ -351,18 +352,20 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
 
 def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement about values of a law with finitely many atoms. Raises NotExportableError."""
-    problem = infinite_prompt_operator.CLAIM.read(certificate)
-    given = problem.given
+    claim = CLAIMS[infinite_prompt_operator.THEOREM.name]
+    problem = claim.read(certificate)
+    stated_operator: StatedOperator = problem.content
+    given = stated_operator.given
     law = given.law.law
-    if problem.operator is not None or problem.pushforward is not None or not isinstance(law, Atoms):
+    if stated_operator.operator is not None or stated_operator.pushforward is not None or not isinstance(law, Atoms):
         raise NotExportableError(
             "only `values` of a law of atoms have a form in Coq here; affine maps and images of laws have none"
         )
-    queries = ExactMatrix.stacked([stated.query for stated in problem.values])
-    values = ExactMatrix.stacked([stated.value for stated in problem.values])
+    queries = ExactMatrix.stacked([stated.query for stated in stated_operator.values])
+    values = ExactMatrix.stacked([stated.value for stated in stated_operator.values])
     truth = given.truth
     shape = _Size.of(ExactMatrix.rational(law.points), truth.V, queries @ truth.U.T, truth.scale, values)
-    bits = _precision(infinite_prompt_operator.CLAIM, problem, shape)
+    bits = _precision(claim, problem, shape)
     builder, precision = _Builder(), bits.sums_term
     scale, maps = builder.factor("scale", truth.scale), _Maps.of(builder, given.weights)
     weights, keys, outputs = _atoms(builder, law, maps, None)
@@ -371,7 +374,7 @@ def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -
         builder, precision, bits.exponentials_term, scale, keys, outputs, builder.mapped(maps.Q, stated), stated, maps
     )
     right = attention.stated("values_stated", values)
-    radii = builder.row("radius", [each.radius for each in problem.values])
+    radii = builder.row("radius", [each.radius for each in stated_operator.values])
     comparison = _Comparison("linf", attention.law(weights, keys, outputs), right, f"[at_most_each {radii.arguments}]")
     return _instance(builder, [comparison], precision, shape, bits, fast=fast)
 

@@ -178,15 +178,14 @@ def _claimed(
     """Obligations of the claim `infinite-prompt-operator` for what is stated here, and which are proved."""
     claims = kernel.infinite_prompt_operator
     truth = kernel.operator.Operator(law, kernel.exact(U), kernel.exact(V), scale)
-    given = claims.Given(None, None, query_law, None, truth, truth.affine())
+    given = claims.GivenOperator(None, None, query_law, None, truth, truth.affine())
     slope, offset = operator
     stated = kernel.operator.AffineMap(kernel.exact(slope), kernel.exact(offset.T), scale)
     mean, covariance = pushed
     pushforward = gaussian(kernel, mean, covariance)
-    problem = claims.Problem(given, stated, pushforward, [], kernel.exact(sympy.zeros(1, 1)), [])
+    content = claims.StatedOperator(given, None, stated, pushforward, [], kernel.exact(sympy.zeros(1, 1)))
     names = ["operator.matrix", "operator.offset", "pushforward.mean", "pushforward.covariance"]
-    found = claims.CLAIM.prove(problem, names, 0)
-    outcomes = {identity.name: identity.holds is True for identity in found}
+    outcomes = {identity.name: identity.left == identity.right for identity in claims.obligations(content)}
     return {name: outcomes.get(name, False) for name in names}
 
 

@@ -19,7 +19,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import describe, format_rational, square
-from certattn.kernel.theorems.prompts.infinite_prompt_operator import CLAIM, Given
+from certattn.kernel.theorems.prompts.infinite_prompt_operator import THEOREM, GivenOperator, read_given
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import decimal_exponent, nearest
@@ -53,9 +53,9 @@ def generate(
     """
     require_place(out, [])
     half_width = _positive(radius)
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        truth = CLAIM.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        truth = read_given(loads(to_text({**certificate, "asserts": {}}), out))
     asserts: dict[str, Plain] = {}
     if truth.affine is not None:
         asserts["operator"] = {"matrix": _rows(truth.affine.matrix), "offset": _row(truth.affine.offset)}
@@ -66,7 +66,7 @@ def generate(
         asserts["values"] = _values(truth, _points(stated, truth.weights.query_dimension), half_width)
     certificate["asserts"] = asserts
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _points(queries: Plain, dimension: int) -> list[list[fmpq]]:
@@ -91,7 +91,7 @@ def _positive(radius: Number) -> fmpq:
     raise UsageError(f"radius is {describe(value)}, expected a positive number")
 
 
-def _values(truth: Given, points: list[list[fmpq]], radius: fmpq) -> list[Plain]:
+def _values(truth: GivenOperator, points: list[list[fmpq]], radius: fmpq) -> list[Plain]:
     """T at the queries, rounded to decimals well inside the radius."""
     places = max(1, -decimal_exponent(radius))
     most = DEFAULT_LIMITS.max_bits
@@ -113,7 +113,7 @@ def _values(truth: Given, points: list[list[fmpq]], radius: fmpq) -> list[Plain]
     return found
 
 
-def _within(truth: Given, point: ExactMatrix, places: int, radius: fmpq) -> ExactMatrix | None:
+def _within(truth: GivenOperator, point: ExactMatrix, places: int, radius: fmpq) -> ExactMatrix | None:
     """T there in decimals with so many places, if the checker proves these at the working precision."""
     origin = ExactMatrix.zero(1, truth.weights.output_dimension)
     (value,) = truth.truth.from_point(origin, point)

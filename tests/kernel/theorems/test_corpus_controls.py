@@ -20,7 +20,7 @@ import pytest
 import tail_cases
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, complaints, notices
 from flint import arb, arb_mat, fmpq
-from sabotaged import unless
+from sabotaged import true, unless
 
 from certattn.kernel.decide import checker, proof, verdict
 from certattn.kernel.decide.reports import Report
@@ -43,7 +43,6 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.attention import output_deviation, query_regions, region_bounds, softmax_mean
 from certattn.kernel.theorems.attention.mathematics import mean_value, regions, unit_sets
 from certattn.kernel.theorems.prompts import (
-    gaussian_image,
     infinite_prompt_operator,
     output_tail,
     stated_tails,
@@ -200,14 +199,14 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "inequalities by one end": (verdict, "_decide", by_the_lower_end),
     "upper bounds are not looked at": (output_deviation, "at_most", proved),
     "lower bounds are not looked at": (output_deviation, "at_least", proved),
-    "values are not looked at": (infinite_prompt_operator, "at_most", proved),
-    "matrices are not compared": (infinite_prompt_operator, "identical", proved),
-    "images of Gaussian laws are not compared": (gaussian_image, "identical", proved),
-    "what is unproved passes": (infinite_prompt_operator, "unproved", proved),
+    "values are not looked at": (infinite_prompt_operator, "linf_norm", lambda vector: arb(0)),
+    "matrices are not compared": (infinite_prompt_operator, "Obligation", unless("matrix")),
+    "images of Gaussian laws are not compared": (infinite_prompt_operator, "Obligation", unless("mean")),
+    "what is unproved passes": (infinite_prompt_operator, "NoProof", true),
     "the verdict looks at no outcome": (checker, "verdict_of", lambda names, obligations: Verdict.VERIFIED),
     "scales are one": (softmax, "scale_ball", lambda scale: arb(1)),
     "scales of operators are one": (operator, "scale_ball", lambda scale: arb(1)),
-    "scales are not squared": (gaussian_image, "square", lambda scale: fmpq(1)),
+    "scales are not squared": (infinite_prompt_operator, "square", lambda scale: fmpq(1)),
     "l2 is linf": (balls.NORMS, "l2", balls.linf_norm),
     "linf is l2": (balls.NORMS, "linf", balls.l2_norm),
     "linf looks at one entry": (balls.NORMS, "linf", lambda vector: abs(vector[0])),

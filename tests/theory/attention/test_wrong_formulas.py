@@ -42,6 +42,7 @@ SUMS, MGF, SERIES, SUPPORTS = (
     "kernel.theorems.prompts.mathematics.weighted_sums", "kernel.theorems.prompts.mathematics.mgf_series",
     "kernel.theorems.prompts.mathematics.power_series", "kernel.theorems.prompts.mathematics.supports",
 )  # fmt: skip
+IMAGE = "kernel.theorems.prompts.infinite_prompt_operator"
 PARTS, CAPPED = "kernel.mathematics.gaussian_parts", "kernel.mathematics.capped_sums"
 MEAN_SQUARE, LAW_MOMENTS, POWERS = (
     "kernel.theorems.prompts.mathematics.mean_square",
@@ -136,14 +137,14 @@ WRONG = [
     ("Gaussian tokens: att", BALLS, "arb(scale.radicand).sqrt()", "arb(scale.radicand)"),
     ("Gaussian tokens: att", BALLS, "factor / matrix.denominator", "factor"),
     ("Gaussian tokens: att", "kernel.mathematics.reals", "else value * value", "else value"),
-    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", ".scaled(square(affine.scale))", ""),
-    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", "affine.offset + linear.scaled(affine.scale)",
+    ("The law of the queries", IMAGE, ".scaled(square(affine.scale))", ""),
+    ("The law of the queries", IMAGE, "affine.offset + linear.scaled(affine.scale)",
      "affine.offset + linear"),
-    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", "affine.offset + linear.scaled(affine.scale)",
+    ("The law of the queries", IMAGE, "affine.offset + linear.scaled(affine.scale)",
      "affine.offset - linear.scaled(affine.scale)"),
-    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", "affine.matrix @ covariance @ affine.matrix.T",
+    ("The law of the queries", IMAGE, "affine.matrix @ covariance @ affine.matrix.T",
      "affine.matrix @ affine.matrix.T"),
-    ("The law of the queries", "kernel.theorems.prompts.gaussian_image", "    if linear.is_zero():", "    if True:"),
+    ("The law of the queries", IMAGE, "    if linear.is_zero():", "    if True:"),
     ("Keys and values", "kernel.given.prompt_inputs", "whole.take_rows(range(keys, keys + outputs))",
      "whole.take_rows(range(outputs))"),
     ("Gradients", OPERATORS, "V @ ExactMatrix.rational(law.covariance) @ U", "V @ U"),

@@ -17,16 +17,18 @@ conditions; for the rest it looks for a query at which the stated affine map is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from flint import fmpq
+from flint import arb, fmpq
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome, at_most, identical, show, unproved
+from certattn.kernel.decide.obligation import NoProof, Obligation, Relation
+from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Field, Listing, Rational, Record, Values
 from certattn.kernel.document.forms import ByKey
+from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.given.attention_inputs import (
     BILINEAR,
@@ -44,12 +46,11 @@ from certattn.kernel.given.attention_inputs import (
     read_scale,
     read_weights,
 )
-from certattn.kernel.mathematics.balls import ARB, linf_norm
+from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.operator import AffineMap, Operator
-from certattn.kernel.mathematics.reals import Real, describe
-from certattn.kernel.theorems.prompts.gaussian_image import pushforward_obligations
+from certattn.kernel.mathematics.reals import Real, square
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens")
 QUERY_LAW = Field("queries", GAUSSIAN, "Gaussian law of the queries, for the pushforward", required=False)
@@ -67,13 +68,15 @@ VALUES = Field("values", Listing(Record(QUERY, VALUE, RADIUS)), "values of T at 
 
 SUSPECTS = Field("queries", Matrix(), "queries at which to test a stated affine map, one per row", required=False)
 
+ASSERTS = Record(OPERATOR, PUSHFORWARD, VALUES, rules=[some_of(OPERATOR, PUSHFORWARD, VALUES)])
+WITNESS = Record(SUSPECTS)
+
 # Standard test queries for a law that is not known to be affine: 0, +-e_j and 2 e_j.
 _MOST_AXES = 16
-_SHOWN_VALUES = 4
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenOperator:
     """What a certificate is about, all exact; `affine` is T as an affine map where that is proved."""
 
     law: StatedLaw
@@ -92,161 +95,41 @@ class StatedValue:
     value: ExactMatrix
     radius: fmpq
 
-    def __str__(self) -> str:
-        return f"{self.value} at z = {self.query} up to {describe(self.radius)}"
-
 
 @dataclass(frozen=True)
-class Problem:
-    """What is given and asserted; `suspects` are queries at which to test an affine map, `words` what is said of T."""
+class StatedOperator:
+    """What is given and asserted; `suspects` are queries at which to test an affine map."""
 
-    given: Given
+    given: GivenOperator
+    asserts: Values
     operator: AffineMap | None
     pushforward: Gaussian | None
     values: list[StatedValue]
     suspects: ExactMatrix
-    words: list[str]
 
 
-class InfinitePromptOperator(Claim[Problem]):
-    name = "infinite-prompt-operator"
-    title = "the operator that attention becomes when the prompt is a law of tokens"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = Record(OPERATOR, PUSHFORWARD, VALUES)
-    witness = Record(SUSPECTS)
-
-    def read(self, certificate: Certificate) -> Problem:
-        given = self.read_given(certificate)
-        asserts = self.asserts.read(certificate.asserts, certificate.reading)
-        if not any(field in asserts for field in (OPERATOR, PUSHFORWARD, VALUES)):
-            raise asserts.at.malformed("operator, pushforward or values", "nothing that is asserted")
-        weights = given.weights
-        operator = _read_operator(asserts.get(OPERATOR), weights, given.truth.scale)
-        return Problem(
-            given,
-            operator,
-            _read_pushforward(asserts, weights, given.query_law),
-            [_read_value(item, weights) for item in asserts.get(VALUES) or []],
-            self._suspects(certificate, weights.query_dimension),
-            _words(given.stated_queries, operator, asserts),
-        )
-
-    def read_given(self, certificate: Certificate) -> Given:
-        """The section `given` alone. Raises MalformedError."""
-        _, values = GIVEN.read(certificate.given, certificate.reading)
-        law = values[TOKEN_LAW]
-        weights = read_weights(values, law.dimension)
-        truth = Operator(law.law, weights.bilinear(), weights.values(), read_scale(values))
-        query_law = _read_query_law(values, weights)
-        return Given(law, weights, query_law, values.get(QUERY_LAW), truth, truth.affine())
-
-    def _suspects(self, certificate: Certificate, dimension: int) -> ExactMatrix:
-        zero = [fmpq(0)] * dimension
-        queries = [zero]
-        for axis in range(min(dimension, _MOST_AXES)):
-            for length in (1, -1, 2):
-                queries.append([fmpq(length) if j == axis else fmpq(0) for j in range(dimension)])
-        if certificate.witness is not None:
-            hinted = self.witness.read(certificate.witness, certificate.reading).get(SUSPECTS)
-            if hinted is not None:
-                hinted.require_shape(None, dimension, "for queries of that dimension")
-                queries += hinted.load().to_rows()
-        return ExactMatrix.rational(queries)
-
-    def statement(self, problem: Problem) -> Statement:
-        given = problem.given
-        words = [
-            f"For {given.law.words}, with {given.weights.words()} and scale {describe(given.truth.scale)}, "
-            "attention over the whole law, T(z) = V tau(scale * U z) with U = K'Q and tau the tilted mean,",
-            *problem.words,
-        ]
-        latex = []
-        if problem.operator is not None:
-            latex.append(r"T[\mu](z) = b + s A z \quad \forall z")
-        if problem.pushforward is not None:
-            latex.append(r"T[\mu]_\# \mathcal N(m_z, S_z) = \mathcal N(m, S)")
-        if problem.values:
-            words += [f"is {stated} in every coordinate" for stated in problem.values[:_SHOWN_VALUES]]
-            if len(problem.values) > _SHOWN_VALUES:
-                words.append(f"has {len(problem.values) - _SHOWN_VALUES} more values as stated")
-            latex.append(rf"\| T[\mu](z_i) - y_i \|_\infty \le r_i, \quad i = 1, \dots, {len(problem.values)}")
-        head, *rest = words
-        return Statement(f"{head} {' and '.join(rest)}.", r",\qquad ".join(latex))
-
-    def names(self, problem: Problem) -> list[str]:
-        names: list[str] = []
-        if problem.operator is not None:
-            names += ["operator.matrix", "operator.offset"] if problem.given.affine else self._suspect_names(problem)
-        if problem.pushforward is not None:
-            names += ["pushforward.mean", "pushforward.covariance"] if problem.given.affine else ["pushforward"]
-        return names + [f"values[{index}]" for index in range(len(problem.values))]
-
-    def _suspect_names(self, problem: Problem) -> list[str]:
-        return ["operator", *(f"operator.at[{index}]" for index in range(problem.suspects.rows))]
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        found = self._operator(problem, names, bits) + self._pushforward(problem)
-        for index, stated in enumerate(problem.values):
-            name = f"values[{index}]"
-            if name in names:
-                (difference,) = problem.given.truth.from_point(stated.value, stated.query)
-                sentence = f"|T(z) - value|_linf <= radius at query {index}"
-                found.append(at_most(name, sentence, linf_norm(difference), stated.radius, bits))
-        return [obligation for obligation in found if obligation.name in names]
-
-    def _operator(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        stated, affine = problem.operator, problem.given.affine
-        if stated is None:
-            return []
-        if affine is not None:
-            return [
-                identical("operator.matrix", "matrix = V Gamma U", stated.matrix, affine.matrix),
-                identical("operator.offset", "offset = T(0)", stated.offset, affine.offset),
-            ]
-        reason = "no exact proof that this law makes T affine"
-        found = [unproved("operator", "T is affine", reason)]
-        for index, query in enumerate(problem.suspects.to_rows()):
-            name = f"operator.at[{index}]"
-            if name in names:
-                z = ExactMatrix.row_vector(query)
-                (truth,) = problem.given.truth.from_point(stated.offset, z)
-                (claimed,) = stated.from_point(stated.offset, z)
-                gap = linf_norm([t - c for t, c in zip(truth, claimed, strict=True)])
-                shown = ", ".join(describe(entry) for entry in query)
-                sentence = f"T(z) = offset + scale * matrix z at z = ({shown})"
-                found.append(at_most(name, sentence, gap, fmpq(0), bits))
-        return found
-
-    def _pushforward(self, problem: Problem) -> list[Obligation]:
-        stated, law, affine = problem.pushforward, problem.given.query_law, problem.given.affine
-        if stated is None or law is None:
-            return []
-        if affine is None:
-            return [unproved("pushforward", "T is affine, so z's Gaussian law is mapped to a Gaussian", "no proof")]
-        return pushforward_obligations(stated, law, affine)
-
-    def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        for o in obligations:
-            if o.name.startswith("operator.at[") and o.outcome is Outcome.REFUTED:
-                return [f"not linear as stated, shown by a query: {o.sentence} is off by {show(o.left)}"]
-        return []
+def read(certificate: Certificate) -> StatedOperator:
+    given = read_given(certificate)
+    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    weights = given.weights
+    return StatedOperator(
+        given,
+        asserts,
+        _read_operator(asserts.get(OPERATOR), weights, given.truth.scale),
+        _read_pushforward(asserts, weights, given.query_law),
+        [_read_value(item, weights) for item in asserts.get(VALUES) or []],
+        _read_suspects(certificate, weights.query_dimension),
+    )
 
 
-def _words(queries: Values | None, operator: AffineMap | None, asserts: Values) -> list[str]:
-    """What is asserted of T as a map: the numbers where few are written out, else their shape and source."""
-    words = []
-    if operator is not None:
-        stated = asserts[OPERATOR]
-        offset, matrix = stated[OFFSET].words(), stated[MATRIX].words()
-        words.append(f"is the affine map {offset} + {operator.factor}A z with A = {matrix}")
-    if queries is not None and PUSHFORWARD in asserts:
-        words.append(f"maps {_normal(queries)} to {_normal(asserts[PUSHFORWARD])}")
-    return words
-
-
-def _normal(law: Values) -> str:
-    return f"N({law[MEAN].words()}, {law[COVARIANCE].words()})"
+def read_given(certificate: Certificate) -> GivenOperator:
+    """The section `given` alone. Raises MalformedError."""
+    _, values = GIVEN.read(certificate.given, certificate.reading)
+    law = values[TOKEN_LAW]
+    weights = read_weights(values, law.dimension)
+    truth = Operator(law.law, weights.bilinear(), weights.values(), read_scale(values))
+    query_law = _read_query_law(values, weights)
+    return GivenOperator(law, weights, query_law, values.get(QUERY_LAW), truth, truth.affine())
 
 
 def _read_operator(stated: Values | None, weights: Weights, scale: Real) -> AffineMap | None:
@@ -284,4 +167,84 @@ def _read_value(item: Values, weights: Weights) -> StatedValue:
     return StatedValue(item[QUERY].load(), item[VALUE].load(), item[RADIUS])
 
 
-CLAIM = InfinitePromptOperator()
+def _read_suspects(certificate: Certificate, dimension: int) -> ExactMatrix:
+    queries = [[fmpq(0)] * dimension]
+    for axis in range(min(dimension, _MOST_AXES)):
+        for length in (1, -1, 2):
+            queries.append([fmpq(length) if j == axis else fmpq(0) for j in range(dimension)])
+    if certificate.witness is not None:
+        hinted = WITNESS.read(certificate.witness, certificate.reading).get(SUSPECTS)
+        if hinted is not None:
+            hinted.require_shape(None, dimension, "for queries of that dimension")
+            queries += hinted.load().to_rows()
+    return ExactMatrix.rational(queries)
+
+
+def obligations(stated: StatedOperator) -> Iterator[Obligation | NoProof]:
+    given = stated.given
+    if stated.operator is not None:
+        yield from _affine(stated.operator, stated)
+    if stated.pushforward is not None and given.query_law is not None:
+        if given.affine is None:
+            yield NoProof("pushforward", "no proof")
+        else:
+            yield from _image(stated.pushforward, given.query_law, given.affine)
+    for index, value in enumerate(stated.values):
+        yield Obligation(f"values[{index}]", partial(_distance, given.truth, value), "<=", value.radius)
+
+
+def _distance(truth: Operator, stated: StatedValue) -> arb:
+    """|T(z) - value|_linf."""
+    (difference,) = truth.from_point(stated.value, stated.query)
+    return linf_norm(difference)
+
+
+def _affine(claimed: AffineMap, stated: StatedOperator) -> Iterator[Obligation | NoProof]:
+    """That T is this map; where nothing proves it affine, a query may show that it is another."""
+    affine, truth = stated.given.affine, stated.given.truth
+    if affine is not None:
+        yield Obligation("operator.matrix", claimed.matrix, "=", affine.matrix)
+        yield Obligation("operator.offset", claimed.offset, "=", affine.offset)
+        return
+    yield NoProof("operator", "no exact proof that this law makes T affine")
+    for index in range(stated.suspects.rows):
+        gap = partial(_gap, truth, claimed, stated.suspects.take_rows([index]))
+        yield Obligation(f"operator.at[{index}]", gap, "<=", fmpq(0))
+
+
+def _gap(truth: Operator, claimed: AffineMap, query: ExactMatrix) -> arb:
+    """How far T is from the map at a query, in linf."""
+    (found,) = truth.from_point(claimed.offset, query)
+    (expected,) = claimed.from_point(claimed.offset, query)
+    return linf_norm([t - c for t, c in zip(found, expected, strict=True)])
+
+
+def _image(stated: Gaussian, law: Gaussian, affine: AffineMap) -> Iterator[Obligation]:
+    """That `stated` is the image of N(m_z, S_z) under z -> b + s A z: N(b + s A m_z, s^2 A S_z A')."""
+    yield Obligation("pushforward.mean", *_means(stated, law, affine))
+    covariance = ExactMatrix.rational(law.covariance)
+    true_covariance = (affine.matrix @ covariance @ affine.matrix.T).scaled(square(affine.scale))
+    yield Obligation("pushforward.covariance", ExactMatrix.rational(stated.covariance), "=", true_covariance)
+
+
+def _means(stated: Gaussian, law: Gaussian, affine: AffineMap) -> tuple[ExactMatrix, Relation, ExactMatrix]:
+    """mean = b + s A m_z, where an irrational s leaves only one way to be rational."""
+    mean = ExactMatrix.row_vector(stated.mean)
+    linear = ExactMatrix.row_vector(law.mean) @ affine.matrix.T
+    if isinstance(affine.scale, fmpq):
+        return mean, "=", affine.offset + linear.scaled(affine.scale)
+    if linear.is_zero():
+        return mean, "=", affine.offset
+    # The stated mean is rational and the true one is not: its irrational part must vanish.
+    return ExactMatrix.zero(linear.rows, linear.columns), "=", linear
+
+
+THEOREM = Theorem(
+    name="infinite-prompt-operator",
+    title="the operator that attention becomes when the prompt is a law of tokens",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

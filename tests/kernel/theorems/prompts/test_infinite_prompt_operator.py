@@ -112,5 +112,5 @@ def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family
 
 def test_a_false_operator_is_tried_at_queries_of_both_signs_and_twice_as_far(arrays: Path) -> None:
     case = next(case for case in cases.CASES if case.verdict is ACCEPT)
-    rows = CLAIM.read(loads(case.text, arrays / "case.yaml")).suspects.to_rows()
+    rows = CLAIM.read(loads(case.text, arrays / "case.yaml")).content.suspects.to_rows()
     assert [row[0] for row in rows[:4]] == [0, 1, -1, 2]
