@@ -83,7 +83,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "gradient-tail": gradient_tail.CLAIM,
     "infinite-prompt-operator": infinite_prompt_operator.CLAIM,
     "joint-max-margin": joint_max_margin.CLAIM,
-    "linearization": linearization.CLAIM,
+    "linearization": _claim(linearization.THEOREM, "spectrum.linearization"),
     "max-margin": max_margin.CLAIM,
     "normalizer-bound": _claim(normalizer_bound.THEOREM, "spectrum.normalizer_bound"),
     "not-marchenko-pastur": _claim(not_marchenko_pastur.THEOREM, "spectrum.not_marchenko_pastur"),
