@@ -17,8 +17,15 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.linearization import REMAINDER
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.spectrum.linearization import CLAIM, Problem, Sizes, sizes_in_arb, sizes_in_binary64
-from certattn.kernel.theorems.spectrum.linearization_assertions import QUANTITIES, Quantity, sentence
+from certattn.kernel.theorems.spectrum.linearization import (
+    QUANTITIES,
+    THEOREM,
+    Quantity,
+    Sizes,
+    StatedStages,
+    sizes_in_arb,
+    sizes_in_binary64,
+)
 from certattn.kernel.theorems.spectrum.linearization_inputs import GIVEN_BETA, GIVEN_SCALE, UNIT
 from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX
 from certattn.provers.array_inputs import InFile, Source, placed
@@ -27,6 +34,7 @@ from certattn.provers.output import not_yet_written, provenance, require_place, 
 from certattn.provers.rounding import TooLongError, decimal_exponent, lower_rational, upper_rational
 from certattn.provers.spectrum.matrix_sources import matrix_sources
 from certattn.provers.spectrum.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
+from certattn.statements.spectrum.linearization import left_side
 
 if TYPE_CHECKING:
     from certattn.fast.dense import Dense
@@ -106,7 +114,7 @@ def generate(
 
 def words_of_zeros(certificate: Certificate) -> str:
     """What is to be said of keys that no query tells apart, for which relative sizes are left out; else nothing."""
-    if not CLAIM.read(certificate).attention.is_uniform:
+    if not THEOREM.read(certificate).attention.is_uniform:
         return ""
     return (
         "note: no query tells the keys apart, so that M and L are 0; sizes relative to M are left out, and bounds of "
@@ -131,22 +139,22 @@ def _size(array: Any) -> float:
 
 
 def _write(out: Path, given: Plain, *, states: Sequence[str], digits: int, hint: str, note: str) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
     draft: dict[str, Plain] = {**certificate, "asserts": {"remainder": {"norm": {"at_least": "0"}}}}
-    problem = CLAIM.read(loads(to_text(draft), out))
+    problem = THEOREM.read(loads(to_text(draft), out))
     wanted = _wanted(problem, states)
     matrix = problem.attention.stages[REMAINDER]
     with stored_hint(out, matrix, hint, partial(_in_doubles, problem)) as witness:
         if witness:
-            problem = CLAIM.read(loads(to_text({**draft, "witness": witness}), out))
+            problem = THEOREM.read(loads(to_text({**draft, "witness": witness}), out))
         certificate["asserts"] = _asserted(problem, wanted, digits)
         if witness:
             certificate["witness"] = witness
         certificate["provenance"] = provenance(exact_text(note, "note"))
-        return write_certificate(certificate, CLAIM, out)
+        return write_certificate(certificate, THEOREM, out)
 
 
-def _wanted(problem: Problem, states: Sequence[str]) -> list[str]:
+def _wanted(problem: StatedStages, states: Sequence[str]) -> list[str]:
     """Names of quantities. Raises UsageError for what is about beta where there is none."""
     attention = problem.attention
     known = [name for name, quantity in QUANTITIES.items() if attention.temperature or not quantity.needs_beta]
@@ -164,7 +172,7 @@ def _wanted(problem: Problem, states: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
-def _asserted(problem: Problem, wanted: Sequence[str], digits: int) -> dict[str, Plain]:
+def _asserted(problem: StatedStages, wanted: Sequence[str], digits: int) -> dict[str, Plain]:
     """The assertions, by the fastest arithmetic that encloses all of them. Raises NotProvedError."""
     reason: NotProvedError = NotProvedError("no arithmetic has an answer")
     for bits, sizes in _enclosures(problem):
@@ -178,7 +186,7 @@ def _asserted(problem: Problem, wanted: Sequence[str], digits: int) -> dict[str,
     raise reason
 
 
-def _enclosures(problem: Problem) -> Iterator[tuple[int, Sizes]]:
+def _enclosures(problem: StatedStages) -> Iterator[tuple[int, Sizes]]:
     attention = problem.attention
     return enclosures(
         attention.stages[REMAINDER], partial(sizes_in_binary64, problem), partial(sizes_in_arb, attention)
@@ -190,15 +198,15 @@ def _from_sizes(sizes: Sizes, wanted: Sequence[str], digits: int) -> dict[str, P
     for name in wanted:
         ball = sizes[QUANTITIES[name]]
         if ball.is_finite() is not True:
-            raise NotProvedError(f"{sentence(QUANTITIES[name])} could not be enclosed: the inputs are too extreme")
+            raise NotProvedError(f"{left_side(QUANTITIES[name])} could not be enclosed: the inputs are too extreme")
         *groups, last = name.split(".")
         place = asserts
         for group in groups:
             inner = place.setdefault(group, {})
             assert isinstance(inner, dict)
             place = inner
-        _require_writable(sentence(QUANTITIES[name]), ball)
-        _require_digits(sentence(QUANTITIES[name]), ball, digits)
+        _require_writable(left_side(QUANTITIES[name]), ball)
+        _require_digits(left_side(QUANTITIES[name]), ball, digits)
         place[last] = bounds_around(ball, digits)
     return asserts
 
@@ -225,13 +233,13 @@ def _require_digits(what: str, ball: arb, digits: int) -> None:
     )
 
 
-def _in_doubles(problem: Problem) -> Dense:
+def _in_doubles(problem: StatedStages) -> Dense:
     from certattn.kernel.theorems.spectrum.linearization_binary64 import FloatStages
 
     return FloatStages(problem.attention, None).dense(REMAINDER)
 
 
-def singular_values(problem: Problem) -> list[float]:
+def singular_values(problem: StatedStages) -> list[float]:
     """Those of the remainder, for a figure."""
     for bits, sizes in _enclosures(problem):
         with working_precision(bits):

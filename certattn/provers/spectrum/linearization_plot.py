@@ -11,7 +11,7 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.linearization import CLAIM, alpha_square
+from certattn.kernel.theorems.spectrum.linearization import THEOREM, alpha_square
 from certattn.provers.figures import Target, canvas
 from certattn.provers.spectrum.linearization import singular_values
 from certattn.provers.spectrum.spectrum_figures import BITS, CIRCLE, POINT, circle_curve, in_maths
@@ -21,7 +21,7 @@ _FILL = "#9db8d2"
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
-    problem = CLAIM.read(certificate)
+    problem = THEOREM.read(certificate)
     attention = problem.attention
     values = np.array(singular_values(problem))
     bins = int(np.clip(attention.size / 12, 5, 60))

@@ -16,7 +16,8 @@ from certattn.kernel.given.ranges import BOUNDS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
-from certattn.kernel.theorems.spectrum.limit_law import LARGEST_BETA, SpectralLaw
+from certattn.kernel.theorems.spectrum.law_numbers import LARGEST_BETA
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix, StatedMatrix
 from certattn.kernel.theorems.spectrum.singular_values import ABOVE as THRESHOLD
 from certattn.kernel.theorems.spectrum.singular_values import (

@@ -38,7 +38,8 @@ from certattn.kernel.document.fields import Count, Field, Kind, Listing, Rationa
 from certattn.kernel.document.forms import EitherKey, Variant
 from certattn.kernel.document.groups import some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
+from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, read_law
 from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
 

@@ -6,17 +6,10 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.fields import Field, Rational, Values
+from certattn.kernel.document.fields import Values
+from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA, LARGEST_BETA
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-
-# Beyond, alpha^2 has more digits than can be handled.
-LARGEST_BETA = 1000
-
-BETA = Field("beta", Rational(above=0), "the inverse temperature of softmax(beta S)")
-LAMBDA = Field("lambda", Rational(above=0), "d_qk/d, the dimension of queries and keys over the number of tokens")
-ALPHA2 = Field("alpha2", Rational(above=0), "alpha^2, the variance that is not linear in the scores")
-BETA2 = Field("beta2", Rational(above=0), "beta^2, the variance that is")
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from certattn.kernel.document.forms import EitherKey
 from certattn.kernel.document.groups import some_of
 from certattn.kernel.given.ranges import BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw
+from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences

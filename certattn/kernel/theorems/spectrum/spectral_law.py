@@ -7,7 +7,8 @@ from flint import fmpq
 from certattn.kernel.document.fields import Choice, Field, Kind, Rational, Record, Values
 from certattn.kernel.document.forms import EitherKey
 from certattn.kernel.mathematics.reals import describe, square
-from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, LARGEST_BETA, SpectralLaw, read_law
+from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA, LARGEST_BETA
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, read_law
 from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix, StatedMatrix
 
 WEIGHTS = "weights"

@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, Case, check
 from flint import arb, fmpq
+from sabotage import proved_in_place
 
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import loads
+from certattn.kernel.given import ranges
 from certattn.kernel.mathematics import linearization as formulas
 from certattn.kernel.mathematics.linearization import Stage
 from certattn.kernel.theorems.spectrum import linearization, linearization_inputs
@@ -83,7 +85,7 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
 
 def test_all_stages_map_the_ones_to_0_and_so_lack_a_rank(tmp_path: Path) -> None:
     text = next(cases.TOKENS.cases()).text
-    attention = linearization.CLAIM.read(loads(text, tmp_path / "case.yaml")).attention
+    attention = linearization.THEOREM.read(loads(text, tmp_path / "case.yaml")).attention
     assert {stage.rank_bound for stage in attention.stages.values()} == {2}
     assert attention.size == 3
 
@@ -97,17 +99,12 @@ def rows_of(stages: dict[str, Stage]) -> tuple[Any, str, Any]:
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (
-        linearization, "at_most",
-        lambda name, sentence, value, bound, *rest: linearization.at_least(name, sentence, arb(1), arb(0), *rest),
+        ranges, "Listed", proved_in_place("<="),
     ),
     "lower bounds are not looked at": (
-        linearization, "at_least",
-        lambda name, sentence, value, bound, *rest: linearization.at_most(name, sentence, arb(0), arb(1), *rest),
+        ranges, "Listed", proved_in_place(">="),
     ),
-    "what is unproved passes": (
-        linearization, "unproved",
-        lambda name, sentence, reason: linearization.at_most(name, sentence, arb(0), arb(1)),
-    ),
+    "M is never 0": (linearization, "_norm", lambda attention, sizes: arb(1)),
     "the linear part without Pi": (
         formulas, "linear_part",
         lambda queries, keys, scale: formulas.table_of_balls(
@@ -123,7 +120,6 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the distance is 0": (linearization, "kolmogorov_distance", lambda values, tail: arb(0)),
     "W_2 is 0": (linearization, "wasserstein", lambda first, second, fn: arb(0)),
     "any scale is beta's": (linearization_inputs, "square", lambda value: fmpq(1)),
-    "nothing is 0": (linearization_inputs, "is_uniform", lambda queries, keys: False),
 }  # fmt: skip
 
 

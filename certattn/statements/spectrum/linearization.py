@@ -1,11 +1,32 @@
-"""What `linearization` states, in words and as formulas."""
+"""`linearization` in words."""
 
 from __future__ import annotations
 
-from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.spectrum.linearization_assertions import MATRICES, QUANTITIES, Asserted, Quantity
-from certattn.kernel.theorems.spectrum.linearization_inputs import Attention
+from collections.abc import Iterable
 
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.spectrum.linearization import NONZERO, QUANTITIES, Quantity, StatedStages
+from certattn.kernel.theorems.spectrum.linearization_inputs import Attention
+from certattn.statements.ranges import range_latex, range_words
+from certattn.statements.wording import Wording
+
+# Stages as words and formulas.
+_MATRICES = {
+    "attention": ("M", "M"),
+    "scores": ("T Pi", r"T\Pi"),
+    "linear": ("L", "L"),
+    "attention_less_scores": ("M - T Pi", r"M - T\Pi"),
+    "scores_less_linear": ("T Pi - L", r"T\Pi - L"),
+    "attention_less_linear": ("M - L", "M - L"),
+}
+# What obligations say of a size of a matrix X.
+_SIZES = {
+    "norm": "|{}|",
+    "frobenius": "|{}|_F",
+    "relative_norm": "|{}|/|M|",
+    "relative_frobenius": "|{}|_F/|M|_F",
+}
 _SIZE_WORDS = {
     "norm": "the spectral norm of {}",
     "frobenius": "the Frobenius norm of {}",
@@ -33,18 +54,33 @@ _OTHERS = {
 }
 
 
-def words_of(attention: Attention, asserted: Asserted) -> str:
-    """The statement, every number in it."""
-    pieces = [f"{_of(QUANTITIES[name], 0)} is {stated.words()}" for name, stated in asserted.items()]
-    return f"{_given(attention, asserted)}: {'; '.join(pieces)}."
+def statement(stated: StatedStages) -> Statement:
+    ranges = stated.ranges
+    pieces = [f"{_of(QUANTITIES[name], 0)} is {range_words(bounds)}" for name, bounds in ranges.items()]
+    latex = [range_latex(bounds, _of(QUANTITIES[name], 1)) for name, bounds in ranges.items()]
+    return Statement(f"{_given(stated.attention, ranges)}: {'; '.join(pieces)}.", r",\qquad ".join(latex))
 
 
-def latex_of(asserted: Asserted) -> str:
-    """The same as formulas."""
-    return r",\qquad ".join(stated.latex(_of(QUANTITIES[name], 1)) for name, stated in asserted.items())
+def sentence(stated: StatedStages, name: str) -> str:
+    if name == NONZERO:
+        return "|M| > 0: where M is 0, nothing has a size relative to it"
+    quantity, _, which = name.rpartition(".")
+    return f"{left_side(QUANTITIES[quantity])} {'>=' if which == 'at_least' else '<='} bound"
 
 
-def _given(attention: Attention, asserted: Asserted) -> str:
+def left_side(quantity: Quantity) -> str:
+    """The left side of an obligation, in words."""
+    if quantity.stage:
+        return _SIZES[quantity.kind].format(_MATRICES[quantity.stage][0])
+    return {
+        "distance": "sup_x |F_N(x) - F(x)|",
+        "largest": "max_i |tbar_i|",
+        "bound": "max_i |tbar_i| |M|",
+        "wasserstein": "W_2(M, T Pi)",
+    }[quantity.kind]
+
+
+def _given(attention: Attention, asserted: Iterable[str]) -> str:
     temperature = attention.temperature
     words = (
         f"For d = {attention.size} queries q = {attention.queries.words()} and keys k = {attention.keys.words()}, "
@@ -71,5 +107,8 @@ def _of(quantity: Quantity, form: int) -> str:
     """In words (0) or as a formula (1)."""
     if quantity.stage:
         size = (_SIZE_WORDS, _SIZE_LATEX)[form][quantity.kind]
-        return size.replace("{}", MATRICES[quantity.stage][form])
+        return size.replace("{}", _MATRICES[quantity.stage][form])
     return _OTHERS[quantity.kind][form]
+
+
+WORDING = Wording[StatedStages](statement, sentence)
