@@ -87,7 +87,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "max-margin": max_margin.CLAIM,
     "normalizer-bound": _claim(normalizer_bound.THEOREM, "spectrum.normalizer_bound"),
     "not-marchenko-pastur": not_marchenko_pastur.CLAIM,
-    "output-deviation": output_deviation.CLAIM,
+    "output-deviation": _claim(output_deviation.THEOREM, "attention.output_deviation"),
     "output-mean-square": output_mean_square.CLAIM,
     "output-tail": output_tail.CLAIM,
     "proposition-3-1": proposition_3_1.CLAIM,

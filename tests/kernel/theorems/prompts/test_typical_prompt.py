@@ -11,7 +11,6 @@ from corpus import ACCEPT, REFUTED, Case, check
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.attention import output_deviation
 from certattn.kernel.theorems.prompts import output_tail
 from certattn.kernel.theorems.prompts.typical_prompt import CLAIM
 
@@ -68,7 +67,6 @@ def test_both_claims_are_proved_as_they_are_by_themselves(arrays: Path) -> None:
     beside = check_certificate(loads(tail, arrays / "t.yaml"), detail).obligations
     assert {o["name"]: o["left"] for o in beside} == {name: left[name] for name in ("directions[0]", "norm")}
     assert isinstance(CLAIMS["output-tail"], output_tail.OutputTail)
-    assert isinstance(CLAIMS["output-deviation"], output_deviation.OutputDeviation)
 
 
 def test_an_exceptional_prompt_is_refuted_and_said_to_be_one(arrays: Path) -> None:
