@@ -9,8 +9,8 @@ from typing import Any
 from certattn.audit.head import Head, Plan, asserted, mapping, number, numbers, rational
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.theorems.attention.output_deviation import CLAIM
-from certattn.provers.attention import output_deviation
+from certattn.kernel.theorems.attention.output_deviation import THEOREM
+from certattn.provers import output_deviation
 
 NAME = "deviation"
 CERTIFICATE = "deviation.yaml"
@@ -42,7 +42,7 @@ def figures(head: Head, found: Sequence[Certificate]) -> dict[str, Any]:
     given["limit"] = {"kind": "empirical"}
     if head.causal:
         given["causal"] = str(_FIRST_SEES)
-    stated = mapping(asserted(certificate, CLAIM.name, given).get("deviation"))
+    stated = mapping(asserted(certificate, THEOREM.name, given).get("deviation"))
     each = mapping(stated.get("per_query"))
     made: dict[str, Any] = {name: number(stated.get(name)) for name in ("at_most", "relative_at_most")}
     for name, share in QUANTILES.items():

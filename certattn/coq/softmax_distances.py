@@ -28,7 +28,6 @@ from certattn.kernel.mathematics.laws import Atoms
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.mathematics.reals import Real
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
-from certattn.kernel.theorems.attention import output_deviation
 from certattn.kernel.theorems.attention.deviation_bounds import Bounds
 from certattn.kernel.theorems.attention.softmax_mean import (
     Assertion,
@@ -319,7 +318,9 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
 
 def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement about listed queries, beside a law where it has atoms. Raises NotExportableError."""
-    problem = output_deviation.CLAIM.read(certificate)
+    claim = CLAIMS["output-deviation"]
+    stated = claim.read(certificate)
+    problem = stated.content
     if problem.region is not None:
         raise NotExportableError(
             "a bound over a region of queries has no form in Coq here, only one at listed queries has"
@@ -334,7 +335,7 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
             "laws of atoms have, and Gaussian ones up to the theorem that makes them affine"
         )
     shape = _Size.of_prompt(prompt, [fmpq(0)], law=law, squared=problem.limit_kind == "empirical")
-    bits = _precision(output_deviation.CLAIM, problem, shape)
+    bits = _precision(claim, stated, shape)
     builder, precision = _Builder(), bits.sums_term
     attention = _Attention.of_prompt(builder, prompt, bits)
     says = AFFINE_SAYS if problem.limit_kind == "law" and isinstance(limit, AffineMap) else None

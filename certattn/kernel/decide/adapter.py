@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from flint import arb, fmpq
 
 from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.obligation import NoProof, Number, Range
+from certattn.kernel.decide.obligation import NoProof, Number
 from certattn.kernel.decide.proof import Answer, Proof
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.decide.verdict import Obligation as Decided
@@ -100,8 +100,6 @@ class AdaptedClaim(Claim[Stated[Any]]):
 
 
 def _shown(side: Number | None) -> arb | fmpq:
-    """What of a side is printed: of a range the end that proves."""
-    if isinstance(side, Range):
-        return side.worst
+    """A side that is a number; of a range the proof has settled which."""
     assert isinstance(side, arb | fmpq)
     return side

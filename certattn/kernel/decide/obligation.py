@@ -24,8 +24,8 @@ Relation = Literal["<=", "<", ">=", ">", "="]
 class Range:
     """A number between two ends, of which `worst` is the one where it proves least.
 
-    An obligation about it is proved where `worst` proves it, whatever is known of the other end. It is false only
-    where it is false of everything between: `worst` gets better with more bits, but not beyond `best`.
+    An obligation about it is proved where `worst` proves it, whatever is known of the other end, and false where it is
+    false of `best`. Where it holds of `best` and is false of `worst` it is unproved, whatever the precision.
     """
 
     worst: arb

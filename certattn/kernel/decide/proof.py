@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,7 +33,7 @@ class Answer:
     """What is known of an obligation: the sides that were compared, if any were, and what came out.
 
     `bits` is the precision and `arithmetic` what the enclosures rest on: None and "" for exact numbers. `because` says
-    why nothing was compared.
+    why nothing was compared. What is `unproved` is so at every precision, and not shown to be false.
     """
 
     outcome: Outcome
@@ -42,6 +42,7 @@ class Answer:
     bits: int | None = None
     arithmetic: str = ""
     because: str = ""
+    unproved: bool = False
 
 
 class Proof:
@@ -65,7 +66,8 @@ class Proof:
     def part(self, name: str) -> Part:
         """Whose obligation it is: where there is no proof, that is no sign that the statement is false."""
         o = self.obligations[name]
-        if isinstance(o, NoProof) or self.answers.get(name, _OPEN).because:
+        answer = self.answers.get(name, _OPEN)
+        if isinstance(o, NoProof) or answer.because or answer.unproved:
             return Part.WITNESS
         return o.part
 
@@ -133,8 +135,14 @@ class Proof:
             return
         exact = _is_exact(left) and _is_exact(right)
         arithmetic = "" if exact else ARB if tier is None else tier.arithmetic()
-        outcome = decide(left, o.relation, right)
-        self.answers[name] = Answer(outcome, left, right, None if exact else bits, arithmetic)
+        unproved = False
+        if isinstance(left, Range):
+            left, outcome, unproved = _settled(left, lambda end: decide(end, o.relation, right))
+        elif isinstance(right, Range):
+            right, outcome, unproved = _settled(right, lambda end: decide(left, o.relation, end))
+        else:
+            outcome = decide(left, o.relation, right)
+        self.answers[name] = Answer(outcome, left, right, None if exact else bits, arithmetic, unproved=unproved)
 
 
 _OPEN = Answer(Outcome.UNDECIDED)
@@ -167,12 +175,8 @@ def decide(left: Number, relation: Relation, right: Number) -> Outcome:
     """Proved or refuted only where the enclosures leave no other possibility; else undecided."""
     if isinstance(left, ExactMatrix) or isinstance(right, ExactMatrix):
         return _identical(left, relation, right)
-    if isinstance(left, Range):
-        worst = decide(left.worst, relation, right)
-        return worst if worst is Outcome.PROVED else decide(left.worst.union(left.best), relation, right)
-    if isinstance(right, Range):
-        worst = decide(left, relation, right.worst)
-        return worst if worst is Outcome.PROVED else decide(left, relation, right.worst.union(right.best))
+    if isinstance(left, Range) or isinstance(right, Range):
+        raise TypeError("of a range each end is decided by itself")
     # A NaN or an unbounded ball decides nothing.
     for side in (left, right):
         if isinstance(side, arb) and side.is_finite() is not True:
@@ -181,6 +185,19 @@ def decide(left: Number, relation: Relation, right: Number) -> Outcome:
     if holds is True:
         return Outcome.PROVED
     return Outcome.REFUTED if fails is True else Outcome.UNDECIDED
+
+
+def _settled(ends: Range, decided: Callable[[arb], Outcome]) -> tuple[arb, Outcome, bool]:
+    """What is shown of a number between two ends, what is known of it, and whether that is only that it is unproved."""
+    worst, best = decided(ends.worst), decided(ends.best)
+    if worst is Outcome.PROVED:
+        return ends.worst, Outcome.PROVED, False
+    if best is Outcome.REFUTED:
+        return ends.best, Outcome.REFUTED, False
+    if best is Outcome.PROVED:
+        # More bits move neither end to the other side.
+        return ends.worst, worst, worst is Outcome.REFUTED
+    return ends.worst.union(ends.best), Outcome.UNDECIDED, False
 
 
 # Whether the relation holds for every point of the balls, and whether it fails for every one.

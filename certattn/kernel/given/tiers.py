@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from certattn.kernel.decide.obligation import Tier
 from certattn.kernel.given.prompt_inputs import DEFAULT_TIER, TIGHT_TIER, StatedPrompt
 
 
+@cache
 def _binary64() -> str:
     # Imported where a tier was used, which needs numpy.
     from certattn.fast.attention import BINARY64

@@ -19,7 +19,7 @@ from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.attention.deviation_bounds import Bounds
-from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
+from certattn.kernel.theorems.attention.output_deviation import THEOREM, AssertedDeviation
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
@@ -46,7 +46,7 @@ class _Panel:
 
 def draw_certificate(certificate: Certificate, target: Target) -> None:
     """Draw the figure. Raises UsageError for a region, which has no list of queries."""
-    problem = CLAIM.read(certificate)
+    problem = THEOREM.read(certificate)
     if problem.region is not None:
         raise UsageError("a figure shows listed queries; this certificate is about a region of them")
     rows, compared = _compared(problem)
@@ -57,9 +57,9 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
         figure.suptitle(f"{shown} queries, limit {problem.limit_kind}", fontsize=10)
 
 
-def _compared(problem: Problem) -> tuple[list[int], list[tuple[arb, arb]]]:
+def _compared(problem: AssertedDeviation) -> tuple[list[int], list[tuple[arb, arb]]]:
     """Deviations and norms of outputs: of all queries where they are few, or doubles tell; else of some."""
-    if problem.count > _MOST and CLAIM.tiers(problem):
+    if problem.count > _MOST and problem.tiers:
         from certattn.kernel.theorems.attention.deviation_binary64 import compared
 
         rows = list(range(problem.count))

@@ -10,7 +10,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
+from certattn.kernel.theorems.attention.output_deviation import AssertedDeviation
 from certattn.provers.attention.long_runs import Said, in_parts, notes_beside
 from certattn.provers.rounding import round_up, upper_rational
 
@@ -24,7 +24,7 @@ _MOST_FOR_ARB = 2**25
 
 
 def upper_bounds(
-    problem: Problem, out: Path, task: str, arithmetic: str, said: Said = lambda done, parts, left: None
+    problem: AssertedDeviation, out: Path, task: str, arithmetic: str, said: Said = lambda done, parts, left: None
 ) -> tuple[list[fmpq], int]:
     """An upper bound for each query, and the bits of Arb's precision that it takes to prove them.
 
@@ -47,10 +47,10 @@ def upper_bounds(
     return [fmpq(*map(int, bound.split("/"))) for _, bound in found], max(int(bits) for bits, _ in found)
 
 
-def _bounds(problem: Problem, rows: Sequence[int], arithmetic: str) -> tuple[list[fmpq], int]:
+def _bounds(problem: AssertedDeviation, rows: Sequence[int], arithmetic: str) -> tuple[list[fmpq], int]:
     """Upper bounds: by binary64 where its balls settle the digits, by Arb for the rest."""
     found: dict[int, fmpq] = {}
-    if arithmetic != "arb" and CLAIM.tiers(problem):
+    if arithmetic != "arb" and problem.tiers:
         try:
             found = _binary64_bounds(problem, rows, every=arithmetic == "binary64" or not _within_arb(problem))
         except Binary64Error:
@@ -66,7 +66,7 @@ def _bounds(problem: Problem, rows: Sequence[int], arithmetic: str) -> tuple[lis
     return [found[row] for row in rows], bits
 
 
-def _binary64_bounds(problem: Problem, rows: Sequence[int], *, every: bool) -> dict[int, fmpq]:
+def _binary64_bounds(problem: AssertedDeviation, rows: Sequence[int], *, every: bool) -> dict[int, fmpq]:
     """Upper bounds from binary64, of every row or of those whose stated digits do not depend on the radius."""
     # Imported where there are arrays to compute with.
     from certattn.kernel.theorems.attention.deviation_binary64 import deviations
@@ -85,13 +85,13 @@ def _is_settled(ball: arb) -> bool:
     return lowest > 0 and round_up(lowest, DIGITS) == round_up(upper_rational(ball), DIGITS)
 
 
-def _within_arb(problem: Problem) -> bool:
+def _within_arb(problem: AssertedDeviation) -> bool:
     """Whether Arb can hold the prompt."""
     prompt = problem.prompt
     return prompt.length * (prompt.inputs[0].shape[1] + prompt.output_dimension) <= _MOST_FOR_ARB
 
 
-def arb_bounds(problem: Problem, rows: Sequence[int]) -> tuple[list[fmpq], int]:
+def arb_bounds(problem: AssertedDeviation, rows: Sequence[int]) -> tuple[list[fmpq], int]:
     """Upper bounds by Arb at the first precision that is sharp, and that precision."""
     for bits in BITS:
         with working_precision(bits):
@@ -106,11 +106,11 @@ def sharp(deviation: arb) -> bool:
     return deviation.is_finite() and (deviation.rel_accuracy_bits() > 4 * DIGITS or deviation < arb(2) ** -200)
 
 
-def relative_bounds(problem: Problem, arithmetic: str) -> list[fmpq]:
+def relative_bounds(problem: AssertedDeviation, arithmetic: str) -> list[fmpq]:
     """An upper bound of |T(q) - T_inf(q)| / |T(q)| for each query. Raises NotProvedError where T(q) may be 0."""
     bounds = replace(problem.bounds, relative=fmpq(0))
     asked, found = replace(problem, bounds=bounds), {}
-    if arithmetic != "arb" and CLAIM.tiers(problem):
+    if arithmetic != "arb" and problem.tiers:
         from certattn.kernel.theorems.attention.deviation_binary64 import compared
 
         try:

@@ -19,7 +19,7 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import NORMS
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
+from certattn.kernel.theorems.attention.output_deviation import THEOREM, AssertedDeviation
 from certattn.provers.array_inputs import placed
 from certattn.provers.attention.deviation_search import BITS, DIGITS, arb_bounds, relative_bounds, upper_bounds
 from certattn.provers.attention.long_runs import Said
@@ -110,14 +110,14 @@ def generate(
         if rows is not None:
             references["queries"]["rows"] = rows
         given: dict[str, Plain] = {**references, **stated}
-        certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": given}
+        certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
         if over is None:
             certificate |= _listed(out, certificate, norm, bound, (per_query, relative), arithmetic, said)
         else:
             certificate["given"] = place_region(given, over)
             certificate |= over_region(out, certificate, norm, bound, cells, lower_bound)
         certificate["provenance"] = provenance(line)
-        return write_certificate(certificate, CLAIM, out)
+        return write_certificate(certificate, THEOREM, out)
 
 
 def _require_options(
@@ -141,7 +141,7 @@ def _require_options(
         raise UsageError(f"query_rows is {rows!r}, but the region says itself where it is")
 
 
-def _require_within(problem: Problem, bounds: list[fmpq], at_most: fmpq, arithmetic: str) -> int:
+def _require_within(problem: AssertedDeviation, bounds: list[fmpq], at_most: fmpq, arithmetic: str) -> int:
     """The bits it takes to prove a stated bound. Raises NotProvedError where it is too small."""
     over, bits = [row for row, bound in enumerate(bounds) if bound > at_most], 0
     if over and arithmetic != "binary64":
@@ -176,7 +176,7 @@ def _listed(
         **certificate,
         "asserts": {"deviation": {"norm": norm, "at_most": "0" if at_most is None else at_most}},
     }
-    problem = CLAIM.read(loads(to_text(draft), out))
+    problem = THEOREM.read(loads(to_text(draft), out))
     bounds, bits = upper_bounds(problem, out, to_text(draft), arithmetic, said)
     asserts: dict[str, Plain] = {"norm": norm}
     asserts["at_most"] = format_rational(round_up(max(bounds), DIGITS)) if at_most is None else at_most

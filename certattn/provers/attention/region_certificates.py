@@ -14,7 +14,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.mathematics.regions import Hull
-from certattn.kernel.theorems.attention.output_deviation import CLAIM, Problem
+from certattn.kernel.theorems.attention.output_deviation import THEOREM, AssertedDeviation
 from certattn.kernel.theorems.attention.query_regions import MOST_CELLS
 from certattn.provers.attention.deviation_search import BITS, DIGITS, sharp
 from certattn.provers.attention.region_search import search
@@ -122,11 +122,11 @@ def _too_large(upper: fmpq, lower: fmpq, cells: int) -> str:
     )
 
 
-def _read(out: Path, draft: dict[str, Plain]) -> Problem:
-    return CLAIM.read(loads(to_text(draft), out))
+def _read(out: Path, draft: dict[str, Plain]) -> AssertedDeviation:
+    return THEOREM.read(loads(to_text(draft), out))
 
 
-def _bounds(problem: Problem, cells: int) -> tuple[fmpq, fmpq, int]:
+def _bounds(problem: AssertedDeviation, cells: int) -> tuple[fmpq, fmpq, int]:
     """What the kernel proves with this witness: a bound over the region, and a deviation that occurs."""
     region, deviation = problem.region, problem.over_region.deviation
     assert region is not None

@@ -85,7 +85,7 @@ def deviations(kernel: Kernel, prompt: Any, kind: str, limit: Any) -> list[Expr]
     # The claim reports a norm; the norm "entries" leaves the vector as it is.
     claims.NORMS["entries"] = list
     bounds = claims.Bounds("entries", None, None, None, None)
-    (found,) = claims.Problem(prompt, kind, limit, bounds).deviations([0])
+    (found,) = claims.AssertedDeviation(prompt, kind, limit, bounds).deviations([0])
     return plain(found)
 
 
@@ -181,7 +181,7 @@ def check_linear_part(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"T(0) = v_bar, {prompt}", [t.subs(origin) for t in attention], list(linear.subs(origin)))
         jacobian = [[sympy.diff(t, x).subs(origin) for x in q] for t in attention]
         yield equal(f"dT/dq at 0, {prompt}", jacobian, [[sympy.diff(t, x) for x in q] for t in linear])
-        affine = kernel.output_deviation.Problem(prompt.stated(kernel), "empirical", None, None).limit
+        affine = kernel.output_deviation.AssertedDeviation(prompt.stated(kernel), "empirical", None, None).limit
         zero = kernel.exact(sympy.zeros(1, prompt.values))
         found = plain(affine.from_point(zero, kernel.exact(matrix("q", 1, prompt.keys), 5)))
         yield equal(f"the kernel's empirical limit, {prompt}", found, [list(linear)])
@@ -203,7 +203,7 @@ def check_masks(kernel: Kernel) -> Iterator[Check]:
             first = KeysAndValues(seen, prompt.keys, prompt.values)
             linear = first.mean_value().T + first.s * first.covariance() * first.q.T
             bounds = claims.Bounds("entries", None, None, None, None, sympy.Integer(1))
-            problem = claims.Problem(prompt.stated(kernel), "empirical", None, bounds, None, seen)
+            problem = claims.AssertedDeviation(prompt.stated(kernel), "empirical", None, bounds, None, seen)
             ((gap, output),) = problem.compared([0])
             what = f"{prompt}, of which {seen} are seen"
             yield equal(f"the output, {what}", plain(output), first.attention())

@@ -29,6 +29,13 @@ WIDE, NAN, UNBOUNDED = arb(1, 1), arb.nan(), arb(0, arb.pos_inf())
 FAST = Tier("fast", lambda: "binary64")
 
 
+def outcome(left: Number, relation: Relation, right: Number) -> Outcome:
+    """As a proof has it."""
+    proof = Proof([Obligation("a", left, relation, right)])
+    proof.ask(["a"], 64)
+    return proof.answers["a"].outcome
+
+
 @pytest.mark.parametrize(
     ("relation", "below", "same", "above"),
     [("<=", PROVED, PROVED, REFUTED), ("<", PROVED, REFUTED, REFUTED), (">=", REFUTED, PROVED, PROVED),
@@ -53,7 +60,7 @@ def test_balls_that_overlap_decide_nothing(relation: Relation) -> None:
 def test_what_is_not_finite_decides_nothing(relation: Relation, ball: arb) -> None:
     assert decide(ball, relation, ONE) is UNDECIDED
     assert decide(ONE, relation, ball) is UNDECIDED
-    assert decide(Range(ball, ball), relation, ONE) is UNDECIDED
+    assert outcome(Range(ball, ball), relation, ONE) is UNDECIDED
 
 
 def test_a_ball_on_one_side_decides_every_relation() -> None:
@@ -61,13 +68,21 @@ def test_a_ball_on_one_side_decides_every_relation() -> None:
     assert outcomes == [PROVED, PROVED, REFUTED, REFUTED, REFUTED]
 
 
-def test_a_range_proves_by_its_worst_end_and_is_false_only_as_a_whole() -> None:
-    assert decide(Range(arb(1), NAN), "<=", ONE) is PROVED
-    assert decide(Range(arb(3), arb(1)), "<=", TWO) is UNDECIDED
-    assert decide(Range(arb(4), arb(3)), "<=", TWO) is REFUTED
-    assert decide(Range(arb(3), NAN), "<=", TWO) is UNDECIDED
-    assert decide(TWO, ">=", Range(arb(1), arb(0))) is PROVED
-    assert decide(TWO, ">=", Range(arb(3), arb(1))) is UNDECIDED
+def test_a_range_proves_by_its_worst_end_and_is_false_by_its_best() -> None:
+    assert outcome(Range(arb(1), NAN), "<=", ONE) is PROVED
+    assert outcome(Range(arb(4), arb(3)), "<=", TWO) is REFUTED
+    assert outcome(Range(NAN, arb(3)), "<=", TWO) is REFUTED
+    assert outcome(Range(arb(3), NAN), "<=", TWO) is UNDECIDED
+    assert outcome(Range(WIDE, arb(0)), "<=", ONE) is UNDECIDED
+    assert outcome(TWO, ">=", Range(arb(1), arb(0))) is PROVED
+    assert outcome(TWO, ">=", Range(arb(4), arb(3))) is REFUTED
+
+
+def test_a_range_around_the_bound_is_unproved_and_refutes_nothing() -> None:
+    for left, relation, right in ((Range(arb(3), arb(1)), "<=", TWO), (TWO, ">=", Range(arb(3), arb(1)))):
+        proof = Proof([Obligation("a", left, relation, right)])
+        proof.ask(["a"], 64)
+        assert (proof.answers["a"].outcome, proof.part("a")) == (REFUTED, Part.WITNESS)
 
 
 def test_matrices_are_identical_in_every_entry_or_not() -> None:

@@ -17,7 +17,7 @@ from certattn.kernel.document.digest import statement_digest
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.theorems.attention.output_deviation import CLAIM
+from certattn.kernel.theorems.attention.output_deviation import THEOREM
 
 FILE = "cert.yaml"
 TEXT = """\
@@ -120,20 +120,20 @@ def outcome(text: str) -> str:
     """The claim as it is read, or the message of the refusal."""
     try:
         certificate = loads(text, FILE)
-        return CLAIM.name if CLAIM.read(certificate) else ""
+        return THEOREM.name if THEOREM.read(certificate) else ""
     except MalformedError as error:
         return str(error)
 
 
 def test_every_cut_certificate_is_read_or_refused() -> None:
     for length in range(len(TEXT)):
-        assert outcome(TEXT[:length]).startswith((FILE, CLAIM.name))
+        assert outcome(TEXT[:length]).startswith((FILE, THEOREM.name))
 
 
 def test_every_changed_character_is_read_or_refused() -> None:
     for index in range(len(TEXT)):
         for character in "\0\t\n\x1b:-[{'\"&*!%#\u2028\ud800":
-            assert outcome(TEXT[:index] + character + TEXT[index + 1 :]).startswith((FILE, CLAIM.name))
+            assert outcome(TEXT[:index] + character + TEXT[index + 1 :]).startswith((FILE, THEOREM.name))
 
 
 def test_hostile_names_of_sections(refused: Any) -> None:
@@ -184,7 +184,7 @@ def paper(tmp_path: Path) -> Callable[[str], Path]:
 
 
 def load_keys(path: Path, root: Path | None = None) -> Any:
-    return CLAIM.read(load(path, root=root)).prompt.exact
+    return THEOREM.read(load(path, root=root)).prompt.exact
 
 
 def test_array_files_are_found_from_the_folder_of_the_certificate(paper: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,8 @@ from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, com
 from flint import arb, arb_mat, fmpq
 from sabotaged import true, unless
 
-from certattn.kernel.decide import checker, proof, verdict
+from certattn.kernel.decide import checker, proof
+from certattn.kernel.decide.obligation import Number, Range, Relation
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
 from certattn.kernel.document.certificate import loads
@@ -106,16 +107,27 @@ def proved(name: str, sentence: str, *others: Any, **named: Any) -> Obligation:
     return Obligation(name, sentence, "", "", "", Outcome.PROVED, None)
 
 
-def never_refuted(value: arb, bound: fmpq) -> Outcome:
-    return Outcome.PROVED if value <= bound else Outcome.UNDECIDED
+def everything(left: Number, relation: Relation, right: Number) -> Outcome:
+    return Outcome.PROVED
 
 
-def in_doubles(value: arb, bound: fmpq) -> Outcome:
-    return Outcome.PROVED if float(value.mid()) <= float(arb(bound).mid()) else Outcome.REFUTED
+def never_refuted(left: Number, relation: Relation, right: Number) -> Outcome:
+    return Outcome.PROVED if DECIDE(left, relation, right) is Outcome.PROVED else Outcome.UNDECIDED
 
 
-def by_the_lower_end(value: arb, bound: fmpq) -> Outcome:
-    return Outcome.PROVED if value.lower() <= bound else Outcome.REFUTED
+def in_doubles(left: Number, relation: Relation, right: Number) -> Outcome:
+    return DECIDE(*(side if side is relation else arb(float(arb(side).mid())) for side in (left, relation, right)))
+
+
+def by_the_lower_end(left: Number, relation: Relation, right: Number) -> Outcome:
+    return DECIDE(*(side if side is relation else arb(side).lower() for side in (left, relation, right)))
+
+
+def by_the_worst_end(ends: Range, decided: Any) -> tuple[arb, Outcome, bool]:
+    return ends.worst, Outcome.PROVED, False
+
+
+DECIDE: Any = proof.decide
 
 
 def by_length_less_one(left: ExactMatrix, right: ExactMatrix) -> ExactMatrix:
@@ -193,16 +205,16 @@ def half_a_ball(self: Any, piece: Any) -> Any:
 BALL_CELL = regions.Ball.cell
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "every inequality holds": (verdict, "_decide", lambda value, bound: Outcome.PROVED),
-    "no inequality is refuted": (verdict, "_decide", never_refuted),
-    "inequalities in doubles": (verdict, "_decide", in_doubles),
-    "inequalities by one end": (verdict, "_decide", by_the_lower_end),
-    "upper bounds are not looked at": (output_deviation, "at_most", proved),
-    "lower bounds are not looked at": (output_deviation, "at_least", proved),
-    "values are not looked at": (infinite_prompt_operator, "linf_norm", lambda vector: arb(0)),
-    "matrices are not compared": (infinite_prompt_operator, "Obligation", unless("matrix")),
-    "images of Gaussian laws are not compared": (infinite_prompt_operator, "Obligation", unless("mean")),
-    "what is unproved passes": (infinite_prompt_operator, "NoProof", true),
+    "every inequality holds": (proof, "decide", everything),
+    "no inequality is refuted": (proof, "decide", never_refuted),
+    "inequalities in doubles": (proof, "decide", in_doubles),
+    "inequalities by one end": (proof, "decide", by_the_lower_end),
+    "upper bounds are not looked at": (proof._COMPARED, "<=", passes),
+    "lower bounds are not looked at": (proof._COMPARED, ">=", passes),
+    "values are not looked at": (infinite_prompt_operator, "at_most", proved),
+    "matrices are not compared": (infinite_prompt_operator, "identical", proved),
+    "images of Gaussian laws are not compared": (gaussian_image, "identical", proved),
+    "what is unproved passes": (infinite_prompt_operator, "unproved", proved),
     "the verdict looks at no outcome": (checker, "verdict_of", lambda names, obligations: Verdict.VERIFIED),
     "scales are one": (softmax, "scale_ball", lambda scale: arb(1)),
     "scales of operators are one": (operator, "scale_ball", lambda scale: arb(1)),
@@ -253,9 +265,13 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "no query is in the ball": (regions.Ball, "contains", lambda self, query: False),
     "any weights are those of a combination": (query_regions, "is_combination", lambda weights: True),
     "hulls are their first point": (regions.Hull, "at", lambda self, weights: self.points.take_rows([0])),
-    "cells are not looked at": (region_bounds, "at_most", proved),
-    "lower bounds over a region are not looked at": (region_bounds, "at_least", proved),
-    "what is unproved over a region passes": (region_bounds, "unproved", proved),
+    "cells are not looked at": (region_bounds.RegionBounds, "_over", lambda self, index: Range(arb(0), arb(0))),
+    "lower bounds over a region are not looked at": (
+        output_deviation.AssertedDeviation,
+        "deviations_at",
+        lambda *_: [arb(10**9)],
+    ),
+    "what is unproved over a region passes": (proof, "_settled", by_the_worst_end),
 }
 
 

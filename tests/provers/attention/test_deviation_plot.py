@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 import certattn
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.attention.output_deviation import CLAIM
-from certattn.provers.attention import deviation_plot
+from certattn.kernel.theorems.attention.output_deviation import THEOREM, AssertedDeviation
+from certattn.provers import deviation_plot
 
 COUNT = 9
 
@@ -36,7 +36,7 @@ def bounded(made: certattn.Certificate, folder: Path, **deviation: Any) -> certa
 def truth(made: certattn.Certificate) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Deviations, and these over the norm of the output, at 200 bits."""
     with working_precision(200):
-        problem = CLAIM.read(made)
+        problem = THEOREM.read(made)
         pairs = problem.compared(range(problem.count))
     deviations = np.array([float(deviation.mid()) for deviation, _ in pairs])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,7 +111,7 @@ def test_of_many_queries_the_worst_is_drawn_where_doubles_tell_all(
     for axes, values in zip(drawn[0].axes, (deviations, quotients), strict=True):
         assert named(axes) == f"worst: query {values.argmax()}"
         assert np.allclose(numbers(axes), np.sort(values[sorted({0, COUNT - 1, int(values.argmax())})]), rtol=1e-6)
-    monkeypatch.setattr(CLAIM, "tiers", lambda problem: ())
+    monkeypatch.setattr(AssertedDeviation, "tiers", ())
     deviation_plot.draw_certificate(made, BytesIO())
     for axes, values in zip(drawn[1].axes, (deviations, quotients), strict=True):
         assert named(axes) == f"worst of these: query {max((0, COUNT - 1), key=lambda k: values[k])}"

@@ -17,7 +17,7 @@ import pytest
 import certattn
 from certattn import MalformedError, NotProvedError, UsageError, Verdict
 from certattn.kernel.mathematics.balls import ARB, working_precision
-from certattn.kernel.theorems.attention.output_deviation import CLAIM
+from certattn.kernel.theorems.attention.output_deviation import THEOREM
 from certattn.provers.attention.region_floats import FloatDeviation
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -263,7 +263,7 @@ def test_a_region_that_is_too_large_is_given_up(tmp_path: Path, small: Prompt, r
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_the_bound_in_doubles_is_that_of_the_kernel(tmp_path: Path, small: Prompt, region: Region, norm: str) -> None:
     generate(tmp_path / "a.yaml", **small(), region={**region}, norm=norm, cells=9)
-    problem = CLAIM.read(certattn.load(tmp_path / "a.yaml"))
+    problem = THEOREM.read(certattn.load(tmp_path / "a.yaml"))
     assert problem.region is not None
     deviation = problem.over_region.deviation
     rough = FloatDeviation(deviation, norm)

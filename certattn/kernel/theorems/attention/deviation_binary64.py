@@ -25,18 +25,18 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 
 if TYPE_CHECKING:
-    from certattn.kernel.theorems.attention.output_deviation import Problem
+    from certattn.kernel.theorems.attention.output_deviation import AssertedDeviation
 
 # Precision of what Arb contributes.
 _ARB_BITS = 96
 
 
-def deviations(problem: Problem, rows: Sequence[int], *, tight: bool = False) -> list[arb]:
+def deviations(problem: AssertedDeviation, rows: Sequence[int], *, tight: bool = False) -> list[arb]:
     """|T(q) - T_inf(q)| for these queries. Raises Binary64Error where binary64 has no answer."""
     return [deviation for deviation, _ in compared(problem, rows, tight=tight)]
 
 
-def compared(problem: Problem, rows: Sequence[int], *, tight: bool = False) -> list[tuple[arb, arb]]:
+def compared(problem: AssertedDeviation, rows: Sequence[int], *, tight: bool = False) -> list[tuple[arb, arb]]:
     """|T(q) - T_inf(q)| and |T(q)| for these queries. Raises Binary64Error where binary64 has no answer."""
     stated = problem.prompt.stated_queries.take_rows(rows)
     prompt = problem.prompt
@@ -59,7 +59,7 @@ def _whole(prompt: StatedPrompt, stated: ExactMatrix) -> BesideSurrogate:
     return stored_prompt(prompt).beside_surrogate(stated)
 
 
-def _masked(problem: Problem, rows: Sequence[int], stated: ExactMatrix) -> BesideSurrogate:
+def _masked(problem: AssertedDeviation, rows: Sequence[int], stated: ExactMatrix) -> BesideSurrogate:
     seen = seen_tokens(problem.prompt, problem.causal)
     return beside_surrogate_of_prefixes(stored_prompt(problem.prompt), stated, [seen[row] for row in rows])
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import arb, fmpq
+from flint import fmpq
 
-from certattn.kernel.decide.verdict import Obligation, show
 from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.mathematics.balls import NORMS
-from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
 
 NORM = Field("norm", Choice(tuple(NORMS)), "the norm of the deviation")
 AT_MOST = Field("at_most", Rational(minimum=0), "no query deviates by more", required=False)
@@ -48,74 +44,6 @@ class Bounds:
     def are_relative(self) -> bool:
         """Whether something is asserted in units of |T(q)|."""
         return self.relative is not None or self.each_relative is not None
-
-    def words(self) -> str:
-        parts = []
-        if self.at_most is not None:
-            parts.append(f"at most {describe(self.at_most)} for every query")
-        if self.at_least is not None:
-            parts.append(f"at least {describe(self.at_least)} for some query")
-        if self.each_at_most is not None:
-            parts.append(f"at most the stated bound of each query, {ExactMatrix.row_vector(self.each_at_most)}")
-        if self.each_at_least is not None:
-            parts.append(f"at least the stated bound of each query, {ExactMatrix.row_vector(self.each_at_least)}")
-        size = f"the {self.norm} norm of T(q)"
-        if self.relative is not None:
-            parts.append(f"at most {describe(self.relative)} times {size} for every query")
-        if self.each_relative is not None:
-            factors = ExactMatrix.row_vector(self.each_relative)
-            parts.append(f"at most the stated multiple of each query, {factors}, of {size}")
-        return " and ".join(parts)
-
-    def latex(self, query: str, among: str) -> str:
-        """The formulas for `query`, which runs over `among`, written as a subscript."""
-        index = {"l2": "2", "linf": r"\infty"}[self.norm]
-        distance, size = rf"\| T({query}) - T_\infty({query}) \|_{index}", rf"\| T({query}) \|_{index}"
-        parts = []
-        if self.at_most is not None:
-            parts.append(rf"\max_{among} {distance} \le {describe(self.at_most)}")
-        if self.at_least is not None:
-            parts.append(rf"\max_{among} {distance} \ge {describe(self.at_least)}")
-        if self.each_at_most is not None:
-            parts.append(rf"{distance} \le r_i \ \forall i")
-        if self.each_at_least is not None:
-            parts.append(rf"{distance} \ge s_i \ \forall i")
-        if self.relative is not None:
-            parts.append(rf"{distance} \le {describe(self.relative)}\, {size} \ \forall i")
-        if self.each_relative is not None:
-            parts.append(rf"{distance} \le t_i\, {size} \ \forall i")
-        return r",\qquad ".join(parts)
-
-
-def worst_relative(bounds: Bounds, obligations: Sequence[Obligation]) -> list[str]:
-    """Which query comes nearest to its bound in units of |T(q)|, in a line; nothing where no such bound is asserted."""
-    kind = "relative_at_most" if bounds.relative is not None else "per_query.relative_at_most"
-    factors = bounds.each_relative if bounds.relative is None else [bounds.relative]
-    worst: tuple[arb, str, arb, arb] | None = None
-    for obligation in obligations:
-        deviation, most = obligation.left, obligation.right
-        if obligation.name.startswith(f"{kind}[") and isinstance(deviation, arb):
-            share = _share(deviation, arb(most))
-            if worst is None or share.upper() > worst[0].upper():
-                worst = share, obligation.name.removeprefix(kind), deviation, arb(most)
-    if worst is None or factors is None:
-        return []
-    share, place, deviation, most = worst
-    factor = factors[int(place[1:-1])] if bounds.relative is None else factors[0]
-    # Where every query has a bound of its own, the one that comes nearest need not deviate most.
-    which = f"worst query {place} beside its output" if bounds.relative is not None else f"nearest to its bound {place}"
-    if share.is_finite() is not True:
-        return [f"{which}: deviation {show(deviation)}, where {show(most)} is asserted"]
-    quotient = share * factor
-    slack = (factor - quotient).lower().str(3, radius=False)
-    return [f"{which}: deviation / |T(q)| {show(quotient)}, slack {slack}"]
-
-
-def _share(deviation: arb, most: arb) -> arb:
-    """The part of a bound that a deviation takes: 0 of any for no deviation, infinite where the bound may be 0."""
-    if (deviation == 0) is True:
-        return arb(0)
-    return deviation / most if (most > 0) is True else arb.pos_inf()
 
 
 def read_bounds(deviation: Values, count: int) -> Bounds:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from certattn.kernel.document.fields import Field, Record, Values
 from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.given.attention_inputs import LAW, SCALE, read_scale
+from certattn.kernel.given.attention_inputs import LAW, SCALE
 from certattn.kernel.given.causal import causal_field, read_causal
 from certattn.kernel.given.prompt_inputs import OPTIONAL_QUERIES, QUERIES, StatedPrompt, prompt_forms
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.attention.deviation_bounds import PER_QUERY, RELATIVE
 from certattn.kernel.theorems.attention.query_regions import CELLS, QUERY, REGION, WEIGHTS, StatedRegion, read_region
 
@@ -54,15 +53,3 @@ def read_queries(given: Values, dimension: int, deviation: Values, witness: Valu
         if witness is not None and field in witness:
             raise witness.node(field).malformed(f"{field.name} only where a region is given")
     return None
-
-
-def limit_words(kind: str, values: Values, causal: int | None) -> str:
-    """T_inf in a sentence."""
-    if kind == "affine":
-        offset, matrix, scale = values[LIMIT_OFFSET], values[LIMIT_MATRIX], read_scale(values)
-        factor = "" if scale == 1 else f"{describe(scale)} * "
-        return f"the affine map {offset.words()} + {factor}A q with A = {matrix.words()}"
-    if kind == "law":
-        return f"attention over an infinite prompt of {values[TOKEN_LAW].words}"
-    whose = "the prompt's own moments" if causal is None else "the moments of the tokens that q sees"
-    return f"the linear map v_bar + scale * Cov(v, k) q with {whose}"

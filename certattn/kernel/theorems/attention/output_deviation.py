@@ -1,4 +1,4 @@
-"""Claim `output-deviation`: how far a concrete prompt's attention is from its infinite-prompt limit.
+"""Theorem `output-deviation`: how far a concrete prompt's attention is from its infinite-prompt limit.
 
 Given a prompt (keys k_i and values v_i, or tokens x_i with K, Q, V), queries and a scale s,
 
@@ -26,43 +26,44 @@ Boursier and Boyer 2026, section 2: the finite and the infinite prompt, here for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb
+from flint import arb, fmpq
 
-from certattn.kernel.decide.claim import AFTER_BINARY64, Claim, Statement
-from certattn.kernel.decide.verdict import DOUBLE, Obligation, at_least, at_most, show
+from certattn.kernel.decide.obligation import Gathered, NoProof, Obligation, Tier, Together
+from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Record, Values
+from certattn.kernel.document.fields import Record, Values
 from certattn.kernel.given.attention_inputs import read_scale
-from certattn.kernel.given.causal import seen_tokens, sight_words
-from certattn.kernel.given.prompt_inputs import TIGHT_TIER, StatedPrompt, read_prompt
-from certattn.kernel.mathematics.balls import ARB, NORMS, linf_norm, row_of_balls, working_precision
+from certattn.kernel.given.causal import seen_tokens
+from certattn.kernel.given.prompt_inputs import StatedPrompt, read_prompt
+from certattn.kernel.given.tiers import TIGHT, tiers_of
+from certattn.kernel.mathematics.balls import NORMS, linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix, covariance
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.attention.deviation_bounds import DEVIATION, Bounds, read_bounds, worst_relative
+from certattn.kernel.theorems.attention.deviation_bounds import DEVIATION, Bounds, read_bounds
 from certattn.kernel.theorems.attention.deviation_inputs import (
     GIVEN,
     LIMIT,
     LIMIT_MATRIX,
     LIMIT_OFFSET,
     TOKEN_LAW,
-    limit_words,
     read_queries,
     read_sight,
 )
 from certattn.kernel.theorems.attention.mathematics.mean_value import Deviation
 from certattn.kernel.theorems.attention.query_regions import CELLS, QUERY, WEIGHTS, StatedRegion
-from certattn.kernel.theorems.attention.region_bounds import RegionBounds, region_names
+from certattn.kernel.theorems.attention.region_bounds import RegionBounds
 
-BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
+ASSERTS = Record(DEVIATION)
+WITNESS = Record(BITS, CELLS, QUERY, WEIGHTS)
 
 
 @dataclass(frozen=True)
-class Problem:
+class AssertedDeviation:
     """A prompt with its queries or a region of them, the limit it is compared with, and the asserted bounds."""
 
     prompt: StatedPrompt
@@ -76,6 +77,15 @@ class Problem:
     def count(self) -> int:
         """The number of listed queries."""
         return self.prompt.count
+
+    @property
+    def tiers(self) -> Sequence[Tier]:
+        """The tiers of binary64 that it can be computed in, the fastest first; over a region there is Arb alone."""
+        if self.region is not None:
+            return ()
+        # Covariances, which the empirical limit takes, have no tight tier; nor have masks.
+        only = self.limit_kind == "empirical" or self.causal is not None
+        return tiers_of(self.prompt)[: 1 if only else None]
 
     @cached_property
     def limit(self) -> AffineMap | Operator:
@@ -152,144 +162,90 @@ def compared_to_mean(
     return list(zip(gaps, finite, strict=True))
 
 
-class OutputDeviation(Claim[Problem]):
-    name = "output-deviation"
-    title = "how far softmax attention over a concrete prompt is from its infinite-prompt limit"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = Record(DEVIATION)
-    witness = Record(BITS, CELLS, QUERY, WEIGHTS)
+# |T(q) - T_inf(q)| and |T(q)|.
+_Pair = tuple[arb, arb]
 
-    def read(self, certificate: Certificate) -> Problem:
-        reading = certificate.reading
-        form, given = GIVEN.read(certificate.given, reading)
-        prompt = read_prompt(form, given)
-        kind, values = given[LIMIT]
-        if kind == "affine":
-            outputs, inputs = prompt.output_dimension, prompt.query_dimension
-            values[LIMIT_MATRIX].require_shape(outputs, inputs, "(outputs x queries)")
-            values[LIMIT_OFFSET].require_length(outputs, "an output")
-        if kind == "law" and values[TOKEN_LAW].dimension != prompt.law_dimension:
-            law = values[TOKEN_LAW]
-            what = "a token" if prompt.weights is not None else "key and value side by side"
-            raise law.node.malformed(f"a law in dimension {prompt.law_dimension}, that of {what}", law.words)
-        deviation = self.asserts.read(certificate.asserts, reading)[DEVIATION]
-        region = read_queries(given, prompt.query_dimension, deviation, self._witness(certificate))
-        bounds = read_bounds(deviation, prompt.count)
-        problem = Problem(prompt, kind, values, bounds, region, read_sight(given, prompt))
-        if region is not None and kind == "law" and not isinstance(problem.limit, AffineMap):
-            expected = "over a region, a law for which attention is proved to be an affine map"
-            raise values[TOKEN_LAW].node.malformed(expected, values[TOKEN_LAW].words)
-        return problem
 
-    def _witness(self, certificate: Certificate) -> Values | None:
-        if certificate.witness is None:
-            return None
-        return self.witness.read(certificate.witness, certificate.reading)
+def obligations(stated: AssertedDeviation) -> Iterator[Obligation | NoProof]:
+    if stated.region is not None:
+        yield from stated.over_region.obligations()
+        return
+    bounds, queries, tiers = stated.bounds, range(stated.count), stated.tiers
+    pairs = _pairs(stated)
 
-    def first_bits(self, certificate: Certificate) -> int | None:
-        witness = self._witness(certificate)
-        return witness.get(BITS) if witness is not None else None
+    def deviation(i: int) -> Gathered[int, _Pair]:
+        return pairs.side(_deviation, i, tiers=tiers)
 
-    def statement(self, problem: Problem) -> Statement:
-        region = problem.region
-        queries = f"each of {problem.count} queries" if problem.count > 1 else "one query"
-        sight = sight_words(problem.prompt, problem.causal)
-        limit = limit_words(problem.limit_kind, problem.limit_values, problem.causal)
-        words = (
-            f"For {queries if region is None else region.words()} and a prompt of {problem.prompt.words()}{sight}, "
-            f"the {problem.bounds.norm} distance between softmax attention T(q) and {limit} "
-            f"is {problem.bounds.words()}."
-        )
-        query, among = ("q_i", "i") if region is None else ("q", f"{{{region.latex()}}}")
-        return Statement(words, problem.bounds.latex(query, among))
+    def times_size(factor: fmpq, i: int) -> Gathered[int, _Pair]:
+        return pairs.side(lambda pair: factor * pair[1], i, tiers=tiers)
 
-    def names(self, problem: Problem) -> list[str]:
-        if problem.region is not None:
-            return region_names(problem.region, problem.bounds)
-        bounds, queries = problem.bounds, range(problem.count)
-        names = [f"at_most[{i}]" for i in queries] if bounds.at_most is not None else []
-        names += ["at_least"] if bounds.at_least is not None else []
-        names += [f"relative_at_most[{i}]" for i in queries] if bounds.relative is not None else []
-        names += [f"per_query.at_most[{i}]" for i in queries] if bounds.each_at_most is not None else []
-        names += [f"per_query.at_least[{i}]" for i in queries] if bounds.each_at_least is not None else []
-        names += [f"per_query.relative_at_most[{i}]" for i in queries] if bounds.each_relative is not None else []
-        return names
+    if bounds.at_most is not None:
+        yield from (Obligation(f"at_most[{i}]", deviation(i), "<=", bounds.at_most) for i in queries)
+    if bounds.at_least is not None:
+        yield Obligation("at_least", pairs.side(_largest, *queries, tiers=tiers), ">=", bounds.at_least)
+    if bounds.relative is not None:
+        for i in queries:
+            yield Obligation(f"relative_at_most[{i}]", deviation(i), "<=", times_size(bounds.relative, i))
+    for i, bound in enumerate(bounds.each_at_most or ()):
+        yield Obligation(f"per_query.at_most[{i}]", deviation(i), "<=", bound)
+    for i, bound in enumerate(bounds.each_at_least or ()):
+        yield Obligation(f"per_query.at_least[{i}]", deviation(i), ">=", bound)
+    for i, factor in enumerate(bounds.each_relative or ()):
+        yield Obligation(f"per_query.relative_at_most[{i}]", deviation(i), "<=", times_size(factor, i))
 
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        if problem.region is not None:
-            return problem.over_region.prove(names, bits)
-        return self._compare(problem, names, problem.compared, bits, ARB)
 
-    def tiers(self, problem: Problem) -> tuple[str, ...]:
-        # Over a region there is Arb alone.
-        if problem.region is not None:
-            return ()
-        # Covariances, which the empirical limit takes, have no tight tier; nor have masks.
-        only = problem.limit_kind == "empirical" or problem.causal is not None
-        return problem.prompt.tiers[:1] if only else problem.prompt.tiers
+def _deviation(pair: _Pair) -> arb:
+    return pair[0]
 
-    def prove_binary64(self, problem: Problem, names: Collection[str], tier: str) -> list[Obligation]:
-        from certattn.fast.attention import BINARY64
+
+def _largest(*pairs: _Pair) -> arb:
+    return linf_norm([deviation for deviation, _ in pairs])
+
+
+def _pairs(stated: AssertedDeviation) -> Together[int, _Pair]:
+    """Deviations and sizes by query."""
+
+    def compute(queries: Collection[int], tier: Tier | None) -> Mapping[int, _Pair]:
+        rows = sorted(queries)
+        if tier is None:
+            return dict(zip(rows, stated.compared(rows), strict=True))
         from certattn.kernel.theorems.attention.deviation_binary64 import compared
 
-        tight = tier == TIGHT_TIER
-        with working_precision(AFTER_BINARY64):
-            return self._compare(problem, names, lambda rows: compared(problem, rows, tight=tight), DOUBLE, BINARY64)
+        return dict(zip(rows, compared(stated, rows, tight=tier is TIGHT), strict=True))
 
-    def _compare(
-        self,
-        problem: Problem,
-        names: Collection[str],
-        compared: Callable[[Sequence[int]], list[tuple[arb, arb]]],
-        bits: int,
-        arithmetic: str,
-    ) -> list[Obligation]:
-        """The named obligations, from enclosures of the deviations at the queries they speak of."""
-        bounds, wanted = problem.bounds, frozenset(names)
-        rows = list(range(problem.count)) if "at_least" in wanted else _rows(problem.count, wanted)
-        pairs = dict(zip(rows, compared(rows), strict=True))
-        distance, base = f"|T(q) - T_inf(q)|_{bounds.norm}", (bits, arithmetic)
-        found: list[Obligation] = []
-        for i, (deviation, size) in pairs.items():
-            sentence = f"{distance} at query {i}"
-            if bounds.at_most is not None:
-                found.append(at_most(f"at_most[{i}]", sentence, deviation, bounds.at_most, *base))
-            if bounds.each_at_most is not None:
-                found.append(at_most(f"per_query.at_most[{i}]", sentence, deviation, bounds.each_at_most[i], *base))
-            if bounds.each_at_least is not None:
-                found.append(at_least(f"per_query.at_least[{i}]", sentence, deviation, bounds.each_at_least[i], *base))
-            each = bounds.each_relative[i] if bounds.each_relative is not None else None
-            for kind, factor in (("", bounds.relative), ("per_query.", each)):
-                if factor is not None:
-                    scaled = f"{sentence}, at most {show(factor)} |T(q)|_{bounds.norm}"
-                    found.append(at_most(f"{kind}relative_at_most[{i}]", scaled, deviation, factor * size, *base))
-        if bounds.at_least is not None and "at_least" in wanted:
-            largest = linf_norm([deviation for deviation, _ in pairs.values()])
-            found.append(at_least("at_least", f"the largest {distance}", largest, bounds.at_least, *base))
-        return [obligation for obligation in found if obligation.name in wanted]
-
-    def findings(self, problem: Problem, obligations: Sequence[Obligation]) -> list[str]:
-        if problem.region is not None:
-            return problem.over_region.findings()
-        bound, worst = problem.bounds.at_most, None
-        for obligation in obligations:
-            enclosure = obligation.left
-            if not isinstance(enclosure, arb) or not obligation.name.startswith("at_most["):
-                continue
-            if worst is None or enclosure.upper() > worst[0].upper():
-                worst = enclosure, obligation.name.removeprefix("at_most")
-        found = []
-        if worst is not None and bound is not None:
-            slack = (bound - worst[0]).lower().str(3, radius=False)
-            found.append(f"worst query {worst[1]}: deviation {show(worst[0])}, slack {slack}")
-        return found + worst_relative(problem.bounds, obligations)
+    return Together(compute)
 
 
-def _rows(count: int, names: frozenset[str]) -> list[int]:
-    everywhere = ("at_most", "at_least", "relative_at_most")
-    kinds = (*everywhere, *(f"per_query.{kind}" for kind in everywhere))
-    return [i for i in range(count) if any(f"{kind}[{i}]" in names for kind in kinds)]
+def read(certificate: Certificate) -> AssertedDeviation:
+    reading = certificate.reading
+    form, given = GIVEN.read(certificate.given, reading)
+    prompt = read_prompt(form, given)
+    kind, values = given[LIMIT]
+    if kind == "affine":
+        outputs, inputs = prompt.output_dimension, prompt.query_dimension
+        values[LIMIT_MATRIX].require_shape(outputs, inputs, "(outputs x queries)")
+        values[LIMIT_OFFSET].require_length(outputs, "an output")
+    if kind == "law" and values[TOKEN_LAW].dimension != prompt.law_dimension:
+        law = values[TOKEN_LAW]
+        what = "a token" if prompt.weights is not None else "key and value side by side"
+        raise law.node.malformed(f"a law in dimension {prompt.law_dimension}, that of {what}", law.words)
+    deviation = ASSERTS.read(certificate.asserts, reading)[DEVIATION]
+    witness = WITNESS.read(certificate.witness, reading) if certificate.witness is not None else None
+    region = read_queries(given, prompt.query_dimension, deviation, witness)
+    bounds = read_bounds(deviation, prompt.count)
+    stated = AssertedDeviation(prompt, kind, values, bounds, region, read_sight(given, prompt))
+    if region is not None and kind == "law" and not isinstance(stated.limit, AffineMap):
+        expected = "over a region, a law for which attention is proved to be an affine map"
+        raise values[TOKEN_LAW].node.malformed(expected, values[TOKEN_LAW].words)
+    return stated
 
 
-CLAIM = OutputDeviation()
+THEOREM = Theorem(
+    name="output-deviation",
+    title="how far softmax attention over a concrete prompt is from its infinite-prompt limit",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

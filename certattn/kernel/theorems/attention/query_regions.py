@@ -16,15 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import fmpq
-
 from certattn.kernel.document.fields import Field, Kind, Rational, Reading, Record, Schema, Values, scalar
 from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
-from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.attention.mathematics.regions import (
     Ball,
     Bisection,
@@ -141,24 +137,6 @@ class StatedRegion:
             return region.at(stated) if is_combination(stated.row(0)) is True else None
         return stated if region.contains(stated) is True else None
 
-    def words(self) -> str:
-        values = self.values
-        if self.kind == "ball":
-            return f"the queries within l2 distance {describe(values[RADIUS])} of {_point_words(values[CENTRE])}"
-        if self.kind == "box":
-            return f"the queries in the box from {_point_words(values[LOWER])} to {_point_words(values[UPPER])}"
-        points = values[POINTS]
-        return f"the convex combinations of {counted(points.shape[0], 'query')} ({points.words()})"
-
-    def latex(self) -> str:
-        if self.kind == "ball":
-            return rf"\| q - c \|_2 \le {describe(self.values[RADIUS])}"
-        return r"a \le q \le b" if self.kind == "box" else r"q \in \operatorname{conv}(p_1, \dots, p_n)"
-
-
-def _point_words(point: MatrixInput) -> str:
-    return point.words() if point.written_out else f"the point {point.source}"
-
 
 def read_region(stated: tuple[str, Values], dimension: int, witness: Values | None) -> StatedRegion:
     """The region under `given` with its witness; every dimension checked. Raises MalformedError."""
@@ -220,17 +198,3 @@ def _read_suspect(kind: str, values: Values, dimension: int, witness: Values | N
     if QUERY in witness:
         witness[QUERY].require_length(dimension, "a query")
     return witness.get(QUERY)
-
-
-def at_words(cell: Cell, index: int, count: int) -> str:
-    """A cell as the sentences of obligations name it: its number, and its centre where that is short."""
-    name = f"cell {index} of {count}" if count > 1 else "the region"
-    centre = cell.centre.row(0)
-    if len(centre) > 8:
-        return name
-    return f"{name}, around ({', '.join(_short(entry) for entry in centre)})"
-
-
-def _short(entry: fmpq) -> str:
-    """Four places after the point, cut to what is needed; for reading, not for proofs."""
-    return describe(fmpq((entry * 10000 + fmpq(1, 2)).floor(), 10000))

@@ -12,16 +12,17 @@ from flint import arb
 import certattn
 from certattn.fast import guards, prefixes
 from certattn.fast.attention import BINARY64
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file
+from certattn.kernel.decide.checker import CheckOptions, check_file
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import GuardError, NotProvedError, UsageError
 from certattn.kernel.given import stored_prompts
+from certattn.kernel.given.tiers import DEFAULT
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.theorems.attention.deviation_binary64 import compared, deviations, off_limit
+from certattn.kernel.theorems.attention.output_deviation import THEOREM
 
-CLAIM = CLAIMS["output-deviation"]
 GAUSSIAN = {"kind": "gaussian", "mean": ["0", "1"], "covariance": [["1", "1/2"], ["1/2", "1"]]}
 SIGNS = {"kind": "rademacher", "sizes": ["1", "1/3"]}
 AFFINE = {
@@ -62,8 +63,8 @@ def test_balls_of_binary64_hold_the_true_deviations(form: str, dtype: str, tmp_p
     certificate = certattn.generate(
         "output-deviation", tmp_path / "c.yaml", **prompts(np.random.default_rng(3), dtype)[form]
     )
-    problem = CLAIM.read(certificate)
-    assert CLAIM.tiers(problem)[0] == "binary64"
+    problem = THEOREM.read(certificate)
+    assert problem.tiers[0] is DEFAULT
     with working_precision(300):
         truth = problem.deviations(range(problem.count))
     found = deviations(problem, range(problem.count))
@@ -88,8 +89,8 @@ def test_balls_of_masked_queries_hold_the_true_numbers(form: str, causal: int, t
         relative=True,
         per_query=True,
     )
-    problem = CLAIM.read(certificate)
-    assert CLAIM.tiers(problem) == ("binary64",)
+    problem = THEOREM.read(certificate)
+    assert problem.tiers == [DEFAULT]
     with working_precision(300):
         truth = problem.compared(range(problem.count))
         for found, exact in zip(compared(problem, range(problem.count)), truth, strict=True):
@@ -185,10 +186,10 @@ def test_in_pieces_from_disk_it_is_the_same(rows_at_once: int, keep: int, tmp_pa
     monkeypatch.setattr(stored_prompts, "_CHUNK_NUMBERS", 2 * rows_at_once)
     report = check_file(tmp_path / "c.yaml", CheckOptions(arithmetic="binary64"))
     assert report.verdict is Verdict.VERIFIED, report.reason
-    problem = CLAIM.read(load(tmp_path / "c.yaml"))
+    problem = THEOREM.read(load(tmp_path / "c.yaml"))
     with working_precision(200):
         (exact,) = problem.deviations([0])
-    (ball,) = deviations(CLAIM.read(load(tmp_path / "c.yaml")), [0])
+    (ball,) = deviations(THEOREM.read(load(tmp_path / "c.yaml")), [0])
     assert ball.contains(exact)
 
 
@@ -254,7 +255,7 @@ def test_binary64_decides_what_it_can(certificate: Path) -> None:
 
 
 def test_arb_decides_what_is_too_close_for_binary64(certificate: Path) -> None:
-    problem = CLAIM.read(load(certificate))
+    problem = THEOREM.read(load(certificate))
     with working_precision(300):
         largest = max(problem.deviations(range(problem.count)), key=lambda ball: float(ball.mid()))
     stated = certificate.read_text()
@@ -304,12 +305,12 @@ def test_a_certificate_without_arrays_needs_no_binary64(tmp_path: Path) -> None:
         "certattn: 1\nclaim: output-deviation\ngiven: {keys: [[1]], values: [[1]], queries: [[2]], "
         "limit: {kind: empirical}}\nasserts: {deviation: {norm: l2, at_most: 0}}\n"
     )
-    assert CLAIM.tiers(CLAIM.read(load(tmp_path / "c.yaml"))) == ()
+    assert list(THEOREM.read(load(tmp_path / "c.yaml")).tiers) == []
 
 
 def test_the_tight_tier_is_the_sharper_one(tmp_path: Path) -> None:
     given = prompts(np.random.default_rng(3), "float64")["keys, affine"]
-    problem = CLAIM.read(certattn.generate("output-deviation", tmp_path / "c.yaml", **given))
+    problem = THEOREM.read(certattn.generate("output-deviation", tmp_path / "c.yaml", **given))
     quick, tight = (
         off_limit(problem.prompt, problem.limit, problem.prompt.stated_queries, tight=tight) for tight in (False, True)
     )

@@ -293,7 +293,7 @@ witness:
 
 def test_a_centre_outside_the_ball_refutes_nothing(arrays: Path) -> None:
     """s - tanh s, s = q_1 + q_2, is 0.47861... at most; at centres of cells around the edge it is 0.4951."""
-    problem = CLAIM.read(loads(DIAGONAL, arrays / "case.yaml"))
+    problem = CLAIM.read(loads(DIAGONAL, arrays / "case.yaml")).content
     cells = [problem.region.cell(i) for i in range(problem.region.count)]
     outside = [cell for cell in cells if not cell.inside]
     with working_precision(64):
@@ -330,7 +330,7 @@ def test_only_a_tie_is_tried_at_every_precision(arrays: Path) -> None:
 def test_a_bound_between_the_centre_and_the_cell_takes_bits_to_refute(arrays: Path) -> None:
     """The centre deviates by 10^-25 more than is stated: 64 bits do not see it, 128 do."""
     with working_precision(200):
-        (problem,) = [CLAIM.read(loads(text_of(cases.BALL), arrays / "case.yaml"))]
+        problem = CLAIM.read(loads(text_of(cases.BALL), arrays / "case.yaml")).content
         (value,) = problem.deviations_at(problem.region.exact.middle())
         digits = value.str(30, radius=False)[:27]
         assert arb(digits) < value
