@@ -71,5 +71,6 @@ def setup(app: object) -> None:
     app.connect("autodoc-process-docstring", parameters)  # type: ignore[attr-defined]
     app.connect("autodoc-process-signature", signature)  # type: ignore[attr-defined]
 
+
 # W3C's notation of grammars is none that the highlighter knows; it is shown plain.
 suppress_warnings = ["misc.highlighting_failure"]

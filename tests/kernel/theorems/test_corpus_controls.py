@@ -20,7 +20,7 @@ import pytest
 import tail_cases
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, complaints, notices
 from flint import arb, arb_mat, fmpq
-from sabotaged import true, unless
+from sabotaged import unless
 
 from certattn.kernel.decide import checker, proof
 from certattn.kernel.decide.obligation import Number, Range, Relation

@@ -12,7 +12,6 @@ from certattn.kernel.decide.checker import CheckOptions, check_certificate
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts import output_tail
-from certattn.kernel.theorems.prompts.typical_prompt import CLAIM
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
