@@ -10,7 +10,7 @@ from certattn.audit.head import Head, Plan, asserted, mapping, number, numbers, 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.theorems.attention.output_deviation import THEOREM
-from certattn.provers import output_deviation
+from certattn.provers.attention import output_deviation
 
 NAME = "deviation"
 CERTIFICATE = "deviation.yaml"

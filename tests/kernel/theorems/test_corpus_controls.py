@@ -20,7 +20,7 @@ import pytest
 import tail_cases
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, complaints, notices
 from flint import arb, arb_mat, fmpq
-from sabotaged import unless
+from sabotaged import true, unless
 
 from certattn.kernel.decide import checker, proof
 from certattn.kernel.decide.obligation import Number, Range, Relation
@@ -211,10 +211,10 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "inequalities by one end": (proof, "decide", by_the_lower_end),
     "upper bounds are not looked at": (proof._COMPARED, "<=", passes),
     "lower bounds are not looked at": (proof._COMPARED, ">=", passes),
-    "values are not looked at": (infinite_prompt_operator, "at_most", proved),
-    "matrices are not compared": (infinite_prompt_operator, "identical", proved),
-    "images of Gaussian laws are not compared": (gaussian_image, "identical", proved),
-    "what is unproved passes": (infinite_prompt_operator, "unproved", proved),
+    "values are not looked at": (infinite_prompt_operator, "linf_norm", lambda vector: arb(0)),
+    "matrices are not compared": (infinite_prompt_operator, "Obligation", unless("matrix")),
+    "images of Gaussian laws are not compared": (infinite_prompt_operator, "Obligation", unless("mean")),
+    "what is unproved passes": (infinite_prompt_operator, "NoProof", true),
     "the verdict looks at no outcome": (checker, "verdict_of", lambda names, obligations: Verdict.VERIFIED),
     "scales are one": (softmax, "scale_ball", lambda scale: arb(1)),
     "scales of operators are one": (operator, "scale_ball", lambda scale: arb(1)),

@@ -14,7 +14,7 @@ import certattn
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.attention.output_deviation import THEOREM, AssertedDeviation
-from certattn.provers import deviation_plot
+from certattn.provers.attention import deviation_plot
 
 COUNT = 9
 
