@@ -11,15 +11,15 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation
+from certattn.kernel.decide.obligation import Number, Range
+from certattn.kernel.decide.proof import Answer, Proof
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.selection.selection_direction import CLAIM
-from certattn.kernel.theorems.selection.selection_problem import Problem
+from certattn.kernel.theorems.selection.selection_direction import THEOREM
+from certattn.kernel.theorems.selection.selection_problem import DescentProblem
 from certattn.kernel.theorems.selection.selection_theorems import (
     FROM,
     GROWTH,
@@ -27,7 +27,7 @@ from certattn.kernel.theorems.selection.selection_theorems import (
     LOGARITHM,
     NUMERATOR,
     OFFSET,
-    RATE_PARTS,
+    RATE_FIELDS,
     SLOPE,
     SQUARE,
 )
@@ -65,7 +65,7 @@ def with_bounds(plain: dict[str, Plain], at: Sequence[str], bits: int, late_rate
     return {**plain, "asserts": asserts}
 
 
-def _require_bounded(problem: Problem, text: str) -> None:
+def _require_bounded(problem: DescentProblem, text: str) -> None:
     """That something is proved of the angle at that step (or time). Raises UsageError."""
     at, begins, name = exact_rational(text, "angles"), problem.rate_begins, problem.theorem.name
     if at <= problem.steps or (begins is not None and at >= begins):
@@ -91,7 +91,7 @@ def _is_late(rate: dict[str, Plain]) -> bool:
     return (bound < 1) is not True
 
 
-def _rate(plain: dict[str, Plain], problem: Problem, bits: int) -> dict[str, Plain] | None:
+def _rate(plain: dict[str, Plain], problem: DescentProblem, bits: int) -> dict[str, Plain] | None:
     """From when the theorem applies, or from when the logarithm is clearly positive; None where it does not grow."""
     begins, offset, slope = problem.rate_begins, OFFSET.name, SLOPE.name
     assert begins is not None
@@ -107,39 +107,41 @@ def _rate(plain: dict[str, Plain], problem: Problem, bits: int) -> dict[str, Pla
     return {"form": problem.theorem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
 
 
-def _coefficients(plain: dict[str, Plain], problem: Problem, begins: fmpq, bits: int) -> dict[str, fmpq]:
+def _coefficients(plain: dict[str, Plain], problem: DescentProblem, begins: fmpq, bits: int) -> dict[str, fmpq]:
     """What is proved of the rate from there on: bounds to the safe side, none of them negative."""
     form, asserts = problem.theorem.rate_form, plain["asserts"]
     assert isinstance(asserts, dict)
     draft: Plain = {
         "form": form,
         "from": format_rational(begins),
-        **{name: "2" if name == OFFSET.name else "1" for name in RATE_PARTS[form]},
+        **{field.name: "2" if field.name == OFFSET.name else "1" for field in RATE_FIELDS[form]},
     }
     found = _proved({**plain, "asserts": {**asserts, "rate": draft}}, bits)
     bounds = {}
-    for name in RATE_PARTS[form]:
+    for name in (field.name for field in RATE_FIELDS[form]):
         ball = _ball(found[f"rate.{name}"].right)
         bound = lower_rational(ball) if name in (OFFSET.name, SLOPE.name) else upper_rational(ball)
         bounds[name] = max(bound, fmpq(0))
     return bounds
 
 
-def _up(bound: arb | fmpq | str) -> fmpq:
+def _up(bound: Number | None) -> fmpq:
     return min(round_up(upper_rational(_ball(bound)), _DIGITS), _LARGEST)
 
 
-def _ball(value: arb | fmpq | str) -> arb:
+def _ball(value: Number | None) -> arb:
+    if isinstance(value, Range):
+        return value.worst
     if not isinstance(value, arb):
         raise NotProvedError("no bound of the angle is proved there")
     return value
 
 
-def _proved(plain: dict[str, Plain], bits: int) -> dict[str, Obligation]:
-    problem = _problem(plain)
-    with working_precision(bits):
-        return {o.name: o for o in CLAIM.prove(problem, CLAIM.names(problem), bits)}
+def _proved(plain: dict[str, Plain], bits: int) -> dict[str, Answer]:
+    proof = Proof(list(THEOREM.obligations(_problem(plain))))
+    proof.ask(proof.obligations, bits)
+    return proof.answers
 
 
-def _problem(plain: dict[str, Plain]) -> Problem:
-    return CLAIM.read(loads(to_text(plain), Path("draft.yaml")))
+def _problem(plain: dict[str, Plain]) -> DescentProblem:
+    return THEOREM.read(loads(to_text(plain), Path("draft.yaml")))

@@ -16,7 +16,7 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection, best_tokens, largest_spread
 from certattn.kernel.theorems.selection.descent_inputs import GRADIENT
 from certattn.kernel.theorems.selection.mathematics.paper_smoothness import smoothness_bound
-from certattn.kernel.theorems.selection.selection_counterexample import CLAIM
+from certattn.kernel.theorems.selection.selection_counterexample import THEOREM
 from certattn.kernel.theorems.selection.selection_inputs import paper_data
 from certattn.kernel.theorems.selection.selection_problem import GIVEN
 from certattn.provers.exact_inputs import exact, exact_text
@@ -62,7 +62,7 @@ def generate(
     Raises UsageError, MalformedError, and NotProvedError, with the reason, where this is no counterexample.
     """
     require_place(out, [])
-    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
         draft = loads(to_text({**head, "asserts": {}}), out)
         setting = read_setting(draft)
@@ -87,7 +87,7 @@ def generate(
     with not_yet_written(out):
         require_proved(loads(to_text(certificate), out))
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 def _best(setting: Setting) -> Selection:

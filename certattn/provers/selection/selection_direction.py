@@ -34,7 +34,7 @@ from certattn.kernel.theorems.selection.descent_inputs import (
 )
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
-from certattn.kernel.theorems.selection.selection_direction import CLAIM
+from certattn.kernel.theorems.selection.selection_direction import THEOREM
 from certattn.kernel.theorems.selection.selection_inputs import LOSS, StatedTokens, read_tokens
 from certattn.kernel.theorems.selection.selection_problem import GIVEN, MOST_STEPS
 from certattn.kernel.theorems.selection.selection_theorems import RATE, Situation
@@ -89,7 +89,7 @@ def generate(
         raise UsageError(f"theorem is {theorem!r}, expected one of {', '.join(known)}")
     if not 0 <= most_steps <= MOST_STEPS or (steps is not None and not 0 <= steps <= MOST_STEPS):
         raise UsageError(f"expected at most {MOST_STEPS} steps, and not fewer than 0")
-    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": CLAIM.name, "given": exact(given, "given")}
+    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
         setting = read_setting(loads(to_text({**head, "asserts": {}}), out))
     at = [exact_text(angle, "angles") for angle in angles]
@@ -103,7 +103,7 @@ def generate(
             certificate = with_bounds(certificate, at, run.bits, late_rate)
         certificate = proved_at_best(certificate, out)
     certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Run:
     def situation(self, point: list[arb] | None) -> Situation:
         """At a point, at the working precision."""
         constants = SelectionConstants(self.selection, self.setting.loss, self.solution)
-        return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point, self.bits)
+        return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point)
 
 
 def _why_unbounded(setting: Setting) -> str:

@@ -19,8 +19,8 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.theorems.selection.descent_inputs import NORMALISED
-from certattn.kernel.theorems.selection.selection_direction import CLAIM
-from certattn.kernel.theorems.selection.selection_problem import Problem, StatedRate
+from certattn.kernel.theorems.selection.selection_direction import THEOREM
+from certattn.kernel.theorems.selection.selection_problem import DescentProblem, StatedRate
 from certattn.kernel.theorems.selection.selection_theorems import (
     FROM,
     GROWTH,
@@ -41,9 +41,9 @@ _NARROW, _LAST, _MOST_MOVES, _MOVE = 0.3, 1e60, 20_000, 0.02
 Array = np.ndarray[Any, Any]
 
 
-def require_plane(certificate: Certificate) -> Problem:
+def require_plane(certificate: Certificate) -> DescentProblem:
     """The problem of a certificate that can be drawn. Raises UsageError."""
-    problem = CLAIM.read(certificate)
+    problem = THEOREM.read(certificate)
     if problem.selection.tokens.dimension != 2:
         raise UsageError(
             f"a figure shows keys in the plane; these have the dimension {problem.selection.tokens.dimension}"
@@ -60,7 +60,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         _draw(axes, problem)
 
 
-def _draw(axes: Any, problem: Problem) -> None:
+def _draw(axes: Any, problem: DescentProblem) -> None:
     ray = _floats(problem.solution.solution.row(0))
     turn = math.atan2(ray[1], ray[0])
     runs = [Run.of(problem, start) for start in _starts(problem)]
@@ -98,7 +98,7 @@ class Run:
         self.at, self.points = at, points
 
     @classmethod
-    def of(cls, problem: Problem, start: Array) -> Run:
+    def of(cls, problem: DescentProblem, start: Array) -> Run:
         """From a start to where what is certified has become narrow, as far as there is patience."""
         end, downhill, step = _end(problem), _gradients(problem), _step(problem)
         point, k, at, points = start, 0.0, [0.0], [start]
@@ -120,7 +120,7 @@ class Run:
         return float(np.interp(at, self.at, radii))
 
 
-def _end(problem: Problem) -> float:
+def _end(problem: DescentProblem) -> float:
     """The last step that is shown."""
     end = max([1000.0, *(min(as_float(angle.at), _LAST) for angle in problem.angles)])
     if problem.rate is not None:
@@ -131,7 +131,7 @@ def _end(problem: Problem) -> float:
     return end
 
 
-def _gradients(problem: Problem) -> Callable[[Array], Array]:
+def _gradients(problem: DescentProblem) -> Callable[[Array], Array]:
     """-grad F in doubles, F the sum of the losses."""
     inputs = []
     for contrasts in landscape(problem.selection, problem.loss).inputs:
@@ -159,14 +159,14 @@ _SLOPES: dict[str, Callable[[float], float]] = {
 }
 
 
-def _step(problem: Problem) -> float:
+def _step(problem: DescentProblem) -> float:
     """The factor of -grad F in one step, or in a unit of time of the flow; or the length of a normalised step."""
     if problem.rule.step is None:
         return 1 / problem.rule.inputs
     return as_float(problem.rule.step) / (1 if problem.rule.kind == NORMALISED else problem.rule.inputs)
 
 
-def _starts(problem: Problem) -> list[Array]:
+def _starts(problem: DescentProblem) -> list[Array]:
     """The corners of the box: one where it is a point."""
     start = problem.start
     assert start.lower is not None
@@ -223,7 +223,7 @@ def _arc(radius: float, begin: float, end: float) -> Array:
     return _polar(radius, np.linspace(begin, end, 60))
 
 
-def _draw_keys(axes: Any, problem: Problem) -> None:
+def _draw_keys(axes: Any, problem: DescentProblem) -> None:
     """The keys, the chosen ones filled."""
     tokens = problem.selection.tokens
     for i, index in enumerate(problem.selection.indices):

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from flint import fmpq
+from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.verdict import Outcome
+from certattn.kernel.decide.obligation import Number, Range
+from certattn.kernel.decide.proof import Proof
+from certattn.kernel.decide.verdict import Outcome, show
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.reals import format_rational
@@ -21,9 +23,10 @@ from certattn.kernel.theorems.selection.global_selection_theorems import AFTER, 
 from certattn.kernel.theorems.selection.local_selection_theorems import CONE_THEOREM, LOCAL, local_constants, move_rule
 from certattn.kernel.theorems.selection.mathematics.cone_convergence import Cone
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
-from certattn.kernel.theorems.selection.selection_theorems import Situation
+from certattn.kernel.theorems.selection.selection_theorems import DescentTheorem, Situation
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.selection.local_trial import Failure, find_trial, stated
+from certattn.statements.selection.selection_direction import CONDITIONS
 
 _SHOWN = 5
 # How much wider a cone that descent stays in is tried to be than the one that it starts in, in tangents.
@@ -44,25 +47,30 @@ class Choice:
 def _global(situation: Situation) -> dict[str, Plain] | None:
     if situation.point is None:
         return None
-    conclusion = GLOBAL.apply(situation, None)
-    return {} if all(o.outcome is Outcome.PROVED for o in conclusion.conditions) else None
+    return {} if _holds(GLOBAL, situation, None) else None
 
 
 def _every_start(situation: Situation) -> dict[str, Plain] | None:
     """With a point, the number of steps after which theorem A applies: a few times the least power of 2."""
-    if not _proved(situation, None):
+    if not _holds(EVERY_START, situation, None):
         return None
     if situation.point is None:
         return {}
     for exponent in range(_MOST_DOUBLINGS):
-        if _proved(situation, fmpq(2) ** exponent):
+        if _holds(EVERY_START, situation, fmpq(2) ** exponent):
             return {AFTER.name: format_rational(fmpq(2) ** (exponent + 2))}
     return {}
 
 
-def _proved(situation: Situation, after: fmpq | None) -> bool:
-    conditions = EVERY_START.apply(situation, after).conditions
-    return all(condition.outcome is Outcome.PROVED for condition in conditions)
+def _asked(theorem: DescentTheorem, situation: Situation, parameters: object) -> Proof:
+    """What the kernel says of the theorem's conditions, at the working precision."""
+    proof = Proof(theorem.apply(lambda: situation, parameters, situation.constants.selection).conditions)
+    proof.ask(proof.obligations, ctx.prec)
+    return proof
+
+
+def _holds(theorem: DescentTheorem, situation: Situation, parameters: object) -> bool:
+    return all(answer.outcome is Outcome.PROVED for answer in _asked(theorem, situation, parameters).answers.values())
 
 
 def _local(situation: Situation) -> dict[str, Plain] | None:
@@ -75,8 +83,7 @@ def _local(situation: Situation) -> dict[str, Plain] | None:
     trial = find_trial(constants, move_rule(situation.rule), situation.point)
     if isinstance(trial, Failure):
         return None
-    conclusion = LOCAL.apply(situation, trial)
-    return stated(trial) if all(o.outcome is Outcome.PROVED for o in conclusion.conditions) else None
+    return stated(trial) if _holds(LOCAL, situation, trial) else None
 
 
 # In the order in which they are tried.
@@ -96,8 +103,7 @@ def cone_choice(situation: Situation, cone: Cone) -> Choice | None:
     inner_slope = upper_rational(cone.slope())
     for part in _SLOPES:
         slope = round_up(inner_slope + part, _SLOPE_DIGITS)
-        conclusion = CONE_THEOREM.apply(situation, (cone, slope))
-        if all(o.outcome is Outcome.PROVED for o in conclusion.conditions):
+        if _holds(CONE_THEOREM, situation, (cone, slope)):
             return Choice(CONE_THEOREM.name, {"slope": format_rational(slope)})
     return None
 
@@ -138,6 +144,13 @@ def why_not(situation: Situation, solution: MaxMargin, theorem: str | None, step
     return "; ".join(reasons)
 
 
+def _side(side: Number | None) -> str:
+    """As reports show it: of a range the end that would have to prove it."""
+    worst = side.worst if isinstance(side, Range) else side
+    assert isinstance(worst, arb | fmpq)
+    return show(worst)
+
+
 def _about_the_point(situation: Situation, selection: Selection, steps: int) -> list[str]:
     """What the conditions of theorem A say after the last step, or of theorem D where not all tokens are good."""
     if situation.point is None:
@@ -148,10 +161,9 @@ def _about_the_point(situation: Situation, selection: Selection, steps: int) -> 
     after = f"after {counted(steps, 'step')}"
     if not selection.bad:
         found = []
-        for condition in GLOBAL.apply(situation, None).conditions:
-            if condition.outcome is not Outcome.PROVED:
-                shown = condition.to_dict()
-                found.append(f"{after}: {shown['sentence']}: not {shown['left']} < {shown['right']}")
+        for name, answer in _asked(GLOBAL, situation, None).answers.items():
+            if answer.outcome is not Outcome.PROVED:
+                found.append(f"{after}: {CONDITIONS[name]}: not {_side(answer.left)} < {_side(answer.right)}")
         return found
     constants = local_constants(situation)
     if constants.locally_optimal_by is None or constants.locally_optimal_by <= 0:

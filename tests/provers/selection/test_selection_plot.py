@@ -11,7 +11,7 @@ import pytest
 
 import certattn
 from certattn import Certificate, UsageError
-from certattn.kernel.theorems.selection.selection_direction import CLAIM
+from certattn.kernel.theorems.selection.selection_direction import THEOREM
 from certattn.kernel.theorems.selection.selection_theorems import FROM
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.selection_plot import Run, _bound, draw_certificate, require_plane
@@ -32,7 +32,7 @@ def made(folder: Path, given: dict[str, Any], **inputs: Any) -> Certificate:
 
 @pytest.mark.parametrize("given", [GLOBAL, LOCAL], ids=["global", "local"])
 def test_the_run_lies_in_the_tube(given: dict[str, Any], tmp_path: Path) -> None:
-    problem = CLAIM.read(made(tmp_path, given, indices=[0] if given is GLOBAL else [1]))
+    problem = THEOREM.read(made(tmp_path, given, indices=[0] if given is GLOBAL else [1]))
     assert problem.rate is not None
     run = Run.of(problem, np.array([as_float(problem.start.lower.entry(0, i)) for i in range(2)]))  # type: ignore[union-attr]
     ray = np.array([as_float(entry) for entry in problem.solution.solution.row(0)])
@@ -45,7 +45,7 @@ def test_the_run_lies_in_the_tube(given: dict[str, Any], tmp_path: Path) -> None
 
 
 def test_the_run_is_gradient_descent(tmp_path: Path) -> None:
-    problem = CLAIM.read(made(tmp_path, GLOBAL, indices=[0]))
+    problem = THEOREM.read(made(tmp_path, GLOBAL, indices=[0]))
     run = Run.of(problem, np.array([0.0, -1.5]))
     keys, scores = np.array([[-0.1, 1], [1, 0], [0, 0]]), np.array([1, 0.9, 0.9])
     p = np.array([0.0, -1.5])

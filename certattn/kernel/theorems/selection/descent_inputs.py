@@ -75,14 +75,6 @@ class Rule:
         """One step there."""
         return (NormalisedStep if self.kind == NORMALISED else GradientStep)(landscape, self.size())
 
-    def words(self) -> str:
-        """With the step."""
-        if self.step is None:
-            return "the gradient flow dp/dt = -grad L(p)"
-        if self.kind == NORMALISED:
-            return f"normalised descent p(k+1) = p(k) - s grad L(p(k))/|grad L(p(k))| with s = {describe(self.step)}"
-        return f"gradient descent p(k+1) = p(k) - eta grad L(p(k)) with eta = {describe(self.step)}"
-
 
 @dataclass(frozen=True)
 class Start:

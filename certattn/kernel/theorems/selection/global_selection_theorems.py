@@ -5,25 +5,25 @@ The formulas stand in `mathematics.global_selection`, the proofs in docs/claims/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Part, above, at_least, at_most, below
+from certattn.kernel.decide.obligation import Obligation, Range, Shared
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Field, Rational, Record, Values
 from certattn.kernel.mathematics.token_selection import Selection, largest_spread
 from certattn.kernel.theorems.selection.descent_inputs import ENCLOSED, EVERY, FLOW, GRADIENT, Rule, Start
 from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants, least
+from certattn.kernel.theorems.selection.mathematics.selection_constants import least
 from certattn.kernel.theorems.selection.selection_theorems import (
     LOGARITHM,
     Conclusion,
+    DescentTheorem,
     LogarithmicRate,
-    Range,
     Situation,
-    Theorem,
 )
 
 AFTER = Field(
@@ -31,7 +31,7 @@ AFTER = Field(
 )
 
 
-class Global(Theorem):
+class Global(DescentTheorem):
     """Theorem A at p(K)."""
 
     name = "global"
@@ -42,22 +42,18 @@ class Global(Theorem):
     def read(self, values: Values, start: Start, selection: Selection, rule: Rule) -> None:
         return None
 
-    def names(self, parameters: None, selection: Selection) -> list[str]:
-        return [*_common_names(self.name), f"{self.name}.threshold", f"{self.name}.step"]
-
-    def apply(self, situation: Situation, parameters: None) -> Conclusion:
-        constants, size = situation.constants, situation.rule.size()
-        excess, norm = situation.excess(), situation.norm()
-        basins = _Basins(
-            GlobalBasin(constants, size, excess.upper(), norm.upper()),
-            GlobalBasin(constants, size, _least(excess), _least(norm)),
-        )
-        conditions = _common(self.name, constants, situation.bits)
-        conditions += _basin_conditions(self.name, basins, situation.bits)
-        return Conclusion(conditions, lambda: basins.rate(situation.rule))
+    def apply(
+        self, situation: Callable[[], Situation], parameters: None, selection: Selection, needs: Sequence[str] = ()
+    ) -> Conclusion:
+        basins = Shared(lambda: _basins(situation()))
+        conditions = [
+            *_common(self.name, situation, selection, needs),
+            *_basin_conditions(self.name, basins, needs),
+        ]
+        return Conclusion(conditions, Shared(lambda: basins().rate(situation().rule)))
 
 
-class EveryStart(Theorem):
+class EveryStart(DescentTheorem):
     """Theorem A2 (A1 for one input), from p(K) or from any point."""
 
     name = "every-start"
@@ -75,30 +71,27 @@ class EveryStart(Theorem):
     def delay(self, parameters: fmpq | None) -> fmpq | None:
         return parameters
 
-    def names(self, parameters: fmpq | None, selection: Selection) -> list[str]:
-        found = [*_common_names(self.name), f"{self.name}.scores"]
-        if _cross_products(selection):
-            found.append(f"{self.name}.cross")
-        found.append(f"{self.name}.step")
-        return found if parameters is None else [*found, f"{self.name}.threshold", f"{self.name}.later-step"]
-
-    def apply(self, situation: Situation, parameters: fmpq | None) -> Conclusion:
-        constants, bits, witness = situation.constants, situation.bits, Part.WITNESS
-        conditions = _common(self.name, constants, bits)
-        spread = largest_spread(constants.selection)
-        sentence = "the scores of the tokens that were not chosen differ by nothing within an input"
-        conditions.append(at_most(f"{self.name}.scores", sentence, spread, fmpq(0), part=witness))
-        products = _cross_products(constants.selection)
+    def apply(
+        self,
+        situation: Callable[[], Situation],
+        parameters: fmpq | None,
+        selection: Selection,
+        needs: Sequence[str] = (),
+    ) -> Conclusion:
+        name, part = self.name, Part.WITNESS
+        conditions = list(_common(name, situation, selection, needs))
+        # The scores of the tokens that were not chosen differ by nothing within an input.
+        conditions.append(Obligation(f"{name}.scores", largest_spread(selection), "<=", fmpq(0), part, needs))
+        products = _cross_products(selection)
         if products:
-            sentence = "the least <z_j, z_j'> of pairs of different inputs"
-            conditions.append(at_least(f"{self.name}.cross", sentence, min(products), fmpq(0), part=witness))
-        product = situation.rule.size() * constants.curvature_bound
-        conditions.append(below(f"{self.name}.step", "h B_F < 2", product, fmpq(2), bits, part=witness))
+            conditions.append(Obligation(f"{name}.cross", min(products), ">=", fmpq(0), part, needs))
+        step = lambda: situation().rule.size() * situation().constants.curvature_bound  # noqa: E731
+        conditions.append(Obligation(f"{name}.step", step, "<", fmpq(2), part, needs))
         if parameters is None:
             return Conclusion(conditions, None)
-        later = _later_basins(situation, parameters)
-        first, last = _basin_conditions(self.name, later, bits, "later-step")
-        return Conclusion([*conditions, first, last], lambda: later.rate(situation.rule))
+        later = Shared(lambda: _later_basins(situation(), parameters))
+        conditions += _basin_conditions(name, later, needs, "later-step")
+        return Conclusion(conditions, Shared(lambda: later().rate(situation().rule)))
 
 
 @dataclass(frozen=True)
@@ -119,6 +112,16 @@ class _Basins:
             Range(worst.start, best.start),
             Range(worst.slope(unit), best.slope(unit)),
         )
+
+
+def _basins(situation: Situation) -> _Basins:
+    """Theorem A at p(K)."""
+    constants, size = situation.constants, situation.rule.size()
+    excess, norm = situation.excess(), situation.norm()
+    return _Basins(
+        GlobalBasin(constants, size, excess.upper(), norm.upper()),
+        GlobalBasin(constants, size, _least(excess), _least(norm)),
+    )
 
 
 def _least(ball: arb) -> arb:
@@ -146,36 +149,24 @@ def _later_basins(situation: Situation, after: fmpq) -> _Basins:
 # -- conditions
 
 
-def _common_names(name: str) -> list[str]:
-    return [f"{name}.slope", f"{name}.optimal"]
-
-
-def _common(name: str, constants: SelectionConstants, bits: int) -> list[Obligation]:
+def _common(
+    name: str, situation: Callable[[], Situation], selection: Selection, needs: Sequence[str]
+) -> Iterator[Obligation]:
     """That the losses fall where the chosen tokens are, and that these have the largest scores."""
-    slope, optimal = _common_names(name)
-    falls = least(constants.slopes.values())
-    return [
-        above(slope, "the least slope c_i = -l'(gamma_i)", falls, fmpq(0), bits, part=Part.WITNESS),
-        above(
-            optimal,
-            "the least gap between the score of a chosen token and another",
-            min(constants.selection.gaps),
-            fmpq(0),
-            part=Part.WITNESS,
-        ),
-    ]
+    falls = lambda: least(situation().constants.slopes.values())  # noqa: E731
+    yield Obligation(f"{name}.slope", falls, ">", fmpq(0), Part.WITNESS, needs)
+    yield Obligation(f"{name}.optimal", lambda: min(selection.gaps), ">", fmpq(0), Part.WITNESS, needs)
 
 
-def _basin_conditions(name: str, basins: _Basins, bits: int, step: str = "step") -> list[Obligation]:
+def _basin_conditions(
+    name: str, basins: Callable[[], _Basins], needs: Sequence[str], step: str = "step"
+) -> Iterator[Obligation]:
     """F_0 < a* and rho < 1."""
-    worst, best, part = basins.worst, basins.best, Part.WITNESS
-    first = "the excess loss F = n (L - L_alpha) there is below the threshold a*"
-    second = "rho < 1: the step is short enough there"
-    excess, overshoot = Range(worst.excess, best.excess), Range(worst.overshoot, best.overshoot)
-    return [
-        excess.decide(lambda ball: below(f"{name}.threshold", first, ball, worst.threshold, bits, part=part)),
-        overshoot.decide(lambda ball: below(f"{name}.{step}", second, ball, fmpq(1), bits, part=part)),
-    ]
+    part = Part.WITNESS
+    excess = lambda: Range(basins().worst.excess, basins().best.excess)  # noqa: E731
+    yield Obligation(f"{name}.threshold", excess, "<", lambda: basins().worst.threshold, part, needs)
+    overshoot = lambda: Range(basins().worst.overshoot, basins().best.overshoot)  # noqa: E731
+    yield Obligation(f"{name}.{step}", overshoot, "<", fmpq(1), part, needs)
 
 
 def _cross_products(selection: Selection) -> Sequence[fmpq]:

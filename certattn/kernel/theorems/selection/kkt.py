@@ -11,8 +11,8 @@ from typing import Protocol
 
 from flint import fmpq
 
-from certattn.kernel.decide import obligation
-from certattn.kernel.decide.verdict import Obligation, Part, above, at_least, at_most
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Count, Field, Kind, Listing, Rational, Reading, Record, Schema, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.token_selection import Pair, Selection
@@ -38,36 +38,14 @@ def kkt_names(prefix: str) -> list[str]:
     return [f"{prefix}.{condition}" for condition in CONDITIONS]
 
 
-def optimal(
-    prefix: str, solution: Callable[[], Conditions], needs: Sequence[str] = ()
-) -> Iterator[obligation.Obligation]:
+def optimal(prefix: str, solution: Callable[[], Conditions], needs: Sequence[str] = ()) -> Iterator[Obligation]:
     """That the point has least norm under its constraints, and is not 0."""
     multipliers, constraints, complementarity, nonzero = kkt_names(prefix)
     zero, part = fmpq(0), Part.WITNESS
-    yield obligation.Obligation(multipliers, lambda: solution().smallest_multiplier, ">=", zero, part, needs)
-    yield obligation.Obligation(constraints, lambda: solution().smallest_slack, ">=", zero, part, needs)
-    yield obligation.Obligation(complementarity, lambda: abs(solution().complementarity), "<=", zero, part, needs)
-    yield obligation.Obligation(nonzero, lambda: solution().norm_squared, ">", zero, part, needs)
-
-
-def kkt_obligations(prefix: str, solution: Conditions, what: str = "p") -> list[Obligation]:
-    """That the point, called `what`, has least norm under its constraints, and is not 0."""
-    multipliers, constraints, complementarity, nonzero = kkt_names(prefix)
-    zero, part = fmpq(0), Part.WITNESS
-    return [
-        at_least(multipliers, "the smallest multiplier", solution.smallest_multiplier, zero, part=part),
-        at_least(
-            constraints, f"the smallest slack of the constraints at {what}", solution.smallest_slack, zero, part=part
-        ),
-        at_most(
-            complementarity,
-            "the sum of multipliers times slacks",
-            abs(solution.complementarity),
-            zero,
-            part=part,
-        ),
-        above(nonzero, f"the squared norm of {what}", solution.norm_squared, zero, part=part),
-    ]
+    yield Obligation(multipliers, lambda: solution().smallest_multiplier, ">=", zero, part, needs)
+    yield Obligation(constraints, lambda: solution().smallest_slack, ">=", zero, part, needs)
+    yield Obligation(complementarity, lambda: abs(solution().complementarity), "<=", zero, part, needs)
+    yield Obligation(nonzero, lambda: solution().norm_squared, ">", zero, part, needs)
 
 
 # -- how multipliers are stated

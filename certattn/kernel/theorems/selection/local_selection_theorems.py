@@ -6,20 +6,19 @@ The formulas stand in `mathematics.local_convergence` and `mathematics.cone_conv
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Part, at_least, at_most
+from certattn.kernel.decide.obligation import Range, Shared
 from certattn.kernel.document.fields import Field, Listing, Rational, Record, Values
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.descent_inputs import CONE, FLOW, GRADIENT, NORMALISED, Rule, Start
 from certattn.kernel.theorems.selection.local_obligations import (
-    cone_names,
     cone_obligations,
-    local_names,
     local_obligations,
 )
 from certattn.kernel.theorems.selection.mathematics.cone_convergence import Cone, ConeConvergence
@@ -39,9 +38,8 @@ from certattn.kernel.theorems.selection.selection_theorems import (
     SLOPE,
     SQUARE,
     Conclusion,
+    DescentTheorem,
     Situation,
-    Theorem,
-    rate_names,
 )
 
 REFERENCE = Field("reference", Vector(), "a vector; its part across p_mm is the reference point q")
@@ -74,7 +72,7 @@ def local_constants(situation: Situation) -> LocalConstants:
     return LocalConstants(constants.selection, constants.loss, constants.solution)
 
 
-class Local(Theorem):
+class Local(DescentTheorem):
     """Theorem D at p(K)."""
 
     name = "local"
@@ -85,14 +83,23 @@ class Local(Theorem):
     def read(self, values: Values, start: Start, selection: Selection, rule: Rule) -> LocalTrial:
         return read_trial(values, selection, rule)
 
-    def names(self, parameters: LocalTrial, selection: Selection) -> list[str]:
-        return local_names(self.name, selection, parameters.move > 0)
+    def apply(
+        self,
+        situation: Callable[[], Situation],
+        parameters: LocalTrial,
+        selection: Selection,
+        needs: Sequence[str] = (),
+    ) -> Conclusion:
+        proof = Shared(lambda: _local(situation(), parameters))
+        return Conclusion(
+            list(local_obligations(self.name, proof, parameters, selection, needs)),
+            Shared(lambda: RootRate(proof())),
+        )
 
-    def apply(self, situation: Situation, parameters: LocalTrial) -> Conclusion:
-        assert situation.point is not None
-        proof = LocalConvergence(local_constants(situation), move_rule(situation.rule), situation.point, parameters)
-        conditions = local_obligations(self.name, proof, situation.bits)
-        return Conclusion(conditions, lambda: RootRate(proof))
+
+def _local(situation: Situation, trial: LocalTrial) -> LocalConvergence:
+    assert situation.point is not None
+    return LocalConvergence(local_constants(situation), move_rule(situation.rule), situation.point, trial)
 
 
 def read_trial(values: Values, selection: Selection, rule: Rule) -> LocalTrial:
@@ -136,28 +143,21 @@ class RootRate:
         # 1 - 1/r = (r^2 - 1) / (r (r + 1)), without cancellation
         return (square / (root * (root + 1))).min(arb(1))
 
-    def obligations(self, stated: Values, elapsed: fmpq, bits: int) -> list[Obligation]:
-        proof, part = self.proof, Part.WITNESS
-        lateral, square, growth, offset, slope = rate_names(ROOT)
+    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
+        """A = Xi (|q| + E), S = Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi), G = 2 kappa, and B and C at k0."""
+        proof = self.proof
         margin = proof.constants.margin
         start, pace = proof.pace(elapsed)
-        return [
-            at_least(lateral, "A >= Xi (|q| + E)", stated[LATERAL], margin * proof.lateral, bits, part=part),
-            at_least(
-                square,
-                "S >= Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi)",
-                stated[SQUARE],
-                margin**2 * proof.square,
-                bits,
-                part=part,
-            ),
-            at_least(growth, "G >= 2 kappa", stated[GROWTH], margin * proof.growth, bits, part=part),
-            at_most(offset, "B <= the offset proved at k0", stated[OFFSET], start, bits, part=part),
-            at_most(slope, "C <= the slope proved", stated[SLOPE], pace, bits, part=part),
-        ]
+        return {
+            LATERAL.name: margin * proof.lateral,
+            SQUARE.name: margin**2 * proof.square,
+            GROWTH.name: margin * proof.growth,
+            OFFSET.name: start,
+            SLOPE.name: pace,
+        }
 
 
-class ConeTheorem(Theorem):
+class ConeTheorem(DescentTheorem):
     """Theorem F."""
 
     name = "cone"
@@ -169,14 +169,17 @@ class ConeTheorem(Theorem):
     def read(self, values: Values, start: Start, selection: Selection, rule: Rule) -> tuple[Cone | None, fmpq]:
         return start.cone, values[OPENING_SLOPE]
 
-    def names(self, parameters: tuple[Cone | None, fmpq], selection: Selection) -> list[str]:
-        return cone_names(self.name, selection)
-
-    def apply(self, situation: Situation, parameters: tuple[Cone | None, fmpq]) -> Conclusion:
+    def apply(
+        self,
+        situation: Callable[[], Situation],
+        parameters: tuple[Cone | None, fmpq],
+        selection: Selection,
+        needs: Sequence[str] = (),
+    ) -> Conclusion:
         cone, slope = parameters
         assert cone is not None
-        proof = ConeConvergence(local_constants(situation), move_rule(situation.rule), cone, slope)
-        return Conclusion(cone_obligations(self.name, proof, situation.bits), None)
+        proof = Shared(lambda: ConeConvergence(local_constants(situation()), move_rule(situation().rule), cone, slope))
+        return Conclusion(list(cone_obligations(self.name, proof, selection, needs)), None)
 
     def delay(self, parameters: tuple[Cone | None, fmpq]) -> fmpq | None:
         return None

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from flint import fmpq
 
+from certattn.kernel.decide.theorem import BITS
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.forms import ByKey, Variant
@@ -34,9 +34,11 @@ from certattn.kernel.theorems.selection.selection_inputs import (
     read_tokens,
     scored_token_forms,
 )
-from certattn.kernel.theorems.selection.selection_theorems import FROM, RATE, Theorem
+from certattn.kernel.theorems.selection.selection_theorems import FROM, RATE, DescentTheorem
 
-THEOREMS: Mapping[str, Theorem] = {theorem.name: theorem for theorem in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)}
+THEOREMS: Mapping[str, DescentTheorem] = {
+    theorem.name: theorem for theorem in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)
+}
 
 GIVEN = scored_token_forms(LOSS, DESCENT, START)
 
@@ -52,7 +54,6 @@ ANGLES = Field(
 )
 
 STEPS = Field("steps", Count(0), "K, the steps that are enclosed before the theorem is applied; 0 if left out", False)
-BITS = Field("bits", Count(2), "working precision at which to begin", required=False)
 THEOREM = Field(
     "theorem",
     Variant("name", {name: theorem.record for name, theorem in THEOREMS.items()}),
@@ -83,7 +84,7 @@ class StatedRate:
 
 
 @dataclass(frozen=True)
-class Problem:
+class DescentProblem:
     """What is given and asserted, and how it is to be proved."""
 
     words: str
@@ -96,12 +97,8 @@ class Problem:
     angles: list[StatedAngle]
     rate: StatedRate | None
     steps: int
-    theorem: Theorem
+    theorem: DescentTheorem
     parameters: Any
-
-    @cached_property
-    def theorem_names(self) -> list[str]:
-        return self.theorem.names(self.parameters, self.selection)
 
     @property
     def rate_begins(self) -> fmpq | None:
@@ -114,7 +111,7 @@ class Problem:
         return angle.at <= self.steps
 
 
-def read_problem(certificate: Certificate) -> Problem:
+def read_problem(certificate: Certificate) -> DescentProblem:
     """The problem of a certificate; every dimension checked. Raises MalformedError."""
     given = GIVEN.read(certificate.given, certificate.reading)
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
@@ -123,7 +120,7 @@ def read_problem(certificate: Certificate) -> Problem:
     return problem_of(given, asserts, WITNESS.read(certificate.witness, certificate.reading))
 
 
-def problem_of(stated_given: tuple[str, Values], asserts: Values, witness: Values) -> Problem:
+def problem_of(stated_given: tuple[str, Values], asserts: Values, witness: Values) -> DescentProblem:
     """The problem in records with at least the required fields of `GIVEN`, `ASSERTS` and `WITNESS`."""
     form, given = stated_given
     stated = read_tokens(form, given)
@@ -133,7 +130,7 @@ def problem_of(stated_given: tuple[str, Values], asserts: Values, witness: Value
     name, values = witness[THEOREM]
     theorem = THEOREMS[name]
     parameters = theorem.read(values, start, selection, rule)
-    problem = Problem(
+    problem = DescentProblem(
         stated.words,
         selection,
         LOSSES[given[LOSS]],
@@ -170,7 +167,7 @@ def _read_angles(asserts: Values, rule: Rule) -> list[StatedAngle]:
     return found
 
 
-def _require_fit(problem: Problem, asserts: Values, witness: Values) -> None:
+def _require_fit(problem: DescentProblem, asserts: Values, witness: Values) -> None:
     """That rule, start, steps, theorem, angles and rate fit each other."""
     theorem, rule, start = problem.theorem, problem.rule, problem.start
     if rule.kind not in theorem.rules:
@@ -194,7 +191,7 @@ def _require_fit(problem: Problem, asserts: Values, witness: Values) -> None:
     _require_later(problem, asserts)
 
 
-def _require_fit_without_box(problem: Problem, asserts: Values, witness: Values) -> None:
+def _require_fit_without_box(problem: DescentProblem, asserts: Values, witness: Values) -> None:
     if problem.steps > 0:
         raise witness.node(STEPS).malformed("no steps, as none is enclosed from such a start")
     for field in (ANGLES, RATE):
@@ -202,7 +199,7 @@ def _require_fit_without_box(problem: Problem, asserts: Values, witness: Values)
             raise asserts.node(field).malformed("no bounds of angles from such a start: none holds for all of it")
 
 
-def _require_later(problem: Problem, asserts: Values) -> None:
+def _require_later(problem: DescentProblem, asserts: Values) -> None:
     """Later angles and rates must lie where the theorem speaks."""
     begins = problem.rate_begins
     later = [angle.at for angle in problem.angles if not problem.is_direct(angle)]

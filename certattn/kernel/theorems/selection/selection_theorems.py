@@ -8,17 +8,17 @@ where all conditions are proved.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Outcome, Part, at_least, at_most
+from certattn.kernel.decide.obligation import Obligation, Range, Relation, Shared
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.fields import Field, Rational, Record, Values
 from certattn.kernel.document.forms import Variant
 from certattn.kernel.mathematics.balls import l2_norm
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_landscape import Landscape
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.descent_inputs import ENCLOSED, Rule, Start
@@ -48,9 +48,9 @@ RATE = Field(
     required=False,
 )
 # What is compared of a rate, in the order of the obligations.
-RATE_PARTS = {
-    LOGARITHM: ("numerator", "offset", "slope"),
-    ROOT: ("lateral", "square", "growth", "offset", "slope"),
+RATE_FIELDS: Mapping[str, tuple[Field[fmpq], ...]] = {
+    LOGARITHM: (NUMERATOR, OFFSET, SLOPE),
+    ROOT: (LATERAL, SQUARE, GROWTH, OFFSET, SLOPE),
 }
 
 
@@ -60,29 +60,23 @@ class AngleRate(Protocol):
     def at(self, elapsed: fmpq) -> arb:
         """The bound so many steps (or so long) after that point."""
 
-    def obligations(self, stated: Values, elapsed: fmpq, bits: int) -> list[Obligation]:
-        """That a stated rate, from so many steps after that point on, is implied."""
+    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
+        """The numbers of the rate from so many steps after that point on, by the names of its fields."""
 
 
-@dataclass(frozen=True)
-class Range:
-    """A number that a proof uses: its value at the end of a ball where it proves least, and at the other end.
+def rate_obligations(
+    form: str, stated: Values, rate: Callable[[], AngleRate], elapsed: fmpq, needs: Sequence[str]
+) -> Iterator[Obligation]:
+    """That a stated rate, from so many steps after the point on, is implied by the one that is proved."""
+    proved = Shared(lambda: rate().proved(elapsed))
+    for field in RATE_FIELDS[form]:
+        # The logarithm's argument is to be no larger, all other numbers no smaller.
+        relation: Relation = "<=" if field.name in (OFFSET.name, SLOPE.name) else ">="
+        yield Obligation(f"rate.{field.name}", stated[field], relation, _of(proved, field), Part.WITNESS, needs)
 
-    The first is what is proved. It gets better as the ball gets narrower, with more bits, but not beyond the other
-    one: what is not proved is therefore false only where the other end does not prove it either.
-    """
 
-    worst: arb
-    best: arb
-
-    def ball(self) -> arb:
-        """Everything between; not finite where an end is not."""
-        return self.worst.union(self.best)
-
-    def decide(self, obligation: Callable[[arb], Obligation]) -> Obligation:
-        """An obligation of this number: proved by the worst value, or else about all values."""
-        found = obligation(self.worst)
-        return found if found.outcome is Outcome.PROVED else obligation(self.ball())
+def _of(proved: Shared[Mapping[str, arb | Range]], field: Field[fmpq]) -> Callable[[], arb | Range]:
+    return lambda: proved()[field.name]
 
 
 @dataclass(frozen=True)
@@ -100,20 +94,12 @@ class LogarithmicRate:
         best = _logarithmic(numerator.best, offset.best + slope.best * elapsed)
         return worst.union(best if best.is_finite() is True else arb(0))
 
-    def obligations(self, stated: Values, elapsed: fmpq, bits: int) -> list[Obligation]:
-        """That a stated rate, from so many steps after K on, is implied."""
-        part, names = Part.WITNESS, rate_names(LOGARITHM)
-        first = "A >= the numerator of the rate proved"
-        second, third = "B <= the offset proved at k0", "C <= the slope proved"
+    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
         offset = Range(
             self.offset.worst + self.slope.worst * elapsed,
             self.offset.best + self.slope.best * elapsed,
         )
-        return [
-            self.numerator.decide(lambda ball: at_least(names[0], first, stated[NUMERATOR], ball, bits, part=part)),
-            offset.decide(lambda ball: at_most(names[1], second, stated[OFFSET], ball, bits, part=part)),
-            self.slope.decide(lambda ball: at_most(names[2], third, stated[SLOPE], ball, bits, part=part)),
-        ]
+        return {NUMERATOR.name: self.numerator, OFFSET.name: offset, SLOPE.name: self.slope}
 
 
 def _logarithmic(numerator: arb, argument: arb) -> arb:
@@ -121,20 +107,6 @@ def _logarithmic(numerator: arb, argument: arb) -> arb:
     if (argument <= 1) is True:
         return arb(2)
     return (numerator / argument.log()).min(arb(2))
-
-
-def rate_names(form: str) -> list[str]:
-    """The names of the obligations of a rate of that form."""
-    return [f"rate.{part}" for part in RATE_PARTS[form]]
-
-
-def rate_words(form: str, stated: Values, k: str) -> str:
-    """The formula with its numbers; k is "k" or "t"."""
-    argument = f"{describe(stated[OFFSET])} + {describe(stated[SLOPE])} ({k} - {describe(stated[FROM])})"
-    if form == LOGARITHM:
-        return f"{describe(stated[NUMERATOR])} / log({argument})"
-    root = f"sqrt({describe(stated[SQUARE])} + {describe(stated[GROWTH])} l)"
-    return f"(({describe(stated[LATERAL])} + {root}) / l)^2 / 2 with l = log({argument})"
 
 
 # -- theorems
@@ -148,7 +120,6 @@ class Situation:
     landscape: Landscape
     rule: Rule
     point: list[arb] | None
-    bits: int
 
     def norm(self) -> arb:
         """|p(K)|."""
@@ -166,15 +137,14 @@ class Situation:
 class Conclusion:
     """The conditions, and the rate that they imply after K steps and the theorem's delay; None for none.
 
-    `rate` has `at(elapsed)`, an upper bound of 1 - cos angle, and `obligations(stated, elapsed, bits)`. It is
-    computed when asked for: where a condition fails it may not exist.
+    The rate is computed when asked for: where a condition fails it may not exist.
     """
 
     conditions: list[Obligation]
     rate: Callable[[], AngleRate] | None
 
 
-class Theorem(ABC):
+class DescentTheorem(ABC):
     """A theorem that gives the direction of descent.
 
     `rules` are the rules of descent that it is proved for, `record` its fields in the witness, `rate_form` the form
@@ -192,12 +162,10 @@ class Theorem(ABC):
         """Its parameters, ranges checked as far as they are exact. Raises MalformedError."""
 
     @abstractmethod
-    def names(self, parameters: Any, selection: Selection) -> list[str]:
-        """The names of its conditions, all beginning with that of the theorem."""
-
-    @abstractmethod
-    def apply(self, situation: Situation, parameters: Any) -> Conclusion:
-        """At the working precision."""
+    def apply(
+        self, situation: Callable[[], Situation], parameters: Any, selection: Selection, needs: Sequence[str] = ()
+    ) -> Conclusion:
+        """Its conditions, all named after it, which are asked where all of `needs` is proved."""
 
     def delay(self, parameters: Any) -> fmpq | None:
         """How long after K its rate begins to hold; None where it gives none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -12,14 +11,15 @@ import pytest
 from corpus import Family, check, notices
 from flint import arb, fmpq
 
-from certattn.kernel.decide import verdict as kernel_verdict
-from certattn.kernel.decide.verdict import Outcome, Verdict, at_most
+from certattn.kernel.decide import proof
+from certattn.kernel.decide.obligation import Obligation, Range
+from certattn.kernel.decide.verdict import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import selection_descent
 from certattn.kernel.theorems.selection import global_selection_theorems, selection_direction
-from certattn.kernel.theorems.selection.kkt import kkt_obligations
+from certattn.kernel.theorems.selection.kkt import kkt_names
 from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
-from certattn.kernel.theorems.selection.selection_theorems import LogarithmicRate, Range
+from certattn.kernel.theorems.selection.selection_theorems import LogarithmicRate
 
 Tool = Callable[[str], ModuleType]
 CASES = [case for family in direction_cases.FAMILIES for case in family.cases()]
@@ -51,26 +51,21 @@ def test_the_sweep_notices_a_checker_that_lets_things_pass(
     tmp_path: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = loads(next(direction_cases.ONE.cases()).text, tmp_path / "case.yaml").plain
-    made = kernel_verdict._compared
-
-    def credulous(name, sentence, value, relation, bound, outcome, *others):
-        return made(name, sentence, value, relation, bound, Outcome.PROVED, *others)
-
-    monkeypatch.setattr(kernel_verdict, "_compared", credulous)
+    monkeypatch.setattr(proof, "decide", lambda left, relation, right: Outcome.PROVED)
     assert len(mutate.sweep(list(mutate.mutants(tree))[::3], tmp_path).false_accepts) > 8
 
 
 # -- sabotage: each broken part lets a reject case pass
 
 
-def believed(prefix, solution, what="p"):
-    return [replace(obligation, outcome=Outcome.PROVED) for obligation in kkt_obligations(prefix, solution, what)]
+def believed(prefix, solution):
+    return (Obligation(name, fmpq(0), "=", fmpq(0)) for name in kkt_names(prefix))
 
 
 @pytest.mark.parametrize(
     ("module", "name", "broken"),
     [
-        (selection_direction, "kkt_obligations", believed),
+        (selection_direction, "optimal", believed),
         (global_selection_theorems, "_cross_products", lambda selection: []),
         (global_selection_theorems, "largest_spread", lambda selection: fmpq(0)),
         (GlobalBasin, "threshold", property(lambda self: arb(10) ** 9)),
@@ -93,7 +88,7 @@ def test_a_wrong_witness_never_refutes(tmp_path: Path) -> None:
     text = next(direction_cases.ONE.cases()).text.replace("multiplier: 100/101", "multiplier: 2")
     report = check(text, tmp_path)
     assert report.verdict is Verdict.REJECTED
-    assert "it rests on p_mm" in str(report.obligations)
+    assert "it rests on p_mm." in str(report.obligations)
 
 
 def test_nothing_is_enclosed_from_where_it_is_not_finite(tmp_path: Path) -> None:
@@ -128,7 +123,7 @@ witness:
 
 def test_a_range_proves_by_its_worst_end_and_refutes_by_both() -> None:
     def outcome(bound: int, best: arb) -> Outcome:
-        return Range(arb(2), best).decide(lambda ball: at_most("a", "b", ball, fmpq(bound))).outcome
+        return proof.decide(Range(arb(2), best), "<=", fmpq(bound))
 
     assert [outcome(bound, arb(1)) for bound in (2, 1, 0)] == [Outcome.PROVED, Outcome.UNDECIDED, Outcome.REFUTED]
     assert [outcome(bound, arb.nan()) for bound in (2, 0)] == [Outcome.PROVED, Outcome.UNDECIDED]

@@ -7,6 +7,7 @@ import pytest
 from flint import arb, fmpq
 from selection_instances import Instance, number, random_instance
 
+from certattn.kernel.decide.proof import Proof
 from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.selection_landscape import landscape
@@ -60,12 +61,14 @@ def test_no_long_run_exceeds_a_bound(block: int) -> None:
 def _held(instance: Instance, constants: SelectionConstants, rule: Rule, start: np.ndarray) -> int:
     """How many theorems apply at the point; each of them is followed."""
     surface = landscape(instance.selection, instance.loss)
-    situation = Situation(constants, surface, rule, [arb(float(x)) for x in start], BITS)
+    situation = Situation(constants, surface, rule, [arb(float(x)) for x in start])
     u = np.array([float(x) for x in constants.direction])
     rates = []
     for theorem, parameters in ((GLOBAL, None), (EVERY_START, fmpq(0)), (EVERY_START, fmpq(100))):
-        conclusion = theorem.apply(situation, parameters)
-        if all(condition.outcome is Outcome.PROVED for condition in conclusion.conditions):
+        conclusion = theorem.apply(lambda: situation, parameters, instance.selection)
+        proof = Proof(conclusion.conditions)
+        proof.ask(proof.obligations, BITS)
+        if all(answer.outcome is Outcome.PROVED for answer in proof.answers.values()):
             assert conclusion.rate is not None
             rates.append((int((parameters or fmpq(0)).p), conclusion.rate()))
     point, h = start.copy(), number(rule.step) / rule.inputs

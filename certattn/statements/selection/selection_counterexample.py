@@ -1,0 +1,64 @@
+"""`selection-counterexample` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from certattn.kernel.decide.claim import Statement
+from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.selection.selection_counterexample import Counterexample, obligations
+from certattn.statements.selection import selection_direction
+from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.wording import Wording
+
+_OF_KEYS = " of the tokens x = (key, score) with W = [I 0] and v = (0, ..., 0, 1)"
+_SENTENCES = {
+    **kkt_sentences("p_best", "p_best"),
+    "unique": "the least lead of a best score over another of its input",
+    "equal": "the largest difference of two other scores of an input",
+    "apart": "1 - cos angle(p_best, p_mm)",
+    "smoothness": "a bound of the paper's L_p, against L",
+    "step": "eta L",
+}
+
+
+def statement(problem: Counterexample) -> Statement:
+    direction = selection_direction.statement(problem.direction)
+    best = ", ".join(map(str, problem.best.indices))
+    words = [
+        direction.words.removesuffix("."),
+        f"in every input the token of ({best}) has the largest score and all other scores are equal, these best "
+        "tokens have a max-margin point p_best as well, and "
+        f"1 - cos angle(p_best, p_mm) >= {describe(problem.apart)}",
+    ]
+    rule = problem.direction.rule
+    if problem.smoothness is not None and rule.step is not None:
+        bound = describe(problem.smoothness)
+        of_keys = _OF_KEYS if problem.form == "keys" else ""
+        words.append(
+            f"eta = {describe(rule.step)} <= 1/L for L = {bound}, which is at least the paper's L_p = (1/n) sum_i "
+            f"(M0 |v|^2 |W|^2 |X_i|^4 + 3 M1 |v| |W|^2 |X_i|^3) with spectral norms{of_keys}"
+        )
+    words.append(
+        "so gradient descent from this p(0) does not converge in the direction of p_best: the reading 'where all "
+        "other scores of an input are equal, descent converges in direction to the max-margin point of the best "
+        f"tokens from any p(0)' fails for these {problem.best.tokens.count} inputs"
+    )
+    latex = rf"{direction.latex},\qquad 1 - \cos \angle(p_{{mm}}(\alpha), p_{{mm}}(\alpha')) \ge x"
+    return Statement("; ".join(words) + ".", latex)
+
+
+def sentence(problem: Counterexample, name: str) -> str:
+    return _SENTENCES[name] if name in _SENTENCES else selection_direction.sentence(problem.direction, name)
+
+
+def findings(problem: Counterexample, answers: Sequence[Obligation]) -> list[str]:
+    proved = {o.name for o in answers if o.outcome is Outcome.PROVED}
+    if not proved.issuperset(o.name for o in obligations(problem)):
+        return []
+    found = selection_direction.findings(problem.direction, answers)
+    return [*found, f"p_best = {problem.best_solution.solution}"]
+
+
+WORDING = Wording[Counterexample](statement, sentence, findings)
