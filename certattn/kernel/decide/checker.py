@@ -95,7 +95,7 @@ CLAIMS: Mapping[str, AnyClaim] = {
     "regression-risk": _claim(regression_risk.THEOREM, "training.regression_risk"),
     "regularization-path": regularization_path.CLAIM,
     "risk-gap": _claim(risk_gap.THEOREM, "training.risk_gap"),
-    "risk-transfer": risk_transfer.CLAIM,
+    "risk-transfer": _claim(risk_transfer.THEOREM, "training.risk_transfer"),
     "selection-counterexample": selection_counterexample.CLAIM,
     "selection-direction": selection_direction.CLAIM,
     "selection-on-a-head": selection_on_a_head.CLAIM,
