@@ -6,21 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.decide.proof import Answer, Proof
+from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.training.empirical_transfer import EmpiricalTransfer
-from certattn.kernel.theorems.training.risk_transfer import CLAIM, DEFAULT_TRAVEL
+from certattn.kernel.theorems.training.risk_transfer import DEFAULT_TRAVEL, THEOREM, read
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import exact
 from certattn.provers.output import not_yet_written, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
+from certattn.statements.training.risk_transfer import WORDING
 
 _BITS = 64
 _DIGITS = 3
@@ -45,12 +46,12 @@ def generate_empirical(
     with placed(out, arrays, "auto") as references:
         certificate: dict[str, Plain] = {
             "certattn": FORMAT_VERSION,
-            "claim": CLAIM.name,
+            "claim": THEOREM.name,
             "given": {**plain, **references},
         }
         asserts, witness = _found(certificate, risk, time, pieces, out)
         return write_certificate(
-            {**certificate, "asserts": asserts, "witness": witness, "provenance": made}, CLAIM, out
+            {**certificate, "asserts": asserts, "witness": witness, "provenance": made}, THEOREM, out
         )
 
 
@@ -63,13 +64,14 @@ def _found(
         asserts: Asserted = {"risk": format_rational(fmpq(1) if risk is None else risk), "time": format_rational(time)}
         witness: Asserted = {"pieces": str(pieces), "travel": format_rational(travel)}
         with not_yet_written(out):
-            problem = CLAIM.read(loads(to_text({**certificate, "asserts": asserts, "witness": witness}), out))
-        assert isinstance(problem, EmpiricalTransfer)
-        with working_precision(_BITS):
-            found = {obligation.name: obligation for obligation in problem.prove(_BITS)}
+            stated = read(loads(to_text({**certificate, "asserts": asserts, "witness": witness}), out))
+        assert isinstance(stated.transfer, EmpiricalTransfer)
+        proof = Proof(list(stated.transfer.obligations()))
+        proof.ask(proof.obligations, _BITS)
+        found = proof.answers
         if found["infinite"].outcome is not Outcome.PROVED:
             raise NotProvedError("over infinite prompts the risk is not known to tend to 0; expected another start")
-        reason = found["path"].sentence
+        reason = WORDING.sentence(stated, "path")
         if found["path"].outcome is Outcome.PROVED:
             if risk is not None and found["risk"].outcome is Outcome.PROVED:
                 return asserts, witness
@@ -81,11 +83,11 @@ def _found(
     raise NotProvedError(f"the flow on these prompts could not be enclosed well enough: {reason}; expected less time")
 
 
-def _is_narrow(found: Obligation) -> bool:
-    assert not isinstance(found.left, str | fmpq)
+def _is_narrow(found: Answer) -> bool:
+    assert isinstance(found.left, arb)
     return (found.left.rad() <= _PART * found.left.mid()) is True or (found.left <= _NOTHING) is True
 
 
-def _up(found: Obligation) -> str:
-    assert not isinstance(found.left, str | fmpq)
+def _up(found: Answer) -> str:
+    assert isinstance(found.left, arb)
     return format_rational(round_up(upper_rational(found.left), _DIGITS))

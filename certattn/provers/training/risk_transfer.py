@@ -9,7 +9,6 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
@@ -22,8 +21,8 @@ from certattn.kernel.theorems.training.mathematics.regression_descent import fla
 from certattn.kernel.theorems.training.mathematics.validated_flow import steps
 from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
 from certattn.kernel.theorems.training.regression_inputs import balls_around
-from certattn.kernel.theorems.training.risk_transfer import CLAIM, DEFAULT_ORDER, DEFAULT_PIECES
-from certattn.kernel.theorems.training.transfer_setting import at_the_start
+from certattn.kernel.theorems.training.risk_transfer import DEFAULT_ORDER, DEFAULT_PIECES, THEOREM, read
+from certattn.provers.training.empirical_transfer import generate_empirical
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
@@ -82,7 +81,7 @@ def generate(
     found = finder.shortest(goal) if "length" not in plain and goal is not None else finder.at_length(goal)
     certificate: dict[str, Plain] = {
         "certattn": FORMAT_VERSION,
-        "claim": CLAIM.name,
+        "claim": THEOREM.name,
         "given": {**plain, "length": format_rational(found.length)},
         "asserts": {
             "risk": format_rational(found.risk if goal is None else goal),
@@ -92,7 +91,7 @@ def generate(
         "witness": {"pieces": str(found.pieces)},
         "provenance": provenance(exact_text(note, "note")),
     }
-    return write_certificate(certificate, CLAIM, out)
+    return write_certificate(certificate, THEOREM, out)
 
 
 @dataclass(frozen=True)
@@ -114,22 +113,21 @@ class _Finder:
             raise UsageError(f"{pieces} pieces; expected at least 1")
         draft: dict[str, Plain] = {
             "certattn": FORMAT_VERSION,
-            "claim": CLAIM.name,
+            "claim": THEOREM.name,
             "given": {"length": "2", **given},
             "asserts": {"risk": "1", "time": "1"},
             "witness": {"pieces": str(pieces)},
         }
         with not_yet_written(out):
-            problem = CLAIM.read(loads(to_text(draft), out))
+            problem = read(loads(to_text(draft), out)).transfer
         assert isinstance(problem, PopulationTransfer)
         self._setting, self._length = problem.setting, problem.length
-        known = at_the_start(self._setting)
-        if known is not None and known.outcome is not Outcome.PROVED:
+        self._known = self._setting.known_at_the_start
+        if self._known and not self._setting.falls_from_the_start:
             raise NotProvedError(
                 "over infinite prompts the flow rests at its start, which is a saddle: b = 0 and tr(A'Sigma^2) = 0, "
                 "and the risk is tr(Sigma)/2 at all times; expected another start"
             )
-        self._known = known is not None
         self._time = time
         self._pieces = pieces
 

@@ -14,7 +14,7 @@ from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import Fin
 from certattn.kernel.theorems.training.mathematics.regression_descent import flat
 from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
 from certattn.kernel.theorems.training.regression_inputs import balls_around
-from certattn.kernel.theorems.training.risk_transfer import CLAIM
+from certattn.kernel.theorems.training.risk_transfer import read
 from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 
@@ -28,7 +28,7 @@ _LONGEST = 10**9
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
-    problem = CLAIM.read(certificate)
+    problem = read(certificate).transfer
     if not isinstance(problem, PopulationTransfer):
         raise UsageError("a figure shows prompts of a length; of given prompts there is none")
     setting = problem.setting

@@ -1,4 +1,4 @@
-"""Claim `risk-transfer`: training on prompts that are long enough ends with a risk as small as stated.
+"""Theorem `risk-transfer`: training on prompts that are long enough ends with a risk as small as stated.
 
 In-context linear regression (Boursier and Boyer 2026, sections 4 and 5) with covariance Sigma. Let R_L(A, b) be the
 population risk 1/2 E (b sum_i y_i p_i - <w, x>)^2 over prompts of L tokens x_i ~ N(0, Sigma), y_i = <w, x_i>, with
@@ -17,16 +17,14 @@ given prompts is enclosed beside a polygon (mathematics/loss_flow.py).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.verdict import Obligation
+from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
 from certattn.kernel.document.forms import ByKey
-from certattn.kernel.mathematics.balls import ARB
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.context_inputs import (
     LABELS,
@@ -41,7 +39,6 @@ from certattn.kernel.theorems.training.population_transfer import PopulationTran
 from certattn.kernel.theorems.training.regression_inputs import (
     COVARIANCE,
     START,
-    parameters_words,
     read_covariance,
     read_parameters,
 )
@@ -67,39 +64,30 @@ DEFAULT_PIECES = 100
 MOST_PIECES = 10_000
 DEFAULT_TRAVEL = fmpq(1, 1000)
 
-Problem = PopulationTransfer | EmpiricalTransfer
+
+@dataclass(frozen=True)
+class StatedTransfer:
+    """One of the two forms, beside the section `given`."""
+
+    given: Values
+    transfer: PopulationTransfer | EmpiricalTransfer
 
 
-class RiskTransfer(Claim[Problem]):
-    name = "risk-transfer"
-    title = "training on long prompts ends with a small risk, and runs beside training on infinite ones"
-    arithmetic = ARB
-    given = GIVEN
-    asserts = ASSERTS
-    witness = WITNESS
-
-    def read(self, certificate: Certificate) -> Problem:
-        form, given = GIVEN.read(certificate.given, certificate.reading)
-        asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-        witness = certificate.witness
-        hints = WITNESS.read(witness, certificate.reading) if witness is not None else None
-        setting = _read_setting(given, asserts, hints)
-        if form == "tokens":
-            if TUBE in asserts:
-                raise asserts.node(TUBE).malformed("no tube: it is of all prompts of a length, not of given ones")
-            return EmpiricalTransfer(setting, read_regression_prompts(given, setting.covariance.rows))
-        if given[LENGTH].q != 1:
-            raise given.node(LENGTH).malformed("an integer >= 2", describe(given[LENGTH]))
-        return PopulationTransfer(setting, given[LENGTH], asserts.get(TUBE))
-
-    def statement(self, problem: Problem) -> Statement:
-        return Statement(problem.words(), problem.latex())
-
-    def names(self, problem: Problem) -> list[str]:
-        return problem.names
-
-    def prove(self, problem: Problem, names: Collection[str], bits: int) -> list[Obligation]:
-        return [obligation for obligation in problem.prove(bits) if obligation.name in names]
+def read(certificate: Certificate) -> StatedTransfer:
+    form, given = GIVEN.read(certificate.given, certificate.reading)
+    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    witness = certificate.witness
+    hints = WITNESS.read(witness, certificate.reading) if witness is not None else None
+    setting = _read_setting(given, asserts, hints)
+    if form == "tokens":
+        if TUBE in asserts:
+            raise asserts.node(TUBE).malformed("no tube: it is of all prompts of a length, not of given ones")
+        return StatedTransfer(
+            given, EmpiricalTransfer(setting, read_regression_prompts(given, setting.covariance.rows))
+        )
+    if given[LENGTH].q != 1:
+        raise given.node(LENGTH).malformed("an integer >= 2", describe(given[LENGTH]))
+    return StatedTransfer(given, PopulationTransfer(setting, given[LENGTH], asserts.get(TUBE)))
 
 
 def _read_setting(given: Values, asserts: Values, hints: Values | None) -> Setting:
@@ -114,8 +102,6 @@ def _read_setting(given: Values, asserts: Values, hints: Values | None) -> Setti
         order=_hint(hints, ORDER, DEFAULT_ORDER, MOST_ORDER),
         pieces=_hint(hints, PIECES, DEFAULT_PIECES, MOST_PIECES),
         travel=DEFAULT_TRAVEL if travel is None else travel,
-        covariance_words=given[COVARIANCE].words(),
-        start_words=parameters_words(given[START]),
     )
 
 
@@ -129,4 +115,12 @@ def _hint(hints: Values | None, field: Field[int], default: int, most: int) -> i
     return value
 
 
-CLAIM = RiskTransfer()
+THEOREM = Theorem(
+    name="risk-transfer",
+    title="training on long prompts ends with a small risk, and runs beside training on infinite ones",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=lambda stated: stated.transfer.obligations(),
+)

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from flint import fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Part, below
+from certattn.kernel.decide.obligation import Obligation, Shared
+from certattn.kernel.decide.verdict import Part
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training.mathematics.regression import Parameters
 from certattn.kernel.theorems.training.regression_inputs import exact_regression
 
-RESTS = "it rests on the path, which is not proved"
+T = TypeVar("T")
+
+
+class Followed(Generic[T]):
+    """A run that is followed once per precision, as `Shared`; `last` is the one that was followed last, for words."""
+
+    def __init__(self, follow: Callable[[], T]) -> None:
+        self._follow = Shared(follow)
+        self.last: T | None = None
+
+    def __call__(self) -> T:
+        self.last = self._follow()
+        return self.last
 
 
 @dataclass(frozen=True)
@@ -25,8 +40,6 @@ class Setting:
     order: int
     pieces: int
     travel: fmpq
-    covariance_words: str
-    start_words: str
 
     def twice_the_risk(self) -> fmpq:
         """2R over infinite prompts at the start."""
@@ -38,18 +51,24 @@ class Setting:
         gradient = exact_regression(self.covariance).gradient(self.start)
         return bool(gradient.inner(gradient) == 0)
 
+    @property
+    def balanced_below(self) -> bool:
+        """Whether |A|_F^2 < b^2 at the start, from where R tends to 0."""
+        return bool(self.start.invariant() < 0)
 
-def at_the_start(setting: Setting) -> Obligation | None:
-    """That R tends to 0, if |A|_F^2 < b^2 or 2R < tr Sigma at the start says so; at a saddle, that it does not."""
-    invariant = setting.start.invariant()
-    if (invariant < 0) is True:
-        return below("infinite", "|A|_F^2 - b^2", invariant, fmpq(0), part=Part.WITNESS)
-    if (setting.twice_the_risk() < setting.covariance.trace()) is True or setting.is_stationary():
-        return risk_at_the_start(setting)
-    return None
+    @property
+    def falls_from_the_start(self) -> bool:
+        """Whether |A|_F^2 < b^2 or 2R < tr Sigma at the start, from where R tends to 0."""
+        return self.balanced_below or bool(self.twice_the_risk() < self.covariance.trace())
+
+    @property
+    def known_at_the_start(self) -> bool:
+        """Whether the start says if R tends to 0: at a saddle, that it does not."""
+        return self.falls_from_the_start or self.is_stationary()
 
 
-def risk_at_the_start(setting: Setting) -> Obligation:
-    """2R < tr Sigma."""
-    sentence = "2R over infinite prompts at t = 0, below tr Sigma"
-    return below("infinite", sentence, setting.twice_the_risk(), setting.covariance.trace(), part=Part.WITNESS)
+def at_the_start(setting: Setting) -> Obligation:
+    """That R tends to 0."""
+    if setting.balanced_below:
+        return Obligation("infinite", setting.start.invariant(), "<", fmpq(0), Part.WITNESS)
+    return Obligation("infinite", setting.twice_the_risk(), "<", setting.covariance.trace(), Part.WITNESS)

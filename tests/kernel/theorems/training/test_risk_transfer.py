@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import transfer_cases as cases
 from corpus import ACCEPT, REFUTED, REJECTED, Case, Family, check
-from flint import arb
+from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.decide.obligation import Obligation, Relation, Side
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import empirical_transfer, population_transfer, transfer_setting
 from certattn.kernel.theorems.training.mathematics import finite_prompt_gap, finite_prompt_tube
@@ -25,8 +25,15 @@ Tool = Callable[[str], ModuleType]
 EXPANSION, RISK = RegressionFlow.expansion, GapBounds.risk
 
 
-def PROVED(name: str) -> Obligation:  # noqa: N802 - stands for an obligation, whatever it is
-    return Obligation(name, "whatever it is", "", "=", "", Outcome.PROVED, None)
+def blind(relation: Relation) -> Callable[..., Obligation]:
+    """Obligations of this relation hold whatever they compare."""
+
+    def made(name: str, left: Side, given: Relation, right: Side, *more: Any, **options: Any) -> Obligation:
+        if given == relation:
+            return Obligation(name, fmpq(0), "=", fmpq(0))
+        return Obligation(name, left, given, right, *more, **options)
+
+    return made
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
@@ -92,11 +99,11 @@ SABOTAGES: list[tuple[str, Any, str, Any]] = [
     ("the tube is not closed", Piece, "closed", True),
     ("the largest power of all", finite_prompt_gap, "log_average", lambda length, theta, of, k, fn: -fn.log(length)),
     ("no risk over infinite prompts", finite_prompt_tube.FinitePrompts, "root_of_risk", lambda self, near: arb(0)),
-    ("bounds are not looked at", population_transfer, "at_most", lambda name, *rest, **more: PROVED(name)),
-    ("paths are not looked at", population_transfer, "below", lambda name, *rest, **more: PROVED(name)),
-    ("starts are not looked at", transfer_setting, "below", lambda name, *rest, **more: PROVED(name)),
+    ("bounds are not looked at", population_transfer, "Obligation", blind("<=")),
+    ("paths are not looked at", population_transfer, "Obligation", blind("<")),
+    ("starts are not looked at", transfer_setting, "Obligation", blind("<")),
     ("losses are not curved", ContextLoss, "curvatures", lambda self, around, radius: Curvatures(arb(0), arb(0))),
-    ("flows of prompts are not looked at", empirical_transfer, "at_most", lambda name, *rest, **more: PROVED(name)),
+    ("flows of prompts are not looked at", empirical_transfer, "Obligation", blind("<=")),
 ]  # fmt: skip
 
 REJECTS = [
