@@ -22,7 +22,6 @@ from certattn.kernel.theorems.training.mathematics.validated_flow import steps
 from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
 from certattn.kernel.theorems.training.regression_inputs import balls_around
 from certattn.kernel.theorems.training.risk_transfer import DEFAULT_ORDER, DEFAULT_PIECES, THEOREM, read
-from certattn.provers.training.empirical_transfer import generate_empirical
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
