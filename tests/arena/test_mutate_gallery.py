@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.decide import verdict as kernel_verdict
+from certattn.kernel.decide import proof
 from certattn.kernel.decide.verdict import Outcome
 
 GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
@@ -68,7 +68,7 @@ def test_a_run_in_two_parts_counts_what_one_run_does(
 def test_a_kernel_that_lets_things_pass_is_found_out(
     sweep: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(kernel_verdict, "_decide", lambda value, bound: Outcome.PROVED)
+    monkeypatch.setattr(proof, "decide", lambda left, relation, right: Outcome.PROVED)
     three = GALLERY / "attention" / "softmax-mean" / "three-tokens.yaml"
     assert run(sweep, monkeypatch, three, "--sample", 60, "--each", 60) == 1
     assert "false accept: verified: " in capsys.readouterr().out

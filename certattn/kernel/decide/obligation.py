@@ -25,11 +25,13 @@ class Range:
     """A number between two ends, of which `worst` is the one where it proves least.
 
     An obligation about it is proved where `worst` proves it, whatever is known of the other end, and false where it is
-    false of `best`. Where it holds of `best` and is false of `worst` it is unproved, whatever the precision.
+    false of `best`. Between them it is open, as more bits may bring the ends nearer; where they do not (`is_final`),
+    what holds of `best` and is false of `worst` is unproved, whatever the precision.
     """
 
     worst: arb
     best: arb
+    is_final: bool = False
 
 
 # An exact number, a ball that contains the number, or an exact matrix (for identities).

@@ -194,8 +194,7 @@ def _settled(ends: Range, decided: Callable[[arb], Outcome]) -> tuple[arb, Outco
         return ends.worst, Outcome.PROVED, False
     if best is Outcome.REFUTED:
         return ends.best, Outcome.REFUTED, False
-    if best is Outcome.PROVED:
-        # More bits move neither end to the other side.
+    if best is Outcome.PROVED and ends.is_final:
         return ends.worst, worst, worst is Outcome.REFUTED
     return ends.worst.union(ends.best), Outcome.UNDECIDED, False
 

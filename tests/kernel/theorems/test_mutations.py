@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from sabotaged import true
 
-from certattn.kernel.decide import verdict as kernel_verdict
+from certattn.kernel.decide import proof
 from certattn.kernel.decide.verdict import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
@@ -98,10 +98,10 @@ def test_the_sweep_notices_a_checker_that_lets_things_pass(
     arrays: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutants = list(mutate.mutants(tree_of(deviation_cases.KEY_VALUE, arrays)))[::3]
-    monkeypatch.setattr(kernel_verdict, "_decide", lambda value, bound: Outcome.PROVED)
+    monkeypatch.setattr(proof, "decide", lambda left, relation, right: Outcome.PROVED)
     tally = mutate.sweep(mutants, arrays)
     assert len(tally.false_accepts) > 30
-    monkeypatch.setattr(kernel_verdict, "_decide", lambda value, bound: Outcome.REFUTED)
+    monkeypatch.setattr(proof, "decide", lambda left, relation, right: Outcome.REFUTED)
     assert len(mutate.sweep(mutants, arrays).false_refutations) > 30
 
 
@@ -249,7 +249,7 @@ def test_bounds_a_hair_above_the_truth_verify_and_a_hair_below_are_refuted(
     def verdict(**asserts: str) -> Verdict:
         deviation = {"norm": norm, **asserts}
         tree = {"certattn": "1", "claim": "output-deviation", "given": given, "asserts": {"deviation": deviation}}
-        return check(mutate.write(tree), folder).verdict
+        return check(mutate.document(tree), folder).verdict
 
     asserts = {"deviation": {"norm": norm, "at_most": "1"}}
     comparisons = prompt_truth.deviation_comparisons(given, asserts, {}, folder)
@@ -311,7 +311,7 @@ def test_radii_a_hair_above_the_truth_verify_and_a_hair_below_are_refuted(
 
     def verdict(radius: str) -> Verdict:
         tree = {"certattn": "1", "claim": "infinite-prompt-operator", "given": given, "asserts": asserts(radius)}
-        return check(mutate.write(tree), folder).verdict
+        return check(mutate.document(tree), folder).verdict
 
     (comparison,) = prompt_truth.operator_comparisons(given, asserts("0"), {}, folder)
     with mp.workdps(200):
@@ -353,7 +353,7 @@ def test_moments_a_hair_beside_the_truth(
 
         def verdict(number: str, form: Any = form) -> Verdict:
             tree = {"certattn": "1", "claim": "softmax-mean", "given": given, "asserts": form(number)[0]}
-            return check(mutate.write(tree), folder).verdict
+            return check(mutate.document(tree), folder).verdict
 
         with mp.workdps(150):
             value = comparison.value()

@@ -62,4 +62,4 @@ class RegionBounds:
             # Its centre says nothing about the region.
             reached = CellBound(arb(0), reached.upper)
         self.reached[index] = reached
-        return Range(reached.upper, reached.centre)
+        return Range(reached.upper, reached.centre, is_final=True)

@@ -12,7 +12,7 @@ from corpus import Family, check, notices
 from flint import arb, fmpq
 
 from certattn.kernel.decide import proof
-from certattn.kernel.decide.obligation import Obligation, Range
+from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.verdict import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import selection_descent
@@ -119,14 +119,6 @@ witness:
     assert check(text, tmp_path).verdict is Verdict.VERIFIED
     report = check(text.replace("slope: 191.4", "slope: 191.6"), tmp_path)
     assert report.verdict is Verdict.REJECTED, report.reason
-
-
-def test_a_range_proves_by_its_worst_end_and_refutes_by_both() -> None:
-    def outcome(bound: int, best: arb) -> Outcome:
-        return proof.decide(Range(arb(2), best), "<=", fmpq(bound))
-
-    assert [outcome(bound, arb(1)) for bound in (2, 1, 0)] == [Outcome.PROVED, Outcome.UNDECIDED, Outcome.REFUTED]
-    assert [outcome(bound, arb.nan()) for bound in (2, 0)] == [Outcome.PROVED, Outcome.UNDECIDED]
 
 
 REJECTS = [case for case in CASES if case.verdict is Verdict.REJECTED][::7]
