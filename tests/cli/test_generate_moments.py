@@ -23,6 +23,11 @@ def _made(done: Any, path: Path) -> dict[str, Any]:
     return asserts
 
 
+def _lines(task: str) -> str:
+    """A document with one line for each entry of `task`."""
+    return task.replace("; ", "\n") + "\n"
+
+
 def test_moments_at_one_size(certattn_run: Run, folder: Path) -> None:
     done = certattn_run("generate", "finite-moments", "--beta", "1/2", "--d", "24", "--note", "small", "-o", "m.yaml")
     asserts = _made(done, folder / "m.yaml")
@@ -107,16 +112,16 @@ def test_a_normaliser_without_a_finite_bound(certattn_run: Run) -> None:
 @pytest.mark.parametrize(
     ("task", "names"),
     [
-        ("{beta: 1/2, eta: 1, lambda: 1, d: 500}", ["universality", "concentration", "linearisation", "equivalence"]),
+        ("beta: 1/2; eta: 1; lambda: 1; d: 500", ["universality", "concentration", "linearisation", "equivalence"]),
         # Of what is at least 1/eta nothing is said: that holds without proof.
-        ("{beta: 1, eta: 1, lambda: 1/2, d: 20}", ["concentration", "linearisation"]),
-        ("{beta: 1, eta: 1, lambda: 1, d: 5}", ["linearisation"]),
-        ("{beta: 1/4, eta: 1, queries: [[1, 2], [0, 1], [1, 1]]}", ["universality", "concentration"]),
-        ("{beta: 1, eta: 1, queries: [[1, 2], [1/2, 1], [0, 1]]}", ["concentration"]),
+        ("beta: 1; eta: 1; lambda: 1/2; d: 20", ["concentration", "linearisation"]),
+        ("beta: 1; eta: 1; lambda: 1; d: 5", ["linearisation"]),
+        ("beta: 1/4; eta: 1; queries: [[1, 2], [0, 1], [1, 1]]", ["universality", "concentration"]),
+        ("beta: 1; eta: 1; queries: [[1, 2], [1/2, 1], [0, 1]]", ["concentration"]),
     ],
 )
 def test_universality(certattn_run: Run, folder: Path, task: str, names: list[str]) -> None:
-    (folder / "task.yaml").write_text(task)
+    (folder / "task.yaml").write_text(_lines(task))
     done = certattn_run("generate", "universality-bound", "task.yaml", "-o", "u.yaml")
     assert list(_made(done, folder / "u.yaml")) == names
 
@@ -124,18 +129,18 @@ def test_universality(certattn_run: Run, folder: Path, task: str, names: list[st
 @pytest.mark.parametrize(
     ("task", "options", "said"),
     [
-        ("{beta: 5, eta: 1, lambda: 1, d: 100}", (), "p = 100 is at most 4 beta^2"),
-        ("{beta: 1, eta: 0, lambda: 1, d: 100}", (), "a number > 0"),
-        ("{beta: 1, eta: 1, lambda: 1/3, d: 100}", (), "lambda d = 100/3"),
-        ("{beta: 1, eta: 1, queries: [[1]]}", (), "at least 2 queries"),
-        ("{beta: 1, eta: 1, queries: [[1, 2], [1/2, 1]]}", (), "every bound is at least 1/eta = 1"),
-        ("{beta: 1, eta: 1, lambda: 1, d: 100}", ("--probability", "1"), "expected a number between 0 and 1"),
+        ("beta: 5; eta: 1; lambda: 1; d: 100", (), "p = 100 is at most 4 beta^2"),
+        ("beta: 1; eta: 0; lambda: 1; d: 100", (), "a number > 0"),
+        ("beta: 1; eta: 1; lambda: 1/3; d: 100", (), "lambda d = 100/3"),
+        ("beta: 1; eta: 1; queries: [[1]]", (), "at least 2 queries"),
+        ("beta: 1; eta: 1; queries: [[1, 2], [1/2, 1]]", (), "every bound is at least 1/eta = 1"),
+        ("beta: 1; eta: 1; lambda: 1; d: 100", ("--probability", "1"), "expected a number between 0 and 1"),
     ],
 )
 def test_what_universality_refuses(
     certattn_run: Run, folder: Path, task: str, options: tuple[str, ...], said: str
 ) -> None:
-    (folder / "task.yaml").write_text(task)
+    (folder / "task.yaml").write_text(_lines(task))
     done = certattn_run("generate", "universality-bound", "task.yaml", *options, "-o", "u.yaml")
     assert done.status != 0
     assert said in " ".join(done.err.split())

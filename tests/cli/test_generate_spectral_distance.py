@@ -25,8 +25,8 @@ def files(folder: Path) -> Path:
     np.save(folder / "wide.npy", rng.normal(size=(5, 6)))
     np.save(folder / "zeros.npy", np.zeros((3, 3)))
     np.savez(folder / "alike.npz", queries=rng.normal(size=(40, 3)), keys=np.ones((40, 3)))
-    (folder / "given.yaml").write_text("{matrix: [[1, 2], [3, 4]], law: {beta: 1, lambda: 1}}\n")
-    (folder / "cut.yaml").write_text("{matrix: [[1, 2], [3, 4]], law: {beta: 2, lambda: 1, truncated_at: 3}}\n")
+    (folder / "given.yaml").write_text("matrix: [[1, 2], [3, 4]]\nlaw: {beta: 1, lambda: 1}\n")
+    (folder / "cut.yaml").write_text("matrix: [[1, 2], [3, 4]]\nlaw: {beta: 2, lambda: 1, truncated_at: 3}\n")
     (folder / "finite.yaml").write_text("matrix: [[1, 2], [3, 4]]\n")
     return folder
 

@@ -192,7 +192,7 @@ asserts:
         "a bound that is infinite": ("at_most: 0.617327\n", "at_most: inf\n", MALFORMED, "an exact number"),
         "a bound that is a root": ("at_most: 0.617327\n", "at_most: sqrt(1)\n", MALFORMED, "an exact number"),
         "a number that is a list": ("at_most: 0.617327\n", "at_most: [0.617327]\n", MALFORMED, "an exact number"),
-        "a bound without a number": ("at_most: 0.617327\n", "at_most: \n", MALFORMED, "an exact number"),
+        "a bound without a number": ("at_most: 0.617327\n", "at_most: \n", MALFORMED, "expected: a value"),
         "another claim": (NAME, "infinite-prompt-operator", MALFORMED, "given"),
     },
 )

@@ -69,7 +69,7 @@ asserts:
         ),
         "a number of tokens": ("causal: true", "causal: 1", MALFORMED, "'true' or 'false'"),
         "causal: yes": ("causal: true", "causal: yes", MALFORMED, "'true' or 'false'"),
-        "an empty mask": ("causal: true", "causal:", MALFORMED, "'true' or 'false'"),
+        "an empty mask": ("causal: true", "causal:", MALFORMED, "expected: a value"),
         "two masks": ("causal: true", "causal: true\n  causal: true", MALFORMED, "causal"),
         "another name": ("causal: true", "masked: true", MALFORMED, "masked"),
         "one query too few": ("[[1, 0], [0, 1], [1, -1]]", "[[1, 0], [0, 1]]", MALFORMED, "like the keys"),
