@@ -11,12 +11,13 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Number, Range
+from certattn.kernel.decide.obligation import Number, Obligation, Range
 from certattn.kernel.decide.proof import Answer, Proof
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
 from certattn.kernel.theorems.selection.selection_problem import DescentProblem
@@ -116,10 +117,16 @@ def _coefficients(plain: dict[str, Plain], problem: DescentProblem, begins: fmpq
         "from": format_rational(begins),
         **{field.name: "2" if field.name == OFFSET.name else "1" for field in RATE_FIELDS[form]},
     }
-    found = _proved({**plain, "asserts": {**asserts, "rate": draft}}, bits)
+    proof = _proof({**plain, "asserts": {**asserts, "rate": draft}}, bits)
     bounds = {}
     for name in (field.name for field in RATE_FIELDS[form]):
-        ball = _ball(found[f"rate.{name}"].right)
+        if proof.answers[f"rate.{name}"].because:
+            raise NotProvedError("no rate is proved there")
+        # Of a range the end that proves, whatever was shown of the draft's numbers.
+        rate = proof.obligations[f"rate.{name}"]
+        assert isinstance(rate, Obligation)
+        with working_precision(bits):
+            ball = _ball(rate.right() if callable(rate.right) else rate.right)
         bound = lower_rational(ball) if name in (OFFSET.name, SLOPE.name) else upper_rational(ball)
         bounds[name] = max(bound, fmpq(0))
     return bounds
@@ -138,9 +145,13 @@ def _ball(value: Number | None) -> arb:
 
 
 def _proved(plain: dict[str, Plain], bits: int) -> dict[str, Answer]:
+    return _proof(plain, bits).answers
+
+
+def _proof(plain: dict[str, Plain], bits: int) -> Proof:
     proof = Proof(list(THEOREM.obligations(_problem(plain))))
     proof.ask(proof.obligations, bits)
-    return proof.answers
+    return proof
 
 
 def _problem(plain: dict[str, Plain]) -> DescentProblem:
