@@ -5,7 +5,7 @@ holds a copy of the gallery, as a fresh clone would; of the longest pages, each 
 
     ```console      each `$ command` is run in bash; what it prints must be what the page shows
     ```python       run; a block with `>>>` is a doctest
-    ```yaml         read as strictly as a certificate
+    ```yaml         read as strictly as a certificate; steps of a workflow as its own reader does
     ```toml         read
     # name.ext      as the first line of a block: the block is saved as that file. A saved
                     certificate is checked; its verdict is `verified`, or the one named in
@@ -73,6 +73,8 @@ WITH_SOURCES = ("docs/adding-a-claim.md",)
 
 _FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>\w+)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.DOTALL | re.MULTILINE)
 _SAVED = re.compile(r"# (?P<name>[\w./-]+\.\w+)(?: \((?P<verdict>\w+)\))?\n")
+# Steps of a GitHub workflow, which are read by others than certattn and in all of YAML.
+_WORKFLOW = re.compile(r"^\s*- uses: ", re.MULTILINE)
 _PROMPT, _CONTINUED = "$ ", "> "
 
 
@@ -258,6 +260,8 @@ def follow(stretch: Stretch, folder: Path) -> tuple[str, list[str]]:
             position = block.end("body")
         elif save(block, page, folder):
             continue
+        elif language == "yaml" and _WORKFLOW.search(body):
+            yaml.safe_load(body)
         elif language == "yaml":
             parse_tree(body, f"{page}:{line}", certattn.Limits())
         elif language == "toml":

@@ -58,7 +58,7 @@ WRONG = [
     (COVARIANCE, BOXES, "** 2 / 9 for row", "** 2 / 81 for row"),
     (COVARIANCE, BOXES, "return BoxBounds(R, factor * moment", "return BoxBounds(R, moment"),
     ("One tilt", TYPICAL, "stated_queries @ self.prompt.score_map.T", "stated_queries @ self.prompt.query_map.T"),
-    ("One tilt", TYPICAL, "self.prompt.scale, weights, self.prompt.length", "fmpq(1), weights, self.prompt.length"),
+    ("One tilt", TYPICAL, "self.prompt.scale, weights", "2 * self.prompt.scale, weights"),
     ("One tilt", TYPICAL, "weights, self.prompt.length", "weights, self.prompt.count"),
     ("One tilt", DEVIATION, "exact.outputs_from_mean(stated @ prompt.query_map.T)", "exact.outputs_from_mean(stated)"),
     ("One tilt", DEVIATION, "[[x - y for x, y in zip(*pair", "[[x + y for x, y in zip(*pair"),
