@@ -143,7 +143,6 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         in_arb, "causal_row",
         lambda row, weights, seen: row([*weights[:seen], *[arb(0)] * (len(weights) - seen)]),
     ),
-    "nothing is 0 under a mask": (causal_matrix, "is_uniform_where_seen", lambda queries, keys: False),
     "all is 0 under a mask": (causal_matrix.CausalMatrix, "rank_bound", property(lambda self: 0)),
     "the rank is not known": (matrix_inputs.AttentionMatrix, "rank_bound", property(lambda self: self.count)),
     "hints are believed": (
@@ -153,7 +152,6 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
             arb(0), arb(0), min(matrix.shape), 1,
         ),
     ),
-    "any matrix is 0": (matrix_inputs.GivenMatrix, "is_zero", property(lambda self: False)),
     "entropy of the squares is that of the values": (
         singular_values, "quantity",
         lambda spectrum, name, found=singular_values.quantity: found(spectrum, name.replace("squares", "values")),
