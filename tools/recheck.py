@@ -1016,7 +1016,7 @@ class Law:
     """A law of tokens: kind, dimension, and what the kind needs. Its parameters are checked exactly."""
 
     def __init__(self, node: Any, where: str = "law") -> None:
-        """Read a law of docs/claims/infinite-prompt-operator.md."""
+        """Read a law of docs/claims/prompts/infinite-prompt-operator.md."""
         kinds = {
             "gaussian": "mean covariance",
             "rademacher": "sizes",
@@ -1174,7 +1174,9 @@ def rows_of(node: Any, where: str, n: int) -> list[Fraction]:
 
 
 def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/softmax-mean.md. Eigenvalues: Cov - b and b - Cov are positive definite, by their pivots."""
+    """docs/claims/attention/softmax-mean.md. Eigenvalues: Cov - b and b - Cov are positive definite, by their
+    pivots.
+    """
     starting_bits(w)
     given = fields(g, "given", "queries", PROMPT)
     p = Prompt(given)
@@ -1243,7 +1245,7 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 
 def output_deviation(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/output-deviation.md, for listed queries: T(q) and its limit, each by itself."""
+    """docs/claims/attention/output-deviation.md, for listed queries: T(q) and its limit, each by itself."""
     fields({} if w is None else w, "witness", "", "bits cells query weights")
     given = fields(g, "given", "limit", "queries region causal " + PROMPT)
     bounds = "at_most at_least relative_at_most"
@@ -1340,7 +1342,7 @@ def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
 
 
 def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/infinite-prompt-operator.md"""
+    """docs/claims/prompts/infinite-prompt-operator.md"""
     tests = fields({} if w is None else w, "witness", "", "queries")["queries"]
     given = fields(g, "given", "law", "K Q U V scale queries")
     law, scale = Law(given["law"], "given.law"), scale_of(given["scale"])
@@ -1501,7 +1503,7 @@ def shortest(
 
 
 def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/max-margin.md: its three problems as rows z_j and levels r_j, all over the rationals."""
+    """docs/claims/selection/max-margin.md: its three problems as rows z_j and levels r_j, all over the rationals."""
     given = fields(g, "given", "", "keys tokens W lengths indices relaxed queries points labels")
     shape = (1, 0)
     if given["points"] is not None:
@@ -1611,7 +1613,7 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 
 def token_optimality(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/token-optimality.md. Every selection is met; each needs a cut or a support."""
+    """docs/claims/selection/token-optimality.md. Every selection is met; each needs a cut or a support."""
     keys, scores, _ = scored(fields(g, "given", "", "keys scores tokens W v labels lengths"))
     asserts = fields(a, "asserts", "", "optimal locally_optimal not_locally_optimal all_locally_optimal")
     hints = fields({} if w is None else w, "witness", "", "locally_optimal not_locally_optimal cuts supports")
@@ -1706,7 +1708,9 @@ def token_optimality(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 
 def selection_on_a_head(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/selection-on-a-head.md: gaps in integers, weights in intervals, largest margins by weak duality."""
+    """docs/claims/selection/selection-on-a-head.md: gaps in integers, weights in intervals, largest margins by weak
+    duality.
+    """
     given = fields(g, "given", "queries", PROMPT + " causal score")
     p = Prompt(given)
     queries = matrix(given["queries"], "given.queries", None, p.dim)
@@ -1847,7 +1851,7 @@ def selection_on_a_head(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 
 def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/regression-risk.md, over the rationals; the endpoint in intervals."""
+    """docs/claims/training/regression-risk.md, over the rationals; the endpoint in intervals."""
     fields({} if w is None else w, "witness")
     given = fields(g, "given", "covariance parameters")
     S, at = matrix(given["covariance"], "covariance"), fields(given["parameters"], "parameters", "A b")
@@ -2015,7 +2019,7 @@ def orders(
 
 
 def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/finite-moments.md"""
+    """docs/claims/spectrum/finite-moments.md"""
     fields({} if w is None else w, "witness")
     x, lam, d, p = random_size(fields(g, "given", "beta lambda d"))
     asserts = fields(a, "asserts", "", "moments ratios entry_parts variance infinite smallest thresholds")
@@ -2073,7 +2077,7 @@ def phi(n: int, x: Fraction, p: int) -> I:
 
 
 def normaliser(x: Fraction, d: int, p: int, theta: Fraction, cut: Fraction) -> I:
-    """The bound of E W_2^2 of docs/claims/normalizer-bound.md."""
+    """The bound of E W_2^2 of docs/claims/spectrum/normalizer-bound.md."""
     if not 0 < theta < 1 or cut <= 1:
         raise Rejected("witness: 0 < theta < 1 and cut > 1")
     below(12 * x, p, "finite")
@@ -2084,7 +2088,7 @@ def normaliser(x: Fraction, d: int, p: int, theta: Fraction, cut: Fraction) -> I
 
 
 def normalizer_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/normalizer-bound.md"""
+    """docs/claims/spectrum/normalizer-bound.md"""
     x, _, d, p = random_size(fields(g, "given", "beta lambda d"))
     asserts, hint = fields(a, "asserts", "", "mean_square distance"), fields(w, "witness", "theta cut")
     if not a:
@@ -2110,7 +2114,7 @@ def norm_of(m: Matrix) -> Fraction:
 
 
 def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/universality-bound.md"""
+    """docs/claims/spectrum/universality-bound.md"""
     given = fields(g, "given", "beta eta", "queries lambda d")
     asserts = fields(a, "asserts", "", "universality concentration linearisation equivalence")
     eta = rational(given["eta"], "eta")
@@ -2217,7 +2221,7 @@ def loss_at(loss: str, x: Any) -> Any:
 
 
 def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/regularization-path.md"""
+    """docs/claims/selection/regularization-path.md"""
     given = fields(g, "given", "loss", "keys scores tokens W v labels lengths head")
     asserts, hint = fields(a, "asserts", "indices path"), fields(w, "witness", "multipliers comparators")
     keys, scores, labels = scored(given)
@@ -2355,7 +2359,7 @@ def second_moments(law: Law) -> tuple[Vector, Matrix]:
 
 
 def sub_gaussian(law: Law, sigma2: Fraction) -> None:
-    """The sufficient conditions of docs/claims/proposition-3-1.md."""
+    """The sufficient conditions of docs/claims/prompts/proposition-3-1.md."""
     if law.kind == "gaussian":
         semidefinite(
             [[sigma2 * (i == j) - x for j, x in enumerate(row)] for i, row in enumerate(law.cov)], "sigma^2 - Gamma"
@@ -2414,12 +2418,12 @@ def symmetric(m: Matrix) -> Matrix:
 
 
 def proposition_3_1(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/proposition-3-1.md"""
+    """docs/claims/prompts/proposition-3-1.md"""
     proposition(g, a, w, "T")
 
 
 def proposition_3_4(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/proposition-3-4.md; the gradient in V is proposition 3.1 with V = I."""
+    """docs/claims/prompts/proposition-3-4.md; the gradient in V is proposition 3.1 with V = I."""
     kind = one_of(fields(a, "asserts", "gradient", "published repaired")["gradient"], "gradient", "U", "V")
     proposition(g, {k: v for k, v in a.items() if k != "gradient"}, w, kind)
 
@@ -2594,7 +2598,7 @@ def tilted_covariance(law: Law, a: Sequence[Any]) -> list[list[Any]]:
 
 
 def descent_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/descent-trajectory.md, both recursions in intervals; not Gronwall's lemma."""
+    """docs/claims/training/descent-trajectory.md, both recursions in intervals; not Gronwall's lemma."""
     starting_bits(w)
     given = fields(g, "given", "model start step steps tokens queries targets", "covariance tasks labels laws lengths")
     asserts = fields(a, "asserts", "", "distance risk_gap gradient_gap checkpoints gronwall")
@@ -3268,7 +3272,7 @@ def signs(frame: Matrix, levels: Vector) -> Iterator[tuple[Vector, Fraction]]:
 
 
 def output_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/output-tail.md, for the rules that need no integrals."""
+    """docs/claims/prompts/output-tail.md, for the rules that need no integrals."""
     given = fields(g, "given", "law length", RANDOM)
     law = Law(given["law"])
     tilt, _, V, scale, base = tilt_of(given, law)
@@ -3317,7 +3321,7 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
 
 
 def typical_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/typical-prompt.md: this prompt as in output-deviation, random ones as in output-tail."""
+    """docs/claims/prompts/typical-prompt.md: this prompt as in output-deviation, random ones as in output-tail."""
     given = fields(g, "given", "tokens queries law", "K Q U V scale")
     p, law = Prompt({**given, "keys": None, "values": None}), Law(given["law"])
     (q,) = matrix(given["queries"], "given.queries", 1, p.dim)
@@ -3342,7 +3346,7 @@ def typical_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 
 def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/gradient-tail.md"""
+    """docs/claims/prompts/gradient-tail.md"""
     given = fields(g, "given", "law length", RANDOM)
     law, L = Law(given["law"]), natural(given["length"], "length", 1)
     tilt, z, V, scale, base = tilt_of(given, law)
@@ -3389,7 +3393,8 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 def collisions(v: Any, L: int) -> Callable[..., Any]:
     """E P_k1 P_k2 ..., P_k the sums of k-th powers of softmax weights of L scores of variance v.
 
-    By (3) of docs/claims/output-mean-square.md a sum, over partitions of the k, of falling factorials of L times
+    By (3) of
+    docs/claims/prompts/output-mean-square.md a sum, over partitions of the k, of falling factorials of L times
     integrals of Psi_k1(t) ... phi(t)^(L-b)/(K-1)!, by the trapezoid rule with the errors of that page. What is left
     out on the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m, so that
     Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m; E w^-m = e^(m(m+1)v/2); the other factors are at most (k/e)^k and 1.
@@ -3618,7 +3623,7 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
 
 
 def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/output-mean-square.md"""
+    """docs/claims/prompts/output-mean-square.md"""
     given = fields(g, "given", "law length", RANDOM + " queries")
     law, L = Law(given["law"]), natural(given["length"], "length", 1)
     asserts = fields(a, "asserts", "", "mean_square mean collision")
@@ -3724,7 +3729,7 @@ def joint(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], tau: S
 
 
 def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/gradient-mean-square.md"""
+    """docs/claims/prompts/gradient-mean-square.md"""
     given = fields(g, "given", "law length", RANDOM)
     law, L = Law(given["law"]), natural(given["length"], "length", 1)
     tilt, z, V, scale, _ = tilt_of(given, law)
@@ -3830,7 +3835,7 @@ def entropy(weights: Sequence[Fraction]) -> I:
 
 
 def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/joint-max-margin.md, whose numbers (1) to (7) are computed in its order."""
+    """docs/claims/selection/joint-max-margin.md, whose numbers (1) to (7) are computed in its order."""
     given = fields(g, "given", "tokens indices", "lengths W labels")
     _, _, labels = scored({**given, "keys": None, "scores": None})
     tokens = inputs_of(given, "tokens")
@@ -4083,7 +4088,9 @@ def argument(x: Complex) -> I:
 
 
 class LimitLaw:
-    """The law of docs/claims/equivalent-law.md: edges by signs of h, values by discs around the root below the line."""
+    """The law of
+    docs/claims/spectrum/equivalent-law.md: edges by signs of h, values by discs around the root below the line.
+    """
 
     a2: Any
     b2: Any
@@ -4245,7 +4252,7 @@ class LimitLaw:
 
 
 def equivalent_law(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/equivalent-law.md"""
+    """docs/claims/spectrum/equivalent-law.md"""
     fields({} if w is None else w, "witness")
     law = LimitLaw(fields(g, "given", "lambda", "beta alpha2 beta2"))
     near_names = "right_edge threshold density_bound nonlinear_share"
@@ -4331,7 +4338,7 @@ def equivalent_law(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 
 def not_marchenko_pastur(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/not-marchenko-pastur.md, where it needs singular values of matrices of up to 300 rows."""
+    """docs/claims/spectrum/not-marchenko-pastur.md, where it needs singular values of matrices of up to 300 rows."""
     given = fields(g, "given", "lambda", "beta alpha2 beta2 finite")
     asserts = fields(a, "asserts", "", "fourth_moment excess distance scaled_distance separation scaled_separation")
     hint = fields({} if w is None else w, "witness", "", "scale law_scale quarter_circle_scale")
@@ -4428,7 +4435,9 @@ def double(node: Any, where: str) -> Fraction:
 
 
 def binary64_exponential(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/binary64-exponential.md, its steps 1 to 8 in intervals, and one value over the rationals."""
+    """docs/claims/arithmetic/binary64-exponential.md, its steps 1 to 8 in intervals, and one value over the
+    rationals.
+    """
     fields({} if w is None else w, "witness")
     given = fields(g, "given", "constants table scores_up_to", "tail_up_to")
     c = {k: double(x, k) for k, x in fields(given["constants"], "constants", "L1 L2 inverse C2 C3").items()}
@@ -4693,7 +4702,7 @@ def stated_matrix(given: dict[str, Any]) -> tuple[list[list[Any]], int, Any, boo
 
 
 def singular_values(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/singular-values.md, by rotations of its own; up to 300 rows and columns."""
+    """docs/claims/spectrum/singular-values.md, by rotations of its own; up to 300 rows and columns."""
     given = fields(g, "given", "", "matrix queries keys scale centred causal")
     m, full, energy, files = stated_matrix(given)
     shape = len(m), len(m[0])
@@ -4768,7 +4777,9 @@ STAGES = {
 
 
 def linearization(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/linearization.md: its stages diag(a + b tbar) M + c L, and their singular values as above."""
+    """docs/claims/spectrum/linearization.md: its stages diag(a + b tbar) M + c L, and their singular values as
+    above.
+    """
     given = fields(g, "given", "queries keys", "scale beta unit")
     d, p = (len(x) for x in (matrix(given["keys"], "keys"), matrix(given["keys"], "keys")[0]))
     beta = None if given["beta"] is None else rational(given["beta"], "beta")
@@ -4891,7 +4902,9 @@ def distances(
     law: LimitLaw,
     finite: tuple[list[list[Any]], int, Any, bool] | None,
 ) -> None:
-    """Distances of the singular values of a square matrix from laws, as docs/claims/spectral-distance.md proves."""
+    """Distances of the singular values of a square matrix from laws, as
+    docs/claims/spectrum/spectral-distance.md proves.
+    """
     stated = {k: bounds(v, k, None if "separation" in k else Fraction(0)) for k, v in asserts.items() if v is not None}
     wanted = {
         "law_scale": {"scaled_law", "scaled_separation"} & stated.keys(),
@@ -4946,7 +4959,7 @@ def truncated(beta2: Any, tau: Fraction) -> tuple[I, I, I]:
 
 
 def spectral_distance(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/spectral-distance.md, of matrices of up to 300 rows."""
+    """docs/claims/spectrum/spectral-distance.md, of matrices of up to 300 rows."""
     given = fields(g, "given", "law", "matrix queries keys scale centred")
     node = fields(given["law"], "law", "", "beta lambda alpha2 beta2 from unit truncated_at")
     kinds = "fixed_point", "law", "quarter_circle", "scaled_law", "scaled_quarter_circle", "separation"
