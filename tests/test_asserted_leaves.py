@@ -19,7 +19,7 @@ from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.decide.verdict import Verdict
-from certattn.kernel.document.fields import Field, Rational, Record
+from certattn.kernel.document.schema import Field, Rational, Record
 from certattn.kernel.theorems.spectrum import finite_moments, normalizer_bound
 from certattn.statements.spectrum import finite_moments as moment_words
 from certattn.statements.spectrum import normalizer_bound as normalizer_words

@@ -40,10 +40,10 @@ import pytest
 import yaml
 
 import certattn
-from certattn.kernel.decide.verdict import RESULTS, Part
-from certattn.kernel.document.fields import Deferred, Field, Kind, Listing, Record
-from certattn.kernel.document.forms import ByKey, Variant
+from certattn.kernel.decide.obligation import Part
+from certattn.kernel.decide.verdict import RESULTS
 from certattn.kernel.document.reader import parse_tree
+from certattn.kernel.document.schema import ByKey, Field, Kind, Listing, Record, Variant
 from certattn.provers import PROVERS
 from certattn.report.text import MARKS
 
@@ -357,8 +357,6 @@ def kinds(kind: Kind[object]) -> Iterator[Kind[object]]:
         inner = list(kind.forms.values())
     elif isinstance(kind, Listing):
         inner = [kind.item]
-    elif isinstance(kind, Deferred):
-        return
     for each in inner:
         yield from kinds(each)
 

@@ -14,7 +14,7 @@ from certattn.coq.instance import COMPUTED, Conjunct, Instance, NotExportableErr
 from certattn.coq.terms import Constant, Indices, Marks, Number, Row, Table, natural
 from certattn.coq.token_inputs import keys_term, shape, whole
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.theorems.selection.margin_problems import GIVEN, POINTS, QUERIES, MarginProblem
 from certattn.kernel.theorems.selection.max_margin import THEOREM, ExactSolution, NoSolution
 from certattn.kernel.theorems.selection.selection_inputs import INDICES, read_labels, read_tokens

@@ -29,7 +29,7 @@ from certattn.coq.terms import (
 )
 from certattn.coq.token_inputs import keys_term, whole
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.local_optimality import Cut, uncut_selections

@@ -9,7 +9,7 @@ from flint import fmpq
 
 from certattn.coq.instance import COMPUTED, Conjunct, NotExportableError
 from certattn.coq.terms import Constant, Integers, Table, Tables, natural
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.theorems.selection.selection_inputs import KEY_MAP, StatedTokens
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from certattn.kernel.decide.verdict import RESULTS, Part, Verdict
+from certattn.kernel.decide.obligation import Part
+from certattn.kernel.decide.verdict import RESULTS, Verdict
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}

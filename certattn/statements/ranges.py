@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.reals import describe
 

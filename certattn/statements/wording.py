@@ -6,13 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation
+from certattn.kernel.decide.claim import Statement as Statement
+from certattn.kernel.decide.verdict import DOUBLE as DOUBLE
+from certattn.kernel.decide.verdict import Obligation as _Answer
+from certattn.kernel.decide.verdict import Outcome as Outcome
+from certattn.kernel.decide.verdict import show as show
+
+# An obligation as it was decided: what findings speak of.
+Answer = _Answer
 
 P = TypeVar("P")
 
 
-def no_findings(stated: object, obligations: Sequence[Obligation]) -> list[str]:
+def no_findings(stated: object, obligations: Sequence[Answer]) -> list[str]:
     """Nothing beside the verdict."""
     return []
 
@@ -27,4 +33,4 @@ class Wording(Generic[P]):
 
     statement: Callable[[P], Statement]
     sentence: Callable[[P, str], str]
-    findings: Callable[[P, Sequence[Obligation]], list[str]] = no_findings
+    findings: Callable[[P, Sequence[Answer]], list[str]] = no_findings

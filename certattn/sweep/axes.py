@@ -10,9 +10,8 @@ from pathlib import Path
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Count, Field, Kind, Rational, Reading, Record, Schema, Text
-from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.quoting import quote, word
+from certattn.kernel.document.schema import ByKey, Count, Field, Kind, Rational, Reading, Record, Text
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.sweep.templates import NAME
@@ -68,9 +67,6 @@ class Axis(Kind[list[Node]]):
             raise node.malformed("a glob that matches a file", f"{quote(pattern)}, which matches none")
         return found
 
-    def schema(self) -> Schema:
-        return {"oneOf": [{"type": "array", "minItems": 1}, _RANGES.schema()]}
-
 
 @dataclass(frozen=True)
 class Axes(Kind[dict[str, list[Node]]]):
@@ -82,9 +78,6 @@ class Axes(Kind[dict[str, list[Node]]]):
         if not isinstance(node.value, dict) or not node.value:
             raise node.malformed("a mapping of fields to their values")
         return {require_name(key, item): Axis(self.folder).read(item, reading) for key, item in node.value.items()}
-
-    def schema(self) -> Schema:
-        return {"type": "object", "minProperties": 1, "additionalProperties": Axis(self.folder).schema()}
 
 
 class Rows(Kind[list[Row]]):
@@ -103,9 +96,6 @@ class Rows(Kind[list[Row]]):
                 raise item.malformed(f"the fields of the first row, {', '.join(rows[0])}")
             rows.append(item.value)
         return rows
-
-    def schema(self) -> Schema:
-        return {"type": "array", "minItems": 1, "items": {"type": "object", "minProperties": 1}}
 
 
 def require_name(key: str, node: Node) -> str:

@@ -18,8 +18,18 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Reading, Record, Scale, Values
-from certattn.kernel.document.forms import Variant
+from certattn.kernel.document.schema import (
+    Choice,
+    Count,
+    Field,
+    Listing,
+    Rational,
+    Reading,
+    Record,
+    Scale,
+    Values,
+    Variant,
+)
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.reals import Real, Surd, format_real
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from certattn.kernel.document.fields import Reading
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.quoting import listed, quote
+from certattn.kernel.document.schema import Reading
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.provers import PROVERS

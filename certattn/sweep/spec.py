@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from certattn.kernel.document.certificate import Section
-from certattn.kernel.document.fields import Choice, Field, Reading, Record, Values
 from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.reader import read_tree
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.document.room import Room
+from certattn.kernel.document.schema import Choice, Field, Reading, Record, Values
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node

@@ -15,10 +15,11 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from certattn.kernel.decide.checker import CLAIMS, claim_of
 from certattn.kernel.document.certificate import load, loads
-from certattn.kernel.document.tree import Plain
+from certattn.kernel.document.schema import Flag, Kind, Rational, Reading
+from certattn.kernel.document.tree import Node, Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import MalformedError
-from certattn.report.json_schema import json_schema
+from certattn.report.json_schema import json_schema, schema_of
 
 GALLERY = sorted((Path(__file__).resolve().parent.parent.parent / "certificates").rglob("*.yaml"))
 SCHEMA = json_schema()
@@ -323,3 +324,17 @@ def test_the_schema_is_nowhere_stricter_than_the_reader(name: str) -> None:
                 if isinstance(changed, dict) and reader_accepts(changed):
                     assert schema_accepts(changed), shown(path)
                     assert schema_accepts(typed(changed)), shown(path)
+
+
+def test_an_editor_has_typed_words_and_numbers() -> None:
+    assert schema_of(Flag())["enum"] == [True, False, "true", "false"]
+    assert "number" in schema_of(Rational())["type"]
+
+
+def test_a_kind_says_how_it_is_written() -> None:
+    class Unsaid(Kind[int]):
+        def read(self, node: Node, reading: Reading) -> int:
+            return 0
+
+    with pytest.raises(TypeError, match="no JSON Schema for Unsaid"):
+        schema_of(Unsaid())

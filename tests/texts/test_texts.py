@@ -21,12 +21,12 @@ from certattn.coq.coqc import Coq
 from certattn.coq.terms import Number
 from certattn.kernel.decide.checker import claim_of
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.document.fields import Count, Rational, Scale
 from certattn.kernel.document.numbers import NumberError, parse_count, parse_rational, parse_real
+from certattn.kernel.document.schema import Count, Rational, Scale
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import Surd
-from certattn.report.json_schema import json_schema
+from certattn.report.json_schema import json_schema, schema_of
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -171,13 +171,13 @@ FORMS = [
 
 @pytest.mark.parametrize(("kind", "text", "taken"), FORMS)
 def test_the_json_schema_knows_the_forms_of_numbers(kind: str, text: str, taken: bool) -> None:
-    schemas = {"numbers": Rational().schema(), "roots": Scale().schema(), "counts": Count(0).schema()}
+    schemas = {"numbers": schema_of(Rational()), "roots": schema_of(Scale()), "counts": schema_of(Count(0))}
     assert jsonschema.Draft202012Validator(schemas[kind]).is_valid(text) is taken
 
 
 @pytest.mark.parametrize("text", [entry[1] for entry in NUMBERS["numbers"]["over the limits"]])
 def test_the_json_schema_does_not_know_limits(text: str) -> None:
-    assert jsonschema.Draft202012Validator(Rational().schema()).is_valid(text)
+    assert jsonschema.Draft202012Validator(schema_of(Rational())).is_valid(text)
 
 
 # -- the grammar as it is written down

@@ -41,13 +41,14 @@ from flint import arb, fmpq
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate, claim_of
 from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
 from certattn.kernel.document.certificate import Certificate, loads
-from certattn.kernel.document.fields import Schema
 from certattn.kernel.document.numbers import NumberError, parse_rational
+from certattn.kernel.document.schema import Schema
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import Binary64Error, MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
+from certattn.report.json_schema import schema_of
 from tools.arena import files
 
 # How many leaves that are no obligation's are changed in the sample.
@@ -291,7 +292,7 @@ def scalars(schema: Schema, path: str = "", keys: frozenset[str] = frozenset()) 
 def allowed(claim: str) -> dict[str, list[Form]]:
     """The paths of a claim's `asserts`, with their words."""
     found: dict[str, list[Form]] = {}
-    for path, form in scalars(CLAIMS[claim].asserts.schema()):
+    for path, form in scalars(schema_of(CLAIMS[claim].asserts)):
         found.setdefault(path, []).append(form)
     return found
 

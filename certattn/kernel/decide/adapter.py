@@ -10,11 +10,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from flint import arb, fmpq
 
 from certattn.kernel.decide.claim import Claim, Statement
-from certattn.kernel.decide.obligation import NoProof, Number
+from certattn.kernel.decide.obligation import NoProof, Number, Part
 from certattn.kernel.decide.proof import Answer, Proof
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.decide.verdict import Obligation as Decided
-from certattn.kernel.decide.verdict import Part, identical
+from certattn.kernel.decide.verdict import identical
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 

@@ -16,8 +16,9 @@ from pathlib import Path
 from certattn.kernel.decide.adapter import AdaptedClaim
 from certattn.kernel.decide.claim import AnyClaim
 from certattn.kernel.decide.floating_point import default_floating_point
+from certattn.kernel.decide.obligation import Part
 from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import DOUBLE, RESULTS, UNPROVED, Obligation, Outcome, Part, Verdict, verdict_of
+from certattn.kernel.decide.verdict import DOUBLE, RESULTS, UNPROVED, Obligation, Outcome, Verdict, verdict_of
 from certattn.kernel.document.asserted import asserted_at, ignored
 from certattn.kernel.document.certificate import CLAIM, Certificate, load, require_folder
 from certattn.kernel.errors import Binary64Error, GuardError, MalformedError, UsageError

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from certattn.kernel.decide.verdict import Obligation
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Kind, Record
+from certattn.kernel.document.schema import Kind, Record
 
 # Precision in which balls of binary64 are compared with what is stated. Their own radii, of 2^-53 and more, are what
 # counts: 43 bits beyond those, what comparing adds for thousands of tokens or singular values is far below them.

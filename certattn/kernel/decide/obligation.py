@@ -5,19 +5,26 @@ A theorem hands over obligations. It does not ask them, sees no outcome, and can
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 Relation = Literal["<=", "<", ">=", ">", "="]
+
+
+class Part(enum.Enum):
+    """Whose obligation: a false one refutes the statement, or only shows the proof to be none."""
+
+    STATEMENT = "statement"
+    WITNESS = "witness"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ from certattn.kernel.decide.obligation import (
     NoProof,
     Number,
     Obligation,
+    Part,
     Range,
     Relation,
     Side,
     Tier,
 )
-from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
+from certattn.kernel.decide.verdict import DOUBLE, Outcome
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Kind, Record, Values
+from certattn.kernel.document.schema import Count, Field, Kind, Record, Values
 from certattn.kernel.mathematics.balls import ARB
 
 P = TypeVar("P")

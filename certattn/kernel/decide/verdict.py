@@ -15,6 +15,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.obligation import Part
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
@@ -42,13 +43,6 @@ class Verdict(enum.Enum):
     INCONCLUSIVE = "inconclusive"
     MALFORMED = "malformed"
     ERROR = "error"
-
-
-class Part(enum.Enum):
-    """Whose obligation: a false one refutes the statement, or only shows the proof to be none."""
-
-    STATEMENT = "statement"
-    WITNESS = "witness"
 
 
 # The precision of binary64, in bits.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from certattn.kernel.document.digest import statement_digest
-from certattn.kernel.document.fields import Choice, Field, Kind, Reading, Record, Schema, Text, Values
 from certattn.kernel.document.reader import parse_tree, read_hashed
 from certattn.kernel.document.room import Room
+from certattn.kernel.document.schema import Choice, Field, Kind, Reading, Record, Text, Values
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node, Plain
@@ -27,11 +27,8 @@ class Section(Kind[Node]):
             raise node.malformed("a mapping")
         return node
 
-    def schema(self) -> Schema:
-        return {"type": "object"}
 
-
-class _Provenance(Kind[Node]):
+class Provenance(Kind[Node]):
     """Texts by key: shown, never believed. There may be none."""
 
     def read(self, node: Node, reading: Reading) -> Node:
@@ -41,16 +38,13 @@ class _Provenance(Kind[Node]):
             Text(lines=True).read(item, reading)
         return node
 
-    def schema(self) -> Schema:
-        return {"type": "object", "additionalProperties": Text().schema()}
-
 
 VERSION = Field("certattn", Choice((FORMAT_VERSION,)), "version of the certificate format")
 CLAIM = Field("claim", Text(), "which statement is made")
 GIVEN = Field("given", Section(), "everything the statement is about, exactly")
 ASSERTS = Field("asserts", Section(), "the numbers claimed")
 WITNESS = Field("witness", Section(), "hints that make checking cheap; never believed", required=False)
-PROVENANCE = Field("provenance", _Provenance(), "who, when, how; shown, never believed", required=False)
+PROVENANCE = Field("provenance", Provenance(), "who, when, how; shown, never believed", required=False)
 ENVELOPE = Record(VERSION, CLAIM, GIVEN, ASSERTS, WITNESS, PROVENANCE)
 
 

@@ -10,7 +10,8 @@ from functools import partial
 from flint import fmpq, fmpz
 
 from certattn.kernel.document.array_formats import DTYPES
-from certattn.kernel.document.fields import (
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import (
     Choice,
     Count,
     Field,
@@ -19,11 +20,9 @@ from certattn.kernel.document.fields import (
     Rational,
     Reading,
     Record,
-    Schema,
     Text,
     scalar,
 )
-from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tensor_files import TensorReference
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -87,18 +86,15 @@ class MatrixInput:
             raise self.node.malformed(expected, self._found(counted(self.shape[1], "number")))
 
 
-class _Sha256(Kind[str]):
+class Sha256(Kind[str]):
     def read(self, node: Node, reading: Reading) -> str:
         text = scalar(node, "a sha256 digest")
         if re.fullmatch(r"[0-9a-f]{64}", text, re.ASCII) is None:
             raise node.malformed("a sha256 digest: 64 hexadecimal digits in lower case")
         return text
 
-    def schema(self) -> Schema:
-        return {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
-
-class _RowRange(Kind[tuple[int, int]]):
+class RowRange(Kind[tuple[int, int]]):
     """first:stop, counted from 0, stop not included."""
 
     def read(self, node: Node, reading: Reading) -> tuple[int, int]:
@@ -107,17 +103,13 @@ class _RowRange(Kind[tuple[int, int]]):
             raise node.malformed("rows as first:stop with first < stop, such as 0:64")
         return int(match[1]), int(match[2])
 
-    def schema(self) -> Schema:
-        # To YAML 1.1, which some editors read, 5:6 is a number of base sixty.
-        return {"type": ["string", "integer"], "pattern": "^[0-9]+:[0-9]+$"}
-
 
 FILE = Field("file", Text(), "path of the array file, relative to the certificate")
 ARRAY = Field("array", Text(), "name of the array inside a .npz or .safetensors file", required=False)
-SHA256 = Field("sha256", _Sha256(), "sha256 of the array file")
+SHA256 = Field("sha256", Sha256(), "sha256 of the array file")
 DTYPE = Field("dtype", Choice(DTYPES), "number type of the array")
 SHAPE = Field("shape", Listing(Count(1)), "shape of the array")
-ROWS = Field("rows", _RowRange(), "the rows that are meant, first:stop; all of them if left out", required=False)
+ROWS = Field("rows", RowRange(), "the rows that are meant, first:stop; all of them if left out", required=False)
 REFERENCE = Record(FILE, ARRAY, SHA256, DTYPE, SHAPE, ROWS)
 
 
@@ -166,6 +158,7 @@ class Vector(Kind[MatrixInput]):
     """A vector, as a matrix of one row."""
 
     _inline = Listing(Rational())
+    written = (_inline, REFERENCE)
 
     def read(self, node: Node, reading: Reading) -> MatrixInput:
         if isinstance(node.value, dict):
@@ -174,14 +167,12 @@ class Vector(Kind[MatrixInput]):
             raise node.malformed("a vector: a list of numbers, or a reference to an array file")
         return _written_out(node, reading, [self._inline.read(node, reading)])
 
-    def schema(self) -> Schema:
-        return {"anyOf": [self._inline.schema(), REFERENCE.schema()]}
-
 
 class Matrix(Kind[MatrixInput]):
     """A matrix: a list of equally long rows, or a two-dimensional array."""
 
     _inline = Listing(Listing(Rational()))
+    written = (_inline, REFERENCE)
 
     def read(self, node: Node, reading: Reading) -> MatrixInput:
         if isinstance(node.value, dict):
@@ -194,6 +185,3 @@ class Matrix(Kind[MatrixInput]):
                 expected = f"{counted(len(rows[0]), 'number')}, like the first row"
                 raise node.value[index].malformed(expected, counted(len(row), "number"))
         return _written_out(node, reading, rows)
-
-    def schema(self) -> Schema:
-        return {"anyOf": [self._inline.schema(), REFERENCE.schema()]}

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import (
-    Deferred,
+from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import (
     Field,
     Kind,
     Listing,
@@ -16,12 +17,9 @@ from certattn.kernel.document.fields import (
     Reading,
     Record,
     Scale,
-    Schema,
     Values,
+    Variant,
 )
-from certattn.kernel.document.forms import Variant
-from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
-from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
@@ -68,20 +66,15 @@ class LawKind(Kind[StatedLaw]):
     """A law of tokens; a mixture's components are laws again."""
 
     def read(self, node: Node, reading: Reading) -> StatedLaw:
-        kind, values = _FORMS.read(node, reading)
+        kind, values = LAW_FORMS.read(node, reading)
         return _BUILD[kind](node, values)
-
-    def schema(self) -> Schema:
-        return {"$ref": "#/$defs/law"}
 
 
 LAW = LawKind()
-_COMPONENT: Deferred[StatedLaw] = Deferred("law")
-_COMPONENT.kind = LAW
-COMPONENT_LAW = Field("law", _COMPONENT, "law of the component")
+COMPONENT_LAW = Field("law", LAW, "law of the component")
 COMPONENTS = Field("components", Listing(Record(COMPONENT_WEIGHT, COMPONENT_LAW)), "the components of the mixture")
 
-_FORMS = Variant(
+LAW_FORMS = Variant(
     "kind",
     {
         "gaussian": GAUSSIAN,
@@ -91,11 +84,6 @@ _FORMS = Variant(
         "mixture": Record(COMPONENTS),
     },
 )
-
-
-def law_schema() -> Schema:
-    """The JSON Schema of a law, to stand under $defs."""
-    return _FORMS.schema()
 
 
 def read_gaussian(values: Values) -> Gaussian:

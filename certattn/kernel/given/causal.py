@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certattn.kernel.document.fields import Count, Field, Values
+from certattn.kernel.document.schema import Count, Field, Values
 from certattn.kernel.given.prompt_inputs import StatedPrompt
 
 

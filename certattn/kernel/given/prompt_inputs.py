@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from certattn.kernel.document.fields import Field, Record, Values
-from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import ByKey, Field, Record, Values
 from certattn.kernel.given.attention_inputs import (
     BILINEAR,
     KEY_WEIGHTS,

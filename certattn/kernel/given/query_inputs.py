@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Kind, Listing, Rational, Reading, Schema
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
+from certattn.kernel.document.schema import Kind, Listing, Rational, Reading
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
@@ -55,8 +57,9 @@ class Bounds(Kind[StatedBounds]):
             return StatedBounds(Rational(self.minimum).read(node, reading), None)
         return StatedBounds(None, Vector().read(node, reading))
 
-    def schema(self) -> Schema:
-        return {"anyOf": [Rational(self.minimum).schema(), Vector().schema()]}
+    @property
+    def written(self) -> Sequence[Kind[Any]]:  # type: ignore[override]
+        return Rational(self.minimum), Vector()
 
 
 @dataclass(frozen=True)
@@ -98,14 +101,12 @@ class Matrices(Kind[StatedMatrices]):
     """A list of matrices, or one matrix that holds their rows one below the other."""
 
     _listing = Listing(Matrix())
+    written = (Matrix(), _listing)
 
     def read(self, node: Node, reading: Reading) -> StatedMatrices:
         if _is_matrix_list(node):
             return StatedMatrices(node, self._listing.read(node, reading), listed=True)
         return StatedMatrices(node, [Matrix().read(node, reading)], listed=False)
-
-    def schema(self) -> Schema:
-        return {"anyOf": [Matrix().schema(), self._listing.schema()]}
 
 
 def _is_matrix_list(node: Node) -> bool:

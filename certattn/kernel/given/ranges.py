@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Obligation as Listed
-from certattn.kernel.decide.obligation import Relation, Side, Tier
-from certattn.kernel.decide.verdict import Obligation, Part, at_least, at_most
-from certattn.kernel.document.fields import Field, Rational, Record, Values
+from certattn.kernel.decide.obligation import Part, Relation, Side, Tier
+from certattn.kernel.decide.verdict import Obligation, at_least, at_most
+from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.reals import describe
 
 AT_LEAST = Field("at_least", Rational(), "a lower bound", required=False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.fields import Record
+from certattn.kernel.document.schema import Record
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError

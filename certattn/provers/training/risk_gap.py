@@ -9,8 +9,8 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.fields import Values
 from certattn.kernel.document.numbers import MOST_COUNT
+from certattn.kernel.document.schema import Values
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError

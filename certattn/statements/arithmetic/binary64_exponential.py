@@ -8,8 +8,6 @@ from flint import arb
 
 from certattn.fast.exact_rounding import hexadecimal
 from certattn.fast.exponential_bound import REACH
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome, show
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.arithmetic.binary64_exponential import (
     CONSTANTS,
@@ -19,7 +17,7 @@ from certattn.kernel.theorems.arithmetic.binary64_exponential import (
     TAIL,
     StatedExponential,
 )
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
 _SENTENCES = {
     "at_most": "the proved bound on the relative error",
@@ -70,7 +68,7 @@ def sentence(exponential: StatedExponential, name: str) -> str:
     return _SENTENCES[name]
 
 
-def findings(exponential: StatedExponential, obligations: Sequence[Obligation]) -> list[str]:
+def findings(exponential: StatedExponential, obligations: Sequence[Answer]) -> list[str]:
     """The proved bound, unless it is larger than the stated one."""
     bounds = [o.left for o in obligations if o.name == "at_most" and o.outcome is not Outcome.REFUTED]
     found = [bound for bound in bounds if isinstance(bound, arb) and bound.is_finite()]

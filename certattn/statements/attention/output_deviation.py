@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, show
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.given.attention_inputs import read_scale
 from certattn.kernel.given.causal import sight_words
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -18,7 +16,7 @@ from certattn.kernel.theorems.attention.deviation_inputs import LIMIT_MATRIX, LI
 from certattn.kernel.theorems.attention.output_deviation import AssertedDeviation
 from certattn.kernel.theorems.attention.region_bounds import RegionBounds
 from certattn.statements.attention.query_regions import at_words, region_latex, region_words
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Statement, Wording, show
 
 # For numbers that only say how far a check came.
 _DIGITS = 6
@@ -136,7 +134,7 @@ def _over_cell(over: RegionBounds, distance: str, index: int) -> str:
 # -- findings
 
 
-def findings(stated: AssertedDeviation, obligations: Sequence[Obligation]) -> list[str]:
+def findings(stated: AssertedDeviation, obligations: Sequence[Answer]) -> list[str]:
     if stated.region is not None:
         return _over_region(stated.over_region)
     bound, worst = stated.bounds.at_most, None
@@ -153,7 +151,7 @@ def findings(stated: AssertedDeviation, obligations: Sequence[Obligation]) -> li
     return found + _worst_relative(stated.bounds, obligations)
 
 
-def _worst_relative(bounds: Bounds, obligations: Sequence[Obligation]) -> list[str]:
+def _worst_relative(bounds: Bounds, obligations: Sequence[Answer]) -> list[str]:
     """Which query comes nearest to its bound in units of |T(q)|, in a line; nothing where no such bound is asserted."""
     kind = "relative_at_most" if bounds.relative is not None else "per_query.relative_at_most"
     factors = bounds.each_relative if bounds.relative is None else [bounds.relative]

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, show
 from certattn.kernel.given.prompt_inputs import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
@@ -24,7 +22,7 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     MeanAssertion,
     RangeAssertion,
 )
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Statement, Wording, show
 
 _LATEX = {of: rf"\operatorname{{Cov}}_{{q_i}}({x[0]}, {y[0]})" for of, (x, y) in COVARIANCES.items()}
 # The left sides.
@@ -86,7 +84,7 @@ def sentence(stated: AssertedMoments, name: str) -> str:
     return f"{article}{_SIDES[kind]} at query {query}"
 
 
-def findings(stated: AssertedMoments, obligations: Sequence[Obligation]) -> list[str]:
+def findings(stated: AssertedMoments, obligations: Sequence[Answer]) -> list[str]:
     """The query that comes nearest to its bound, for each thing that is asserted."""
     lines = []
     for kind in stated.compared:
@@ -99,7 +97,7 @@ def findings(stated: AssertedMoments, obligations: Sequence[Obligation]) -> list
     return lines
 
 
-def _slack(obligation: Obligation) -> arb | None:
+def _slack(obligation: Answer) -> arb | None:
     """How far the bound is from the enclosure, at least: negative where they overlap, or worse."""
     value, bound = obligation.left, obligation.right
     if not isinstance(value, arb) or not isinstance(bound, fmpq) or value.is_finite() is not True:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, show
 from certattn.kernel.theorems.prompts.gradient_mean_square import MEAN_SQUARE, StatedGradientError
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Statement, Wording, show
 
 _SENTENCES = {
     ("at_least", True): "the mean square is at least",
@@ -36,7 +34,7 @@ def sentence(stated: StatedGradientError, name: str) -> str:
     return f"{_SENTENCES[side, stated.way.exact].format(stated.way.method)} the stated bound"
 
 
-def findings(stated: StatedGradientError, obligations: Sequence[Obligation]) -> list[str]:
+def findings(stated: StatedGradientError, obligations: Sequence[Answer]) -> list[str]:
     found = [o.left for o in obligations[:1] if stated.way.exact and isinstance(o.left, arb)]
     return [f"mean square: {show(value)}" for value in found if value.is_finite() is True]
 

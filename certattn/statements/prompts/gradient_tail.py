@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.gradient_tail import StatedGradientTail
 from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Statement, Wording
 
 _REACHES = {
     "V": "the sum of squared levels <= exceeds^2",
@@ -33,7 +31,7 @@ def sentence(stated: StatedGradientTail, name: str) -> str:
     return f"{where}: {CONDITIONS[what]}"
 
 
-def findings(stated: StatedGradientTail, obligations: Sequence[Obligation]) -> list[str]:
+def findings(stated: StatedGradientTail, obligations: Sequence[Answer]) -> list[str]:
     return [words for o in obligations for words in probability_words(o)]
 
 

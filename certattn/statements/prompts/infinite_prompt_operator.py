@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from flint import fmpq
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome, show
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.given.attention_inputs import COVARIANCE, MEAN
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
@@ -20,7 +18,7 @@ from certattn.kernel.theorems.prompts.infinite_prompt_operator import (
     StatedOperator,
     StatedValue,
 )
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
 _SHOWN_VALUES = 4
 _SENTENCES = {
@@ -93,7 +91,7 @@ def _has_irrational_part(stated: StatedOperator) -> bool:
     return not (ExactMatrix.row_vector(law.mean) @ affine.matrix.T).is_zero()
 
 
-def findings(stated: StatedOperator, obligations: Sequence[Obligation]) -> list[str]:
+def findings(stated: StatedOperator, obligations: Sequence[Answer]) -> list[str]:
     for o in obligations:
         if o.name.startswith("operator.at[") and o.outcome is Outcome.REFUTED:
             return [f"not linear as stated, shown by a query: {o.sentence} is off by {show(o.left)}"]

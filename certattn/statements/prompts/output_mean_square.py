@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from certattn.kernel.decide.claim import Statement
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.averaged_prompts import AveragedPrompt
 from certattn.kernel.theorems.prompts.mean_square_bounds import NOTHING
 from certattn.kernel.theorems.prompts.output_mean_square import StatedMeanSquare
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 _QUANTITIES = {"mean_square": "E|T_L - T|^2", "collision": "q = E sum p_i^2"}
 _SIDES = {"at_least": ">= the stated bound", "at_most": "<= the stated bound"}

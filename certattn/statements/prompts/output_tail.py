@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import StatedDirection, StatedNorm, StatedTails
 from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Statement, Wording
 
 _CONDITIONS = {
     **{f"norm.{what}": words for what, words in CONDITIONS.items()},
@@ -64,7 +62,7 @@ def sentence(stated: StatedTails, name: str) -> str:
     return f"{kind} in direction {index} <= probability"
 
 
-def findings(stated: StatedTails, obligations: Sequence[Obligation]) -> list[str]:
+def findings(stated: StatedTails, obligations: Sequence[Answer]) -> list[str]:
     return [f"{o.name}: {words}" for o in obligations for words in probability_words(o)]
 
 

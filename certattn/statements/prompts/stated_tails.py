@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flint import arb
 
-from certattn.kernel.decide.verdict import Obligation, show
+from certattn.statements.wording import Answer, show
 
 # By the last part of a name.
 CONDITIONS = {
@@ -13,7 +13,7 @@ CONDITIONS = {
 }
 
 
-def probability_words(obligation: Obligation) -> list[str]:
+def probability_words(obligation: Answer) -> list[str]:
     """What is proved of a probability beside what is stated; nothing where the ball is not finite."""
     proved = obligation.left
     if not isinstance(proved, arb) or proved.is_finite() is not True:

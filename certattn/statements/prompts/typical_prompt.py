@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.typical_prompt import HERE, StatedPromptBesideLaw
 from certattn.statements.prompts import output_tail
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def sentence(stated: StatedPromptBesideLaw, name: str) -> str:
     return output_tail.sentence(stated.tail, name)
 
 
-def findings(stated: StatedPromptBesideLaw, obligations: Sequence[Obligation]) -> list[str]:
+def findings(stated: StatedPromptBesideLaw, obligations: Sequence[Answer]) -> list[str]:
     outcomes = {obligation.name: obligation.outcome for obligation in obligations}
     return [
         _exceptional(one, stated.compared.prompt.length, outcomes.get(one.name) is Outcome.PROVED)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.joint_assertions import StatedPath
 from certattn.kernel.theorems.selection.joint_max_margin import JointSolution
 from certattn.kernel.theorems.selection.kkt import kkt_names
 from certattn.kernel.theorems.selection.selection_inputs import label_words
 from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SQUARED = "the square of 1/|v_mm| and that of its bound"
 _SENTENCES = {
@@ -91,7 +89,7 @@ def sentence(problem: JointSolution, name: str) -> str:
     return _SENTENCES[name]
 
 
-def findings(problem: JointSolution, obligations: Sequence[Obligation]) -> list[str]:
+def findings(problem: JointSolution, obligations: Sequence[Answer]) -> list[str]:
     proved = {o.name for o in obligations if o.outcome is Outcome.PROVED}
     if not proved.issuperset([*kkt_names("v"), "v.solution", "support"]):
         return []

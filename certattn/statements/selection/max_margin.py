@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import DOUBLE, Obligation, Outcome, show
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -28,7 +26,7 @@ from certattn.kernel.theorems.selection.max_margin import (
 )
 from certattn.kernel.theorems.selection.selection_inputs import INDICES, StatedTokens
 from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.wording import Wording
+from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, show
 
 # So many constraints are named.
 _SHOWN = 16
@@ -81,7 +79,7 @@ def sentence(stated: MarginStatement, name: str) -> str:
     return named[name]
 
 
-def findings(stated: MarginStatement, answers: Sequence[Obligation]) -> list[str]:
+def findings(stated: MarginStatement, answers: Sequence[Answer]) -> list[str]:
     """Of a solution that is proved whole."""
     complete = [answer.name for answer in answers] == [o.name for o in obligations(stated)]
     if not isinstance(stated, ExactSolution) or not complete:

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome, show
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.prediction_heads import HEAD, NEGATIVE_SLOPE, QUADRATIC
 from certattn.kernel.theorems.selection.regularization_path import PathProblem, obligations
 from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
 _FORMULAS = {"linear": "l(x) = -x", "logistic": "l(x) = log(1 + e^-x)", "exponential": "l(x) = e^-x"}
 _HEADS = {
@@ -61,7 +59,7 @@ def sentence(problem: PathProblem, name: str) -> str:
     return _PATH[name.split(".")[1]] if name.startswith("path[") else _SENTENCES[name]
 
 
-def findings(problem: PathProblem, answers: Sequence[Obligation]) -> list[str]:
+def findings(problem: PathProblem, answers: Sequence[Answer]) -> list[str]:
     """Of every radius whose bound is proved, how small the angle is."""
     proved = {o.name: o for o in answers if o.outcome is Outcome.PROVED}
     names, shown = [o.name for o in obligations(problem)], []

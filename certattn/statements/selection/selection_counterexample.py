@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.selection_counterexample import Counterexample, obligations
 from certattn.statements.selection import selection_direction
 from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _OF_KEYS = " of the tokens x = (key, score) with W = [I 0] and v = (0, ..., 0, 1)"
 _SENTENCES = {
@@ -53,7 +51,7 @@ def sentence(problem: Counterexample, name: str) -> str:
     return _SENTENCES[name] if name in _SENTENCES else selection_direction.sentence(problem.direction, name)
 
 
-def findings(problem: Counterexample, answers: Sequence[Obligation]) -> list[str]:
+def findings(problem: Counterexample, answers: Sequence[Answer]) -> list[str]:
     proved = {o.name for o in answers if o.outcome is Outcome.PROVED}
     if not proved.issuperset(o.name for o in obligations(problem)):
         return []

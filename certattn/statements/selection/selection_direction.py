@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.descent_inputs import NORMALISED, Rule
@@ -23,7 +21,7 @@ from certattn.kernel.theorems.selection.selection_theorems import (
     SQUARE,
 )
 from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SLOPE, _GAP = "the least slope c_i = -l'(gamma_i)", "the least gap between the score of a chosen token and another"
 _THRESHOLD = "the excess loss F = n (L - L_alpha) there is below the threshold a*"
@@ -104,7 +102,7 @@ def sentence(problem: DescentProblem, name: str) -> str:
     return CONDITIONS[name]
 
 
-def findings(problem: DescentProblem, answers: Sequence[Obligation]) -> list[str]:
+def findings(problem: DescentProblem, answers: Sequence[Answer]) -> list[str]:
     proved = {o.name for o in answers if o.outcome is Outcome.PROVED}
     if not proved.issuperset(o.name for o in obligations(problem)):
         return []

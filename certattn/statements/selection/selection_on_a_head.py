@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, show
 from certattn.kernel.given.causal import sight_words
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.head_assertions import (
@@ -21,7 +19,7 @@ from certattn.kernel.theorems.selection.head_assertions import (
 )
 from certattn.kernel.theorems.selection.head_problem import DIRECTION, HeadStatement
 from certattn.kernel.theorems.selection.selection_on_a_head import LOWER, compares_others
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Statement, Wording, show
 
 # Numbers of queries that are written out.
 _SHOWN = 16
@@ -54,7 +52,7 @@ def sentence(problem: HeadStatement, name: str) -> str:
     return f"{less}the {_NOUNS[number]} of token {token} at query {i}"
 
 
-def findings(problem: HeadStatement, obligations: Sequence[Obligation]) -> list[str]:
+def findings(problem: HeadStatement, obligations: Sequence[Answer]) -> list[str]:
     lines = []
     for name, what in ((MARGIN.name, "margin"), (WEIGHT.name, "weight")):
         kind = f"{name}.{LOWER}["

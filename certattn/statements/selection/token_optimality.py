@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from certattn.kernel.decide.claim import Statement
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.token_selection import Pair, Selection
 from certattn.kernel.theorems.selection.token_optimality import OptimalityStatement
 from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 # So many selections or inputs are listed.
 _SHOWN = 20

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from flint import fmpq
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.document.fields import Field, Values
+from certattn.kernel.document.schema import Field, Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.equivalent_law import (
     AT,
@@ -40,7 +39,7 @@ from certattn.kernel.theorems.spectrum.equivalent_law import (
 )
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.statements.spectrum.limit_law import law_words
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 _SHOWN = 6
 _NEAR = {

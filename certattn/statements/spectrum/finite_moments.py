@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.kernel.decide.claim import Statement
 from certattn.kernel.decide.theorem import Sections
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.finite_moments import (
     ABOVE,
@@ -26,7 +25,7 @@ from certattn.kernel.theorems.spectrum.finite_moments import (
 from certattn.kernel.theorems.spectrum.score_matrix import LAMBDA, SIZE, score_matrix
 from certattn.statements.ranges import range_sentence, range_words
 from certattn.statements.spectrum.score_matrix import score_matrix_words
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 # Of what is bounded for an order: words, a formula, and the left side of its obligations.
 _BOUNDED = {

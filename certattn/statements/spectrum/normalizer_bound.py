@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from certattn.kernel.decide.claim import Statement
 from certattn.kernel.decide.theorem import Sections
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.normalizer_bound import DISTANCE, MEAN_SQUARE
 from certattn.kernel.theorems.spectrum.score_matrix import MOST, score_matrix
 from certattn.statements.spectrum.score_matrix import TYPICAL, random_attention_words
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 _BOUNDS = {MEAN_SQUARE: ("E W_2^2", r"\mathbb E\, W_2^2 \le u"), DISTANCE: ("E W_2", r"\mathbb E\, W_2 \le u")}
 _SENTENCES = {

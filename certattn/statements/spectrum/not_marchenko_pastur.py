@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from certattn.kernel.decide.claim import Statement
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
     DISTANCE,
@@ -22,7 +21,7 @@ from certattn.statements.spectrum.spectral_distances import (
     sign_found,
     words_of_range,
 )
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 _SENTENCES = {
     EXCESS.name: "m_4/m_2^2 - 2",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
 from certattn.kernel.theorems.spectrum.score_matrix import BETA, LAMBDA

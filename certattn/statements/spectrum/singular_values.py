@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, show
-from certattn.kernel.document.fields import Values
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.singular_values import (
     ABOVE,
@@ -24,7 +22,7 @@ from certattn.kernel.theorems.spectrum.singular_values import (
     StatedSpectrum,
 )
 from certattn.statements.ranges import range_latex, range_words
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Statement, Wording, show
 
 _SHOWN = 4
 _NAMES = {
@@ -115,7 +113,7 @@ def sentence(stated: StatedSpectrum, name: str) -> str:
     }[which]
 
 
-def findings(stated: StatedSpectrum, obligations: Sequence[Obligation]) -> list[str]:
+def findings(stated: StatedSpectrum, obligations: Sequence[Answer]) -> list[str]:
     errors = [o for o in obligations if o.name.startswith("values[") and isinstance(o.left, arb)]
     finite = [o for o in errors if isinstance(o.left, arb) and o.left.is_finite() is True]
     if len(finite) == 0 or len(finite) < len(errors):
@@ -124,7 +122,7 @@ def findings(stated: StatedSpectrum, obligations: Sequence[Obligation]) -> list[
     return [f"largest |sigma_k - value|: {show(worst.left, 3)}, at {worst.name}"]
 
 
-def _upper_end(obligation: Obligation) -> arb:
+def _upper_end(obligation: Answer) -> arb:
     return obligation.left.upper() if isinstance(obligation.left, arb) else arb(0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from certattn.kernel.decide.claim import Statement
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.spectral_distance import BOUNDED, fixed_point
 from certattn.kernel.theorems.spectrum.spectral_distances import TAKES, StatedDistances
@@ -15,7 +14,7 @@ from certattn.statements.spectrum.spectral_distances import (
     sign_found,
     words_of_range,
 )
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 _OF_TAU = {
     BELOW: "(tau - r)^2 <= d m(tau - r)",

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.kernel.decide.verdict import Obligation
-from certattn.kernel.document.fields import Field, Values
+from certattn.kernel.document.schema import Field, Values
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.theorems.spectrum.spectral_distances import (
     CIRCLE,
@@ -20,6 +19,7 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
 )
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.spectrum.limit_law import law_words, variance_latex, variance_words
+from certattn.statements.wording import Answer
 
 # What obligations call the quantities.
 NAMES = {
@@ -93,7 +93,7 @@ def distance_words(stated: StatedDistances) -> str:
     )
 
 
-def sign_found(stated: StatedDistances, obligations: Sequence[Obligation]) -> list[str]:
+def sign_found(stated: StatedDistances, obligations: Sequence[Answer]) -> list[str]:
     """What is proved of the sign of a separation."""
     lines = []
     for obligation in obligations:

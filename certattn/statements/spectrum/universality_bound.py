@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.kernel.decide.claim import Statement
 from certattn.kernel.decide.theorem import Sections
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.score_matrix import BETA, MOST
 from certattn.kernel.theorems.spectrum.universality_bound import (
@@ -19,7 +18,7 @@ from certattn.kernel.theorems.spectrum.universality_bound import (
 )
 from certattn.statements.ranges import range_sentence, range_words
 from certattn.statements.spectrum.score_matrix import TYPICAL, random_attention_words
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 _LATEX = {
     UNIVERSALITY: r"\lvert \mathbb E_K s_T(-\eta) - \mathbb E_Z s_N(-\eta) \rvert \le u",

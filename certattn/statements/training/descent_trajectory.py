@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.document.fields import Values
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.descent_setting import LAWS, REGRESSION, TASKS, ExactWeights, Setting
 from certattn.kernel.theorems.training.descent_trajectory import StatedDescents
@@ -24,7 +23,7 @@ from certattn.kernel.theorems.training.trajectory_assertions import (
     Near,
     Range,
 )
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 _PLACES = {EACH: ", each at its own iterate,", FINITE: ", both at theta_k^L,", INFINITE: ", both at theta_k^inf,"}
 _SYMBOLS = {

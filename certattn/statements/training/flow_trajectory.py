@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from flint import fmpq
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.flow_trajectory import POINTS, StatedFlow, StatedPoint, obligations
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, parameters_words
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 
 def statement(stated: StatedFlow) -> Statement:
@@ -64,7 +62,7 @@ def sentence(stated: StatedFlow, name: str) -> str:
     }[what]
 
 
-def findings(stated: StatedFlow, decided: Sequence[Obligation]) -> list[str]:
+def findings(stated: StatedFlow, decided: Sequence[Answer]) -> list[str]:
     proved = {o.name for o in decided if o.outcome is Outcome.PROVED}
     if not proved.issuperset(o.name for o in obligations(stated)):
         return []

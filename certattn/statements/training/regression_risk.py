@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.decide.verdict import Obligation, Outcome
-from certattn.kernel.document.fields import Field, Values
 from certattn.kernel.document.matrices import MatrixInput
+from certattn.kernel.document.schema import Field, Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.mathematics.regression import Parameters
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, A, B, exact_regression, parameters_words
@@ -32,7 +30,7 @@ from certattn.kernel.theorems.training.regression_risk import (
     TRACE,
     RiskAtPoint,
 )
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SHOWN = 4
 _SENTENCES = {
@@ -129,7 +127,7 @@ def sentence(stated: RiskAtPoint, name: str) -> str:
     return _SENTENCES[name]
 
 
-def findings(stated: RiskAtPoint, decided: Sequence[Obligation]) -> list[str]:
+def findings(stated: RiskAtPoint, decided: Sequence[Answer]) -> list[str]:
     if any(o.name == "stationary" and o.outcome is Outcome.REFUTED for o in decided):
         return [f"no Bayes point: the risk there is {describe(exact_regression(stated.covariance).risk(stated.at))}"]
     return []

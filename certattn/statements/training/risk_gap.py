@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.gap_at_parameters import GapAtParameters
 from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, parameters_words
 from certattn.kernel.theorems.training.risk_gap import POINT, StatedGap
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 _BOUND = "an upper bound of {} over the ball is <= the stated {}"
 _IDENTITY = "R_L - R (the exact identity, averaged over the query) is {} the stated bound"

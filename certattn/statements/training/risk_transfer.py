@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from certattn.kernel.decide.claim import Statement
-from certattn.kernel.document.fields import Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.empirical_transfer import EmpiricalTransfer
 from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, parameters_words
 from certattn.kernel.theorems.training.risk_transfer import StatedTransfer
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 
 def statement(stated: StatedTransfer) -> Statement:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from certattn.kernel.decide.claim import Statement
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, parameters_words
 from certattn.kernel.theorems.training.training_convergence import (
@@ -12,7 +11,7 @@ from certattn.kernel.theorems.training.training_convergence import (
     StatedLimit,
     StatedTraining,
 )
-from certattn.statements.wording import Wording
+from certattn.statements.wording import Statement, Wording
 
 _SENTENCES = {
     "enclosed": "the run is enclosed until witness.enclosed, not after asserts.from",

@@ -17,8 +17,7 @@ from certattn.kernel.decide.claim import Claim, Statement
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.decide.verdict import Obligation, Verdict, at_most, unproved
 from certattn.kernel.document.certificate import Certificate, loads
-from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
-from certattn.kernel.document.forms import Variant
+from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values, Variant
 from certattn.kernel.errors import BoundNotProvedError, GuardError, RefusedError, UsageError
 from certattn.kernel.limits import Limits
 from certattn.kernel.mathematics.balls import ARB

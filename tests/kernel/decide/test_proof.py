@@ -12,6 +12,7 @@ from certattn.kernel.decide.obligation import (
     NoProof,
     Number,
     Obligation,
+    Part,
     Range,
     Relation,
     Shared,
@@ -19,7 +20,7 @@ from certattn.kernel.decide.obligation import (
     Together,
 )
 from certattn.kernel.decide.proof import Proof, decide
-from certattn.kernel.decide.verdict import DOUBLE, Outcome, Part
+from certattn.kernel.decide.verdict import DOUBLE, Outcome
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 from flint import arb, fmpq
 
+from certattn.kernel.decide.obligation import Part
 from certattn.kernel.decide.reports import Report, exit_status
 from certattn.kernel.decide.verdict import (
     DOUBLE,
     Obligation,
     Outcome,
-    Part,
     Verdict,
     above,
     at_least,

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import pytest
 
-from certattn.kernel.document.fields import Kind, Reading
 from certattn.kernel.document.reader import parse_tree
 from certattn.kernel.document.room import Room
+from certattn.kernel.document.schema import Kind, Reading
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node

@@ -15,14 +15,15 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.document.fields import Reading
 from certattn.kernel.document.matrices import REFERENCE, Matrix, MatrixInput, Vector
 from certattn.kernel.document.numbers import RATIONAL_FORMS
 from certattn.kernel.document.room import Room
+from certattn.kernel.document.schema import Reading
 from certattn.kernel.document.stopwatch import Stopwatch
 from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.report.json_schema import schema_of
 
 VECTOR = np.array([1, 0.5, -2], "<f4")
 MATRIX = np.array([[1, 0.5], [-2, 3], [0, 0.125]])
@@ -266,15 +267,15 @@ def test_one_number_of_the_largest_exponent_is_fine(read_field: Any) -> None:
 def test_schemas_take_what_is_read() -> None:
     sha = "0" * 64
     whole = {"file": "x.npz", "array": "m", "sha256": sha, "dtype": "float64", "shape": [3, 2], "rows": "0:2"}
-    matrix = jsonschema.Draft202012Validator(Matrix().schema())
-    vector = jsonschema.Draft202012Validator(Vector().schema())
+    matrix = jsonschema.Draft202012Validator(schema_of(Matrix()))
+    vector = jsonschema.Draft202012Validator(schema_of(Vector()))
     assert matrix.is_valid([[1, "1/2"]])
     assert matrix.is_valid(whole)
     assert vector.is_valid([1, "1/2"])
     assert vector.is_valid({**whole, "shape": [3]})
     wrong: list[Any] = [[], [[]], [1], "x", {**whole, "sha256": "x"}, {**whole, "x": 1}]
     assert not any(matrix.is_valid(value) for value in wrong)
-    assert jsonschema.Draft202012Validator(REFERENCE.schema()).is_valid(whole)
+    assert jsonschema.Draft202012Validator(schema_of(REFERENCE)).is_valid(whole)
 
 
 # -- what is wrong in an array file is said of the file and the array

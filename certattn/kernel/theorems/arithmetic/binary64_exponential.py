@@ -30,13 +30,11 @@ from flint import arb, fmpq
 from certattn.fast.exact_rounding import is_binary64
 from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, own_exponential, relative_error_bound
 from certattn.fast.exponential_value import relative_error_at, scores_to_try, tails_to_try
-from certattn.kernel.decide.obligation import NoProof, Obligation, Shared
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
-from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Vector
+from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values, some_of
 from certattn.kernel.errors import BoundNotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
 from certattn.kernel.document.matrices import Vector
+from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values
 from certattn.kernel.mathematics.balls import NORMS
 
 NORM = Field("norm", Choice(tuple(NORMS)), "the norm of the deviation")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from certattn.kernel.document.fields import Field, Record, Values
-from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.schema import Field, Record, Values, Variant
 from certattn.kernel.given.attention_inputs import LAW, SCALE
 from certattn.kernel.given.causal import causal_field, read_causal
 from certattn.kernel.given.prompt_inputs import OPTIONAL_QUERIES, QUERIES, StatedPrompt, prompt_forms

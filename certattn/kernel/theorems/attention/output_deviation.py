@@ -35,7 +35,7 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import Gathered, NoProof, Obligation, Tier, Together
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Record, Values
+from certattn.kernel.document.schema import Record, Values
 from certattn.kernel.given.attention_inputs import read_scale
 from certattn.kernel.given.causal import seen_tokens
 from certattn.kernel.given.prompt_inputs import StatedPrompt, read_prompt

@@ -16,9 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from certattn.kernel.document.fields import Field, Kind, Rational, Reading, Record, Schema, Values, scalar
-from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
+from certattn.kernel.document.schema import Field, Kind, Rational, Reading, Record, Text, Values, Variant, scalar
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.attention.mathematics.regions import (
@@ -43,6 +42,8 @@ _STEP = re.compile(r"\.|(0|[1-9][0-9]{0,5})(?:-(0|[1-9][0-9]{0,5}))?", re.ASCII)
 class Point(Kind[MatrixInput]):
     """A vector, or one row of a two-dimensional array."""
 
+    written = (Vector(),)
+
     def read(self, node: Node, reading: Reading) -> MatrixInput:
         shape = node.value["shape"].value if isinstance(node.value, dict) and "shape" in node.value else []
         if isinstance(shape, list) and len(shape) == 2:
@@ -51,12 +52,11 @@ class Point(Kind[MatrixInput]):
             return point
         return Vector().read(node, reading)
 
-    def schema(self) -> Schema:
-        return Vector().schema()
-
 
 class Bisections(Kind[Sequence[Bisection | None]]):
     """Bisections from the root, such as `0 . 1 . .`; whether they fit a region is seen there."""
+
+    written = (Text(),)
 
     _EXPECTED = "bisections from the root: . for a cell, an axis such as 0, or an edge such as 0-2, between spaces"
 
@@ -71,9 +71,6 @@ class Bisections(Kind[Sequence[Bisection | None]]):
                 raise node.malformed(self._EXPECTED, f"another word as number {place}")
             found.append(tuple(int(end) for end in match.groups() if end is not None) or None)
         return found
-
-    def schema(self) -> Schema:
-        return {"type": ["string", "number"]}
 
 
 CENTRE = Field("centre", Point(), "centre of the ball")

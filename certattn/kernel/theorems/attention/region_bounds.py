@@ -15,8 +15,7 @@ from functools import partial
 
 from flint import arb
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Range
-from certattn.kernel.decide.verdict import Part
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Range
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.attention.deviation_bounds import Bounds
 from certattn.kernel.theorems.attention.mathematics.mean_value import CellBound, Deviation

@@ -33,9 +33,8 @@ from certattn.kernel.decide.obligation import Obligation, Relation, Tier, Togeth
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.decide.verdict import DOUBLE
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Field, Record, Values
-from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.schema import Choice, Field, Record, Values, some_of
 from certattn.kernel.given.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.given.query_inputs import Bounds, Matrices, StatedBounds
 from certattn.kernel.given.tiers import DEFAULT, TIGHT, tiers_of

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from certattn.kernel.document.fields import Field, Record, Values
-from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import ByKey, Field, Record, Values
 from certattn.kernel.given.attention_inputs import (
     BILINEAR,
     GAUSSIAN,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from flint import fmpq
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Field, Values
+from certattn.kernel.document.schema import Choice, Field, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import square

@@ -21,11 +21,10 @@ from dataclasses import dataclass
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Relation, Shared
+from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Field, Record, Values
+from certattn.kernel.document.schema import Choice, Field, Record, Values
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST, NONNEGATIVE, Range, read_range
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -26,12 +26,11 @@ from functools import partial
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Listing, Record, Values
 from certattn.kernel.document.matrices import Matrix
+from certattn.kernel.document.schema import Field, Listing, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts.gradient_inputs import (
     GIVEN,

@@ -26,10 +26,8 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import NoProof, Obligation, Relation
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Listing, Rational, Record, Values
-from certattn.kernel.document.forms import ByKey
-from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.given.attention_inputs import (
     BILINEAR,
     COVARIANCE,

@@ -33,14 +33,11 @@ from functools import cached_property, partial
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Relation
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relation
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
-from certattn.kernel.document.forms import ByKey
-from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Vector
+from certattn.kernel.document.schema import ByKey, Choice, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST, SIGNED, Range, read_range
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -23,13 +23,11 @@ from functools import partial
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Field, Listing, Record, Values
-from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Vector
+from certattn.kernel.document.schema import Choice, Field, Listing, Record, Values, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.theorems.prompts.mathematics.mean_square import markov

@@ -18,7 +18,7 @@ from functools import cached_property
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Shared
-from certattn.kernel.document.fields import Field, Values
+from certattn.kernel.document.schema import Field, Values
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS

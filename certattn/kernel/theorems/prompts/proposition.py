@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from certattn.kernel.decide.claim import Claim, Statement
 from certattn.kernel.decide.verdict import Obligation
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Record, Values
+from certattn.kernel.document.schema import Record, Values
 from certattn.kernel.mathematics.balls import ARB
 from certattn.kernel.theorems.prompts.proposition_inputs import GIVEN, Error, Setting, read_setting
 from certattn.kernel.theorems.prompts.published_display import (

@@ -10,7 +10,7 @@ one of
 
 from __future__ import annotations
 
-from certattn.kernel.document.fields import Record, Values
+from certattn.kernel.document.schema import Record, Values
 from certattn.kernel.theorems.prompts.proposition import Proposition
 from certattn.kernel.theorems.prompts.proposition_inputs import Error
 from certattn.kernel.theorems.prompts.published_display import PUBLISHED

@@ -12,7 +12,7 @@ measured in the operator norm, |tau_hat - tau|, that of the second in the Hilber
 
 from __future__ import annotations
 
-from certattn.kernel.document.fields import Choice, Field, Record, Values
+from certattn.kernel.document.schema import Choice, Field, Record, Values
 from certattn.kernel.theorems.prompts.proposition import Proposition
 from certattn.kernel.theorems.prompts.proposition_inputs import Error
 from certattn.kernel.theorems.prompts.published_display import PUBLISHED

@@ -17,8 +17,7 @@ from functools import cached_property
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
-from certattn.kernel.document.forms import ByKey
+from certattn.kernel.document.schema import ByKey, Count, Field, Rational, Record, Values
 from certattn.kernel.given.attention_inputs import (
     BILINEAR,
     KEY_WEIGHTS,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flint import arb, fmpq
 
 from certattn.kernel.decide.verdict import Obligation, at_least, below
-from certattn.kernel.document.fields import Choice, Field
+from certattn.kernel.document.schema import Choice, Field
 from certattn.kernel.mathematics.every_length import display
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe

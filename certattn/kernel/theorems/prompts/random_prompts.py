@@ -13,10 +13,9 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.fields import Count, Field, Record, Values
-from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import ByKey, Count, Field, Record, Values
 from certattn.kernel.given.attention_inputs import (
     BILINEAR,
     KEY_WEIGHTS,

@@ -19,8 +19,9 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.verdict import Obligation, Part, at_least, at_most, unproved
-from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.decide.obligation import Part
+from certattn.kernel.decide.verdict import Obligation, at_least, at_most, unproved
+from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.every_length import display, logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Field, Listing, Rational, Values
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Field, Listing, Rational, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt

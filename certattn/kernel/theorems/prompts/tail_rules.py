@@ -17,8 +17,7 @@ from functools import cached_property
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
-from certattn.kernel.document.forms import Variant
+from certattn.kernel.document.schema import Count, Field, Rational, Record, Values, Variant
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.capped_sums import MOST_HEIGHT, Cap, Capped, capped, capped_bound, normal_tail

@@ -22,8 +22,7 @@ from flint import arb
 from certattn.kernel.decide.obligation import NoProof, Obligation, Range, Shared, Tier
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Record
-from certattn.kernel.document.forms import ByKey
+from certattn.kernel.document.schema import ByKey, Field, Record
 from certattn.kernel.given.attention_inputs import (
     BILINEAR,
     KEY_WEIGHTS,

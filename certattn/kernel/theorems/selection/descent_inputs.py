@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.fields import Field, Kind, Rational, Reading, Record, Schema, Values
-from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import MatrixInput, Vector
+from certattn.kernel.document.schema import Choice, Field, Kind, Rational, Reading, Record, Values, Variant
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
@@ -116,6 +115,7 @@ class Starts(Kind["StatedStart"]):
 
     _box = Record(LOWER, UPPER)
     _cone = Record(CONE_FIELD)
+    written = (Vector(), _box, _cone, Choice((EVERY,)))
 
     def read(self, node: Node, reading: Reading) -> StatedStart:
         if node.value == EVERY:
@@ -127,9 +127,6 @@ class Starts(Kind["StatedStart"]):
         if isinstance(node.value, str):
             raise node.malformed(f"a vector, a box (lower, upper), a cone, or {EVERY!r}")
         return StatedStart(node, Vector().read(node, reading))
-
-    def schema(self) -> Schema:
-        return {"anyOf": [Vector().schema(), self._box.schema(), self._cone.schema(), {"const": EVERY}]}
 
 
 @dataclass(frozen=True)

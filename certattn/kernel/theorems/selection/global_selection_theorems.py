@@ -11,9 +11,8 @@ from itertools import combinations
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Range, Shared
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Field, Rational, Record, Values
+from certattn.kernel.decide.obligation import Obligation, Part, Range, Shared
+from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.token_selection import Selection, largest_spread
 from certattn.kernel.theorems.selection.descent_inputs import ENCLOSED, EVERY, FLOW, GRADIENT, Rule, Start
 from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin

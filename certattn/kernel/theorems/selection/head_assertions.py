@@ -9,9 +9,9 @@ from typing import TypeVar
 from flint import fmpq
 
 from certattn.kernel.decide.theorem import BITS
-from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.given.query_inputs import Bounds, StatedBounds
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

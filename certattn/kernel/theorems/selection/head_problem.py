@@ -9,9 +9,8 @@ from functools import cached_property
 from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Record, Values
-from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Vector
+from certattn.kernel.document.schema import Field, Record, Values, Variant
 from certattn.kernel.given.causal import causal_field, read_causal, seen_tokens
 from certattn.kernel.given.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.mathematics.balls import scale_ball

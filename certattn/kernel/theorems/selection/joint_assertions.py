@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Shared
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.document.matrices import MatrixInput, Vector
+from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.matrices import Vector
+from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Selection

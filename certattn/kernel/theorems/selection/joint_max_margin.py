@@ -25,11 +25,10 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Record
+from certattn.kernel.document.schema import Record
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.joint_assertions import COMPARATORS, PATH, StatedPath, read_path
 from certattn.kernel.theorems.selection.joint_inputs import (

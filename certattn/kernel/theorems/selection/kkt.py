@@ -11,9 +11,8 @@ from typing import Protocol
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Count, Field, Kind, Listing, Rational, Reading, Record, Schema, Values
+from certattn.kernel.decide.obligation import Obligation, Part
+from certattn.kernel.document.schema import Count, Field, Kind, Listing, Rational, Reading, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.token_selection import Pair, Selection
 
@@ -59,12 +58,10 @@ class PairMultipliers(Kind[list[Values]]):
     """Multipliers of pairs of a chosen token and another; pairs that are left out have multiplier 0."""
 
     _listing = Listing(Record(INPUT, TOKEN, MULTIPLIER))
+    written = (_listing,)
 
     def read(self, node: Node, reading: Reading) -> list[Values]:
         return self._listing.read(node, reading)
-
-    def schema(self) -> Schema:
-        return self._listing.schema()
 
 
 MULTIPLIERS = Field("multipliers", PairMultipliers(), "multipliers of the tight constraints, a pair each")

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Relation, Side
-from certattn.kernel.decide.verdict import Part
+from certattn.kernel.decide.obligation import Obligation, Part, Relation, Side
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.cone_convergence import ConeConvergence
 from certattn.kernel.theorems.selection.mathematics.gradient_weights import NearbyWeights

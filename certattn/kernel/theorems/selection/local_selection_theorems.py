@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Range, Shared
-from certattn.kernel.document.fields import Field, Listing, Rational, Record, Values
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.descent_inputs import CONE, FLOW, GRADIENT, NORMALISED, Rule, Start
 from certattn.kernel.theorems.selection.local_obligations import (

@@ -16,10 +16,9 @@ from typing import Any
 
 from flint import fmpq, fmpz_mat
 
-from certattn.kernel.document.fields import Count, Field, Kind, Listing, Reading, Record, Schema, Values
-from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import ByKey, Count, Field, Kind, Listing, Reading, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair, Selection
@@ -122,12 +121,10 @@ class Constraints(Kind[list[Values]]):
     def __init__(self, *others: Field[Any]) -> None:
         forms = {"point": Record(POINT, *others), "input": Record(INPUT, TOKEN, *others)}
         self._listing = Listing(ByKey(forms))
+        self.written = (self._listing,)
 
     def read(self, node: Node, reading: Reading) -> list[Values]:
         return [values for _, values in self._listing.read(node, reading)]
-
-    def schema(self) -> Schema:
-        return self._listing.schema()
 
 
 def read_rows(stated: list[Values], problem: MarginProblem) -> list[int]:
@@ -148,12 +145,11 @@ def read_rows(stated: list[Values], problem: MarginProblem) -> list[int]:
 class PointKind(Kind[MatrixInput]):
     """A vector p or v, or a matrix W."""
 
+    written = (Vector(), Matrix())
+
     def read(self, node: Node, reading: Reading) -> MatrixInput:
         kind = Matrix() if _is_matrix(node) else Vector()
         return kind.read(node, reading)
-
-    def schema(self) -> Schema:
-        return {"anyOf": [Vector().schema(), Matrix().schema()]}
 
 
 def _is_matrix(node: Node) -> bool:

@@ -28,12 +28,10 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Relation
+from certattn.kernel.decide.obligation import Obligation, Part, Relation
 from certattn.kernel.decide.theorem import EXACT, Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
-from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.kkt import MULTIPLIER, kkt_names, optimal
 from certattn.kernel.theorems.selection.margin_problems import (

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Field, Rational, Record, Values
-from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix
+from certattn.kernel.document.schema import Field, Rational, Record, Values, Variant
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection

@@ -23,14 +23,12 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Shared
+from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Listing, Rational, Record, Values
-from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES, Loss

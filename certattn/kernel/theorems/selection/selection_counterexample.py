@@ -22,11 +22,10 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Rational, Record, Values
+from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.token_selection import Selection, best_tokens, largest_spread
 from certattn.kernel.theorems.selection.descent_inputs import DESCENT, ENCLOSED, GRADIENT, START
 from certattn.kernel.theorems.selection.kkt import PairMultipliers, kkt_names, optimal, read_multipliers

@@ -20,9 +20,8 @@ from collections.abc import Iterator
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Shared
+from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.selection_descent import descend, shortfall
 from certattn.kernel.mathematics.selection_landscape import landscape

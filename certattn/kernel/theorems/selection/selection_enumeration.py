@@ -14,9 +14,8 @@ from math import prod
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Count, Field, Listing, Record, Values
+from certattn.kernel.decide.obligation import Obligation, Part
+from certattn.kernel.document.schema import Count, Field, Listing, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 from certattn.kernel.theorems.selection.kkt import INPUT, MULTIPLIER, kkt_names, optimal

@@ -11,10 +11,9 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Choice, Count, Field, Kind, Listing, Reading, Record, Schema, Values
-from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Kind, Listing, Reading, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.given.query_inputs import Matrices, StatedMatrices
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -27,13 +26,11 @@ class ScoreVectors(Kind[list[MatrixInput]]):
     """A vector of scores for each input, or one vector with those of all inputs one after another."""
 
     _listing = Listing(Vector())
+    written = (Vector(), _listing)
 
     def read(self, node: Node, reading: Reading) -> list[MatrixInput]:
         listed = isinstance(node.value, list) and node.value and not isinstance(node.value[0].value, str)
         return self._listing.read(node, reading) if listed else [Vector().read(node, reading)]
-
-    def schema(self) -> Schema:
-        return {"anyOf": [Vector().schema(), self._listing.schema()]}
 
 
 KEYS = Field("keys", Matrices(), "the keys of each input, one per row")

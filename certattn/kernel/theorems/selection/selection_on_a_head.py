@@ -31,9 +31,8 @@ from functools import cache
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.head_assertions import (

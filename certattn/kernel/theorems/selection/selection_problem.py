@@ -14,10 +14,9 @@ from flint import fmpq
 
 from certattn.kernel.decide.theorem import BITS
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
-from certattn.kernel.document.forms import ByKey, Variant
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import ByKey, Count, Field, Listing, Rational, Record, Values, Variant
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import describe

@@ -14,10 +14,8 @@ from typing import Any, Protocol
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Range, Relation, Shared
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Field, Rational, Record, Values
-from certattn.kernel.document.forms import Variant
+from certattn.kernel.decide.obligation import Obligation, Part, Range, Relation, Shared
+from certattn.kernel.document.schema import Field, Rational, Record, Values, Variant
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.selection_landscape import Landscape
 from certattn.kernel.mathematics.token_selection import Selection

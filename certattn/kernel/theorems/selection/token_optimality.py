@@ -20,12 +20,11 @@ from functools import cache, cached_property
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import EXACT, Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Count, Field, Kind, Listing, Reading, Record, Schema, Values
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing, Reading, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.token_selection import Pair, Selection, best_tokens
 from certattn.kernel.theorems.selection.kkt import (
@@ -63,6 +62,7 @@ class Because(Kind[Pair | None]):
 
     _neighbour = Record(INPUT, TOKEN)
     _word = Choice((NOT_SEPARABLE,))
+    written = (_word, _neighbour)
 
     def read(self, node: Node, reading: Reading) -> Pair | None:
         if isinstance(node.value, str):
@@ -71,24 +71,19 @@ class Because(Kind[Pair | None]):
         values = self._neighbour.read(node, reading)
         return Pair(values[INPUT], values[TOKEN])
 
-    def schema(self) -> Schema:
-        return {"anyOf": [self._word.schema(), self._neighbour.schema()]}
-
 
 class Selections(Kind[list[list[int]]]):
     """Selections, an index for each input; or the word `none`."""
 
     _listing = Listing(Listing(Count(0)))
     _word = Choice((NONE,))
+    written = (_word, _listing)
 
     def read(self, node: Node, reading: Reading) -> list[list[int]]:
         if isinstance(node.value, str):
             self._word.read(node, reading)
             return []
         return self._listing.read(node, reading)
-
-    def schema(self) -> Schema:
-        return {"anyOf": [self._word.schema(), self._listing.schema()]}
 
 
 OPTIMAL = Field("optimal", Listing(Listing(Count(0))), "of every input, all tokens of the largest score", False)

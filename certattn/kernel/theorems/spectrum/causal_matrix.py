@@ -9,8 +9,7 @@ without a mask alone, so the claims about these take no such matrix.
 
 from __future__ import annotations
 
-from certattn.kernel.document.fields import Field, Record, Values
-from certattn.kernel.document.forms import ByKey
+from certattn.kernel.document.schema import ByKey, Field, Flag, Record, Values
 from certattn.kernel.given.attention_inputs import SCALE
 from certattn.kernel.given.causal import sight_of_queries
 from certattn.kernel.mathematics.attention_matrix import is_uniform_where_seen
@@ -22,7 +21,6 @@ from certattn.kernel.theorems.spectrum.matrix_inputs import (
     MATRIX_FORM,
     QUERIES,
     AttentionMatrix,
-    Flag,
     SoftmaxMatrix,
     StatedMatrix,
     by,

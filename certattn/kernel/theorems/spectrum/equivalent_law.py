@@ -34,9 +34,18 @@ from flint import acb, arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Shared, Side
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Kind, Listing, Rational, Record, Values
-from certattn.kernel.document.forms import EitherKey, Variant
-from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.schema import (
+    Count,
+    EitherKey,
+    Field,
+    Kind,
+    Listing,
+    Rational,
+    Record,
+    Values,
+    Variant,
+    some_of,
+)
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, read_law

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certattn.kernel.document.fields import Field, Rational
+from certattn.kernel.document.schema import Field, Rational
 
 # Beyond, alpha^2 has more digits than can be handled.
 LARGEST_BETA = 1000

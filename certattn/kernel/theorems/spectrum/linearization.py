@@ -25,12 +25,11 @@ from functools import partial
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Shared
+from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Enclosure, Part
+from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Record, Values
-from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.schema import Field, Record, Values, some_of
 from certattn.kernel.given.ranges import NONNEGATIVE, within
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.functions import BALLS

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.fields import Field, Rational, Record, Scale, Values
 from certattn.kernel.document.matrices import MatrixInput
+from certattn.kernel.document.schema import Field, Rational, Record, Scale, Values
 from certattn.kernel.mathematics.attention_matrix import is_uniform
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.linearization import STAGES, Parts, parts

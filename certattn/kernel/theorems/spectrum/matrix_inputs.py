@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -11,10 +11,8 @@ from typing import ClassVar
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Tier
-from certattn.kernel.document.fields import Field, Kind, Reading, Record, Schema, Values
-from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, MatrixInput
-from certattn.kernel.document.tree import Node
+from certattn.kernel.document.schema import ByKey, Field, Flag, Record, Values
 from certattn.kernel.given.attention_inputs import SCALE, read_scale
 from certattn.kernel.mathematics.attention_matrix import attention_matrix, is_uniform
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -41,22 +39,6 @@ def _of_doubles() -> str:
 
 # Of theorems about matrices.
 IN_DOUBLES = Tier(TIER, _of_doubles)
-
-
-class Flag(Kind[bool]):
-    """true or false."""
-
-    _meanings: Mapping[str, bool] = {"true": True, "false": False}
-
-    def read(self, node: Node, reading: Reading) -> bool:
-        if isinstance(node.value, str) and node.value in self._meanings:
-            return self._meanings[node.value]
-        raise node.malformed("'true' or 'false'")
-
-    def schema(self) -> Schema:
-        # An editor has typed plain words already; the reader takes their text.
-        return {"enum": [True, False, "true", "false"]}
-
 
 MATRIX = Field("matrix", Matrix(), "the matrix M, m x n")
 QUERIES = Field("queries", Matrix(), "d queries, a row for each token")

@@ -17,11 +17,9 @@ from collections.abc import Iterator
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Shared
+from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Sections, Theorem, sections
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Field, Record
-from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.schema import Field, Record, some_of
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import moment_condition
 from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import normalizer_bound
 from certattn.kernel.theorems.spectrum.score_matrix import (

@@ -23,9 +23,7 @@ from certattn.kernel.decide.obligation import Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Rational, Record
-from certattn.kernel.document.forms import EitherKey
-from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.schema import EitherKey, Field, Rational, Record, some_of
 from certattn.kernel.given.ranges import BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Count, Field, Rational, Values
+from certattn.kernel.decide.obligation import Obligation, Part
+from certattn.kernel.document.schema import Count, Field, Rational, Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
 

@@ -29,14 +29,13 @@ from functools import cache, partial
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Relation, Shared
+from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Enclosure, Part
+from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
-from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.given.query_inputs import Bounds
 from certattn.kernel.given.ranges import NONNEGATIVE, within
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -24,9 +24,7 @@ from collections.abc import Iterator
 from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Record
-from certattn.kernel.document.forms import ByKey
-from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.schema import ByKey, Field, Record, some_of
 from certattn.kernel.given.attention_inputs import SCALE
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.matrix_inputs import (

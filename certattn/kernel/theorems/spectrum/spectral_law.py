@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Choice, Field, Kind, Rational, Record, Values
-from certattn.kernel.document.forms import EitherKey
+from certattn.kernel.document.schema import Choice, EitherKey, Field, Kind, Rational, Record, Values
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA, LARGEST_BETA
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, read_law

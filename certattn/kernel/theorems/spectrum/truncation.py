@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Shared
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Choice, Field, Rational, Record, Values
+from certattn.kernel.decide.obligation import Obligation, Part, Shared
+from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights

@@ -24,14 +24,11 @@ from dataclasses import replace
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Sections, Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Field, Rational, Record, Values
-from certattn.kernel.document.forms import ByKey
-from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Matrix
+from certattn.kernel.document.schema import ByKey, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.ranges import SIGNED, within
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
 from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (

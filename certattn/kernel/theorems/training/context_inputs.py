@@ -14,9 +14,9 @@ from itertools import accumulate
 
 from flint import fmpq
 
-from certattn.kernel.document.fields import Count, Field, Listing, Values
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Count, Field, Listing, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Prompt
 from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, FinitePrompt, tasks_of

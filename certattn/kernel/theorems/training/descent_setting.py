@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
-from certattn.kernel.document.forms import Variant
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values, Variant
 from certattn.kernel.given.attention_inputs import LAW, StatedLaw
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue

@@ -27,8 +27,7 @@ from flint import arb, ctx
 from certattn.kernel.decide.obligation import NoBound, Obligation, Shared
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Record, Values
-from certattn.kernel.document.groups import some_of
+from certattn.kernel.document.schema import Record, Values, some_of
 from certattn.kernel.theorems.training.descent_setting import GIVEN, Setting, read_setting
 from certattn.kernel.theorems.training.gronwall_bound import GRONWALL, Gronwall, read_gronwall
 from certattn.kernel.theorems.training.mathematics.context_descent import pairs

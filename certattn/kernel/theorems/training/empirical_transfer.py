@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from flint import arb
 
-from certattn.kernel.decide.obligation import NoBound, Obligation
-from certattn.kernel.decide.verdict import Part
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training.context_inputs import StatedPrompts
 from certattn.kernel.theorems.training.mathematics.context_losses import Loss, Trained

@@ -28,7 +28,7 @@ from flint import arb, ctx, fmpq
 from certattn.kernel.decide.obligation import NoBound, Obligation, Shared
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -19,8 +19,7 @@ from itertools import pairwise
 
 from flint import arb, ctx, fmpq, fmpz
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Shared
-from certattn.kernel.decide.verdict import Part
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.lognormal_laplace import within

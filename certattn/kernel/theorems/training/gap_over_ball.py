@@ -12,8 +12,7 @@ from functools import partial
 
 from flint import arb, arb_mat, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Shared
-from certattn.kernel.decide.verdict import Part
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS

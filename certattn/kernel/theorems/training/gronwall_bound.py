@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoBound
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
+from certattn.kernel.decide.obligation import NoBound, Part
+from certattn.kernel.document.schema import Count, Field, Rational, Record, Values
 from certattn.kernel.theorems.training.descent_setting import Setting
 from certattn.kernel.theorems.training.mathematics.context_descent import INFINITE, Pair, growth, tube_around
 from certattn.kernel.theorems.training.trajectory_assertions import AtStep, Compared, Found

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, Obligation
-from certattn.kernel.decide.verdict import Part
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part
 from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import FinitePrompts, Piece, bound_of_risk, tube
 from certattn.kernel.theorems.training.mathematics.regression_descent import flat
 from certattn.kernel.theorems.training.regression_inputs import balls_around

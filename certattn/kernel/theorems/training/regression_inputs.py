@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flint import arb
 
-from certattn.kernel.document.fields import Field, Rational, Record, Values
 from certattn.kernel.document.matrices import Matrix, MatrixInput
+from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix

@@ -27,9 +27,8 @@ from flint import fmpq
 from certattn.kernel.decide.obligation import Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Field, Listing, Rational, Record, Values
-from certattn.kernel.document.groups import some_of
 from certattn.kernel.document.matrices import Vector
+from certattn.kernel.document.schema import Choice, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point, inverse_squares

@@ -22,9 +22,8 @@ from flint import fmpq
 
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Scale, Values
-from certattn.kernel.document.forms import ByKey
 from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Listing, Rational, Record, Scale, Values
 from certattn.kernel.theorems.training.gap_at_parameters import Fits, GapAtParameters
 from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
 from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum

@@ -23,8 +23,7 @@ from flint import fmpq
 
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Count, Field, Rational, Record, Values
-from certattn.kernel.document.forms import ByKey
+from certattn.kernel.document.schema import ByKey, Count, Field, Rational, Record, Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.context_inputs import (
     LABELS,

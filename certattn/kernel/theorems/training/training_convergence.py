@@ -24,14 +24,21 @@ from functools import cached_property
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Shared, Side
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared, Side
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Part
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
-from certattn.kernel.document.forms import Variant
-from certattn.kernel.document.groups import all_or_none
 from certattn.kernel.document.matrices import Matrix
+from certattn.kernel.document.schema import (
+    Choice,
+    Count,
+    Field,
+    Listing,
+    Rational,
+    Record,
+    Values,
+    Variant,
+    all_or_none,
+)
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -9,12 +9,10 @@ from typing import Protocol
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, Relation
-from certattn.kernel.decide.verdict import Part
-from certattn.kernel.document.fields import Choice, Count, Field, Listing, Rational, Record, Values
-from certattn.kernel.document.forms import ByKey
+from certattn.kernel.decide.obligation import NoBound, Part, Relation
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.theorems.training.descent_setting import WEIGHTS, ExactWeights, Setting, read_weights
 from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE, Iterate, Pair
 from certattn.kernel.theorems.training.regression_inputs import A, B

@@ -8,8 +8,7 @@ from typing import Generic, TypeVar
 
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Shared
-from certattn.kernel.decide.verdict import Part
+from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training.mathematics.regression import Parameters
 from certattn.kernel.theorems.training.regression_inputs import exact_regression

@@ -355,8 +355,6 @@ def test_centred_is_true_or_false(word: str, accepted: bool, tmp_path: Path) -> 
     given = f"queries: [[1]], keys: [[1]], centred: {word}"
     verdict = stated(tmp_path, given, "norm: {at_most: 2}").verdict
     assert verdict is (ACCEPT if accepted else MALFORMED)
-    # An editor's YAML parser has typed the word.
-    assert matrix_inputs.Flag().schema()["enum"].count(True) == 1
 
 
 @pytest.mark.parametrize("shape", ["[999999999999999999, 999999999999999999]", "[2, 1000000000]", "[100000, 100000]"])

@@ -1,4 +1,4 @@
-"""What a field of a certificate may hold: one description that both reads it and yields its JSON Schema.
+"""What a field of a certificate may hold: a description that reads it, and that others show as data.
 
 A `Kind[T]` reads a node into a T or raises MalformedError at that node. `Record` reads a mapping
 with exactly the described keys; its result is indexed by the `Field` itself, so types carry
@@ -15,16 +15,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from flint import fmpq
 
 from certattn.kernel.document.numbers import (
-    COUNT_PATTERN,
     RATIONAL_FORMS,
-    RATIONAL_PATTERN,
     REAL_FORMS,
-    REAL_PATTERN,
     NumberError,
     parse_count,
     parse_rational,
@@ -39,7 +36,6 @@ from certattn.kernel.limits import Limits
 from certattn.kernel.mathematics.reals import Real
 
 T = TypeVar("T")
-Schema = dict[str, Any]
 
 MAX_TEXT = 1000
 
@@ -65,15 +61,13 @@ class Reading:
 
 
 class Kind(ABC, Generic[T]):
-    """What a field may hold."""
+    """What a field may hold. One that is written as others are says so: in one of the kinds of `written`."""
+
+    written: Sequence[Kind[Any]] = ()
 
     @abstractmethod
     def read(self, node: Node, reading: Reading) -> T:
         """The value at `node`. Raises MalformedError."""
-
-    @abstractmethod
-    def schema(self) -> Schema:
-        """The JSON Schema of the value, as a YAML-aware editor sees it."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +81,6 @@ class Field(Generic[T]):
 
 
 # -- scalars
-
-# An editor has typed plain numbers already; the reader takes their text.
-_NUMBER_SCHEMA: Schema = {"type": ["number", "string"]}
 
 
 def scalar(node: Node, expected: str) -> str:
@@ -115,9 +106,6 @@ class Rational(Kind[fmpq]):
             raise node.malformed(f"a number > {self.above}")
         return value
 
-    def schema(self) -> Schema:
-        return {**_NUMBER_SCHEMA, "pattern": RATIONAL_PATTERN, "description": RATIONAL_FORMS}
-
 
 class Scale(Kind[Real]):
     """A rational or a square root of one, not 0: a factor by which something may be divided."""
@@ -127,9 +115,6 @@ class Scale(Kind[Real]):
         if value == 0:
             raise node.malformed("a factor other than 0")
         return value
-
-    def schema(self) -> Schema:
-        return {**_NUMBER_SCHEMA, "pattern": REAL_PATTERN, "description": REAL_FORMS}
 
 
 @dataclass(frozen=True)
@@ -145,9 +130,6 @@ class Count(Kind[int]):
             raise node.malformed(expected)
         return value
 
-    def schema(self) -> Schema:
-        return {"type": ["integer", "string"], "minimum": self.minimum, "pattern": COUNT_PATTERN}
-
 
 @dataclass(frozen=True)
 class Choice(Kind[str]):
@@ -159,9 +141,6 @@ class Choice(Kind[str]):
         if isinstance(node.value, str) and node.value in self.words:
             return node.value
         raise node.malformed(" or ".join(repr(word) for word in self.words))
-
-    def schema(self) -> Schema:
-        return {"enum": list(self.words)}
 
 
 @dataclass(frozen=True)
@@ -178,9 +157,16 @@ class Text(Kind[str]):
             raise node.malformed("text on one line")
         return text
 
-    def schema(self) -> Schema:
-        # What looks like a number or a date to an editor is text here.
-        return {"type": ["string", "number", "boolean", "null"], "minLength": 1, "maxLength": MAX_TEXT}
+
+class Flag(Kind[bool]):
+    """true or false."""
+
+    _meanings: Mapping[str, bool] = {"true": True, "false": False}
+
+    def read(self, node: Node, reading: Reading) -> bool:
+        if isinstance(node.value, str) and node.value in self._meanings:
+            return self._meanings[node.value]
+        raise node.malformed("'true' or 'false'")
 
 
 # -- structures
@@ -196,9 +182,6 @@ class Listing(Kind[list[T]]):
         if not isinstance(node.value, list) or not node.value:
             raise node.malformed("a list of at least one item")
         return [self.item.read(item, reading) for item in node.value]
-
-    def schema(self) -> Schema:
-        return {"type": "array", "minItems": 1, "items": self.item.schema()}
 
 
 class Values:
@@ -257,26 +240,124 @@ class Record(Kind[Values]):
             rule(values)
         return values
 
-    def schema(self) -> Schema:
-        properties = {name: {**field.kind.schema(), "description": field.doc} for name, field in self.fields.items()}
-        required = [name for name, field in self.fields.items() if field.required]
-        return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
-
     def _names(self) -> str:
         return ", ".join(n if field.required else f"{n} (optional)" for n, field in self.fields.items()) or "(none)"
 
 
-class Deferred(Kind[T]):
-    """A kind that refers to itself: a mixture's components are laws."""
+# -- one of several forms
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.kind: Kind[T] | None = None
 
-    def read(self, node: Node, reading: Reading) -> T:
-        if self.kind is None:
-            raise RuntimeError(f"the field kind {self.name} was never completed")
-        return self.kind.read(node, reading)
+@dataclass(frozen=True)
+class Variant(Kind[tuple[str, Values]]):
+    """A mapping that takes one of several forms, told apart by the value under `tag`."""
 
-    def schema(self) -> Schema:
-        return {"$ref": f"#/$defs/{self.name}"}
+    tag: str
+    forms: Mapping[str, Record]
+
+    def read(self, node: Node, reading: Reading) -> tuple[str, Values]:
+        expected = f"a mapping with {self.tag}: {' or '.join(self.forms)}"
+        if not isinstance(node.value, dict) or self.tag not in node.value:
+            raise node.malformed(expected)
+        tag = node.value[self.tag]
+        if not isinstance(tag.value, str) or tag.value not in self.forms:
+            raise tag.malformed(" or ".join(repr(form) for form in self.forms))
+        reading.used.add(tag)
+        return tag.value, self.record(tag.value).read(node, reading)
+
+    def record(self, form: str) -> Record:
+        """The record of a form, with its tag."""
+        return Record(Field(self.tag, Choice((form,)), "the form"), *self.forms[form].fields.values())
+
+
+@dataclass(frozen=True)
+class ByKey(Kind[tuple[str, Values]]):
+    """One of several forms (which may have forms again), told apart by a key that only it has; else the last."""
+
+    forms: Mapping[str, Record | ByKey]
+
+    def read(self, node: Node, reading: Reading) -> tuple[str, Values]:
+        present = [key for key in self.forms if isinstance(node.value, dict) and key in node.value]
+        key = present[0] if present else list(self.forms)[-1]
+        form = self.forms[key]
+        return form.read(node, reading) if isinstance(form, ByKey) else (key, form.read(node, reading))
+
+
+@dataclass(frozen=True)
+class EitherKey(ByKey):
+    """The same where the keys are different ways to say one thing: two of them are refused as two, not as unknown."""
+
+    def read(self, node: Node, reading: Reading) -> tuple[str, Values]:
+        both = [key for key in self.forms if isinstance(node.value, dict) and key in node.value][:2]
+        if len(both) > 1:
+            raise node.malformed(f"{' or '.join(both)}, not both", f"{both[0]} beside {both[1]}")
+        return super().read(node, reading)
+
+
+# -- what fields of a record demand of each other
+
+
+def some_of(*fields: Field[Any]) -> Rule:
+    """At least one of these: a statement must state something."""
+
+    def rule(values: Values) -> None:
+        if not any(field in values for field in fields):
+            raise values.at.malformed(" or ".join(field.name for field in fields), "nothing that is asserted")
+
+    return rule
+
+
+def all_or_none(*fields: Field[Any]) -> Rule:
+    """All of these, or none of them."""
+
+    def rule(values: Values) -> None:
+        there = [field.name for field in fields if field in values]
+        if there and len(there) < len(fields):
+            missing = [field.name for field in fields if field not in values]
+            raise values.at.malformed(
+                f"{' and '.join(field.name for field in fields)} together", f"{there[0]} without {missing[0]}"
+            )
+
+    return rule
+
+
+def at_most_one_of(*fields: Field[Any]) -> Rule:
+    """One of these at most: they say the same in different ways."""
+
+    def rule(values: Values) -> None:
+        there = [field.name for field in fields if field in values]
+        if len(there) > 1:
+            names = " or ".join(field.name for field in fields)
+            raise values.at.malformed(f"{names}, one of them", " beside ".join(there))
+
+    return rule
+
+
+class Shaped(Protocol):
+    """A stated matrix."""
+
+    @property
+    def node(self) -> Node: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+
+def shapes(**stated: tuple[Field[Shaped], str]) -> Rule:
+    """Matrices whose sizes agree: `keys=(KEYS, "n d"), values=(VALUES, "n e")` has one n for both.
+
+    A number in place of a letter is that very size.
+    """
+
+    def rule(values: Values) -> None:
+        known: dict[str, tuple[int, str]] = {}
+        for each, letters in stated.values():
+            if each not in values:
+                continue
+            matrix = values[each]
+            for letter, size, what in zip(letters.split(), matrix.shape, ("rows", "columns"), strict=True):
+                wanted, source = (int(letter), "") if letter.isdigit() else known.get(letter, (size, ""))
+                if size != wanted:
+                    like = f", like {source}" if source else ""
+                    raise matrix.node.malformed(f"{wanted} {what}{like}", f"{size} {what}")
+                known.setdefault(letter, (size, each.name))
+
+    return rule

@@ -9,11 +9,12 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from flint import fmpq
 
-from certattn.kernel.document.fields import (
+from certattn.kernel.document.numbers import RATIONAL_FORMS, REAL_FORMS
+from certattn.kernel.document.schema import (
     MAX_TEXT,
+    ByKey,
     Choice,
     Count,
-    Deferred,
     Field,
     Kind,
     Listing,
@@ -21,11 +22,11 @@ from certattn.kernel.document.fields import (
     Record,
     Scale,
     Text,
+    Variant,
 )
-from certattn.kernel.document.forms import ByKey, Variant
-from certattn.kernel.document.numbers import RATIONAL_FORMS, REAL_FORMS
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import Surd
+from certattn.report.json_schema import schema_of
 
 ONE = Field("one", Rational(), "a number")
 TWO = Field("two", Text(), "a text", required=False)
@@ -148,22 +149,6 @@ def test_forms_by_key_say_their_key(text: str, form: str, read_field: Any) -> No
     assert read_field(BY_KEY, text)[0] == form
 
 
-def test_a_kind_can_refer_to_itself(read_field: Any, refused: Any) -> None:
-    deferred: Deferred[Any] = Deferred("tree")
-    tree = Record(Field("leaf", Count(0), "", required=False), Field("branch", deferred, "", required=False))
-    with pytest.raises(RuntimeError, match="the field kind tree was never completed"):
-        read_field(tree, "a: {branch: {}}")
-    deferred.kind = tree
-    read_field(tree, "a: {branch: {branch: {leaf: 1}}}")
-    refused(
-        lambda: read_field(tree, "a: {branch: {branch: {leaf: x}}}"),
-        found="'x'",
-        expected="an integer",
-        at="cert.yaml:1: a.branch.branch.leaf",
-    )
-    assert deferred.schema() == {"$ref": "#/$defs/tree"}
-
-
 # -- room for numbers
 
 
@@ -198,6 +183,6 @@ TYPED: dict[str, tuple[Kind[Any], list[Any], list[Any]]] = {
 @pytest.mark.parametrize("name", TYPED)
 def test_schemas(name: str) -> None:
     kind, valid, invalid = TYPED[name]
-    validator = jsonschema.Draft202012Validator(kind.schema())
+    validator = jsonschema.Draft202012Validator(schema_of(kind))
     assert [value for value in valid if not validator.is_valid(value)] == []
     assert [value for value in invalid if validator.is_valid(value)] == []
