@@ -146,7 +146,7 @@ def _instance(kernel: Kernel, V: Any, B: Any, U: Any, R: Any, s: Any) -> Instanc
 
 def check_one_token(kernel: Kernel) -> Iterator[Check]:
     """L = 1, x = B g and z = R h: the softmax mean is x, its limit B B's U z, and the softmax covariance 0."""
-    inputs = kernel.proposition_inputs
+    inputs = kernel.propositions
     for d, q, o in ((1, 1, 1), (1, 2, 2), (2, 1, 1)):
         B, R, U, V, s = matrix("B", d, d), matrix("R", q, q), matrix("U", d, q), matrix("V", o, d), positive_symbol("s")
         g, h = vector("g", d), vector("h", q)
@@ -162,7 +162,7 @@ def check_one_token(kernel: Kernel) -> Iterator[Check]:
 
 def check_equal_weights(kernel: Kernel) -> Iterator[Check]:
     """U = 0: means and covariances of L tokens with weights 1/L."""
-    inputs = kernel.proposition_inputs
+    inputs = kernel.propositions
     for length, d, o in ((1, 2, 1), (2, 1, 2), (3, 1, 1), (2, 2, 1)):
         B, R, V, s = matrix("B", d, d), matrix("R", 1, 1), matrix("V", o, d), positive_symbol("s")
         g = [vector(f"g{i}", d) for i in range(length)]

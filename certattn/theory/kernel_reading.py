@@ -197,12 +197,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.box_bounds")
 
     @cached_property
-    def error_polynomials(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.error_polynomials")
-
-    @cached_property
-    def proposition_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.proposition_inputs")
+    def propositions(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.propositions")
 
     @cached_property
     def gradient_bounds(self) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flint import fmpq
+from flint import arb, fmpq
 
+from certattn.kernel.decide.proof import Proof
+from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
@@ -14,13 +16,18 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.laws import Box
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.prompts.proposition import Proposition
-from certattn.kernel.theorems.prompts.proposition_inputs import LENGTH, Error, Setting
-from certattn.kernel.theorems.prompts.published_display import read_published
-from certattn.kernel.theorems.prompts.repaired_display import REPAIRED, Repaired
+from certattn.kernel.theorems.prompts.propositions import (
+    GRADIENT,
+    LENGTH,
+    PUBLISHED,
+    REPAIRED,
+    Error,
+    Setting,
+    StatedDisplay,
+    read_given,
+)
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompts.repaired_search import best_exponent, find_box_witness, find_steps
@@ -31,42 +38,45 @@ _DIGITS = 6
 
 
 def generate(
-    claim: Proposition, out: Path, given: dict[str, Any], asserts: dict[str, Plain], c2: Number | None, note: str
+    claim: Theorem[StatedDisplay],
+    out: Path,
+    given: dict[str, Any],
+    asserts: dict[str, Plain],
+    c2: Number | None,
+    note: str,
 ) -> Certificate:
     """Write the certificate of the claim; `asserts` holds what it says besides its form."""
     require_place(out, [])
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": claim.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        setting = claim.read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        setting = read_given(loads(to_text({**certificate, "asserts": {}}), out))
     if LENGTH in setting.values:
         if c2 is not None:
             raise UsageError("c2 is for a repaired form, and 'length' in the input for the published one; expected one")
-        return _published(claim, out, certificate, setting, asserts, note)
+        return _published(claim, out, certificate, asserts, note)
     return _repaired(claim, out, certificate, setting, asserts, c2, note)
 
 
 def _published(
-    claim: Proposition,
+    claim: Theorem[StatedDisplay],
     out: Path,
     certificate: dict[str, Plain],
-    setting: Setting,
     asserts: dict[str, Plain],
     note: str,
 ) -> Certificate:
     """The display at the instance: fails or holds, whichever is proved."""
     with not_yet_written(out):
-        form = read_published(setting, _error(asserts), fails=True)
-    with working_precision(_BITS):
-        (obligation,) = form.prove(_BITS)
-    if obligation.outcome is Outcome.UNDECIDED:
+        proof = _proof(claim, out, {**certificate, "asserts": {**asserts, PUBLISHED.name: "fails"}})
+    outcome = proof.answers[PUBLISHED.name].outcome
+    if outcome is Outcome.UNDECIDED:
         raise NotProvedError(f"both sides of the display agree to {_BITS} bits; expected other constants")
-    word = "fails" if obligation.outcome is Outcome.PROVED else "holds"
-    made = {**certificate, "asserts": {**asserts, "published": word}, "provenance": provenance(note)}
+    word = "fails" if outcome is Outcome.PROVED else "holds"
+    made = {**certificate, "asserts": {**asserts, PUBLISHED.name: word}, "provenance": provenance(note)}
     return write_certificate(made, claim, out)
 
 
 def _repaired(
-    claim: Proposition,
+    claim: Theorem[StatedDisplay],
     out: Path,
     certificate: dict[str, Plain],
     setting: Setting,
@@ -80,27 +90,32 @@ def _repaired(
     error, variance = _error(asserts), setting.sigma * setting.sigma
     rho = best_exponent(setting) if c2 is None else _positive(exact_text(c2, "c2")) / variance
     stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
-    boxes = isinstance(setting.law.law, Box) and isinstance(setting.queries.law, Box)
-    witness = find_box_witness(setting, error, rho) if boxes else find_steps(setting, error, rho)
+    find = find_box_witness if setting.are_both(Box) else find_steps
+    witness = find(setting, error, rho)
     made: dict[str, Plain] = {**certificate, "asserts": {**asserts, "repaired": stated}, "witness": witness}
     with not_yet_written(out):
-        form = claim.read(loads(to_text(made), out)).form
-    assert isinstance(form, Repaired)
-    made["asserts"] = {**asserts, REPAIRED.name: {**stated, "c1": format_rational(_least_c1(form))}}
+        proof = _proof(claim, out, made)
+    made["asserts"] = {**asserts, REPAIRED.name: {**stated, "c1": format_rational(_least_c1(proof))}}
     made["provenance"] = provenance(note)
     return write_certificate(made, claim, out)
 
 
-def _least_c1(form: Repaired) -> fmpq:
+def _proof(claim: Theorem[StatedDisplay], out: Path, draft: dict[str, Plain]) -> Proof:
+    """The obligations of a draft, asked for at `_BITS`."""
+    proof = Proof(list(claim.obligations(claim.read(loads(to_text(draft), out)))))
+    proof.ask(list(proof.obligations), _BITS)
+    return proof
+
+
+def _least_c1(proof: Proof) -> fmpq:
     """The smallest c1 of few digits with which the obligations are proved."""
-    with working_precision(_BITS):
-        ratios = [o.left for o in form.prove(_BITS) if o.name != "monotone"]
-        largest = max(upper_rational(ratio) for ratio in ratios if not isinstance(ratio, str | fmpq))
+    ratios = [answer.left for name, answer in proof.answers.items() if name != "monotone"]
+    largest = max(upper_rational(ratio) for ratio in ratios if isinstance(ratio, arb))
     return round_up(largest, _DIGITS) if largest > 0 else fmpq(1)
 
 
 def _error(asserts: dict[str, Plain]) -> Error:
-    return Error(asserts.get("gradient", Error.OUTPUT.value))
+    return Error(asserts.get(GRADIENT.name, Error.OUTPUT.value))
 
 
 def _positive(text: str) -> fmpq:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.theorems.prompts.proposition_3_1 import CLAIM
+from certattn.kernel.theorems.prompts.proposition_3_1 import THEOREM
 from certattn.provers.exact_inputs import Number
 from certattn.provers.prompts import proposition
 
@@ -25,4 +25,4 @@ def generate(out: Path, *, given: dict[str, Any], c2: Number | None = None, note
     The published form is stated as it is found, to fail or to hold; of a repaired one the least c1 that the
     search finds, rounded up. Raises UsageError, MalformedError, and NotProvedError for a c2 that is too large.
     """
-    return proposition.generate(CLAIM, out, given, {}, c2, note)
+    return proposition.generate(THEOREM, out, given, {}, c2, note)

@@ -7,8 +7,8 @@ from typing import Any
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.prompts.proposition_3_4 import CLAIM, GRADIENT
-from certattn.kernel.theorems.prompts.proposition_inputs import Error
+from certattn.kernel.theorems.prompts.proposition_3_4 import THEOREM
+from certattn.kernel.theorems.prompts.propositions import GRADIENT, Error
 from certattn.provers.exact_inputs import Number
 from certattn.provers.prompts import proposition
 
@@ -27,4 +27,4 @@ def generate(
     """
     if gradient not in (Error.GRADIENT_V.value, Error.GRADIENT_U.value):
         raise UsageError(f"gradient is {gradient!r}, expected 'V' or 'U'")
-    return proposition.generate(CLAIM, out, given, {GRADIENT.name: gradient}, c2, note)
+    return proposition.generate(THEOREM, out, given, {GRADIENT.name: gradient}, c2, note)

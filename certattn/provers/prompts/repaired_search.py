@@ -22,8 +22,7 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Box, Gaussian
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.mathematics.query_gaussians import has_positive_eigenvalues
-from certattn.kernel.theorems.prompts.proposition_inputs import Error, Setting
-from certattn.kernel.theorems.prompts.repaired_display import BoxRepaired, weighted_average
+from certattn.kernel.theorems.prompts.propositions import Error, Setting, query_box_bounds, weighted_average
 from certattn.provers.rounding import round_down
 
 _BITS = 64
@@ -53,7 +52,7 @@ class _Exponent:
 
 def find_steps(setting: Setting, error: Error, rho: fmpq) -> dict[str, Plain]:
     """The steps with which c1 is about least. Raises NotProvedError where c2 is too large to be proved."""
-    if not (isinstance(setting.law.law, Gaussian) and isinstance(setting.queries.law, Gaussian)):
+    if not setting.are_both(Gaussian):
         raise UsageError("a repaired form is for Gaussian tokens and queries, or tokens and queries on a box")
     exponents = _exponents(setting, error, rho)
     last = [exponent.theta >= rho for exponent in exponents]
@@ -145,7 +144,7 @@ def find_box_witness(setting: Setting, error: Error, rho: fmpq) -> dict[str, Pla
 
 def _box_cost(setting: Setting, error: Error, rho: fmpq, t: fmpq) -> tuple[float, int]:
     """The least c1 for this t, and the first monotone length with which it is reached."""
-    bounds = BoxRepaired(setting, error, fmpq(1), fmpq(1), rho, t, 2).bounds()
+    bounds = query_box_bounds(setting, error)
     moment, largest, weight = (float(x) for x in (bounds.second_moment, bounds.largest, bounds.second_weight))
     share, power = _double(t), _double(rho)
     rate = share * share / (2 * weight)

@@ -39,7 +39,7 @@ class _Setting:
 
 def check_output(kernel: Kernel) -> Iterator[Check]:
     """tr(V Gamma V') + |V Gamma a|^2 at a = s U z."""
-    module, error = kernel.error_polynomials, kernel.proposition_inputs.Error.OUTPUT
+    module, error = kernel.propositions, kernel.propositions.Error.OUTPUT
     for d, q, o in ((1, 1, 1), (2, 1, 2), (2, 2, 1)):
         V, Gamma, U, z = matrix("V", o, d), symmetric("G", d), matrix("U", d, q), matrix("z", q, 1)
         s = positive_symbol("s")
@@ -50,7 +50,7 @@ def check_output(kernel: Kernel) -> Iterator[Check]:
 
 def check_gradient(kernel: Kernel) -> Iterator[Check]:
     """The six functions of the query are the six numbers of the tilt; the last is checked apart, as a bound."""
-    module, shapes = kernel.error_polynomials, kernel.covariance_error
+    module, shapes = kernel.propositions, kernel.covariance_error
     for d, q, o in ((1, 1, 1), (2, 1, 2), (2, 2, 1)):
         V, Gamma, U = matrix("V", o, d), symmetric("G", d), matrix("U", d, q)
         z, s = matrix("z", q, 1), positive_symbol("s")
@@ -75,5 +75,5 @@ def check_mixed(kernel: Kernel) -> Iterator[Check]:
         bound = sum(T * a**2 / 2 + b**2 / (2 * T) + sign * a * b for a, b in zip(u, w, strict=True))
         yield equal(f"sign {sign}", bound, sum((T * a + sign * b) ** 2 for a, b in zip(u, w, strict=True)) / (2 * T))
     left, right, total = matrix("l", 2, 2), matrix("r", 2, 2), positive_symbol("T")
-    found = kernel.error_polynomials.balanced(kernel.exact(left), kernel.exact(right), SymbolicNumber(total))
+    found = kernel.propositions.balanced(kernel.exact(left), kernel.exact(right), SymbolicNumber(total))
     yield equal("the kernel's matrix", entries(found), left.T * left * total / 2 + right.T * right / (2 * total))

@@ -20,7 +20,7 @@ def _step(start: str) -> Step:
     return found
 
 
-INPUTS, POLYNOMIALS = "kernel.theorems.prompts.proposition_inputs", "kernel.theorems.prompts.error_polynomials"
+PROPOSITIONS = "kernel.theorems.prompts.propositions"
 QUERIES, LENGTHS, BOXES = (
     "kernel.theorems.prompts.mathematics.query_gaussians",
     "kernel.mathematics.every_length",
@@ -30,11 +30,11 @@ TYPICAL, DEVIATION = "kernel.theorems.prompts.typical_prompt", "kernel.theorems.
 COVARIANCE = "The softmax covariance of tokens on a box"
 
 WRONG = [
-    ("Instances", INPUTS, "return spread / length + apart", "return spread + apart"),
-    ("Instances", INPUTS, "if length == 1 else fmpq(0)", "if length == 2 else fmpq(0)"),
-    ("Instances", INPUTS, "fmpq(length - 1, length**2)", "fmpq(length, length**2)"),
-    ("Instances", INPUTS, "square_norm / length**2 + several", "square_norm / length + several"),
-    ("Instances", INPUTS, "(square_norm + spread * C.trace())", "(spread * C.trace())"),
+    ("Instances", PROPOSITIONS, "return spread / length + apart", "return spread + apart"),
+    ("Instances", PROPOSITIONS, "if length == 1 else fmpq(0)", "if length == 2 else fmpq(0)"),
+    ("Instances", PROPOSITIONS, "fmpq(length - 1, length**2)", "fmpq(length, length**2)"),
+    ("Instances", PROPOSITIONS, "square_norm / length**2 + several", "square_norm / length + several"),
+    ("Instances", PROPOSITIONS, "(square_norm + spread * C.trace())", "(spread * C.trace())"),
     ("Averages", QUERIES, ".scaled(2 * rate)", ".scaled(rate)"),
     ("Averages", QUERIES, "total * fmpq(2 ** len(parts))", "total * fmpq(2 ** (len(parts) + 1))"),
     ("Averages", QUERIES, "(W @ S)", "(S @ W)"),
@@ -75,16 +75,16 @@ def test_a_wrong_formula_is_noticed(step: str, module: str, old: str, new: str) 
 
 
 AVERAGED = [
-    (POLYNOMIALS, "(V @ Gamma @ V.T).trace()) + quadratic", "(V @ V.T).trace()) + quadratic", "f(z)"),
-    (POLYNOMIALS, "quadratic(slope.T @ slope, setting.squared_scale)", "quadratic(slope.T @ slope)", "f(z)"),
-    (POLYNOMIALS, "shift=quadratic(shift.T @ shift, factor)", "shift=quadratic(shift.T @ shift)", "the six numbers"),
+    (PROPOSITIONS, "(V @ Gamma @ V.T).trace()) + quadratic", "(V @ V.T).trace()) + quadratic", "f(z)"),
+    (PROPOSITIONS, "quadratic(slope.T @ slope, setting.squared_scale)", "quadratic(slope.T @ slope)", "f(z)"),
+    (PROPOSITIONS, "shift=quadratic(shift.T @ shift, factor)", "shift=quadratic(shift.T @ shift)", "the six numbers"),
     (
-        POLYNOMIALS,
+        PROPOSITIONS,
         "cross=constant((moved @ moved.T).trace())",
         "cross=constant((moved @ V.T).trace())",
         "the six numbers",
     ),
-    (POLYNOMIALS, ".scaled(total / 2)", ".scaled(total)", "the kernel's matrix"),
+    (PROPOSITIONS, ".scaled(total / 2)", ".scaled(total)", "the kernel's matrix"),
 ]
 
 

@@ -10,21 +10,9 @@ one of
 
 from __future__ import annotations
 
-from certattn.kernel.document.schema import Record, Values
-from certattn.kernel.theorems.prompts.proposition import Proposition
-from certattn.kernel.theorems.prompts.proposition_inputs import Error
-from certattn.kernel.theorems.prompts.published_display import PUBLISHED
-from certattn.kernel.theorems.prompts.repaired_display import REPAIRED
+from certattn.kernel.theorems.prompts.propositions import proposition
 
-
-class Proposition31(Proposition):
-    name = "proposition-3-1"
-    title = "the distance of attention over a prompt from attention over its law, for every length"
-    proposition = "Proposition 3.1"
-    asserts = Record(PUBLISHED, REPAIRED)
-
-    def error(self, asserts: Values) -> Error:
-        return Error.OUTPUT
-
-
-CLAIM = Proposition31()
+THEOREM = proposition(
+    "proposition-3-1",
+    "the distance of attention over a prompt from attention over its law, for every length",
+)

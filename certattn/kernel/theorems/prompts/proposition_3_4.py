@@ -12,23 +12,10 @@ measured in the operator norm, |tau_hat - tau|, that of the second in the Hilber
 
 from __future__ import annotations
 
-from certattn.kernel.document.schema import Choice, Field, Record, Values
-from certattn.kernel.theorems.prompts.proposition import Proposition
-from certattn.kernel.theorems.prompts.proposition_inputs import Error
-from certattn.kernel.theorems.prompts.published_display import PUBLISHED
-from certattn.kernel.theorems.prompts.repaired_display import REPAIRED
+from certattn.kernel.theorems.prompts.propositions import GRADIENT, proposition
 
-GRADIENT = Field("gradient", Choice((Error.GRADIENT_V.value, Error.GRADIENT_U.value)), "with respect to V or U")
-
-
-class Proposition34(Proposition):
-    name = "proposition-3-4"
-    title = "the distance between the gradients of attention over a prompt and over its law, for every length"
-    proposition = "Proposition 3.4"
-    asserts = Record(GRADIENT, PUBLISHED, REPAIRED)
-
-    def error(self, asserts: Values) -> Error:
-        return Error(asserts[GRADIENT])
-
-
-CLAIM = Proposition34()
+THEOREM = proposition(
+    "proposition-3-4",
+    "the distance between the gradients of attention over a prompt and over its law, for every length",
+    GRADIENT,
+)

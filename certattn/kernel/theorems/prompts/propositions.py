@@ -1,4 +1,4 @@
-"""What a claim about Boursier and Boyer's propositions 3.1 and 3.4 is given: laws, weights, and sigma.
+"""Boursier and Boyer's propositions 3.1 and 3.4 as claims: the published display at an instance, or a repaired form.
 
 Tokens x of a centred law mu, queries z of a centred law nu, both sigma-sub-Gaussian; the tilt of z is
 s U z, tau the tilted mean and C the tilted covariance of mu. A hat marks the same over L independent tokens.
@@ -7,17 +7,46 @@ The errors that the propositions bound, in the mean over prompts and queries:
     output        |V (tau_hat - tau)|^2                    proposition 3.1
     gradient in V |tau_hat - tau|^2                        proposition 3.4, operator norm
     gradient in U s^2 |V (C_hat - C)|_F^2 |z|^2            proposition 3.4, Hilbert-Schmidt norm
+
+The display is E |error|^2 in L2(nu) <= c1 sigma^6 ln L / L^rho, rho = c2 / sigma^2. A certificate asserts one of
+
+    published    that it fails, or holds, at an instance whose left side is a rational number (`left_side`).
+                 At L = 1 the right side is 0 whatever c1, c2 and sigma are, as ln 1 = 0. At L >= 2 they are given
+    repaired     that it holds for every L >= 2 with stated c1 and c2, sigma >= 1
+
+The proof of a repaired form. Gaussian tokens and queries: by the logistic bound, for theta as the witness's steps say.
+From the last step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every
+length is looked at. Box tokens and queries: by the bound of `box_bounds`, with t of the witness; from the length
+`from` on that one is the worst, and before it every length is looked at, with the smaller of this bound and the
+largest error there is.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
 
-from flint import fmpq
+from flint import arb, fmpq
 
-from certattn.kernel.document.schema import ByKey, Count, Field, Rational, Record, Values
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Shared
+from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.schema import (
+    ByKey,
+    Choice,
+    Count,
+    Field,
+    Listing,
+    Rational,
+    Record,
+    Values,
+    at_most_one_of,
+    some_of,
+)
 from certattn.kernel.given.attention_inputs import (
     BILINEAR,
     KEY_WEIGHTS,
@@ -30,9 +59,20 @@ from certattn.kernel.given.attention_inputs import (
     read_scale,
     read_weights,
 )
+from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
+from certattn.kernel.mathematics.every_length import display, logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Gaussian
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.laws import Box, Gaussian
 from certattn.kernel.mathematics.reals import Real, describe, square
+from certattn.kernel.theorems.prompts.mathematics.box_bounds import BoxBounds, TokenBox
+from certattn.kernel.theorems.prompts.mathematics.covariance_error import CovarianceShape, covariance_square_bound
+from certattn.kernel.theorems.prompts.mathematics.query_gaussians import (
+    QueryPolynomial,
+    constant,
+    quadratic,
+    weighted_queries,
+)
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens, of mean 0")
@@ -47,6 +87,25 @@ CONSTANTS = Field(
 _SHARED = (TOKEN_LAW, QUERY_LAW, VALUE_WEIGHTS, SCALE, SIGMA, LENGTH, CONSTANTS)
 GIVEN = ByKey({"U": Record(BILINEAR, *_SHARED), "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, *_SHARED)})
 
+GRADIENT = Field("gradient", Choice(("V", "U")), "with respect to V or U")
+PUBLISHED = Field(
+    "published", Choice(("fails", "holds")), "whether the published display holds at this instance", required=False
+)
+REPAIRED = Field("repaired", Record(C1, C2), "constants with which the display holds for every L >= 2", required=False)
+
+FROM = Field("from", Count(2), "the first length for which it is used")
+THETA = Field("theta", Rational(minimum=0), "the exponent of L - 1 in the bound, between 0 and 1")
+STEPS = Field("steps", Listing(Record(FROM, THETA)), "for Gaussian laws: the exponents used, by length", required=False)
+T = Field("t", Rational(above=0), "for box laws: how far the normaliser may fall below 1, below 1", required=False)
+START = Field("from", Count(2), "for box laws: the length from which the bound is monotone", required=False)
+WITNESS = Record(STEPS, T, START)
+
+# Lengths that are looked at one by one.
+_MOST_LENGTHS = 100000
+
+
+# -- what is stated
+
 
 class Error(enum.Enum):
     """Whose error is bounded."""
@@ -55,40 +114,20 @@ class Error(enum.Enum):
     GRADIENT_V = "V"
     GRADIENT_U = "U"
 
-    @property
-    def words(self) -> str:
-        return _WORDS[self]
-
-    @property
-    def latex(self) -> str:
-        return _LATEX[self]
-
-
-_GRADIENT = "the gradient of attention with respect to {} at a prompt of L independent tokens and at their law"
-_WORDS = {
-    Error.OUTPUT: "the l2 distance between attention over L independent tokens and attention over their law",
-    Error.GRADIENT_V: f"the operator norm of the difference between {_GRADIENT.format('V')}",
-    Error.GRADIENT_U: f"the Hilbert-Schmidt norm of the difference between {_GRADIENT.format('U')}",
-}
-_LATEX = {
-    Error.OUTPUT: r"T[\hat\mu_L] - T[\mu]",
-    Error.GRADIENT_V: r"\nabla_V T[\hat\mu_L] - \nabla_V T[\mu]",
-    Error.GRADIENT_U: r"\nabla_U T[\hat\mu_L] - \nabla_U T[\mu]",
-}
-
 
 @dataclass(frozen=True)
 class Setting:
-    """Laws and weights, all exact; what is not stated is None."""
+    """The section `given`: laws and weights, all exact; what is not stated is None."""
 
     values: Values
     law: StatedLaw
     queries: StatedLaw
     weights: Weights
     scale: Real
-    sigma: fmpq | None
-    length: int | None
-    constants: tuple[fmpq, fmpq] | None
+
+    @property
+    def sigma(self) -> fmpq | None:
+        return self.values.get(SIGMA)
 
     @cached_property
     def U(self) -> ExactMatrix:  # noqa: N802 - the mathematical name
@@ -112,16 +151,50 @@ class Setting:
         """What multiplies the token in the error: V, or I for the gradient with respect to V."""
         return self.weights.values() if error is not Error.GRADIENT_V else ExactMatrix.identity(self.law.dimension)
 
-    def words(self) -> str:
-        sigma = "" if self.sigma is None else f" and sigma = {describe(self.sigma)}"
-        return (
-            f"{self.law.words}, {self.queries.worded('queries')}, scores "
-            f"{describe(self.scale)} * <x, U z> and outputs V x with {self.weights.words()}{sigma}"
-        )
+    def are_both(self, kind: type[Gaussian | Box]) -> bool:
+        """Whether tokens and queries have laws of this kind."""
+        return isinstance(self.law.law, kind) and isinstance(self.queries.law, kind)
 
 
-def read_setting(values: Values) -> Setting:
-    """The section `given`; shapes, means and sigma checked. Raises MalformedError."""
+@dataclass(frozen=True)
+class StatedDisplay:
+    """A setting, whose error is bounded in it, and how; a witness stands beside a repaired form."""
+
+    setting: Setting
+    error: Error
+    asserts: Values
+    witness: Values | None
+
+
+@dataclass(frozen=True)
+class Display:
+    """c1 sigma^6 ln L / L^rho."""
+
+    c1: fmpq
+    sigma: fmpq
+    rho: fmpq
+
+    @classmethod
+    def of(cls, constants: Values, sigma: fmpq) -> Display:
+        return cls(constants[C1], sigma, constants[C2] / (sigma * sigma))
+
+    def at(self, length: int) -> arb:
+        """Without c1, at the working precision."""
+        found: arb = display(arb(length), arb(self.rho), arb(self.sigma), BALLS)
+        return found
+
+    def worst(self, bound: Callable[[arb], arb], lengths: Iterable[int]) -> arb:
+        """The largest ratio of a bound to sigma^6 ln L / L^rho among these lengths."""
+        first, *rest = (bound(arb(length)) / self.at(length) for length in lengths)
+        worst: arb = first
+        for ratio in rest:
+            worst = worst.max(ratio)
+        return worst
+
+
+def read_given(certificate: Certificate) -> Setting:
+    """The section `given` alone: shapes, means and sigma checked. Raises MalformedError."""
+    _, values = GIVEN.read(certificate.given, certificate.reading)
     law, queries = values[TOKEN_LAW], values[QUERY_LAW]
     weights = read_weights(values, law.dimension)
     if queries.dimension != weights.query_dimension:
@@ -130,18 +203,117 @@ def read_setting(values: Values) -> Setting:
     for stated in (law, queries):
         if is_centred(stated.law) is not True:
             raise stated.node.malformed("a law of mean 0, as the proposition supposes", stated.words)
-    sigma = values.get(SIGMA)
-    if sigma is not None:
+    setting = Setting(values, law, queries, weights, read_scale(values))
+    if setting.sigma is not None:
         for stated in (law, queries):
-            if is_sub_gaussian(stated.law, sigma * sigma) is not True:
+            if is_sub_gaussian(stated.law, setting.sigma * setting.sigma) is not True:
                 raise values.node(SIGMA).malformed(
                     f"a sigma for which this law is known to be sigma-sub-Gaussian: {stated.words}",
-                    describe(sigma),
+                    describe(setting.sigma),
                     "for a Gaussian, covariance <= sigma^2 I",
                 )
-    constants = values.get(CONSTANTS)
-    pair = None if constants is None else (constants[C1], constants[C2])
-    return Setting(values, law, queries, weights, read_scale(values), sigma, values.get(LENGTH), pair)
+    return setting
+
+
+def read_display(record: Record, certificate: Certificate) -> StatedDisplay:
+    """What is stated in one of the two forms. Raises MalformedError."""
+    setting = read_given(certificate)
+    asserts = record.read(certificate.asserts, certificate.reading)
+    error = Error(asserts[GRADIENT]) if GRADIENT in asserts else Error.OUTPUT
+    if PUBLISHED in asserts:
+        if certificate.witness is not None:
+            raise certificate.witness.malformed("no witness: the published form needs none")
+        _require_instance(setting, error)
+        return StatedDisplay(setting, error, asserts, None)
+    for field in (LENGTH, CONSTANTS):
+        if field in setting.values:
+            raise setting.values.node(field).malformed(f"no '{field.name}' beside a repaired form: it holds for L >= 2")
+    if certificate.witness is None:
+        raise asserts.at.malformed("a witness beside it, for a repaired form", "no witness")
+    witness = WITNESS.read(certificate.witness, certificate.reading)
+    _require_fitting(witness, setting)
+    return StatedDisplay(setting, error, asserts, witness)
+
+
+def _require_instance(setting: Setting, error: Error) -> None:
+    """An instance of the published display says enough to be decided exactly. Raises MalformedError."""
+    values = setting.values
+    if LENGTH not in values:
+        raise values.at.malformed("a length, at which the published display is looked at", "no 'length'")
+    length = values[LENGTH]
+    if length > 1:
+        for field in (CONSTANTS, SIGMA):
+            if field not in values:
+                expected = f"{field.name} at a length above 1, where the right side depends on it"
+                raise values.at.malformed(expected, f"no '{field.name}' at length {length}")
+    if CONSTANTS in values and SIGMA not in values:
+        raise values.at.malformed("sigma beside the constants", "no 'sigma'")
+    _require_exact_left_side(setting, error, length)
+
+
+def _require_exact_left_side(setting: Setting, error: Error, length: int) -> None:
+    gaussian = isinstance(setting.law.law, Gaussian)
+    if setting.U.is_zero() is True:
+        if error is Error.GRADIENT_U and length > 1 and gaussian is not True:
+            expected = "Gaussian tokens: only for them is the left side known exactly at a length above 1"
+            raise setting.law.node.malformed(expected, setting.law.words)
+    elif length > 1:
+        raise setting.values.node(LENGTH).malformed("length 1, or U = 0: there the left side is known exactly")
+    elif gaussian is not True:
+        expected = "Gaussian tokens, or U = 0: for them the left side is known exactly"
+        raise setting.law.node.malformed(expected, setting.law.words)
+
+
+def _require_fitting(witness: Values, setting: Setting) -> None:
+    """A sigma of a repaired form, and a witness as its laws need it. Raises MalformedError."""
+    values = setting.values
+    if SIGMA not in values:
+        raise values.at.malformed("sigma, which the display is about", "no 'sigma'")
+    if (values[SIGMA] >= 1) is not True:
+        raise values.node(SIGMA).malformed("sigma >= 1 for a repaired form", describe(values[SIGMA]))
+    wanted: tuple[Field[Any], ...]
+    if setting.are_both(Gaussian):
+        laws, wanted = "Gaussian laws", (STEPS,)
+    elif setting.are_both(Box):
+        laws, wanted = "box laws", (T, START)
+    else:
+        raise values.node(QUERY_LAW).malformed("Gaussian tokens and queries, or box tokens and queries")
+    every: tuple[Field[Any], ...] = (STEPS, T, START)
+    if any((field in witness) is not (field in wanted) for field in every):
+        raise witness.at.malformed(f"{' and '.join(field.name for field in wanted)} alone, for {laws}")
+    if STEPS in witness:
+        _require_steps(witness)
+        return
+    if (witness[T] < 1) is not True:
+        raise witness.node(T).malformed("t below 1", describe(witness[T]))
+    if witness[START] > _MOST_LENGTHS:
+        raise witness.node(START).malformed(f"a length of at most {_MOST_LENGTHS}", str(witness[START]))
+
+
+def _require_steps(witness: Values) -> None:
+    for step in witness[STEPS]:
+        if (step[THETA] <= 1) is not True:
+            raise step.node(THETA).malformed("theta between 0 and 1", describe(step[THETA]))
+    starts = [step[FROM] for step in witness[STEPS]]
+    if starts[0] != 2 or any(b <= a for a, b in pairwise(starts)) or starts[-1] > _MOST_LENGTHS:
+        expected = f"steps from 2 on, each from a larger length than the one before, up to {_MOST_LENGTHS}"
+        raise witness.node(STEPS).malformed(expected, f"steps from {', '.join(map(str, starts[:5]))}")
+
+
+# -- what proves it
+
+
+def obligations(stated: StatedDisplay) -> Iterator[Obligation | NoProof]:
+    setting, asserts = stated.setting, stated.asserts
+    if PUBLISHED in asserts:
+        left = left_side(setting, stated.error, setting.values[LENGTH])
+        yield Obligation(
+            PUBLISHED.name, partial(right_side, setting), "<" if asserts[PUBLISHED] == "fails" else ">=", left
+        )
+    elif stated.witness is not None and setting.sigma is not None:
+        claimed = Display.of(asserts[REPAIRED], setting.sigma)
+        prove = _of_gaussians if STEPS in stated.witness else _on_boxes
+        yield from prove(claimed, setting, stated.error, stated.witness)
 
 
 def left_side(setting: Setting, error: Error, length: int) -> fmpq:
@@ -163,15 +335,146 @@ def left_side(setting: Setting, error: Error, length: int) -> fmpq:
     return spread / length + apart
 
 
-def require_exact_left_side(setting: Setting, error: Error, length: int) -> None:
-    """Refuse an instance whose left side is not known exactly. Raises MalformedError."""
-    gaussian = isinstance(setting.law.law, Gaussian)
-    if setting.U.is_zero() is True:
-        if error is Error.GRADIENT_U and length > 1 and gaussian is not True:
-            expected = "Gaussian tokens: only for them is the left side known exactly at a length above 1"
-            raise setting.law.node.malformed(expected, setting.law.words)
-    elif length > 1:
-        raise setting.values.node(LENGTH).malformed("length 1, or U = 0: there the left side is known exactly")
-    elif gaussian is not True:
-        expected = "Gaussian tokens, or U = 0: for them the left side is known exactly"
-        raise setting.law.node.malformed(expected, setting.law.words)
+def right_side(setting: Setting) -> arb:
+    """c1 sigma^6 ln L / L^(c2 / sigma^2) with the constants that are given, at the working precision."""
+    length, sigma, constants = setting.values[LENGTH], setting.sigma, setting.values.get(CONSTANTS)
+    if length == 1 or sigma is None or constants is None:
+        return arb(0)
+    return arb(constants[C1]) * Display.of(constants, sigma).at(length)
+
+
+def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Values) -> Iterator[Obligation | NoProof]:
+    """The logistic bound: every length of a step; of the last one the first, which is the worst."""
+    steps = witness[STEPS]
+    stops = [step[FROM] for step in steps[1:]]
+    for index, (step, stop) in enumerate(zip(steps, [*stops, None], strict=True)):
+        name, start, theta = f"{STEPS.name}[{index}]", step[FROM], step[THETA]
+        average = weighted_average(setting, error, theta)
+        if stop is None and (theta >= claimed.rho) is not True:
+            yield NoProof(name, f"c2/sigma^2 = {describe(claimed.rho)} is more than the last theta, {describe(theta)}")
+        elif average is None:
+            yield NoProof(name, f"2 theta |M| >= 1 for theta = {describe(theta)}: an infinite bound")
+        else:
+            lengths = range(start, start + 1 if stop is None else stop)
+            worst = partial(claimed.worst, partial(_logistic, theta, *average), lengths)
+            yield Obligation(name, worst, "<=", claimed.c1, Part.WITNESS)
+
+
+def _logistic(theta: fmpq, determinant: fmpq, mean: fmpq, length: arb) -> arb:
+    found: arb = logistic_bound(length, arb(theta), arb(determinant), arb(mean), BALLS)
+    return found
+
+
+def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq, fmpq] | None:
+    """(D, A) with E_z[e^{theta s2(z)} f(z)] = D^{-1/2} A for the f of `error_polynomial`; None where it is infinite."""
+    W = setting.U.T @ setting.covariance @ setting.U
+    queries = weighted_queries(setting.query_covariance, W, theta * setting.squared_scale)
+    return None if queries is None else (queries.determinant, queries.mean(error_polynomial(setting, error)))
+
+
+def _on_boxes(claimed: Display, setting: Setting, error: Error, witness: Values) -> Iterator[Obligation | NoProof]:
+    """Tokens uniform on a box; queries of any law on a box, the uniform one among them."""
+    t, start = witness[T], witness[START]
+    bounds = Shared(partial(query_box_bounds, setting, error))
+
+    def bound(length: arb) -> arb:
+        found: arb = bounds().mean_square(length, arb(t), BALLS)
+        return found
+
+    if start > 2:
+        before = partial(claimed.worst, lambda length: bound(length).min(bounds().largest), range(2, start))
+        yield Obligation("before", before, "<=", claimed.c1, Part.WITNESS)
+    if (claimed.rho <= 1) is not True:
+        yield NoProof("monotone", "c2/sigma^2 is more than 1")
+    else:
+        yield Obligation("monotone", lambda: start * bounds().rate(arb(t)), ">=", claimed.rho, Part.WITNESS)
+    yield Obligation("onwards", partial(claimed.worst, bound, [start]), "<=", claimed.c1, Part.WITNESS)
+
+
+def query_box_bounds(setting: Setting, error: Error) -> BoxBounds:
+    """The bounds over every query of the box, at the working precision."""
+    law, queries = setting.law.law, setting.queries.law
+    assert isinstance(law, Box)
+    assert isinstance(queries, Box)
+    scale = abs(scale_ball(setting.scale))
+    (tilts,) = table_of_balls(ExactMatrix.row_vector(queries.sizes) @ _sizes(setting.U).T, scale)
+    values = [row_of_balls(row) for row in _sizes(setting.read_out(error)).to_rows()]
+    box = TokenBox(row_of_balls(law.sizes), tilts, values, BALLS)
+    if error is not Error.GRADIENT_U:
+        return box.output()
+    return box.covariance(scale * scale * sum((arb(r * r) for r in queries.sizes), arb(0)))
+
+
+def _sizes(matrix: ExactMatrix) -> ExactMatrix:
+    """|entry|, entry by entry."""
+    return ExactMatrix.rational([[abs(entry) for entry in row] for row in matrix.to_rows()])
+
+
+# -- what multiplies the collision probability of the weights in the mean square error, as a function of the query
+#
+# For Gaussian tokens N(m, Gamma), the tilt a = s U z, b = Gamma a and q = E sum_i p_i^2,
+#
+#     E |V (tau_hat - tau)|^2 <= q (tr(V Gamma V') + |V b|^2),
+#     s^2 |z|^2 E |V (C_hat - C)|_F^2 <= q s^2 |z|^2 B(a),      B of `covariance_error.covariance_square_bound`,
+#
+# and q <= 1 / (1 + (L - 1) e^{-a'Gamma a}). Where <V b, V Gamma b> is not seen to be >= 0 for every b its absolute
+# value is replaced by (tr Gamma |V b|^2 + |V Gamma b|^2 / tr Gamma) / 2.
+
+
+def error_polynomial(setting: Setting, error: Error) -> QueryPolynomial:
+    """f with E |error|^2 <= q(z) f(z) at every query z."""
+    V, Gamma = setting.read_out(error), setting.covariance
+    if error is not Error.GRADIENT_U:
+        slope = V @ Gamma @ setting.U
+        return constant((V @ Gamma @ V.T).trace()) + quadratic(slope.T @ slope, setting.squared_scale)
+    size = quadratic(ExactMatrix.identity(setting.U.columns), setting.squared_scale)
+    bound: QueryPolynomial = covariance_square_bound(covariance_polynomials(setting, V, _size_of_mixed))
+    return size * bound
+
+
+def covariance_polynomials(
+    setting: Setting, V: ExactMatrix, mixed: Callable[[ExactMatrix, ExactMatrix, fmpq], ExactMatrix]
+) -> CovarianceShape:
+    """The six numbers of `CovarianceShape` as functions of the query; the last one as `mixed` gives it."""
+    Gamma, factor = setting.covariance, setting.squared_scale
+    shift = Gamma @ setting.U
+    value_shift = V @ shift
+    moved = V @ Gamma
+    return CovarianceShape(
+        cross=constant((moved @ moved.T).trace()),
+        value_trace=constant((moved @ V.T).trace()),
+        trace=constant(Gamma.trace()),
+        value_shift=quadratic(value_shift.T @ value_shift, factor),
+        shift=quadratic(shift.T @ shift, factor),
+        mixed=quadratic(mixed(value_shift, moved @ shift, Gamma.trace()), factor),
+    )
+
+
+def _size_of_mixed(left: ExactMatrix, right: ExactMatrix, total: fmpq) -> ExactMatrix:
+    """A matrix A with |<left z, right z>| <= z'Az; total = tr Gamma."""
+    product = left.T @ right
+    symmetric = (product + product.T).scaled(fmpq(1, 2))
+    if symmetric.is_positive_semidefinite() or total == 0:
+        return symmetric
+    return balanced(left, right, total)
+
+
+def balanced(left: ExactMatrix, right: ExactMatrix, total: fmpq) -> ExactMatrix:
+    """(total |left z|^2 + |right z|^2 / total) / 2 as a form."""
+    return (left.T @ left).scaled(total / 2) + (right.T @ right).scaled(1 / (2 * total))
+
+
+def proposition(name: str, title: str, *which: Field[str]) -> Theorem[StatedDisplay]:
+    """The theorem of a proposition; `which` names the error that it bounds, where there are several."""
+    asserts = Record(
+        *which, PUBLISHED, REPAIRED, rules=[some_of(PUBLISHED, REPAIRED), at_most_one_of(PUBLISHED, REPAIRED)]
+    )
+    return Theorem(
+        name=name,
+        title=title,
+        given=GIVEN,
+        asserts=asserts,
+        witness=WITNESS,
+        read=partial(read_display, asserts),
+        obligations=obligations,
+    )

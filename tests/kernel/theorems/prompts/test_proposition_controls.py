@@ -18,19 +18,13 @@ from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, complaint
 from flint import arb, fmpq
 from sabotaged import true
 
-from certattn.kernel.decide import proof, verdict
+from certattn.kernel.decide import proof
+from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.decide.verdict import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import every_length
-from certattn.kernel.theorems.prompts import (
-    error_polynomials,
-    output_tail,
-    proposition_inputs,
-    published_display,
-    repaired_display,
-    typical_prompt,
-)
+from certattn.kernel.theorems.prompts import output_tail, propositions, typical_prompt
 from certattn.kernel.theorems.prompts.mathematics import box_bounds, query_gaussians
 from certattn.kernel.theorems.prompts.mathematics.box_bounds import TokenBox
 from certattn.kernel.theorems.prompts.mathematics.query_gaussians import WeightedQueries, constant
@@ -61,8 +55,14 @@ def test_a_checker_that_rejects_everything_gets_every_accept_wrong(
 # -- sabotaged kernels
 
 
-def proved(name: str, *others: Any, **more: Any) -> Obligation:
-    return Obligation(name, "whatever it is", "", "<=", "", Outcome.PROVED, None)
+def holding(*kinds: str) -> Callable[..., Obligation]:
+    """Obligations, of which those of these names and relations hold whatever is compared."""
+
+    def made(name: str, left: Any, relation: Any, right: Any, *others: Any) -> Obligation:
+        here = f"{name.partition('[')[0]} {relation}" in kinds
+        return true(name) if here else Obligation(name, left, relation, right, *others)
+
+    return made
 
 
 def unweighted(S: Any, W: Any, rate: fmpq) -> WeightedQueries:
@@ -90,39 +90,39 @@ def one_length(self: Any, bound: Any, lengths: Any) -> arb:
     return WORST(self, bound, last)
 
 
-WORST = repaired_display.Repaired._worst
+WORST = propositions.Display.worst
 
 PROPOSITION_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "every inequality holds": (verdict, "_decide", lambda value, bound: Outcome.PROVED),
-    "no display fails": (published_display, "below", proved),
-    "every display holds": (published_display, "at_least", proved),
-    "the bound is not compared with c1": (repaired_display, "at_most", proved),
-    "monotony is not looked at": (repaired_display, "at_least", proved),
-    "what is unproved passes": (repaired_display, "unproved", proved),
-    "the left side is that of many tokens": (published_display, "left_side", lambda *_: fmpq(1, 10**9)),
-    "the display has no logarithm": (published_display, "display", lambda n, rho, sigma, fn: sigma**6),
-    "sigma is one": (repaired_display, "display", lambda n, rho, sigma, fn: every_length.display(n, rho, arb(1), fn)),
+    "every inequality holds": (proof, "decide", lambda left, relation, right: Outcome.PROVED),
+    "no display fails": (propositions, "Obligation", holding("published <")),
+    "every display holds": (propositions, "Obligation", holding("published >=")),
+    "the bound is not compared with c1": (propositions, "Obligation", holding("steps <=", "before <=", "onwards <=")),
+    "monotony is not looked at": (propositions, "Obligation", holding("monotone >=")),
+    "what is unproved passes": (propositions, "NoProof", true),
+    "the left side is that of many tokens": (propositions, "left_side", lambda *_: fmpq(1, 10**9)),
+    "the display has no logarithm": (propositions, "display", lambda n, rho, sigma, fn: sigma**6),
+    "sigma is one": (propositions, "display", lambda n, rho, sigma, fn: every_length.display(n, rho, arb(1), fn)),
     "the display does not decay": (
-        repaired_display, "display", lambda n, rho, sigma, fn: every_length.display(n, arb(0), sigma, fn),
+        propositions, "display", lambda n, rho, sigma, fn: every_length.display(n, arb(0), sigma, fn),
     ),
-    "queries are not weighted": (repaired_display, "weighted_queries", unweighted),
-    "infinite averages are finite": (repaired_display, "weighted_queries", of_small_rates),
+    "queries are not weighted": (propositions, "weighted_queries", unweighted),
+    "infinite averages are finite": (propositions, "weighted_queries", of_small_rates),
     "forms are independent": (query_gaussians, "product_mean", product_of_means),
-    "the tokens' own spread alone": (repaired_display, "error_polynomial", without_queries),
+    "the tokens' own spread alone": (propositions, "error_polynomial", without_queries),
     "no determinant": (query_gaussians, "determinant", lambda matrix: fmpq(1)),
     "no peak": (every_length, "log_peak", lambda theta, fn: arb(0)),
-    "the last length is the worst": (repaired_display.Repaired, "_worst", one_length),
+    "the last length is the worst": (propositions.Display, "worst", one_length),
     "mixed terms are left out": (
-        error_polynomials, "_size_of_mixed", lambda left, right, total: (left.T @ left).scaled(fmpq(0)),
+        propositions, "_size_of_mixed", lambda left, right, total: (left.T @ left).scaled(fmpq(0)),
     ),
-    "any law is sub-Gaussian": (proposition_inputs, "is_sub_gaussian", lambda law, variance: True),
-    "any law is centred": (proposition_inputs, "is_centred", lambda law: True),
-    "any left side is exact": (published_display, "require_exact_left_side", lambda *_: None),
+    "any law is sub-Gaussian": (propositions, "is_sub_gaussian", lambda law, variance: True),
+    "any law is centred": (propositions, "is_centred", lambda law: True),
+    "any left side is exact": (propositions, "_require_exact_left_side", lambda *_: None),
     "weights of tokens on a box are one": (TokenBox, "_second_weight", lambda self: arb(1)),
     "tokens on a box do not drift": (box_bounds, "_smaller", lambda x, y, fn: arb(0)),
     "the box has half its width": (TokenBox, "_far", lambda self: list(self.sizes)),
-    "scales are one": (repaired_display, "scale_ball", lambda scale: arb(1)),
-    "signs of V count": (repaired_display, "_sizes", lambda matrix: matrix),
+    "scales are one": (propositions, "scale_ball", lambda scale: arb(1)),
+    "signs of V count": (propositions, "_sizes", lambda matrix: matrix),
 }  # fmt: skip
 
 TYPICAL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
@@ -192,7 +192,7 @@ def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, arrays: Path, 
 def test_the_sweep_notices_a_checker_that_lets_things_pass(
     arrays: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verdict, "_decide", lambda value, bound: Outcome.PROVED)
+    monkeypatch.setattr(proof, "decide", lambda left, relation, right: Outcome.PROVED)
     for family in (proposition_cases.FAMILIES[4], proposition_cases.FAMILIES[7]):
         tree = loads(next(family.cases()).text, arrays / "case.yaml").plain
         assert len(mutate.sweep(list(mutate.mutants(tree))[::3], arrays).false_accepts) > 3

@@ -10,15 +10,24 @@ import proposition_cases as cases
 import pytest
 from corpus import Case, Family, check
 
-from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.prompts.proposition import Problem
-from certattn.kernel.theorems.prompts.proposition_inputs import Error
-from certattn.kernel.theorems.prompts.published_display import Published
-from certattn.kernel.theorems.prompts.repaired_display import Repaired
+from certattn.kernel.theorems.prompts import proposition_3_1, proposition_3_4
+from certattn.kernel.theorems.prompts.propositions import (
+    LENGTH,
+    REPAIRED,
+    Display,
+    Error,
+    StatedDisplay,
+    left_side,
+)
+from certattn.statements.prompts import proposition_3_1 as first_words
+from certattn.statements.prompts import proposition_3_4 as second_words
 
 Array = np.ndarray[Any, Any]
+
+THEOREMS = {cases.FIRST: proposition_3_1.THEOREM, cases.SECOND: proposition_3_4.THEOREM}
+WORDINGS = {cases.FIRST: first_words.WORDING, cases.SECOND: second_words.WORDING}
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
@@ -33,15 +42,14 @@ def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
     assert len({case.name for case in cases.CASES}) == len({case.text for case in cases.CASES}) == len(cases.CASES)
 
 
-def read(text: str) -> Problem:
+def read(text: str) -> StatedDisplay:
     certificate = loads(text, Path("case.yaml"))
-    problem: Problem = CLAIMS[certificate.claim].read(certificate)
-    return problem
+    return THEOREMS[certificate.claim].read(certificate)
 
 
 def words(family: Family) -> str:
     text = next(family.cases()).text
-    return CLAIMS[family.claim].statement(read(text)).words
+    return WORDINGS[family.claim].statement(read(text)).words
 
 
 # -- what is said
@@ -79,10 +87,10 @@ def test_a_repaired_form_says_for_which_lengths_and_with_which_constants() -> No
 
 
 def test_the_formula_names_the_relation() -> None:
-    claim = CLAIMS[cases.FIRST]
+    statement = WORDINGS[cases.FIRST].statement
     fails, holds = (read(text) for text in (_text(cases.ONE_TOKEN), _text(cases.ONE_TOKEN).replace("fails", "holds")))
-    assert r"> c_1 \sigma^6 \ln L" in claim.statement(fails).latex
-    assert r"\le c_1 \sigma^6 \ln L" in claim.statement(holds).latex
+    assert r"> c_1 \sigma^6 \ln L" in statement(fails).latex
+    assert r"\le c_1 \sigma^6 \ln L" in statement(holds).latex
 
 
 # -- simulated prompts
@@ -103,10 +111,10 @@ def _draw(law: Any, covariance: Array, count: tuple[int, ...], rng: np.random.Ge
     return rng.multivariate_normal(np.zeros(len(covariance)), covariance, count, method="eigh")
 
 
-def simulated(form: Published | Repaired, length: int, count: int = 4000) -> tuple[float, float]:
+def simulated(stated: StatedDisplay, length: int, count: int = 4000) -> tuple[float, float]:
     """The mean square of the error over prompts and queries, and its standard error, straight from the definition."""
-    setting, rng = form.setting, np.random.default_rng(length)
-    C, S, U, V = map(_array, (setting.covariance, setting.query_covariance, setting.U, setting.read_out(form.error)))
+    setting, rng = stated.setting, np.random.default_rng(length)
+    C, S, U, V = map(_array, (setting.covariance, setting.query_covariance, setting.U, setting.read_out(stated.error)))
     factor = float(int(setting.squared_scale.p) / int(setting.squared_scale.q))
     x = _draw(setting.law.law, C, (count, length), rng)
     z = _draw(setting.queries.law, S, (count,), rng)
@@ -122,7 +130,7 @@ def simulated(form: Published | Repaired, length: int, count: int = 4000) -> tup
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     mean = np.einsum("nl,nld->nd", p, x)
-    if form.error is Error.GRADIENT_U:
+    if stated.error is Error.GRADIENT_U:
         second = np.einsum("nl,nli,nlj->nij", p, x, x) - np.einsum("ni,nj->nij", mean, mean)
         squares = factor * ((V @ (second - C_at)) ** 2).sum(axis=(1, 2)) * (z**2).sum(axis=1)
     else:
@@ -144,17 +152,20 @@ PUBLISHED = [
 
 @pytest.mark.parametrize("text", PUBLISHED)
 def test_the_exact_left_side_is_that_of_simulated_prompts(text: str) -> None:
-    form = read(text).form
-    assert isinstance(form, Published)
-    mean, error = simulated(form, form.length, 40000)
-    assert abs(int(form.left.p) / int(form.left.q) - mean) < 5 * error
+    assert_left_side(read(text))
+
+
+def assert_left_side(stated: StatedDisplay) -> None:
+    length = stated.setting.values[LENGTH]
+    mean, error = simulated(stated, length, 40000)
+    left = left_side(stated.setting, stated.error, length)
+    assert abs(int(left.p) / int(left.q) - mean) < 5 * error
 
 
 def test_the_exact_left_side_in_two_dimensions() -> None:
     for gradient, length in (("V", 1), ("U", 1), ("V", 5), ("U", 5)):
         many = "" if length == 1 else "\n  sigma: 2\n  constants: {c1: 1, c2: 1}"
-        form = read(
-            f"""certattn: 1
+        text = f"""certattn: 1
 claim: proposition-3-4
 given:
   law: {{kind: gaussian, mean: [0, 0], covariance: [[2, 1], [1, 1]]}}
@@ -165,21 +176,19 @@ given:
   length: {length}{many}
 asserts: {{gradient: {gradient}, published: fails}}
 """
-        ).form
-        assert isinstance(form, Published)
-        mean, error = simulated(form, length, 40000)
-        assert abs(int(form.left.p) / int(form.left.q) - mean) < 5 * error
+        assert_left_side(read(text))
 
 
-REPAIRED = [family for family in cases.FAMILIES if "repaired" in family.title]
+REPAIRED_FAMILIES = [family for family in cases.FAMILIES if "repaired" in family.title]
 
 
-@pytest.mark.parametrize("family", REPAIRED, ids=lambda family: family.title)
+@pytest.mark.parametrize("family", REPAIRED_FAMILIES, ids=lambda family: family.title)
 @pytest.mark.parametrize("length", [2, 3, 10, 100])
 def test_simulated_prompts_keep_to_the_repaired_display(family: Family, length: int) -> None:
     for change in (("", ""), *(family.accepts[name] for name in ("a smaller c2", "a smaller scale"))):
-        form = read(_text(family).replace(*change) if change[0] else _text(family)).form
-        assert isinstance(form, Repaired)
-        rho, sigma, c1 = (int(x.p) / int(x.q) for x in (form.rho, form.sigma, form.c1))
-        mean, error = simulated(form, length)
+        stated = read(_text(family).replace(*change) if change[0] else _text(family))
+        assert stated.setting.sigma is not None
+        claimed = Display.of(stated.asserts[REPAIRED], stated.setting.sigma)
+        rho, sigma, c1 = (int(x.p) / int(x.q) for x in (claimed.rho, claimed.sigma, claimed.c1))
+        mean, error = simulated(stated, length)
         assert mean - 5 * error < c1 * sigma**6 * np.log(length) / length**rho

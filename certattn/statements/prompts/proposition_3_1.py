@@ -1,0 +1,7 @@
+"""`proposition-3-1` in words."""
+
+from __future__ import annotations
+
+from certattn.statements.prompts.propositions import wording
+
+WORDING = wording("Proposition 3.1")

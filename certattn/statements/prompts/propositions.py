@@ -1,0 +1,116 @@
+"""Boursier and Boyer's propositions 3.1 and 3.4 in words."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from certattn.kernel.mathematics.laws import Box
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.propositions import (
+    C1,
+    C2,
+    CONSTANTS,
+    FROM,
+    LENGTH,
+    PUBLISHED,
+    REPAIRED,
+    START,
+    STEPS,
+    Error,
+    Setting,
+    StatedDisplay,
+)
+from certattn.statements.wording import Statement, Wording
+
+_GRADIENT = "the gradient of attention with respect to {} at a prompt of L independent tokens and at their law"
+_ERRORS = {
+    Error.OUTPUT: "the l2 distance between attention over L independent tokens and attention over their law",
+    Error.GRADIENT_V: f"the operator norm of the difference between {_GRADIENT.format('V')}",
+    Error.GRADIENT_U: f"the Hilbert-Schmidt norm of the difference between {_GRADIENT.format('U')}",
+}
+_LATEX = {
+    Error.OUTPUT: r"T[\hat\mu_L] - T[\mu]",
+    Error.GRADIENT_V: r"\nabla_V T[\hat\mu_L] - \nabla_V T[\mu]",
+    Error.GRADIENT_U: r"\nabla_U T[\hat\mu_L] - \nabla_U T[\mu]",
+}
+
+
+def statement(proposition: str, stated: StatedDisplay) -> Statement:
+    """`proposition` as sentences name it."""
+    words = _published(proposition, stated) if PUBLISHED in stated.asserts else _repaired(proposition, stated)
+    return Statement(words, _latex(stated))
+
+
+def _published(proposition: str, stated: StatedDisplay) -> str:
+    word, values = stated.asserts[PUBLISHED], stated.setting.values
+    given = values.get(CONSTANTS)
+    if given is not None:
+        constants = f"with c1 = {describe(given[C1])} and c2 = {describe(given[C2])}"
+    elif word == "fails":
+        constants = "for all c1, c2 > 0"
+    else:
+        constants = "for some c1, c2 > 0 (and then for all, as ln 1 = 0)"
+    sigma = "" if stated.setting.sigma is not None else " and every sigma"
+    return (
+        f"The published display of {proposition} of Boursier and Boyer 2026, which bounds the mean square, over "
+        f"prompts and queries, of {_ERRORS[stated.error]} by c1 sigma^6 ln L / L^(c2/sigma^2), "
+        f"{word} {constants}{sigma} at this instance: L = {values[LENGTH]} and {_setting(stated.setting)}."
+    )
+
+
+def _repaired(proposition: str, stated: StatedDisplay) -> str:
+    constants, boxes = stated.asserts[REPAIRED], isinstance(stated.setting.queries.law, Box)
+    return (
+        f"In the form of {proposition} of Boursier and Boyer 2026, with c1 = {describe(constants[C1])} and "
+        f"c2 = {describe(constants[C2])}: for every number L >= 2 of tokens the mean square, over prompts and queries, "
+        f"of {_ERRORS[stated.error]} is at most c1 sigma^6 ln L / L^(c2/sigma^2), for "
+        f"{_setting(stated.setting)}{' (and for queries of any other law on that box)' if boxes else ''}."
+    )
+
+
+def _setting(setting: Setting) -> str:
+    sigma = "" if setting.sigma is None else f" and sigma = {describe(setting.sigma)}"
+    return (
+        f"{setting.law.words}, {setting.queries.worded('queries')}, scores "
+        f"{describe(setting.scale)} * <x, U z> and outputs V x with {setting.weights.words()}{sigma}"
+    )
+
+
+def _latex(stated: StatedDisplay) -> str:
+    left = rf"\mathbb E \| {_LATEX[stated.error]} \|^2_{{L^2(\nu)}}"
+    if PUBLISHED in stated.asserts:
+        relation = ">" if stated.asserts[PUBLISHED] == "fails" else r"\le"
+        right = r"c_1 \sigma^6 \ln L / L^{c_2 / \sigma^2}"
+        return rf"{left} {relation} {right}, \quad L = {stated.setting.values[LENGTH]}"
+    constants, sigma = stated.asserts[REPAIRED], stated.setting.sigma
+    assert sigma is not None
+    return (
+        rf"{left} \le c_1 \sigma^6 \ln L / L^{{c_2 / \sigma^2}}, \quad c_1 = {describe(constants[C1])}, "
+        rf"c_2 = {describe(constants[C2])}, \sigma = {describe(sigma)}, \forall L \ge 2"
+    )
+
+
+def sentence(stated: StatedDisplay, name: str) -> str:
+    if name == PUBLISHED.name:
+        relation = "<" if stated.asserts[PUBLISHED] == "fails" else ">="
+        return f"c1 sigma^6 ln L / L^(c2/sigma^2) {relation} the mean square error"
+    lengths = _lengths(stated, name)
+    if name == "monotone":
+        return f"L t^2/(2 R_2) >= c2/sigma^2 for {lengths}"
+    return f"bound * L^(c2/sigma^2) / (sigma^6 ln L) <= c1 for {lengths}"
+
+
+def _lengths(stated: StatedDisplay, name: str) -> str:
+    """The lengths that an obligation of a repaired form is about."""
+    assert stated.witness is not None
+    if name == "before":
+        return f"2 <= L < {stated.witness[START]}"
+    if STEPS not in stated.witness:
+        return f"every L >= {stated.witness[START]}"
+    starts = [step[FROM] for step in stated.witness[STEPS]]
+    first, *later = starts[int(name.removeprefix("steps[").removesuffix("]")) :]
+    return f"{first} <= L < {later[0]}" if later else f"every L >= {first}"
+
+
+def wording(proposition: str) -> Wording[StatedDisplay]:
+    return Wording(partial(statement, proposition), sentence)
