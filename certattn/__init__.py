@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from certattn._api import check, generate, load
     from certattn.isolation.sandbox import active_layers
     from certattn.kernel.decide.checker import CLAIMS
-    from certattn.kernel.decide.reports import Report, exit_status
-    from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+    from certattn.kernel.decide.proof import Outcome, Verdict
     from certattn.kernel.document.certificate import Certificate
     from certattn.kernel.errors import (
         CertattnError,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from certattn.kernel.limits import Limits
+    from certattn.statements.reports import Report, exit_status
 
 # Where each name is, so that it is imported when it is used: the command line starts at once.
 _MODULES = {
@@ -50,9 +50,9 @@ _MODULES = {
         "UsageError",
     ),
     "certattn.kernel.limits": ("Limits",),
-    "certattn.kernel.decide.reports": ("Report", "exit_status"),
+    "certattn.kernel.decide.proof": ("Outcome", "Verdict"),
     "certattn.isolation.sandbox": ("active_layers",),
-    "certattn.kernel.decide.verdict": ("Obligation", "Outcome", "Verdict"),
+    "certattn.statements.reports": ("Report", "exit_status"),
 }
 
 __all__ = [
@@ -63,7 +63,6 @@ __all__ = [
     "Limits",
     "MalformedError",
     "NotProvedError",
-    "Obligation",
     "Outcome",
     "Report",
     "UsageError",

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from certattn._notebook import register
-from certattn.kernel.decide.checker import CheckOptions, check_certificate, check_file, malformed_report
+from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.floating_point import default_floating_point
-from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import MalformedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.statements.checking import check_certificate, check_file, malformed_report
+from certattn.statements.reports import Report
 
 __all__ = ["check", "generate", "load"]
 

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import CertattnError
+from certattn.statements.reports import Report
 
 
 def register() -> None:
@@ -41,15 +41,14 @@ def html_of_certificate(certificate: Certificate) -> str | None:
     """What a certificate states, in words and as a formula; None, for text instead, where it states nothing."""
     from html import escape
 
-    from certattn.kernel.decide.checker import claim_of
     from certattn.report.page.formulas import mathml
     from certattn.report.text import on_one_line
+    from certattn.statements.wording import statement_of
 
     try:
-        claim = claim_of(certificate)
-        statement = claim.statement(claim.read(certificate))
+        statement = statement_of(certificate)
         formulas = " &emsp; ".join(mathml(statement.latex))
     except CertattnError:
         return None
-    rows = (f"<b>{escape(claim.name)}</b>, not checked", escape(on_one_line(statement.words)), formulas)
+    rows = (f"<b>{escape(certificate.claim)}</b>, not checked", escape(on_one_line(statement.words)), formulas)
     return "".join(f"<p>{row}</p>" for row in (*rows, f"statement <code>{certificate.digest}</code>") if row)

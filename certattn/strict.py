@@ -13,9 +13,9 @@ from pathlib import Path
 
 from certattn.isolation.fresh import check_in_new_interpreter, run_alone
 from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
+from certattn.statements.reports import Report
 
 _PACKAGE = Path(__file__).parent
 # In an installed package, and in a checkout.

@@ -17,8 +17,8 @@ from flint import arb, fmpq
 from certattn.kernel.decide.adapter import AdaptedClaim
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.schema import Field, Rational, Record
 from certattn.kernel.theorems.spectrum import finite_moments, normalizer_bound
 from certattn.statements.spectrum import finite_moments as moment_words

@@ -41,11 +41,11 @@ import yaml
 
 import certattn
 from certattn.kernel.decide.obligation import Part
-from certattn.kernel.decide.verdict import RESULTS
 from certattn.kernel.document.reader import parse_tree
 from certattn.kernel.document.schema import ByKey, Field, Kind, Listing, Record, Variant
 from certattn.provers import PROVERS
 from certattn.report.text import MARKS
+from certattn.statements.digits import RESULTS
 
 ROOT = Path(__file__).resolve().parent.parent
 GALLERY = ROOT / "certificates"

@@ -19,13 +19,13 @@ from certattn.audit.statements import STATES, Task, complete
 from certattn.audit.subject import Subject
 from certattn.isolation.worker import check_files
 from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.numbers import NumberError, parse_real
 from certattn.kernel.errors import LimitExceededError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import scale_ball
 from certattn.models.heads import LayerHeads
+from certattn.statements.reports import Report
 
 # Called with what is done, and of how many.
 Said = Callable[[int, int], None]

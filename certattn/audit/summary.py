@@ -11,7 +11,7 @@ from certattn._version import __version__
 from certattn.audit import deviation, prompt_length, selection, spectrum
 from certattn.audit.statements import STATES
 from certattn.audit.subject import Subject
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.quoting import counted
 from certattn.provers.output import write_file
 from certattn.report.rounded import between, downward, upward

@@ -21,7 +21,6 @@ from certattn.audit.subject import Options, open_subject
 from certattn.audit.summary import COLUMNS, SUMMARY, reasons, rows, summary, table, write_summary
 from certattn.cli.check import find_certificates
 from certattn.cli.options import format_option, goes_on, processors
-from certattn.kernel.decide.reports import exit_status
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.document.quoting import counted, listed
 from certattn.kernel.errors import UsageError
@@ -31,6 +30,7 @@ from certattn.report.page.audits import folders_beside
 from certattn.report.progress import counting
 from certattn.report.screen import tabulated
 from certattn.report.text import on_one_line, paragraph, printable
+from certattn.statements.reports import exit_status
 
 EPILOG = """\b
 Examples:

@@ -26,13 +26,13 @@ from certattn.cli.statuses import refused_by_the_system
 from certattn.isolation.sandbox import active_layers
 from certattn.isolation.worker import check_files
 from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.reports import Report, exit_status
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
 from certattn.report.screen import is_coloured, tabulated
 from certattn.report.text import by_claim, summary_line, text_of
+from certattn.statements.reports import Report, exit_status
 from certattn.strict import check_strictly, strict_options
 
 SUFFIXES = (".yaml", ".yml")

@@ -39,14 +39,14 @@ def diff(old: str, new: str, form: str, root: Path | None, **limits: Any) -> int
 
     Numbers are compared by value, arrays by hash. Nothing is proved: `certattn check` does that.
     """
-    from certattn.kernel.decide.checker import claim_of
+    from certattn.kernel.decide.checker import theorem_of
     from certattn.kernel.document.certificate import load
     from certattn.report.comparison import SAME, compare
 
     allowed = take_limits(limits)
     loaded: list[Certificate] = [load(path, root=root, limits=allowed) for path in (old, new)]
     for certificate in loaded:
-        claim_of(certificate).read(certificate)
+        theorem_of(certificate).read(certificate)
     comparison = compare(*loaded)
     if form == "json":
         sides = {name: {"path": c.path, "digest": c.digest} for name, c in zip(("old", "new"), loaded, strict=True)}

@@ -50,10 +50,10 @@ def export(
     from certattn.coq.export import theorem_words
     from certattn.isolation.worker import check_files
     from certattn.kernel.decide.checker import CheckOptions
-    from certattn.kernel.decide.reports import exit_status
-    from certattn.kernel.decide.verdict import Verdict
+    from certattn.kernel.decide.proof import Verdict
     from certattn.kernel.document.certificate import load
     from certattn.report.text import text_of
+    from certattn.statements.reports import exit_status
 
     taken = take_limits(limits)
     loaded = load(certificate, root=root, limits=taken)

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from certattn.isolation.worker import Check, check_files
-from certattn.kernel.decide.checker import CheckOptions, check_file, claim_of
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import CertattnError, UsageError
 from certattn.report.page.entry import Described, single_numbers
 from certattn.report.progress import Progress
+from certattn.statements.checking import check_file
+from certattn.statements.reports import Report
+from certattn.statements.wording import statement_of
 
 _FOUND = "found"
 _LARGEST = 2**25
@@ -84,8 +86,7 @@ def _sent(path: Path, found: dict[str, Any]) -> Report:
 def _describe(path: Path, options: CheckOptions) -> Report:
     try:
         certificate = load(path, root=options.root, limits=options.limits)
-        claim = claim_of(certificate)
-        latex = claim.statement(claim.read(certificate)).latex
+        latex = statement_of(certificate).latex
     except CertattnError:
         return _sent(path, {})
     return _sent(

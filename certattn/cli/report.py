@@ -12,9 +12,9 @@ import click
 from certattn.cli.check import find_certificates
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
 from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.reports import Report, exit_status
 from certattn.kernel.errors import UsageError
 from certattn.report.text import on_one_line, summary_line
+from certattn.statements.reports import Report, exit_status
 
 # Endings of names, and the format that each is of; _OTHERS are of none that is written here.
 _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}

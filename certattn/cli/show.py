@@ -27,21 +27,20 @@ Examples:
 @reading_limits
 def show(certificate: str, form: str, root: Path | None, **limits: Any) -> None:
     """Say what a certificate states. Nothing is checked beyond its form."""
-    from certattn.kernel.decide.checker import claim_of
+    from certattn.kernel.decide.checker import theorem_of
     from certattn.kernel.document.certificate import load
+    from certattn.statements.wording import statement_of
 
     loaded = load(certificate, root=root, limits=take_limits(limits))
-    claim = claim_of(loaded)
-    problem = claim.read(loaded)
-    statement = claim.statement(problem)
+    theorem, statement = theorem_of(loaded), statement_of(loaded)
     if form == "json":
         click.echo(json.dumps(loaded.plain, indent=2, sort_keys=True))
     elif form == "latex":
         click.echo(printable(statement.latex))
     else:
-        count = len(claim.names(problem))
+        count = len(list(theorem.obligations(theorem.read(loaded))))
         rows = [
-            ("claim", f"{claim.name}: {claim.title}"),
+            ("claim", f"{theorem.name}: {theorem.title}"),
             ("states", statement.words),
             ("formula", statement.latex),
             ("to prove", f"{count} obligation{'s' if count != 1 else ''}; `certattn check` proves or refutes them"),

@@ -14,12 +14,12 @@ import click
 
 from certattn._version import __version__
 from certattn.cli.options import arithmetic_option, checking_limits, format_option, goes_on, processors, take_limits
-from certattn.kernel.decide.reports import Report, exit_status
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
 from certattn.report.progress import Progress
 from certattn.report.screen import tabulated
 from certattn.report.text import on_one_line
+from certattn.statements.reports import Report, exit_status
 from certattn.sweep.index import WAITING, Entry, read_index
 from certattn.sweep.results import CHECKED, Result
 from certattn.sweep.tasks import Settings

@@ -37,10 +37,10 @@ from certattn.coq.export import (
     theorem_words,
 )
 from certattn.coq.instance import PRIMITIVE, STANDARD_AXIOMS, Instance, NotExportableError
-from certattn.kernel.decide.checker import claim_of
 from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.statements.wording import statement_of
 
 _MANIFEST_BYTES = 2**24
 _POINT_BITS = 61
@@ -85,12 +85,11 @@ def check_folder(
             library = temporary.enter_context(compiled_library())
         fresh = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="certattn-coq-")))
         axioms = prove(instance, coq, library, fresh, recheck=recheck)
-    claim = claim_of(certificate)
-    words = claim.statement(claim.read(certificate)).words
+    words = statement_of(certificate).words
     standard = tuple(sorted(name for name in axioms if name in STANDARD_AXIOMS))
     theorem = theorem_words(instance)
     return Proof(
-        claim.name,
+        certificate.claim,
         words,
         certificate.digest,
         theorem,
@@ -214,8 +213,7 @@ def _instance(folder: Path, manifest: dict[str, Any], limits: Limits) -> tuple[C
     try:
         certificate = load(folder / name, root=folder / CERTIFICATE, limits=limits)
         instance = instance_of(certificate, fast=manifest["fast"])
-        claim = claim_of(certificate)
-        said = (claim.name, claim.statement(claim.read(certificate)).words, certificate.digest, theorem_words(instance))
+        said = (certificate.claim, statement_of(certificate).words, certificate.digest, theorem_words(instance))
     except NotExportableError as error:
         raise RejectedError(str(error)) from None
     for key, now in zip(("claim", "states", "digest", "theorem"), said, strict=True):

@@ -6,13 +6,13 @@ formula bounds what the certificate speaks of is the theorem of the claim's page
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from flint import arb, fmpq
 
 from certattn.coq.instance import Conjunct, Cost, Instance, NotExportableError, bits_above, slack_of
 from certattn.coq.terms import Constant, Number
-from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.decide.claim import AnyClaim
-from certattn.kernel.decide.theorem import Sections
+from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import working_precision
@@ -64,11 +64,9 @@ class _Numbers:
 
 def normalizer_bound_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The inequality of the bound. Raises NotExportableError."""
-    claim = CLAIMS[THEOREM.name]
-    problem = claim.read(certificate)
-    stated: Sections = problem.content
+    stated = THEOREM.read(certificate)
     scores, asserts = score_matrix(stated.given), stated.asserts
-    precision = _precision(claim, problem, scores.d)
+    precision = _precision(THEOREM.obligations(stated), scores.d)
     numbers = _Numbers(precision, **_sizes(scores), theta=stated.hint[THETA], cut=stated.hint[CUT])
     _finite(numbers, 12)
     bound = numbers.formula("normalizer_bound", "d", "p", "beta2", "theta", "cut")
@@ -81,16 +79,15 @@ def normalizer_bound_instance(certificate: Certificate, *, fast: bool) -> Instan
 
 def universality_bound_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The inequalities of the bounds for random queries. Raises NotExportableError for given ones."""
-    claim = CLAIMS[universality.THEOREM.name]
-    problem = claim.read(certificate)
-    stated: Sections = problem.content
+    stated = universality.THEOREM.read(certificate)
     given, asserts = stated.given, stated.asserts
     scores = universality.random_scores(given)
     if scores is None:
         raise NotExportableError(
             "the bound for given queries has an eigenvalue in it and no form in Coq here; those for random queries have"
         )
-    numbers = _Numbers(_precision(claim, problem, scores.d), **_sizes(scores), eta=given[universality.ETA])
+    precision = _precision(universality.THEOREM.obligations(stated), scores.d)
+    numbers = _Numbers(precision, **_sizes(scores), eta=given[universality.ETA])
     if stated.witness is not None:
         for parameter in (THETA, CUT, universality.EXCESS):
             numbers.add(parameter.name, stated.witness[parameter])
@@ -127,10 +124,10 @@ def _finite(numbers: _Numbers, factor: int) -> None:
     numbers.state(f"{factor} * {numbers.term('beta2')}", numbers.term("p"), "<")
 
 
-def _precision(claim: AnyClaim, problem: object, size: int) -> int:
+def _precision(obligations: Iterable[Obligation | NoProof], size: int) -> int:
     """Bits with which the tactic decides all inequalities. Raises NotExportableError where none are enough."""
     with working_precision(_SLACK_BITS):
-        slack = slack_of(claim.prove(problem, claim.names(problem), _SLACK_BITS))
+        slack = slack_of(obligations, _SLACK_BITS)
         bits = bits_above(arb(size) ** 2 / slack) + _SPARE_BITS
     if bits > _MOST_PRECISION:
         raise NotExportableError(f"the slack is so small that Coq would need {bits} bits: state it a little wider")

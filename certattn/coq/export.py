@@ -30,10 +30,11 @@ from certattn.coq.softmax_distances import (
     output_deviation_instance,
     softmax_mean_instance,
 )
-from certattn.kernel.decide.checker import claim_of
+from certattn.kernel.decide.checker import theorem_of
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import LimitExceededError, UsageError
+from certattn.statements.wording import statement_of
 
 Exporter = Callable[..., Instance]
 
@@ -112,7 +113,7 @@ echo "proved in Coq, with no axioms but those of the real numbers{machine}"
 
 def instance_of(certificate: Certificate, *, fast: bool = False) -> Instance:
     """The theorem of a certificate. Raises NotExportableError where it has no form in Coq, MalformedError."""
-    claim = claim_of(certificate)
+    claim = theorem_of(certificate)
     if claim.name not in EXPORTERS:
         raise NotExportableError(
             f"{certificate.path}: the claim {claim.name} has no form in Coq here; those that have are "
@@ -222,12 +223,12 @@ def _write(certificate: Certificate, instance: Instance, folder: Path, root: Pat
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
     (folder / SCRIPT).chmod(0o755)
-    claim = claim_of(certificate)
+    claim = theorem_of(certificate)
     manifest = {
         "certattn_coq": FORMAT,
         "certattn": __version__,
         "claim": claim.name,
-        "states": claim.statement(claim.read(certificate)).words,
+        "states": statement_of(certificate).words,
         "digest": certificate.digest,
         "theorem": theorem_words(instance),
         "fast": instance.fast,

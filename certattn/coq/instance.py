@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from flint import arb, fmpq
 
 from certattn.coq.terms import Constant
-from certattn.kernel.decide.verdict import Obligation
+from certattn.kernel.decide.obligation import NoProof, Obligation
+from certattn.kernel.decide.proof import Proof
 from certattn.kernel.errors import CertattnError
 
 
@@ -127,16 +128,17 @@ COMPUTED = "vm_cast_no_check (eq_refl true)."
 """The proof of `boolean = true`, by evaluation in Coq's virtual machine."""
 
 
-def slack_of(obligations: Sequence[Obligation]) -> arb:
-    """The least distance of an enclosure from its bound, at the working precision: more than 0.
+def slack_of(obligations: Iterable[Obligation | NoProof], bits: int) -> arb:
+    """The least distance of an enclosure from its bound, at a precision: more than 0.
 
     Raises NotExportableError where it is not. Comparisons of exact numbers are left out.
     """
-    slack = arb(1)
-    for obligation in obligations:
-        left, right = obligation.left, obligation.right
+    slack, proof = arb(1), Proof(list(obligations))
+    proof.ask(proof.obligations.keys(), bits)
+    for answer in proof.answers.values():
+        left, right = answer.left, answer.right
         if isinstance(left, arb) and isinstance(right, fmpq):
-            difference = right - left if obligation.relation == "<=" else left - right
+            difference = right - left if answer.relation == "<=" else left - right
             slack = slack.min(difference.lower())
     if (slack > 0) is not True:
         raise NotExportableError(

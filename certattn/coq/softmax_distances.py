@@ -9,7 +9,7 @@ query and token. Its precision follows from the slack that the certificate leave
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from flint import arb, fmpq, fmpz_mat
@@ -17,7 +17,7 @@ from flint import arb, fmpq, fmpz_mat
 from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError, bits_above, cost_of, slack_of
 from certattn.coq.terms import Constant, Factor, Number, Row, Table, natural, positive
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.decide.claim import AnyClaim
+from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.given.attention_inputs import Weights
@@ -37,7 +37,6 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     RangeAssertion,
 )
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
-from certattn.kernel.theorems.prompts.infinite_prompt_operator import StatedOperator
 
 # Bits at which slacks are measured, and the precision of Coq's intervals.
 _SLACK_BITS = 256
@@ -284,9 +283,8 @@ class _Comparison:
 
 def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement, but for eigenvalues. Raises NotExportableError."""
-    claim = CLAIMS["softmax-mean"]
-    stated = claim.read(certificate)
-    problem = stated.content
+    theorem = CLAIMS["softmax-mean"]
+    problem = theorem.read(certificate)
     if any(isinstance(assertion, RangeAssertion) for assertion in problem.assertions):
         raise NotExportableError(
             "eigenvalues of covariances have no form in Coq here; a certificate without `eigenvalues` can be exported"
@@ -295,7 +293,7 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
     targets = [_largest_target(assertion, prompt) for assertion in problem.assertions]
     squared = any(isinstance(assertion, CovarianceAssertion) for assertion in problem.assertions)
     shape = _Size.of_prompt(prompt, targets, squared=squared)
-    bits = _precision(claim, stated, shape)
+    bits = _precision(theorem.obligations(problem), shape)
     builder, precision = _Builder(), bits.sums_term
     attention = _Attention.of_prompt(builder, prompt, bits)
     comparisons = []
@@ -318,9 +316,8 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
 
 def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement about listed queries, beside a law where it has atoms. Raises NotExportableError."""
-    claim = CLAIMS["output-deviation"]
-    stated = claim.read(certificate)
-    problem = stated.content
+    theorem = CLAIMS["output-deviation"]
+    problem = theorem.read(certificate)
     if problem.region is not None:
         raise NotExportableError(
             "a bound over a region of queries has no form in Coq here, only one at listed queries has"
@@ -335,7 +332,7 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
             "laws of atoms have, and Gaussian ones up to the theorem that makes them affine"
         )
     shape = _Size.of_prompt(prompt, [fmpq(0)], law=law, squared=problem.limit_kind == "empirical")
-    bits = _precision(claim, stated, shape)
+    bits = _precision(theorem.obligations(problem), shape)
     builder, precision = _Builder(), bits.sums_term
     attention = _Attention.of_prompt(builder, prompt, bits)
     says = AFFINE_SAYS if problem.limit_kind == "law" and isinstance(limit, AffineMap) else None
@@ -353,9 +350,8 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
 
 def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement about values of a law with finitely many atoms. Raises NotExportableError."""
-    claim = CLAIMS[infinite_prompt_operator.THEOREM.name]
-    problem = claim.read(certificate)
-    stated_operator: StatedOperator = problem.content
+    theorem = infinite_prompt_operator.THEOREM
+    stated_operator = theorem.read(certificate)
     given = stated_operator.given
     law = given.law.law
     if stated_operator.operator is not None or stated_operator.pushforward is not None or not isinstance(law, Atoms):
@@ -366,7 +362,7 @@ def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -
     values = ExactMatrix.stacked([stated.value for stated in stated_operator.values])
     truth = given.truth
     shape = _Size.of(ExactMatrix.rational(law.points), truth.V, queries @ truth.U.T, truth.scale, values)
-    bits = _precision(claim, problem, shape)
+    bits = _precision(theorem.obligations(stated_operator), shape)
     builder, precision = _Builder(), bits.sums_term
     scale, maps = builder.factor("scale", truth.scale), _Maps.of(builder, given.weights)
     weights, keys, outputs = _atoms(builder, law, maps, None)
@@ -474,10 +470,10 @@ def _largest_score(keys: ExactMatrix, queries: ExactMatrix, scale: Real) -> arb:
         return abs(scale_ball(scale)) * arb(_largest(queries @ keys.T))
 
 
-def _precision(claim: AnyClaim, problem: object, size: _Size) -> _Bits:
+def _precision(obligations: Iterable[Obligation | NoProof], size: _Size) -> _Bits:
     """Bits with which intervals decide what the certificate asserts. Raises NotExportableError where none do."""
     with working_precision(_SLACK_BITS):
-        slack = slack_of(claim.prove(problem, claim.names(problem), _SLACK_BITS))
+        slack = slack_of(obligations, _SLACK_BITS)
         needed = bits_above(arb(size.value) * (1 + size.score) * arb(size.outputs).sqrt() / slack) + _SPARE_BITS
     bits = max(_LEAST_PRECISION, math.ceil(needed / _PRECISION_STEP) * _PRECISION_STEP)
     if bits > _MOST_PRECISION:

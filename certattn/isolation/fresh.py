@@ -21,9 +21,9 @@ from pathlib import Path
 
 from certattn.isolation.worker import check_files
 from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.limits import Limits
+from certattn.statements.reports import Report
 
 _PACKAGES = ("certattn", "flint", "numpy", "yaml")
 # How the interpreter and the libraries are found, where they lie in unusual places; nothing that changes what they do.

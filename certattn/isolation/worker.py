@@ -26,13 +26,15 @@ from pathlib import Path
 from typing import NoReturn
 
 from certattn.isolation.interrupts import end_with_parent, uninterrupted
+from certattn.isolation.meter import Meter
 from certattn.isolation.sandbox import confine, refusals
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.floating_point import set_default
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.limits import Limits
-from certattn.kernel.meter import Meter
+from certattn.statements.checking import check_file
+from certattn.statements.reports import Report
+from certattn.statements.wording import WORDINGS
 
 Check = Callable[[Path, CheckOptions], Report]
 
@@ -126,7 +128,7 @@ def _start(index: int, path: Path, options: CheckOptions, check: Check) -> _Work
         # the worker of a threaded program needs must be there before.
         importlib.import_module("certattn.kernel.document.bit_patterns")
         for claim in CLAIMS:
-            CLAIMS[claim]
+            _import(claim)
     meter = Meter()
     pipes: list[int] = []
     try:
@@ -138,17 +140,22 @@ def _start(index: int, path: Path, options: CheckOptions, check: Check) -> _Work
         raise
     results, report, stderr, complaint = pipes
     if pid == 0:
-        _work(path, replace(options, meter=meter), check, report, complaint)
+        _work(path, replace(options, watch=meter), check, report, complaint)
     _close(report, complaint)
     os.set_blocking(results, False)
     os.set_blocking(stderr, False)
     return _Worker(index, path, pid, results, stderr, time.monotonic_ns(), meter)
 
 
+def _import(claim: str) -> None:
+    """The theorem of a claim, and its words."""
+    CLAIMS[claim], WORDINGS[claim]
+
+
 def _learn(report: Report) -> None:
     """Import what the check of a certificate like this one has needed: the processes that follow have it then."""
     if report.claim in CLAIMS:
-        CLAIMS[report.claim]
+        _import(report.claim)
     if "marshalling" in report.nanoseconds:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         importlib.import_module("certattn.kernel.document.bit_patterns")

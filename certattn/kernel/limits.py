@@ -1,7 +1,8 @@
-"""Limits that keep a hostile file from taking the machine; each can be raised by a person."""
+"""What a check may use, so that no hostile file takes the machine, and whom it tells how far it has come."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from certattn.kernel.errors import UsageError
@@ -12,7 +13,7 @@ _LEAST_BITS = 2
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one check may use.
+    """What one check may use; each can be raised by a person.
 
     `max_document_bytes` size of the certificate file; `max_nodes` scalars, lists and
     mappings in it; `max_depth` nesting; `max_digits` characters of one number;
@@ -40,3 +41,17 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+class Watch:
+    """Told how far a check has come. Nothing depends on it: others show time and progress by it."""
+
+    def phase(self, name: str) -> AbstractContextManager[None]:
+        """A block that is spent on parsing, reading, marshalling or arithmetic."""
+        return nullcontext()
+
+    def expect(self, count: int) -> None:
+        """So many more bytes are going to be read."""
+
+    def advance(self, count: int) -> None:
+        """So many more bytes have been read."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.document.array_formats import DTYPES
+from certattn.kernel.document.references import DTYPES
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from certattn._version import __version__
+from certattn.kernel.document.arrays import SUFFIXES as ARRAY_SUFFIXES
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.regular_files import reason
-from certattn.kernel.document.tensor_files import SUFFIXES as ARRAY_SUFFIXES
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text, write_atomically
 from certattn.kernel.errors import LimitExceededError, MalformedError, Place, UsageError
+from certattn.writing import to_text, write_atomically
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.digest import STATEMENT_KEYS, canonical
+from certattn.kernel.document.certificate import STATEMENT_KEYS, Certificate, canonical
 from certattn.kernel.document.matrices import read_reference
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.document.quoting import quote
@@ -155,7 +154,7 @@ def _entries(node: Node, certificate: Certificate) -> list[fmpq]:
     rows, columns = reference.matrix_shape
     if rows * columns > _MOST_ENTRIES:
         raise CertattnError(f"more than {_MOST_ENTRIES} entries")
-    matrix = certificate.reading.tensors.read(reference)
+    matrix = certificate.reading.arrays.read(reference)
     return [matrix.entry(i, j) for i in range(matrix.rows) for j in range(matrix.columns)]
 
 

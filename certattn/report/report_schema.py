@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from certattn.kernel.decide.obligation import Part
-from certattn.kernel.decide.verdict import RESULTS, Verdict
+from certattn.kernel.decide.proof import Verdict
+from certattn.statements.digits import RESULTS
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import click
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.screen import COLORS
+from certattn.statements.reports import Report
 
 WIDTH = 100
 # In the name of an obligation; shells take square brackets for patterns.

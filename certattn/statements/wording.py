@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from certattn.kernel.decide.claim import Statement as Statement
-from certattn.kernel.decide.verdict import DOUBLE as DOUBLE
-from certattn.kernel.decide.verdict import Obligation as _Answer
-from certattn.kernel.decide.verdict import Outcome as Outcome
-from certattn.kernel.decide.verdict import show as show
-
-# An obligation as it was decided: what findings speak of.
-Answer = _Answer
+from certattn.kernel.decide.checker import theorem_of
+from certattn.kernel.decide.proof import Answer as Answer
+from certattn.kernel.decide.proof import Outcome as Outcome
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.theorems import Claims, attribute_of
+from certattn.statements.digits import DOUBLE as DOUBLE
+from certattn.statements.digits import show as show
+from certattn.statements.digits import show_upper as show_upper
 
 P = TypeVar("P")
 
 
-def no_findings(stated: object, obligations: Sequence[Answer]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is claimed: in `words`, and the formula as `latex`."""
+
+    words: str
+    latex: str
+
+
+def no_findings(stated: object, answers: Sequence[Answer]) -> list[str]:
     """Nothing beside the verdict."""
     return []
 
@@ -34,3 +42,12 @@ class Wording(Generic[P]):
     statement: Callable[[P], Statement]
     sentence: Callable[[P, str], str]
     findings: Callable[[P, Sequence[Answer]], list[str]] = no_findings
+
+
+WORDINGS: Mapping[str, Wording[Any]] = Claims(attribute_of("statements", "WORDING"))
+
+
+def statement_of(certificate: Certificate) -> Statement:
+    """What a certificate states, without checking it. Raises MalformedError for what is none."""
+    theorem = theorem_of(certificate)
+    return WORDINGS[theorem.name].statement(theorem.read(certificate))

@@ -18,8 +18,8 @@ from typing import Any
 
 from certattn.isolation.sandbox import confine
 from certattn.isolation.worker import check_files, confined_report
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
+from certattn.statements.reports import Report
 from certattn.sweep.forks import Series
 from certattn.sweep.results import CERTIFICATE
 from certattn.sweep.tasks import Settings, Task

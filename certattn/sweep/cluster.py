@@ -18,9 +18,9 @@ from typing import Any
 
 from certattn._version import __version__
 from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
+from certattn.statements.reports import Report
 from certattn.sweep.results import Result
 from certattn.sweep.slots import CHECKS, MOST_ATTEMPTS, TASKS, LostError, Slot, lost, request_of
 from certattn.sweep.tasks import Settings, Task

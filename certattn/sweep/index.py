@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from certattn._version import __version__
-from certattn.kernel.decide.reports import Report
 from certattn.kernel.errors import CertattnError, LimitExceededError, UsageError
+from certattn.statements.reports import Report
 from certattn.sweep.results import CHANGED, CHECKED, Result
 from certattn.sweep.tasks import Task
 

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from certattn.isolation.worker import bug
-from certattn.kernel.decide.verdict import Verdict
-from certattn.kernel.document.writer import unflushed
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import CertattnError, LimitExceededError, NotProvedError
 from certattn.sweep.forks import Outcome, Series, limit_memory
 from certattn.sweep.results import CERTIFICATE
 from certattn.sweep.tasks import Settings, Task
+from certattn.writing import unflushed
 
 _OUT_OF_MEMORY = re.compile("MemoryError|allocate memory|memory allocation|out of memory|failed to map segment", re.I)
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from certattn._version import __version__
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
+from certattn.statements.reports import Report
 from certattn.sweep.tasks import Task
 
 CERTIFICATES = "certificates"

@@ -25,9 +25,9 @@ from typing import Any
 from certattn.isolation.interrupts import end_with_parent
 from certattn.isolation.worker import check_files
 from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.limits import Limits
+from certattn.statements.reports import Report
 from certattn.sweep.checking import Checking
 from certattn.sweep.forks import fork
 from certattn.sweep.results import CHECKED, NOT_MADE, Result, filling, keep, kept, without_certificate

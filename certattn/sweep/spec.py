@@ -23,12 +23,9 @@ from certattn.kernel.document.certificate import Section
 from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.reader import read_tree
 from certattn.kernel.document.regular_files import reason, regular_file
-from certattn.kernel.document.room import Room
 from certattn.kernel.document.schema import Choice, Field, Reading, Record, Values
-from certattn.kernel.document.stopwatch import Stopwatch
-from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node
-from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.limits import DEFAULT_LIMITS, Watch
 from certattn.provers import PROVERS
 from certattn.provers.prompt_sources import is_file
 from certattn.sweep.axes import Axes, Row, Rows, grid_rows, together, zip_rows
@@ -130,7 +127,7 @@ def read_spec(path: Path) -> Spec:
     """Read a spec file. Raises MalformedError with file, line and key path."""
     tree = read_tree(path, DEFAULT_LIMITS)
     folder = path.parent
-    reading = Reading(DEFAULT_LIMITS, TensorFiles(folder, folder, DEFAULT_LIMITS, Stopwatch()), Room(DEFAULT_LIMITS))
+    reading = Reading(DEFAULT_LIMITS, folder, folder, Watch())
     grid, zipped = Field("grid", Axes(folder), "fields in every combination", required=False), "zip"
     side = Field(zipped, Axes(folder), "fields whose values go together", required=False)
     rows = Field("list", Rows(), "rows that are written out", required=False)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from certattn._version import __version__
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
 from certattn.sweep.index import INDEX, Index
 from certattn.sweep.results import CERTIFICATES, CHANGED, Result, kept

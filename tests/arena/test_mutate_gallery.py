@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from certattn.kernel.decide import proof
-from certattn.kernel.decide.verdict import Outcome
+from certattn.kernel.decide.proof import Outcome
 
 GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
 

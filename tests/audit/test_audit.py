@@ -30,8 +30,8 @@ from certattn.audit.notes import sha256
 from certattn.audit.run import about, chosen
 from certattn.audit.summary import SCHEMA, rows, table
 from certattn.cli.main import run
-from certattn.kernel.decide.reports import Report
 from certattn.kernel.errors import UsageError
+from certattn.statements.reports import Report
 
 IDS = "3 1 4 1 5 9 2"
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from certattn.cli.check import _conclude, find_certificates
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
+from certattn.statements.reports import Report
 
 Run = Callable[..., Any]
 Write = Callable[..., Path]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 
 Run = Callable[..., Any]
 Write = Callable[..., Path]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import certattn
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
 
 TIGHT = """tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], [1/2, 1]]]

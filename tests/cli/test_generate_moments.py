@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import certattn
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
 
 Run = Callable[..., Any]

@@ -124,9 +124,9 @@ def test_a_missing_library_is_said_before_any_work(
 def test_what_changed_since_its_check_is_not_shown() -> None:
     """A picture says "certified", and a map shows numbers: both of the very statement that was verified."""
     from certattn.cli.gathering import _of, same_statement
-    from certattn.kernel.decide.reports import Report
-    from certattn.kernel.decide.verdict import Verdict
+    from certattn.kernel.decide.proof import Verdict
     from certattn.report.page.entry import Described
+    from certattn.statements.reports import Report
 
     report = Report("a.yaml", Verdict.VERIFIED, digest="a")
     assert _of(report, {"picture": "<svg/>", "digest": "a"})[0] == "<svg/>"

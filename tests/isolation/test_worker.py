@@ -26,10 +26,11 @@ import pytest
 import certattn
 from certattn.isolation import worker
 from certattn.isolation.worker import check_files
-from certattn.kernel.decide.checker import CheckOptions, check_file
-from certattn.kernel.decide.reports import Report, exit_status
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.limits import Limits
+from certattn.statements.checking import check_file
+from certattn.statements.reports import Report, exit_status
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CERTIFICATE = ROOT / "certificates/prompts/infinite-prompt-operator/gaussian-d1.yaml"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
+from certattn.statements.reports import Report
 
 HOSTILE = "evil\n::error::injected\r\x1b[31m\x00%0A,:\ud800\ufffe\u202e<x>&\"'.yaml"
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from certattn.kernel import errors
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file, claim_of
-from certattn.kernel.decide.reports import Report, exit_status
-from certattn.kernel.decide.verdict import RESULTS, Verdict
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, theorem_of
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import CertattnError, MalformedError, UsageError
 from certattn.kernel.theorems import CHAPTER_OF
@@ -22,6 +21,9 @@ from certattn.report.codes.lookup import VERDICT, codes, general, look_up, oblig
 from certattn.report.codes.obligations import entries, expanded, plain, read, sorts
 from certattn.report.report_schema import report_schema
 from certattn.report.text import code_to_explain
+from certattn.statements.checking import check_file
+from certattn.statements.digits import RESULTS
+from certattn.statements.reports import Report, exit_status
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEYS = {"proves", "sort", "do", "page"}
@@ -49,7 +51,7 @@ def named(corpus: tuple[Path, list[Any]]) -> Names:
     for path in (*(ROOT / "certificates").rglob("*.yaml"), *corpus[0].rglob("*.yaml")):
         try:
             certificate = load(path)
-            claim = claim_of(certificate)
+            claim = theorem_of(certificate)
             names = claim.names(claim.read(certificate))
         except MalformedError:
             continue

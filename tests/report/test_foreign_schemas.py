@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator, ValidationError  # type: ignore[import-untyped]
 
 from certattn import check
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.formats import as_gitlab, as_json, as_junit, as_sarif
 from certattn.report.report_schema import report_schema
+from certattn.statements.reports import Report
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
 GALLERY = SCHEMAS.parent.parent / "certificates"

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import certattn
-from certattn.kernel.decide.reports import Report, exit_status
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.formats import FORMATS, as_github, as_json, as_junit
 from certattn.report.text import printable
+from certattn.statements.reports import Report, exit_status
 
 anything = st.text(st.characters())
 

@@ -13,13 +13,13 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from certattn.kernel.decide.checker import CLAIMS, claim_of
+from certattn.kernel.decide.checker import CLAIMS, theorem_of
 from certattn.kernel.document.certificate import load, loads
 from certattn.kernel.document.schema import Flag, Kind, Rational, Reading
 from certattn.kernel.document.tree import Node, Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import MalformedError
 from certattn.report.json_schema import json_schema, schema_of
+from certattn.writing import to_text
 
 GALLERY = sorted((Path(__file__).resolve().parent.parent.parent / "certificates").rglob("*.yaml"))
 SCHEMA = json_schema()
@@ -34,7 +34,7 @@ def reader_accepts(plain: Plain) -> bool:
     assert isinstance(plain, dict)
     try:
         certificate = loads(to_text(plain), "certificate.yaml")
-        claim = claim_of(certificate)
+        claim = theorem_of(certificate)
         claim.read(certificate)
         claim.first_bits(certificate)
     except MalformedError:

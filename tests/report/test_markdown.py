@@ -9,10 +9,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.formats import as_markdown
 from certattn.report.text import on_one_line
+from certattn.statements.reports import Report
 
 
 def cells(line: str) -> list[str]:

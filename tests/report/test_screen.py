@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.screen import COLORS, is_coloured, is_drawn_on, tabulated
 from certattn.report.text import by_claim
+from certattn.statements.reports import Report
 
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 TABLE = ("claim", "verified"), [("output-tail", "12"), ("max-margin", "verified")]

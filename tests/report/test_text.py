@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.text import on_one_line, printable, seconds, summary_line, text_of
+from certattn.statements.reports import Report
 
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.verdict_help import VERDICTS
 
 TRUST = (Path(__file__).resolve().parent.parent.parent / "docs" / "trust.md").read_text()

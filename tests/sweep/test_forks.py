@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import Limits
 from certattn.sweep import forks, maker

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
+from certattn.statements.reports import Report
 from certattn.sweep.results import CERTIFICATE, CHECKED, RESULT, Result, filling, keep, kept, place_of
 from certattn.sweep.spec import Spec
 from certattn.sweep.tasks import Task

@@ -16,15 +16,15 @@ import pytest
 
 from certattn.isolation.worker import check_files
 from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
-from certattn.kernel.document.writer import to_text
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.limits import Limits
+from certattn.statements.reports import Report
 from certattn.sweep.checking import Checking, _work
 from certattn.sweep.results import CERTIFICATE
 from certattn.sweep.slot import agreed, done
 from certattn.sweep.spec import Spec
 from certattn.sweep.tasks import Settings, Task
+from certattn.writing import to_text
 
 from .conftest import OPERATOR
 

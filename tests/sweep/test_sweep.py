@@ -21,10 +21,10 @@ import pytest
 
 from certattn.cli.main import run
 from certattn.cli.sweep import _as_text
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import LimitExceededError, UsageError
+from certattn.statements.reports import Report
 from certattn.sweep import index as indices
 from certattn.sweep.index import Entry, read_index
 from certattn.sweep.results import CHANGED, CHECKED, LOST, NOT_MADE, Result, filling, keep, kept

@@ -19,7 +19,7 @@ import yaml
 
 from certattn.coq.coqc import Coq
 from certattn.coq.terms import Number
-from certattn.kernel.decide.checker import claim_of
+from certattn.kernel.decide.checker import theorem_of
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.numbers import NumberError, parse_count, parse_rational, parse_real
 from certattn.kernel.document.schema import Count, Rational, Scale
@@ -92,7 +92,7 @@ def test_outer_forms(old: str, new: str, taken: str, readers: Any) -> None:
 def kernel_takes(text: str) -> bool:
     try:
         certificate = loads(text, "certificate.yaml")
-        claim = claim_of(certificate)
+        claim = theorem_of(certificate)
         claim.read(certificate)
         claim.first_bits(certificate)
     except MalformedError:

@@ -27,12 +27,13 @@ from certattn.coq.compiled import CompiledLibrary, compiled_library
 from certattn.coq.coqc import RejectedError, find_coq
 from certattn.coq.export import export
 from certattn.isolation import worker
-from certattn.kernel.decide.checker import CheckOptions, check_file, claim_of
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions, theorem_of
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import CertattnError, LimitExceededError, MalformedError
 from certattn.kernel.limits import Limits
+from certattn.statements.checking import check_file
+from certattn.statements.reports import Report
 
 ROOT = Path(__file__).resolve().parents[2]
 RECHECK = ROOT / "tools" / "recheck.py"
@@ -188,7 +189,7 @@ def parse_only(path: Path) -> Answer:
     """Accepts whatever is read without complaint: fields, numbers, shapes, hashes. It proves nothing."""
     try:
         certificate = load(path)
-        claim_of(certificate).read(certificate)
+        theorem_of(certificate).read(certificate)
     except MalformedError as error:
         return Answer(Outcome.REFUSED, str(error))
     return Answer(Outcome.VERIFIED)

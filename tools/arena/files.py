@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
+from certattn.statements.reports import Report
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "kernel" / "theorems"))
 from corpus import FILES, Case, Family, every_family

@@ -25,9 +25,9 @@ import psutil
 
 from certattn.cli.check import find_certificates
 from certattn.isolation.worker import check_files
-from certattn.kernel.decide.checker import check_file
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
+from certattn.statements.checking import check_file
+from certattn.statements.reports import Report
 from certattn.sweep.cluster import check_on_cluster, do_on_cluster
 from certattn.sweep.index import read_index
 from certattn.sweep.maker import generate

@@ -33,14 +33,15 @@ if __name__ == "__main__":
 
 # Modules report what they execute to atheris if they are imported under its eyes.
 with atheris.instrument_imports(include=["certattn", "zipfile"]) if atheris else contextlib.nullcontext():
-    from certattn.kernel.decide.checker import claim_of
+    from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed_pieces
+
+    from certattn.kernel.decide.checker import theorem_of
     from certattn.kernel.document.array_formats import ArrayFormatError, locate
     from certattn.kernel.document.bit_patterns import NotFiniteError, exact_integers
     from certattn.kernel.document.certificate import loads
-    from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed_pieces
-    from certattn.kernel.document.writer import to_text
     from certattn.kernel.errors import CertattnError
     from certattn.kernel.limits import Limits
+    from certattn.writing import to_text
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
 # Small, so that every input is read in milliseconds.
@@ -76,7 +77,7 @@ def read_certificate(text: str) -> None:
         again = loads(to_text(certificate.plain), CORPUS / "fuzzed.yaml", limits=LIMITS)
         if (again.plain, again.digest) != (certificate.plain, certificate.digest):
             raise FindingError("not the same after writing and reading")
-        claim = claim_of(certificate)
+        claim = theorem_of(certificate)
         claim.names(claim.read(certificate))
     except CertattnError as error:
         require_fit_for_a_terminal(str(error))

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from certattn.kernel.decide.checker import claim_of
+from certattn.kernel.decide.checker import theorem_of
 from certattn.kernel.document.array_formats import ArrayFormatError, locate
 from certattn.kernel.document.bit_patterns import NotFiniteError, exact_integers
 from certattn.kernel.document.certificate import loads
@@ -114,7 +114,7 @@ def kernel_certificate(text: str) -> Any:
 
     def read() -> Any:
         certificate = loads(text, "fuzzed.yaml")
-        claim_of(certificate)
+        theorem_of(certificate)
         return certificate.claim, certificate.provenance, certificate.witness is None
 
     return answer(read, CertattnError)

@@ -36,19 +36,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from certattn.kernel.decide.verdict import Obligation
 from flint import arb, fmpq
 
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate, claim_of
-from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, theorem_of
+from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.document.schema import Schema
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import Binary64Error, MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.report.json_schema import schema_of
+from certattn.statements.checking import check_certificate
+from certattn.writing import to_text
 from tools.arena import files
 
 # How many leaves that are no obligation's are changed in the sample.
@@ -325,7 +327,7 @@ def obligations(certificate: Certificate, bits: int) -> dict[str, Side]:
 
     Raises MalformedError where there are none.
     """
-    claim = claim_of(certificate)
+    claim = theorem_of(certificate)
     problem = claim.read(certificate)
     names = claim.names(problem)
     found: dict[str, Obligation] = {}

@@ -29,10 +29,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.decide.checker import CheckOptions, check_certificate
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
+from certattn.statements.checking import check_certificate
 from tools.truth.certificate import judge
 from tools.truth.judgement import Truth
 from tools.truth.reading import NotAStatement

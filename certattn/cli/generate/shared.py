@@ -45,7 +45,7 @@ def make_certificate(
     `drawing` makes a figure of the certificate, and a sentence about it that is said last.
     """
     from certattn._api import generate as make
-    from certattn.kernel.decide.checker import claim_of
+    from certattn.statements.wording import statement_of
 
     # Sums are shared between threads of our own: those of matrix products would only be in the way.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -54,11 +54,10 @@ def make_certificate(
     certificate = make(claim, out, **inputs)
     # Every file is written before anything is said, for the reader of what is said may leave early (`| head`).
     drawn = drawing(certificate) if drawing is not None else ""
-    made = claim_of(certificate)
     if finding is not None and (said := finding(certificate)):
         click.echo(said)
     click.echo(f"wrote {on_one_line(str(out))}")
-    click.echo("\n".join(paragraph(printable(made.statement(made.read(certificate)).words))))
+    click.echo("\n".join(paragraph(printable(statement_of(certificate).words))))
     path = on_one_line(str(out))
     click.echo(f"now prove it: certattn check {shlex.quote(f'./{path}' if path.startswith('-') else path)}")
     if drawn:

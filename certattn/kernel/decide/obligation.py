@@ -41,6 +41,8 @@ class Range:
     is_final: bool = False
 
 
+# An exact number, or a ball that contains the number.
+Enclosure = arb | fmpq
 # An exact number, a ball that contains the number, or an exact matrix (for identities).
 Number = arb | fmpq | Range | ExactMatrix
 # A number at once, or one that is computed at the working precision when it is asked for.

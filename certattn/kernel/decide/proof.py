@@ -1,7 +1,13 @@
-"""The obligations of one certificate, and what is known of each: here alone outcomes are made."""
+"""The obligations of one certificate, and what is known of each: the only place where anything is decided.
+
+An obligation is *proved* only where the enclosures of its sides leave no other possibility, *refuted* only where they
+prove the opposite, and otherwise undecided. A NaN or an unbounded ball decides nothing. Theorems hand over sides; they
+cannot hand over outcomes.
+"""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,30 +26,51 @@ from certattn.kernel.decide.obligation import (
     Side,
     Tier,
 )
-from certattn.kernel.decide.verdict import DOUBLE, Outcome
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
+# The precision of binary64, in bits.
+DOUBLE = 53
 # Precision in which balls of binary64 are compared with what is stated. Their own radii, of 2^-53 and more, are what
 # counts: 43 bits beyond those, what comparing adds for thousands of tokens or singular values is far below them.
 AFTER_BINARY64 = 96
 
 
+class Outcome(enum.Enum):
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+
+class Verdict(enum.Enum):
+    """What a check says of a certificate."""
+
+    VERIFIED = "verified"
+    REFUTED = "refuted"
+    REJECTED = "rejected"
+    INCONCLUSIVE = "inconclusive"
+    MALFORMED = "malformed"
+    ERROR = "error"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known of an obligation: the sides that were compared, if any were, and what came out.
+    """What is known of the obligation `name`: the sides that were compared, if any were, and what came out.
 
     `bits` is the precision and `arithmetic` what the enclosures rest on: None and "" for exact numbers. `because` says
-    why nothing was compared. What is `unproved` is so at every precision, and not shown to be false.
+    why nothing was compared. `part` is whose obligation it turned out to be: what is refuted with `Part.WITNESS` is
+    unproved, whatever the precision, and no sign that the statement is false.
     """
 
+    name: str
     outcome: Outcome
+    part: Part
     left: Number | None = None
+    relation: str = ""
     right: Number | None = None
     bits: int | None = None
     arithmetic: str = ""
     because: str = ""
-    unproved: bool = False
 
 
 class Proof:
@@ -60,23 +87,27 @@ class Proof:
             if isinstance(o, Obligation) and not before.issuperset(o.needs):
                 raise RuntimeError(f"the obligation {o.name} stands before what it needs")
             before.add(o.name)
-        for o in obligations:
             if isinstance(o, NoProof):
-                self.answers[o.name] = Answer(Outcome.REFUTED, because=o.reason)
-
-    def part(self, name: str) -> Part:
-        """Whose obligation it is: where there is no proof, that is no sign that the statement is false."""
-        o = self.obligations[name]
-        answer = self.answers.get(name, _OPEN)
-        if isinstance(o, NoProof) or answer.because or answer.unproved:
-            return Part.WITNESS
-        return o.part
+                self.answers[o.name] = Answer(o.name, Outcome.REFUTED, Part.WITNESS, because=o.reason)
 
     @cached_property
     def tiers(self) -> list[Tier]:
         """The tiers that some obligation has sides in, the fastest first."""
         listed = [o for o in self.obligations.values() if isinstance(o, Obligation)]
         return list(dict.fromkeys(tier for o in listed for tier in (*o.fast, *_tiers(o.left), *_tiers(o.right))))
+
+    def verdict(self, wanted: Sequence[str]) -> Verdict:
+        """Verified only if all obligations are wanted, and each is proved."""
+        answers = [self.answers[name] for name in wanted if name in self.answers]
+        refuted = {answer.part for answer in answers if answer.outcome is Outcome.REFUTED}
+        if Part.STATEMENT in refuted:
+            return Verdict.REFUTED
+        if refuted:
+            return Verdict.REJECTED
+        complete = list(wanted) == list(self.obligations) and len(answers) == len(self.obligations)
+        if complete and all(answer.outcome is Outcome.PROVED for answer in answers):
+            return Verdict.VERIFIED
+        return Verdict.INCONCLUSIVE
 
     def open(self, names: Collection[str]) -> list[str]:
         """Which of these, and of what they need, are to be decided still, in the order of the obligations."""
@@ -87,66 +118,63 @@ class Proof:
                 wanted.add(name)
                 o = self.obligations[name]
                 todo += o.needs if isinstance(o, Obligation) else ()
-        return [name for name in self.obligations if name in wanted and self._is_open(name)]
+        return [name for name in self.obligations if name in wanted and self._outcome(name) is Outcome.UNDECIDED]
 
     def ask(self, names: Collection[str], bits: int) -> None:
         """Decide what is open among these names, by Arb at so many bits."""
         with working_precision(bits):
-            for name in self._expected(names, None):
-                self._answer(name, None, bits)
+            self._ask(names, None, bits)
 
     def ask_fast(self, names: Collection[str], tier: Tier) -> None:
         """The same by a tier of binary64, as far as it goes. Raises Binary64Error where it has no answer."""
         with working_precision(AFTER_BINARY64):
-            for name in self._expected(names, tier):
-                self._answer(name, tier, DOUBLE)
+            self._ask(names, tier, DOUBLE)
 
-    def _expected(self, names: Collection[str], tier: Tier | None) -> list[str]:
-        """What is open among these; what is computed together is told what of it that needs."""
-        asked = self.open(names)
-        for name in asked:
-            o = self.obligations[name]
-            assert isinstance(o, Obligation)
+    def _ask(self, names: Collection[str], tier: Tier | None, bits: int) -> None:
+        """What is computed together is told first what of it is going to be asked for."""
+        asked = [o for name in self.open(names) if isinstance(o := self.obligations[name], Obligation)]
+        for o in asked:
             for side in _sides(o, tier) or ():
                 if isinstance(side, Gathered):
                     side.together.expect(side.items, tier)
-        return asked
+        for o in asked:
+            answer = self._answer(o, tier, bits)
+            if answer is not None:
+                self.answers[o.name] = answer
 
-    def _is_open(self, name: str) -> bool:
-        return self.answers.get(name, _OPEN).outcome is Outcome.UNDECIDED
+    def _outcome(self, name: str) -> Outcome:
+        answer = self.answers.get(name)
+        return Outcome.UNDECIDED if answer is None else answer.outcome
 
-    def _answer(self, name: str, tier: Tier | None, bits: int) -> None:
-        o = self.obligations[name]
-        assert isinstance(o, Obligation)
+    def _answer(self, o: Obligation, tier: Tier | None, bits: int) -> Answer | None:
+        """None where it has no sides in this tier."""
         for needed in o.needs:
-            outcome = self.answers.get(needed, _OPEN).outcome
+            outcome = self._outcome(needed)
             if outcome is Outcome.REFUTED:
-                self.answers[name] = Answer(Outcome.REFUTED, because=f"it rests on {needed}")
-                return
+                return Answer(o.name, outcome, Part.WITNESS, because=f"it rests on {needed}")
             if outcome is Outcome.UNDECIDED:
-                self.answers[name] = Answer(Outcome.UNDECIDED, because=f"it rests on {needed}, which is not decided")
-                return
+                because = f"it rests on {needed}, which is not decided"
+                return Answer(o.name, outcome, Part.WITNESS, because=because)
         sides = _sides(o, tier)
         if sides is None:
-            return
+            return None
         try:
             left, right = _value(sides[0]), _value(sides[1])
         except NoBound as nothing:
-            self.answers[name] = Answer(Outcome.REFUTED, because=str(nothing))
-            return
-        exact = _is_exact(left) and _is_exact(right)
-        arithmetic = "" if exact else ARB if tier is None else tier.arithmetic()
-        unproved = False
+            return Answer(o.name, Outcome.REFUTED, Part.WITNESS, because=str(nothing))
+        exact, part = _is_exact(left) and _is_exact(right), o.part
         if isinstance(left, Range):
             left, outcome, unproved = _settled(left, lambda end: decide(end, o.relation, right))
+            part = Part.WITNESS if unproved else part
         elif isinstance(right, Range):
             right, outcome, unproved = _settled(right, lambda end: decide(left, o.relation, end))
+            part = Part.WITNESS if unproved else part
         else:
             outcome = decide(left, o.relation, right)
-        self.answers[name] = Answer(outcome, left, right, None if exact else bits, arithmetic, unproved=unproved)
-
-
-_OPEN = Answer(Outcome.UNDECIDED)
+        if exact:
+            return Answer(o.name, outcome, part, left, o.relation, right)
+        arithmetic = ARB if tier is None else tier.arithmetic()
+        return Answer(o.name, outcome, part, left, o.relation, right, bits, arithmetic)
 
 
 def _sides(o: Obligation, tier: Tier | None) -> tuple[Side, Side] | None:
@@ -211,9 +239,7 @@ _COMPARED = {
 
 
 def _identical(left: Number, relation: Relation, right: Number) -> Outcome:
+    """Exact matrices are equal, or they are not."""
     if not (isinstance(left, ExactMatrix) and isinstance(right, ExactMatrix) and relation == "="):
         raise TypeError(f"exact matrices are compared with each other, by =; not {type(left)} {relation} {type(right)}")
-    same = left.shape == right.shape and all(
-        left.entry(i, j) == right.entry(i, j) for i in range(left.rows) for j in range(left.columns)
-    )
-    return Outcome.PROVED if same else Outcome.REFUTED
+    return Outcome.PROVED if left == right else Outcome.REFUTED

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import IO, TypeGuard
 
 from certattn.kernel.document.quoting import counted, listed, quote
+from certattn.kernel.document.references import DTYPES
 
 _NPY_MAGIC = b"\x93NUMPY"
 _NATURAL = r"(?:0|[1-9][0-9]{0,17})"
@@ -37,12 +38,6 @@ _SAFETENSORS_DTYPES = {
     "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
     "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",
 }  # fmt: skip
-_SIZES = {
-    "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8,
-    "int8": 1, "int16": 2, "int32": 4, "int64": 8,
-    "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
-}  # fmt: skip
-DTYPES = tuple(_SIZES)
 _MAX_NPY_HEADER = 2**16
 _MAX_SAFETENSORS_HEADER = 2**23
 _MAX_ZIP_READ = 2**23
@@ -101,7 +96,7 @@ def _named(array: str | None, kind: str) -> str:
 
 def byte_count(stated: Stated) -> int:
     dtype, shape = stated
-    return math.prod(shape) * _SIZES[dtype]
+    return math.prod(shape) * DTYPES[dtype]
 
 
 # -- npy

@@ -9,8 +9,8 @@ from functools import partial
 
 from flint import fmpq, fmpz
 
-from certattn.kernel.document.array_formats import DTYPES
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.references import DTYPES, ArrayReference
 from certattn.kernel.document.schema import (
     Choice,
     Count,
@@ -23,7 +23,6 @@ from certattn.kernel.document.schema import (
     Text,
     scalar,
 )
-from certattn.kernel.document.tensor_files import TensorReference
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
@@ -32,7 +31,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 class StoredArray:
     """The rows of an array file as they are stored: number type, and bytes, so many rows at a time.
 
-    See `TensorFiles.chunks` for what may be done with them, and when; `require_finite` looks at so many
+    See `ArrayFiles.chunks` for what may be done with them, and when; `require_finite` looks at so many
     rows at a time for NaN and infinities, and raises MalformedError.
     """
 
@@ -107,13 +106,13 @@ class RowRange(Kind[tuple[int, int]]):
 FILE = Field("file", Text(), "path of the array file, relative to the certificate")
 ARRAY = Field("array", Text(), "name of the array inside a .npz or .safetensors file", required=False)
 SHA256 = Field("sha256", Sha256(), "sha256 of the array file")
-DTYPE = Field("dtype", Choice(DTYPES), "number type of the array")
+DTYPE = Field("dtype", Choice(tuple(DTYPES)), "number type of the array")
 SHAPE = Field("shape", Listing(Count(1)), "shape of the array")
 ROWS = Field("rows", RowRange(), "the rows that are meant, first:stop; all of them if left out", required=False)
 REFERENCE = Record(FILE, ARRAY, SHA256, DTYPE, SHAPE, ROWS)
 
 
-def read_reference(node: Node, reading: Reading, dimensions: int) -> TensorReference:
+def read_reference(node: Node, reading: Reading, dimensions: int) -> ArrayReference:
     """The reference to an array of so many dimensions at `node`."""
     values = REFERENCE.read(node, reading)
     extents = values[SHAPE]
@@ -126,21 +125,21 @@ def read_reference(node: Node, reading: Reading, dimensions: int) -> TensorRefer
     if rows[1] > shape[0]:
         raise values.node(ROWS).malformed(f"rows among the {shape[0]} of the array")
     array = values.get(ARRAY)
-    return TensorReference(node, values[FILE], values[SHA256], array, values[DTYPE], shape, rows)
+    return ArrayReference(node, values[FILE], values[SHA256], array, values[DTYPE], shape, rows)
 
 
 def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
-    reference, tensors = read_reference(node, reading, dimensions), reading.tensors
+    reference, arrays = read_reference(node, reading, dimensions), reading.arrays
     source = reference.words
     first, stop = reference.rows
     if (first, stop) != (0, reference.shape[0]):
         source += f", rows {first}:{stop}"
     stored = None
     if dimensions == 2:
-        chunks, require_finite = partial(tensors.chunks, reference), partial(tensors.require_finite, reference)
+        chunks, require_finite = partial(arrays.chunks, reference), partial(arrays.require_finite, reference)
         stored = StoredArray(reference.dtype, chunks, require_finite)
     shape, is_vector = reference.matrix_shape, dimensions == 1
-    return MatrixInput(node, shape, source, False, lambda: tensors.read(reference), stored, is_vector)
+    return MatrixInput(node, shape, source, False, lambda: arrays.read(reference), stored, is_vector)
 
 
 def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]]) -> MatrixInput:

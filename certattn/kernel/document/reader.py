@@ -1,7 +1,8 @@
 """The grammar of documents: a file becomes a tree of text scalars, lists and mappings with line numbers.
 
-Each rule is a method here, or a pattern in `grammar`. YAML's own typing (`yes`, `1e3`, `012`, dates) is never used: a
-scalar is its text.
+The grammar stands in docs/format.md; each rule is a method here, or a pattern. Documents are YAML, but of YAML only
+what a certificate needs: nothing is read that means something else, or nothing, to another reader of YAML. YAML's own
+typing (`yes`, `1e3`, `012`, dates) is never used: a scalar is its text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 from pathlib import Path
 from typing import NoReturn
 
-from certattn.kernel.document import grammar
 from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.document.tree import Node
@@ -20,6 +20,47 @@ from certattn.kernel.limits import Limits
 
 # Whatever a person allows: trees are walked by functions that call themselves.
 _DEEPEST = 200
+
+# -- the rules of the grammar that are patterns
+
+# What may not stand in a file as itself: control characters, ends of line other than \n, marks
+# that turn the direction in which text is shown, byte order marks, lone surrogates.
+UNSHOWN = re.compile(
+    r"[^\n -~\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff"
+    r"\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+# Lines that YAML may take for the beginning or the end of a document, wherever they stand.
+MARK = re.compile(r"^(?:---|\.\.\.|%)", re.MULTILINE)
+
+# The rules of the grammar that are patterns. No text is repeated in two ways, so that the time is linear in the text.
+# Possessive repetitions would say so, but early versions of Python 3.11 match them wrongly.
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
+KEY = re.compile(rf"({NAME.pattern}):(?=[ \n])")
+INDENT = re.compile(r" *")
+BLANK = re.compile(r"(?: *(?:#[^\n]*)?\n)*")
+REST = re.compile(rf" *(?: #[^\n]*)?\n{BLANK.pattern}")
+GAP = re.compile(r"(?: |\n|(?<=[ \n])#[^\n]*)*")
+_FIRST = r"-?[^ \n\-?:,\[\]{}#&*!|>'\"%@`]"
+TEXT = re.compile(rf"{_FIRST}(?:[^ \n:]|:(?=[^ \n])| +(?=[^ \n#]))*")
+WORDS = re.compile(rf"{_FIRST}(?:[^ \n:,\[\]{{}}?]|:(?=[^ \n,\[\]{{}}])| +(?=[^ \n#,\[\]{{}}]))*")
+SINGLE = re.compile(r"'((?:[^'\n]|'')*)'(?!')")
+DOUBLE = re.compile(r'"((?:[^"\\\n]|\\["\\n])*)"')
+ESCAPE = re.compile(r"\\(.)")
+
+# What a person is told where a value is expected and none begins, by the character that stands there.
+_LINES = "several lines of text are written as one line in double quotes, with \\n where a line ends"
+WHY_NO_VALUE = {
+    "&": "anchors are not read",
+    "*": "aliases are not read",
+    "!": "tags are not read",
+    "|": _LINES,
+    ">": _LINES,
+    "'": "quotes end on the line on which they begin",
+    '"': 'quotes end on the line on which they begin, and of escapes only \\\\, \\" and \\n are read',
+    "]": "no comma stands behind the last item",
+    "}": "no comma stands behind the last item",
+}
+NAMED = {"&": "the anchor", "*": "the alias", "!": "the tag"}
 
 
 def read_tree(path: Path, limits: Limits) -> Node:
@@ -67,13 +108,13 @@ def _read_text(path: Path, limits: Limits) -> str:
 
 def _refuse_characters(text: str, name: str) -> None:
     """Before YAML is read: what may not stand in the text, whatever it would mean."""
-    if match := grammar.UNSHOWN.search(text):
+    if match := UNSHOWN.search(text):
         line = text.count("\n", 0, match.start()) + 1
         what = "a byte order mark" if match[0] == "\ufeff" else f"the character {match[0]!a}"
         raise MalformedError(
             Place(name, line), what, "text without tabs, control characters and marks that do not show"
         )
-    if match := grammar.MARK.search(text):
+    if match := MARK.search(text):
         line = text.count("\n", 0, match.start()) + 1
         raise MalformedError(Place(name, line), f"a line that begins with {match[0]}", "one document without marks")
 
@@ -93,11 +134,11 @@ class _Reader:
 
     def document(self) -> Node:
         """{blank} mapping(0)"""
-        self._skip(grammar.BLANK)
+        self._skip(BLANK)
         top = Node(self._name, self._line, {})
         if self._at == len(self._text):
             raise MalformedError(Place(self._name), "an empty file", "a mapping")
-        if self._indent() != 0 or not grammar.KEY.match(self._text, self._at):
+        if self._indent() != 0 or not KEY.match(self._text, self._at):
             self._refuse(top, "a mapping, whose first key stands at the beginning of its line")
         self._take_room(top)
         self._mapping(top, 0)
@@ -110,7 +151,7 @@ class _Reader:
         self._enter(node)
         while True:
             key = self._key(node)
-            if match := grammar.REST.match(self._text, self._at):
+            if match := REST.match(self._text, self._at):
                 line = self._line
                 self._pass(match)
                 below = self._indent()
@@ -120,7 +161,7 @@ class _Reader:
                 else:
                     raise Node(self._name, line, "", node, key).malformed("a value")
             else:
-                self._skip(grammar.INDENT)
+                self._skip(INDENT)
                 self._value(node, key)
                 self._end_of_line(node)
             if self._indent() != indent:
@@ -134,7 +175,7 @@ class _Reader:
         while True:
             start = self._at
             self._at += 1
-            self._skip(grammar.INDENT)
+            self._skip(INDENT)
             self._block(node, len(node.value), indent + self._at - start)
             if self._indent() != indent or not self._text.startswith("- ", self._at + indent):
                 break
@@ -145,7 +186,7 @@ class _Reader:
         """mapping(n) | list(n) | value rest, as what has been reached tells"""
         if self._text.startswith("- ", self._at):
             self._list(self._add(parent, step, []), indent)
-        elif grammar.KEY.match(self._text, self._at):
+        elif KEY.match(self._text, self._at):
             self._mapping(self._add(parent, step, {}), indent)
         else:
             self._value(parent, step)
@@ -159,25 +200,25 @@ class _Reader:
             self._refuse(node, "a line that is indented as those before it", "no text goes on on a second line")
 
     def _end_of_line(self, node: Node) -> None:
-        match = grammar.REST.match(self._text, self._at)
+        match = REST.match(self._text, self._at)
         if match is None:
             self._refuse(node, "the end of the line, or a comment behind a space", "text with : or # needs quotes")
         self._pass(match)
 
     # -- values: what stands on the line of its key, or in brackets
 
-    def _value(self, parent: Node, step: str | int, plain: re.Pattern[str] = grammar.TEXT) -> None:
+    def _value(self, parent: Node, step: str | int, plain: re.Pattern[str] = TEXT) -> None:
         """flow list | flow mapping | single quoted | double quoted | plain"""
         begin = self._text[self._at : self._at + 1]
         if begin == "[":
             self._bracketed(self._add(parent, step, []), "]")
         elif begin == "{":
             self._bracketed(self._add(parent, step, {}), "}")
-        elif match := grammar.SINGLE.match(self._text, self._at):
+        elif match := SINGLE.match(self._text, self._at):
             self._add(parent, step, match[1].replace("''", "'"))
             self._at = match.end()
-        elif match := grammar.DOUBLE.match(self._text, self._at):
-            self._add(parent, step, grammar.ESCAPE.sub(lambda escape: escape[1].replace("n", "\n"), match[1]))
+        elif match := DOUBLE.match(self._text, self._at):
+            self._add(parent, step, ESCAPE.sub(lambda escape: escape[1].replace("n", "\n"), match[1]))
             self._at = match.end()
         elif match := plain.match(self._text, self._at):
             self._add(parent, step, match[0])
@@ -190,27 +231,27 @@ class _Reader:
         self._enter(node)
         items = node.value
         self._at += 1
-        self._skip(grammar.GAP)
+        self._skip(GAP)
         while not (self._text.startswith(close, self._at) and not items):
             step: str | int = len(items)
             if close == "}":
                 step = self._key(node)
-                self._skip(grammar.GAP)
-            self._value(node, step, grammar.WORDS)
-            self._skip(grammar.GAP)
+                self._skip(GAP)
+            self._value(node, step, WORDS)
+            self._skip(GAP)
             if self._text.startswith(close, self._at):
                 break
             if not self._text.startswith(",", self._at):
                 self._refuse(node, f", or {close}")
             self._at += 1
-            self._skip(grammar.GAP)
+            self._skip(GAP)
         self._at += 1
         self._depth -= 1
 
     def _key(self, node: Node) -> str:
         """key ":", a new one"""
         assert isinstance(node.value, dict)
-        match = grammar.KEY.match(self._text, self._at)
+        match = KEY.match(self._text, self._at)
         if match is None:
             self._refuse(
                 node, "a key: a letter, then letters, digits, _ and -, then : and a space or the end of the line"
@@ -261,7 +302,7 @@ class _Reader:
 
     def _indent(self) -> int:
         """Of the line whose beginning has been reached; -1 behind the last one."""
-        match = grammar.INDENT.match(self._text, self._at)
+        match = INDENT.match(self._text, self._at)
         return -1 if match is None or self._at == len(self._text) else len(match[0])
 
     # -- refusals
@@ -269,8 +310,8 @@ class _Reader:
     def _refuse_value(self, parent: Node, step: str | int) -> NoReturn:
         """What has been reached begins no value."""
         begin, node = self._text[self._at : self._at + 1], Node(self._name, self._line, "", parent, step)
-        found = f"{grammar.NAMED[begin]} {quote(self._ahead().split(' ')[0])}" if begin in grammar.NAMED else ""
-        self._refuse(node, "a value", grammar.WHY_NO_VALUE.get(begin, ""), found)
+        found = f"{NAMED[begin]} {quote(self._ahead().split(' ')[0])}" if begin in NAMED else ""
+        self._refuse(node, "a value", WHY_NO_VALUE.get(begin, ""), found)
 
     def _refuse(self, node: Node, expected: str, hint: str = "", found: str = "") -> NoReturn:
         end = "the end of the line" if self._at < len(self._text) else "the end of the file"

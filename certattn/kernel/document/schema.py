@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar, cast
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from flint import fmpq
 
@@ -28,29 +30,62 @@ from certattn.kernel.document.numbers import (
     parse_real,
 )
 from certattn.kernel.document.quoting import quote
-from certattn.kernel.document.room import Room
-from certattn.kernel.document.tensor_files import TensorFiles
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
-from certattn.kernel.limits import Limits
+from certattn.kernel.limits import Limits, Watch
 from certattn.kernel.mathematics.reals import Real
+
+if TYPE_CHECKING:
+    from certattn.kernel.document.arrays import ArrayFiles
 
 T = TypeVar("T")
 
 MAX_TEXT = 1000
 
 
-@dataclass(frozen=True, slots=True)
+# Room for exact numbers, by the size of a document: a few short texts can need very much of it. 1e20000 has 20001
+# digits, and fractions with unrelated denominators grow with each other when they are brought to a common one.
+_TIMES = 16
+
+
+class Room:
+    """The room that the written numbers of one document may take, in proportion to its largest size."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._bytes = _TIMES * limits.max_document_bytes
+        self._taken = 0
+
+    def take(self, bits: int, node: Node) -> None:
+        """Room for a number, beside those before. Raises MalformedError where it is used up."""
+        self._taken += bits
+        self.require(self._taken, node)
+
+    def require(self, bits: int, node: Node) -> None:
+        """Room for something by itself. Raises MalformedError where there is not so much."""
+        if bits > 8 * self._bytes:
+            found = f"numbers that need over {self._bytes} bytes when written out exactly"
+            raise node.malformed("shorter numbers", found, "use array files, or raise --max-document-bytes")
+
+
 class Reading:
-    """What reading a certificate has at hand: its limits, its array files, and room for its numbers.
+    """What reading a certificate has at hand: limits, the folder of its array files, and room for its numbers.
 
     `used` are the nodes of fields that somebody has asked a record for.
     """
 
-    limits: Limits
-    tensors: TensorFiles
-    room: Room
-    used: set[Node] = field(default_factory=set)
+    def __init__(self, limits: Limits, folder: Path, root: Path, watch: Watch) -> None:
+        self.limits, self.room = limits, Room(limits)
+        self.used: set[Node] = set()
+        self._files = folder, root, watch
+
+    @cached_property
+    def arrays(self) -> ArrayFiles:
+        """The array files that the certificate may read."""
+        # Imported here: a certificate without arrays is checked without what reads them.
+        from certattn.kernel.document.arrays import ArrayFiles
+
+        folder, root, watch = self._files
+        return ArrayFiles(folder, root, self.limits, watch)
 
     def number(self, node: Node, parse: Callable[[str, Limits], T], expected: str) -> T:
         """The number at `node`, by a parser of `numbers`."""

@@ -24,13 +24,13 @@ from certattn.fast.exponential_bound import (
 from certattn.fast.exponential_value import relative_error_at
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.arithmetic.binary64_exponential import THEOREM
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate, write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.writing import to_text
 
 DIGITS = 6
 TABLE_FILE = "exponential-table.npy"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from certattn.kernel.document.writer import write_atomically
+from certattn.writing import write_atomically
 
 # Called with the parts that are done, of how many, and the seconds that are left.
 Said = Callable[[int, int, float], None]

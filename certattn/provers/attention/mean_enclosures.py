@@ -8,7 +8,7 @@ from typing import Protocol
 
 from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.decide.claim import AFTER_BINARY64
+from certattn.kernel.decide.proof import AFTER_BINARY64
 from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.given.prompt_inputs import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision

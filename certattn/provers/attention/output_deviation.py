@@ -15,7 +15,6 @@ from flint import arb, fmpq
 from certattn.kernel.decide.checker import ARITHMETICS
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import NORMS
 from certattn.kernel.mathematics.reals import format_rational
@@ -34,6 +33,7 @@ from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import round_up
+from certattn.writing import to_text
 
 
 def generate(

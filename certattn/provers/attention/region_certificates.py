@@ -9,7 +9,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
@@ -20,6 +19,7 @@ from certattn.provers.attention.deviation_search import BITS, DIGITS, sharp
 from certattn.provers.attention.region_search import search
 from certattn.provers.exact_inputs import exact
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.writing import to_text
 
 CELLS = 200
 # A bound above this is none. Written out, it could fill the memory.

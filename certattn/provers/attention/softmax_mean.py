@@ -12,7 +12,6 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
@@ -32,6 +31,7 @@ from certattn.provers.attention.stated_tables import Array, Printing, exactly, m
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.writing import to_text
 
 DIGITS = 12
 _ORDER = (MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER)

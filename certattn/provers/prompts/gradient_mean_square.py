@@ -10,7 +10,6 @@ from flint import fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
@@ -19,6 +18,7 @@ from certattn.kernel.theorems.prompts.gradient_mean_square import THEOREM, Way, 
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
+from certattn.writing import to_text
 
 METHODS = ("auto", "exact", "logistic", "general")
 _BITS = (64, 128, 256, 512)

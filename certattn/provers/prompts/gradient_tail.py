@@ -12,7 +12,6 @@ from flint import arb, fmpq
 from certattn.kernel.decide.proof import Proof
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.gradient_tail import THEOREM, read_error
@@ -23,6 +22,7 @@ from certattn.provers.prompts.heavy_scores import require_light_scores
 from certattn.provers.prompts.output_tail import MOST_HEAVINESS, Wanted, wanted_numbers
 from certattn.provers.prompts.tail_search import smallest_eps, smallest_length
 from certattn.provers.rounding import round_up, upper_rational
+from certattn.writing import to_text
 
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 2000, then by twice that, and so on.

@@ -11,7 +11,6 @@ from flint import fmpq
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import linf_norm, working_precision
@@ -23,6 +22,7 @@ from certattn.kernel.theorems.prompts.infinite_prompt_operator import THEOREM, G
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import decimal_exponent, nearest
+from certattn.writing import to_text
 
 RADIUS = "1e-15"
 _BITS = 256

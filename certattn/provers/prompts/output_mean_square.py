@@ -10,7 +10,6 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
@@ -32,6 +31,7 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
+from certattn.writing import to_text
 
 AUTO = "auto"
 DIGITS = 9

@@ -10,11 +10,9 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.proof import Proof
-from certattn.kernel.decide.verdict import Outcome
+from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import describe
@@ -26,6 +24,7 @@ from certattn.provers.prompts.heavy_scores import require_light_scores
 from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 from certattn.provers.rounding import as_float, round_up, upper_rational
+from certattn.writing import to_text
 
 RULES, MEAN_SQUARE = METHODS = ("rules", "mean-square")
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3

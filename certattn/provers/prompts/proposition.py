@@ -7,13 +7,11 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.proof import Proof
+from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.laws import Box
@@ -32,6 +30,7 @@ from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompts.repaired_search import best_exponent, find_box_witness, find_steps
 from certattn.provers.rounding import round_up, upper_rational
+from certattn.writing import to_text
 
 _BITS = 128
 _DIGITS = 6

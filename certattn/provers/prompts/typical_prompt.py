@@ -9,7 +9,6 @@ from typing import Any
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational, format_real
@@ -19,6 +18,7 @@ from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.prompts import output_tail
+from certattn.writing import to_text
 
 
 def generate(

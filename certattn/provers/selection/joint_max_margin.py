@@ -12,7 +12,6 @@ from flint import fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -27,6 +26,7 @@ from certattn.provers.output import not_yet_written, provenance, require_place, 
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 from certattn.provers.selection.joint_multipliers import attention_offset, comparator, full_multipliers, offset
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
+from certattn.writing import to_text
 
 _BITS = (256, 1024, 4096)
 _MARGIN_DIGITS, _FEW_DIGITS = 15, 3

@@ -12,7 +12,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -35,6 +34,7 @@ from certattn.provers.rounding import (
     upper_rational,
 )
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
+from certattn.writing import to_text
 
 FORMS = ("auto", "exact", "direction")
 DIGITS = 30

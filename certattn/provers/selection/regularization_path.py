@@ -11,7 +11,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
@@ -34,6 +33,7 @@ from certattn.provers.selection.path_plot import draw
 from certattn.provers.selection.path_points import Array, path_point
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 from certattn.provers.selection.token_optimality import chosen_tokens, multiplier_table
+from certattn.writing import to_text
 
 # Without a radius: about so many times 1/margin.
 _DEFAULT_REACH = 40

@@ -15,7 +15,6 @@ from certattn.kernel.decide.obligation import Number, Obligation, Range
 from certattn.kernel.decide.proof import Answer, Proof
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
@@ -34,6 +33,7 @@ from certattn.kernel.theorems.selection.selection_theorems import (
 )
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.writing import to_text
 
 _DIGITS = 4
 # Nobody waits so long for a rate to say something.

@@ -9,7 +9,6 @@ from flint import fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
@@ -34,6 +33,7 @@ from certattn.provers.selection.selection_direction import (
     stated_certificate,
     stated_multipliers,
 )
+from certattn.writing import to_text
 
 _DIGITS = 4
 

@@ -10,7 +10,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.reals import format_rational
@@ -32,6 +31,7 @@ from certattn.provers.output import not_yet_written, provenance, require_place, 
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 from certattn.provers.selection.head_margins import Bounds, bounds
+from certattn.writing import to_text
 
 VALUE_NORM = "value-norm"
 _BITS = 64

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import Number, Range
-from certattn.kernel.decide.proof import Proof
-from certattn.kernel.decide.verdict import Outcome, show
+from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.reals import format_rational
@@ -26,6 +25,7 @@ from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
 from certattn.kernel.theorems.selection.selection_theorems import DescentTheorem, Situation
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.selection.local_trial import Failure, find_trial, stated
+from certattn.statements.digits import show
 from certattn.statements.selection.selection_direction import CONDITIONS
 
 _SHOWN = 5

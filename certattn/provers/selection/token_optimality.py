@@ -13,7 +13,6 @@ from flint import fmpq
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
@@ -25,6 +24,7 @@ from certattn.kernel.theorems.selection.token_optimality import GIVEN, NONE, NOT
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
+from certattn.writing import to_text
 
 # Selections that are all gone through without being asked to.
 _FEW = 10_000

@@ -10,7 +10,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
@@ -20,6 +19,7 @@ from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
 from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.spectrum.score_matrices import around, enclosed, positive
+from certattn.writing import to_text
 
 DIGITS = 6
 _FOURTH = 4

@@ -11,7 +11,6 @@ from flint import arb
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
@@ -35,6 +34,7 @@ from certattn.provers.rounding import TooLongError, decimal_exponent, lower_rati
 from certattn.provers.spectrum.matrix_sources import matrix_sources
 from certattn.provers.spectrum.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
 from certattn.statements.spectrum.linearization import left_side
+from certattn.writing import to_text
 
 if TYPE_CHECKING:
     from certattn.fast.dense import Dense

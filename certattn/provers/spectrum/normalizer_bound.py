@@ -6,7 +6,6 @@ from pathlib import Path
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
@@ -17,6 +16,7 @@ from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.spectrum.score_matrices import at_most, positive
 from certattn.provers.spectrum.typical_sets import best_normaliser
+from certattn.writing import to_text
 
 DIGITS = 4
 _BITS = 256

@@ -11,7 +11,6 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.limits import DEFAULT_LIMITS
@@ -45,6 +44,7 @@ from certattn.provers.spectrum.spectral_distance import (
     stated_bounds,
     wanted_states,
 )
+from certattn.writing import to_text
 
 _OF_LAW = (FOURTH_MOMENT.name, EXCESS.name, DISTANCE.name, SCALED_DISTANCE.name)
 _OF_MATRIX = (SEPARATION, SCALED_SEPARATION)

@@ -12,7 +12,6 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
@@ -31,6 +30,7 @@ from certattn.provers.rounding import (
 )
 from certattn.provers.spectrum.matrix_sources import attention_section, matrix_sources
 from certattn.provers.spectrum.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
+from certattn.writing import to_text
 
 if TYPE_CHECKING:
     from certattn.fast.dense import Dense

@@ -10,7 +10,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import working_precision
@@ -41,6 +40,7 @@ from certattn.provers.spectrum.matrix_sources import attention_section, matrix_s
 from certattn.provers.spectrum.singular_values import spectra
 from certattn.provers.spectrum.truncation import largest_cut, stated_cut
 from certattn.statements.spectrum.spectral_distances import NAMES
+from certattn.writing import to_text
 
 # What may be stated, by the names of options.
 _BOUNDED = [field.name for field in BOUNDED]

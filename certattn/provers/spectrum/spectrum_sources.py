@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.claim import AFTER_BINARY64
+from certattn.kernel.decide.proof import AFTER_BINARY64
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.proof import Proof
-from certattn.kernel.decide.verdict import Outcome
+from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision

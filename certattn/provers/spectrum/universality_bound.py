@@ -11,7 +11,6 @@ from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, lo
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.schema import Values
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
@@ -32,6 +31,7 @@ from certattn.provers.output import not_yet_written, provenance, require_place, 
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.spectrum.score_matrices import around, at_most, enclosed
 from certattn.provers.spectrum.typical_sets import best_equivalence, best_universality
+from certattn.writing import to_text
 
 DIGITS = 4
 PROBABILITY = "0.01"

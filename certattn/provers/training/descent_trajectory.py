@@ -11,7 +11,6 @@ import numpy as np
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.schema import Record
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.training.context_inputs import TOKENS
 from certattn.kernel.theorems.training.descent_setting import REGRESSION, TASKS
@@ -24,6 +23,7 @@ from certattn.provers.output import not_yet_written, provenance, require_place, 
 from certattn.provers.rounding import as_float
 from certattn.provers.training.context_prompts import Drawing, drawn, sources
 from certattn.provers.training.descent_runs import Said, Wanted, find_run
+from certattn.writing import to_text
 
 PLACES = (EACH, FINITE, INFINITE)
 

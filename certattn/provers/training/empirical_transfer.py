@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.decide.proof import Answer, Proof
-from certattn.kernel.decide.verdict import Outcome
+from certattn.kernel.decide.proof import Answer, Outcome, Proof
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.training.empirical_transfer import EmpiricalTransfer
@@ -22,6 +20,7 @@ from certattn.provers.exact_inputs import exact
 from certattn.provers.output import not_yet_written, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.statements.training.risk_transfer import WORDING
+from certattn.writing import to_text
 
 _BITS = 64
 _DIGITS = 3

@@ -10,12 +10,10 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.checker import CheckOptions, check_certificate
-from certattn.kernel.decide.proof import Proof
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Proof, Verdict
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import l2_norm, working_precision
 from certattn.kernel.mathematics.enclosure import around
@@ -50,6 +48,8 @@ from certattn.provers.rounding import (
     upper_rational,
 )
 from certattn.provers.training.training_inputs import scaled_start
+from certattn.statements.checking import check_certificate
+from certattn.writing import to_text
 
 RADIUS = "1e-20"
 # Precisions to try: the first whose enclosures are far narrower than the radius.

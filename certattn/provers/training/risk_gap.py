@@ -12,7 +12,6 @@ from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, lo
 from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.kernel.document.schema import Values
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
@@ -34,6 +33,7 @@ from certattn.provers.output import not_yet_written, provenance, require_place, 
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
 from certattn.provers.training.gap_fits import Said, fits, look
 from certattn.provers.training.gap_lengths import BITS, Search
+from certattn.writing import to_text
 
 TABLE, LOGISTIC, POWER = MAJORANTS = ("table", "logistic", "power")
 DIGITS = 3

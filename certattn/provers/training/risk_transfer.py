@@ -11,7 +11,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosure import around
@@ -26,6 +25,7 @@ from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_t
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.training.empirical_transfer import generate_empirical
+from certattn.writing import to_text
 
 RISK = "0.1"
 _BITS = 64

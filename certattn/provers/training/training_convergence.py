@@ -11,11 +11,9 @@ import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Number as Side
-from certattn.kernel.decide.proof import Answer, Proof
-from certattn.kernel.decide.verdict import Outcome, show
+from certattn.kernel.decide.proof import Answer, Outcome, Proof
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
@@ -43,7 +41,9 @@ from certattn.provers.output import not_yet_written, provenance, require_place, 
 from certattn.provers.rounding import last_place, lower_rational, nearest, round_down, round_up, upper_rational
 from certattn.provers.training.training_inputs import scaled_start
 from certattn.provers.training.training_runs import FloatRun, Point, first_where
+from certattn.statements.digits import show
 from certattn.statements.training.training_convergence import WORDING
+from certattn.writing import to_text
 
 AUTO = "auto"
 # Where `auto` begins, the rate is this part of the one at the limit.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from certattn.kernel.decide.reports import Report
 from certattn.report.formats.github import as_github
 from certattn.report.formats.gitlab import as_gitlab
 from certattn.report.formats.junit import as_junit
 from certattn.report.formats.markdown import as_markdown
 from certattn.report.formats.plain_json import as_json
 from certattn.report.formats.sarif import as_sarif
+from certattn.statements.reports import Report
 
 FORMATS: Mapping[str, Callable[[Sequence[Report]], str]] = {
     "json": as_json,

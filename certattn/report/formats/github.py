@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.formats.places import count_line, line_of, message, problems, relative_path
 from certattn.report.text import printable
+from certattn.statements.reports import Report
 
 
 def as_github(reports: Sequence[Report]) -> str:

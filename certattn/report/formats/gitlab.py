@@ -9,10 +9,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.formats.places import line_of, message, problems, relative_path
 from certattn.report.text import printable
+from certattn.statements.reports import Report
 
 _SEVERITIES = {
     Verdict.REFUTED: "critical",

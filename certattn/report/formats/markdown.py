@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.formats.places import count_line, message, problems
 from certattn.report.text import on_one_line, seconds
+from certattn.statements.reports import Report
 
 # GitHub takes 1 MiB for the summary of a step.
 _MOST_CHARACTERS = 900_000

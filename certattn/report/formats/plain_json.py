@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from certattn._version import __version__
-from certattn.kernel.decide.reports import Report, exit_status
+from certattn.statements.reports import Report, exit_status
 
 
 def as_json(reports: Sequence[Report]) -> str:

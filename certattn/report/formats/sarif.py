@@ -13,11 +13,11 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from certattn._version import __version__
-from certattn.kernel.decide.reports import Report, exit_status
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.formats.places import line_of, message, problems, relative_path
 from certattn.report.text import printable
 from certattn.report.verdict_help import VERDICTS
+from certattn.statements.reports import Report, exit_status
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _RULES = tuple(verdict for verdict in Verdict if verdict is not Verdict.VERIFIED)

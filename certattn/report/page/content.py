@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from certattn._version import __version__
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.page.entry import Entry
 from certattn.report.page.heads import HeatMap, heat_maps
 from certattn.report.page.margins import Margin, least_slack, margins

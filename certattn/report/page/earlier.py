@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import LimitExceededError, UsageError
+from certattn.statements.reports import Report
 
 _MOST_BYTES = 2**28
 _TEXTS = ("path", "claim", "statement", "digest", "reason", "obligation", "arithmetic", "limit")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flint import arb
 
+from certattn.kernel.decide.obligation import Enclosure
 from certattn.kernel.document.schema import Values
 from certattn.kernel.given.attention_inputs import read_scale
 from certattn.kernel.given.causal import sight_words
@@ -158,7 +159,7 @@ def _worst_relative(bounds: Bounds, obligations: Sequence[Answer]) -> list[str]:
     worst: tuple[arb, str, arb, arb] | None = None
     for obligation in obligations:
         deviation, most = obligation.left, obligation.right
-        if obligation.name.startswith(f"{kind}[") and isinstance(deviation, arb):
+        if obligation.name.startswith(f"{kind}[") and isinstance(deviation, arb) and isinstance(most, Enclosure):
             share = _share(deviation, arb(most))
             if worst is None or share.upper() > worst[0].upper():
                 worst = share, obligation.name.removeprefix(kind), deviation, arb(most)

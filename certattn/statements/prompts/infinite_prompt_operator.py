@@ -94,7 +94,7 @@ def _has_irrational_part(stated: StatedOperator) -> bool:
 def findings(stated: StatedOperator, obligations: Sequence[Answer]) -> list[str]:
     for o in obligations:
         if o.name.startswith("operator.at[") and o.outcome is Outcome.REFUTED:
-            return [f"not linear as stated, shown by a query: {o.sentence} is off by {show(o.left)}"]
+            return [f"not linear as stated, shown by a query: {sentence(stated, o.name)} is off by {show(o.left)}"]
     return []
 
 

@@ -16,9 +16,10 @@ from rounding_modes import MODES, flushing_subnormals, rounding, set_rounding
 
 from certattn import Report, Verdict, check
 from certattn.kernel.decide import floating_point
-from certattn.kernel.decide.checker import CheckOptions, check_file
+from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.floating_point import default_floating_point, require_default, set_default
 from certattn.kernel.errors import GuardError
+from certattn.statements.checking import check_file
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 # 10^-39 is subnormal in single precision: taken for 0, both scores are equal and the mean is 1/2. It is 0.731.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import itertools
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pytest
 from flint import arb, ctx, fmpq
@@ -19,9 +21,9 @@ from certattn.kernel.decide.obligation import (
     Tier,
     Together,
 )
-from certattn.kernel.decide.proof import Proof, decide
-from certattn.kernel.decide.verdict import DOUBLE, Outcome
+from certattn.kernel.decide.proof import DOUBLE, Outcome, Proof, Verdict, decide
 from certattn.kernel.errors import RefusedError
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 PROVED, REFUTED, UNDECIDED = Outcome.PROVED, Outcome.REFUTED, Outcome.UNDECIDED
@@ -89,7 +91,7 @@ def test_a_final_range_around_the_bound_is_unproved_and_refutes_nothing() -> Non
     for left, relation, right in ((around, "<=", TWO), (TWO, ">=", around)):
         proof = Proof([Obligation("a", left, relation, right)])
         proof.ask(["a"], 64)
-        assert (proof.answers["a"].outcome, proof.part("a")) == (REFUTED, Part.WITNESS)
+        assert (proof.answers["a"].outcome, proof.answers["a"].part) == (REFUTED, Part.WITNESS)
 
 
 def test_matrices_are_identical_in_every_entry_or_not() -> None:
@@ -141,7 +143,7 @@ def test_what_rests_on_something_false_has_no_proof(part: Part) -> None:
     )
     assert [answer.outcome for answer in proof.answers.values()] == [REFUTED] * 3
     # That b has no proof is no sign that it is false.
-    assert proof.part("b") is Part.WITNESS
+    assert proof.answers["b"].part is Part.WITNESS
     assert proof.answers["c"].because == "it rests on b"
 
 
@@ -164,7 +166,7 @@ def test_whoever_asks_for_one_asks_for_what_it_needs() -> None:
 def test_without_a_proof_it_is_rejected_and_not_refuted() -> None:
     proof = asked(NoProof("a", "no theorem says so"))
     assert proof.answers["a"].outcome is REFUTED
-    assert proof.part("a") is Part.WITNESS
+    assert proof.answers["a"].part is Part.WITNESS
 
 
 def test_where_nothing_bounds_a_side_it_is_rejected_and_says_why() -> None:
@@ -174,7 +176,7 @@ def test_where_nothing_bounds_a_side_it_is_rejected_and_says_why() -> None:
     proof = asked(Obligation("a", side, "<=", TWO), Obligation("b", ONE, "<=", TWO, needs=["a"]))
     assert [proof.answers[name].outcome for name in "ab"] == [REFUTED, REFUTED]
     assert [proof.answers[name].because for name in "ab"] == ["it takes too many steps", "it rests on a"]
-    assert proof.part("a") is Part.WITNESS
+    assert proof.answers["a"].part is Part.WITNESS
 
 
 @pytest.mark.parametrize(
@@ -266,3 +268,125 @@ def test_what_is_computed_together_is_what_is_asked_for() -> None:
         "at[0]": (PROVED, 64),
         "sum": (REFUTED, 64),
     }
+
+
+# -- what decides
+
+
+NOTHING = {
+    "nan": arb("nan"),
+    "+inf": arb("+inf"),
+    "-inf": arb("-inf"),
+    "the whole line": arb("[0 +/- inf]"),
+    "nan with a radius": arb("nan") + arb(0, 1),
+    "1 / 0": arb(1) / arb(0, 1),
+    "log of a ball with negative points": arb(0, 1).log(),
+    "e^(e^1000)": arb(1000).exp().exp() * 0 + arb(1) / 0,
+}
+
+
+@pytest.mark.parametrize("ball", NOTHING.values(), ids=NOTHING.keys())
+@pytest.mark.parametrize("bound", [fmpq(0), fmpq(1), fmpq(-1), fmpq(10) ** 400])
+def test_a_ball_that_says_nothing_decides_nothing(ball: arb, bound: fmpq) -> None:
+    assert decide(ball, "<=", bound) is Outcome.UNDECIDED
+    assert decide(ball, ">=", bound) is Outcome.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "upper", "lower"),
+    [
+        (arb(1), fmpq(2), Outcome.PROVED, Outcome.REFUTED),
+        (arb(2), fmpq(1), Outcome.REFUTED, Outcome.PROVED),
+        (arb(1), fmpq(1), Outcome.PROVED, Outcome.PROVED),
+        (arb(0), fmpq(0), Outcome.PROVED, Outcome.PROVED),
+        (arb(1, 1), fmpq(1), Outcome.UNDECIDED, Outcome.UNDECIDED),
+        (arb(1, arb((1, -60))), fmpq(1), Outcome.UNDECIDED, Outcome.UNDECIDED),
+        (arb(0, 1), fmpq(3), Outcome.PROVED, Outcome.REFUTED),
+        (arb(0, 1), fmpq(-3), Outcome.REFUTED, Outcome.PROVED),
+        # Ends that touch the bound from inside: `<=` holds at every point; `>` does not.
+        (arb((1, -1), (1, -1)), fmpq(1), Outcome.PROVED, Outcome.UNDECIDED),
+        (arb((3, -1), (1, -1)), fmpq(1), Outcome.UNDECIDED, Outcome.PROVED),
+        (arb(-1), fmpq(0), Outcome.PROVED, Outcome.REFUTED),
+    ],
+)
+def test_a_ball_decides_only_if_all_its_points_agree(value: arb, bound: fmpq, upper: Outcome, lower: Outcome) -> None:
+    assert decide(value, "<=", bound) is upper
+    assert decide(value, ">=", bound) is lower
+
+
+@pytest.mark.parametrize("digits", [10, 30, 60])
+def test_a_bound_that_is_no_binary_fraction_is_compared_soundly(digits: int) -> None:
+    """1/3 against decimals that are just above and just below it."""
+    below, above = fmpq(10**digits // 3, 10**digits), fmpq(10**digits // 3 + 1, 10**digits)
+    outcomes = {}
+    for bits in (16, 64, 256):
+        with working_precision(bits):
+            third = arb(fmpq(1, 3))
+            outcomes[bits] = (
+                decide(third, "<=", above),
+                decide(third, "<=", below),
+            )
+            assert decide(third, "<=", fmpq(1, 3)) is Outcome.UNDECIDED
+    for upper, lower in outcomes.values():
+        assert upper in (Outcome.PROVED, Outcome.UNDECIDED)
+        assert lower in (Outcome.REFUTED, Outcome.UNDECIDED)
+    assert outcomes[256] == (Outcome.PROVED, Outcome.REFUTED)
+
+
+def test_strict_relations_are_the_opposites_of_weak_ones() -> None:
+    opposite = {PROVED: REFUTED, REFUTED: PROVED, UNDECIDED: UNDECIDED}
+    balls = [arb(1), arb(2), arb(0), arb(1, 0.25), arb(1.5, 0.25), arb("nan"), arb("inf"), arb(0, "inf")]
+    for ball, bound in itertools.product(balls, map(fmpq, range(3))):
+        assert decide(ball, "<", bound) is opposite[decide(ball, ">=", bound)]
+        assert decide(ball, ">", bound) is opposite[decide(ball, "<=", bound)]
+
+
+def test_the_bits_of_a_double_are_those_of_this_machine() -> None:
+    assert sys.float_info.mant_dig == DOUBLE
+
+
+# -- the verdict over all obligations
+
+SIDES = {"proved": fmpq(0), "refuted": fmpq(2), "undecided": NAN}
+
+
+def verdict(kinds: Mapping[str, str], wanted: Sequence[str] | None = None) -> Verdict:
+    """Of obligations by name, each of a kind; those of the kind "unasked" are not asked for."""
+    listed = [
+        NoProof(name, "no idea") if kind == "no proof" else Obligation(name, SIDES.get(kind, ONE), "<=", ONE)
+        for name, kind in kinds.items()
+    ]
+    proof = Proof(listed)
+    proof.ask([name for name, kind in kinds.items() if kind != "unasked"], 64)
+    return proof.verdict(list(kinds) if wanted is None else wanted)
+
+
+def test_every_combination_of_outcomes() -> None:
+    """A refuted statement is louder than a rejected witness, that than an undecided obligation."""
+    for kinds in itertools.product([*SIDES, "no proof", "unasked"], repeat=3):
+        found = verdict(dict(zip("abc", kinds, strict=True)))
+        if "refuted" in kinds:
+            assert found is Verdict.REFUTED
+        elif "no proof" in kinds:
+            assert found is Verdict.REJECTED
+        elif "undecided" in kinds or "unasked" in kinds:
+            assert found is Verdict.INCONCLUSIVE
+        else:
+            assert found is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize("wanted", [[], ["a"], ["b"], ["b", "a"], ["a", "a"], ["a", "x"], ["a", "b", "b"], ["A", "b"]])
+def test_what_is_not_exactly_the_obligations_never_verifies(wanted: list[str]) -> None:
+    assert verdict({"a": "proved", "b": "proved"}, wanted) is Verdict.INCONCLUSIVE
+
+
+def test_a_false_bound_on_a_bound_refutes_nothing() -> None:
+    """What is too large is only a bound on the stated quantity: there is no proof, and no counterproof."""
+    for part, expected in ((Part.WITNESS, Verdict.REJECTED), (Part.STATEMENT, Verdict.REFUTED)):
+        proof = asked(Obligation("a", arb(2), "<=", ONE, part))
+        assert proof.verdict(["a"]) is expected
+
+
+def test_an_answer_cannot_be_changed_afterwards() -> None:
+    with pytest.raises(AttributeError):
+        asked(Obligation("a", arb(2), "<=", ONE)).answers["a"].outcome = PROVED  # type: ignore[misc]

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certattn.kernel.document.array_formats import DTYPES, ArrayFormatError, locate
+from certattn.kernel.document.array_formats import ArrayFormatError, locate
+from certattn.kernel.document.references import DTYPES
 
 ARRAY = np.arange(6, dtype="<f4").reshape(2, 3)
 BYTES = ARRAY.tobytes()

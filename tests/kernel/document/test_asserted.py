@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from certattn.kernel.document.asserted import asserted_at
 from certattn.kernel.document.reader import parse_tree
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.statements.checking import asserted_at
 
 ASSERTS = """\
 deviation:

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certattn.kernel.document.certificate import ENVELOPE, load, loads
-from certattn.kernel.document.digest import statement_digest
-from certattn.kernel.document.writer import to_text
+from certattn.kernel.document.certificate import ENVELOPE, load, loads, statement_digest
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.theorems.attention.output_deviation import THEOREM
 from certattn.report.json_schema import schema_of
+from certattn.writing import to_text
 
 FILE = "cert.yaml"
 TEXT = """\

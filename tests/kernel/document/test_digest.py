@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.document.digest import canonical, statement_digest
+from certattn.kernel.document.certificate import canonical, statement_digest
 from certattn.kernel.document.tree import Plain
 
 SHA = "0123456789abcdef" * 4

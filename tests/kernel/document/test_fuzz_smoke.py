@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file, claim_of
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions, theorem_of
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import load
+from certattn.statements.checking import check_file
 
 Tool = Callable[[str], ModuleType]
 CORPUS = Path(__file__).resolve().parents[3] / "tools" / "fuzz" / "corpus"
@@ -37,7 +38,7 @@ def test_every_claim_has_a_seed_that_its_decoder_reads(fuzz: Any) -> None:
     for path in CORPUS.glob("*.yaml"):
         if path.stem != AWKWARD:
             certificate = load(path, limits=fuzz.LIMITS)
-            claim = claim_of(certificate)
+            claim = theorem_of(certificate)
             assert claim.names(claim.read(certificate))
             read.add(certificate.claim)
     assert read == set(CLAIMS)

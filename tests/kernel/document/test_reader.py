@@ -16,8 +16,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.document.grammar import UNSHOWN
-from certattn.kernel.document.reader import parse_tree, read_tree
+from certattn.kernel.document.reader import UNSHOWN, parse_tree, read_tree
 from certattn.kernel.document.tree import Node, Plain
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits

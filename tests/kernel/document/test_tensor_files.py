@@ -19,12 +19,13 @@ import pytest
 from flint import fmpq
 
 from certattn.kernel.document import tensor_files
+from certattn.kernel.document.arrays import ArrayFiles
+from certattn.kernel.document.references import ArrayReference
 from certattn.kernel.document.regular_files import regular_file
-from certattn.kernel.document.stopwatch import Stopwatch
-from certattn.kernel.document.tensor_files import TensorFiles, TensorReference
 from certattn.kernel.document.tree import Node
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.statements.stopwatch import Stopwatch
 
 AT = "cert.yaml:7: given"
 ARRAY = np.arange(12, dtype="<f4").reshape(4, 3) / 8
@@ -61,23 +62,23 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def refer(folder: Path, node: Node) -> Callable[..., TensorReference]:
+def refer(folder: Path, node: Node) -> Callable[..., ArrayReference]:
     """A reference to an array file as it is, with changes."""
 
-    def make(file: str, **changes: Any) -> TensorReference:
+    def make(file: str, **changes: Any) -> ArrayReference:
         array = None if file.endswith(".npy") else "keys"
         path = folder / file
         digest = sha256(path) if len(file) < 200 and path.is_file() else "0" * 64
-        reference = TensorReference(node, file, digest, array, "float32", (4, 3), (0, 4))
+        reference = ArrayReference(node, file, digest, array, "float32", (4, 3), (0, 4))
         return replace(reference, **changes)
 
     return make
 
 
 def read(
-    folder: Path, reference: TensorReference, limits: Limits = DEFAULT_LIMITS, root: Path | None = None
+    folder: Path, reference: ArrayReference, limits: Limits = DEFAULT_LIMITS, root: Path | None = None
 ) -> list[list[Fraction]]:
-    return rows(TensorFiles(folder, root or folder, limits, Stopwatch()).read(reference))
+    return rows(ArrayFiles(folder, root or folder, limits, Stopwatch()).read(reference))
 
 
 def rows(matrix: ExactMatrix) -> list[list[Fraction]]:
@@ -104,7 +105,7 @@ def test_some_rows(file: str, folder: Path, refer: Any) -> None:
 
 
 def test_two_arrays_of_one_file(folder: Path, refer: Any) -> None:
-    files = TensorFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
+    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
     for file in FORMATS[1:]:
         assert rows(files.read(refer(file))) == fractions(ARRAY)
         assert rows(files.read(refer(file, array="values"))) == fractions(ARRAY + 1)
@@ -125,7 +126,7 @@ def test_wide_exponents_are_exact(folder: Path, refer: Any) -> None:
 
 
 def test_the_denominator_is_a_power_of_two(folder: Path, refer: Any) -> None:
-    matrix = TensorFiles(folder, folder, DEFAULT_LIMITS, Stopwatch()).read(refer("data/x.npy"))
+    matrix = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch()).read(refer("data/x.npy"))
     assert matrix.denominator == 8
     assert matrix.entry(3, 2) == fmpq(11, 8)
 
@@ -166,7 +167,7 @@ def test_a_wrong_hash(file: str, folder: Path, refer: Any, refused: Any) -> None
 
 
 def test_a_wrong_hash_of_a_file_that_was_read_before(folder: Path, refer: Any, refused: Any) -> None:
-    files = TensorFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
+    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
     files.read(refer("data/x.npz"))
     refused(
         lambda: files.read(refer("data/x.npz", sha256="1" * 64)), found="sha256", expected=f"sha256 {'1' * 64}", at=AT
@@ -441,7 +442,7 @@ def test_a_file_that_grows_without_end(
 
 
 def test_the_bytes_that_are_hashed_are_the_bytes_that_are_used(folder: Path, refer: Any, monkeypatch: Any) -> None:
-    files = TensorFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
+    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
     reference = refer("data/x.npz")
     files.read(reference)
     np.savez(folder / "data" / "x.npz", keys=ARRAY + 5, values=ARRAY)
@@ -475,7 +476,7 @@ def test_kept_files_take_bounded_memory(folder: Path, refer: Any, monkeypatch: p
         return regular_file(path, **options)
 
     monkeypatch.setattr(tensor_files, "regular_file", recorded)
-    files = TensorFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
+    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
     for index in range(5):
         (folder / f"{index}.npz").write_bytes((folder / "data" / "x.npz").read_bytes())
     for index in (0, 1, 2, 3, 4, 0, 1, 2, 3, 4):

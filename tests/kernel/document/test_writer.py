@@ -19,12 +19,11 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from certattn.kernel.document.grammar import UNSHOWN
-from certattn.kernel.document.reader import parse_tree
+from certattn.kernel.document.reader import UNSHOWN, parse_tree
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.document.writer import to_text, unflushed, write_atomically
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.writing import to_text, unflushed, write_atomically
 
 DEEP = replace(DEFAULT_LIMITS, max_depth=100)
 

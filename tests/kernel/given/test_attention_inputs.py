@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certattn.kernel.decide.checker import claim_of
+from certattn.kernel.decide.checker import theorem_of
 from certattn.kernel.document.certificate import loads
 
 SIZE = 20
@@ -30,7 +30,7 @@ def words(claim: str, given: str, rest: str, folder: Path) -> str:
         reference = f"{{file: {name}.npy, sha256: {digest}, dtype: float64, shape: {list(array.shape)}}}"
         text = text.replace(f"<{name}>", reference)
     certificate = loads(text, folder / "case.yaml")
-    stated = claim_of(certificate)
+    stated = theorem_of(certificate)
     return stated.statement(stated.read(certificate)).words
 
 

@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from certattn.fast.exponential import TABLE
-from certattn.kernel.decide.checker import CheckOptions, check_certificate, malformed_report
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
+from certattn.statements.checking import check_certificate, malformed_report
+from certattn.statements.reports import Report
 
 # Families lie in the folders of their chapters, and some import others by name.
 FOLDER = Path(__file__).resolve().parent

@@ -18,14 +18,14 @@ import mean_cases
 import operator_cases
 import pytest
 import tail_cases
+from certattn.kernel.decide.verdict import Obligation
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, complaints, notices
 from flint import arb, arb_mat, fmpq
 from sabotaged import true, unless
 
 from certattn.kernel.decide import checker, proof
 from certattn.kernel.decide.obligation import Number, Range, Relation
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
+from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.given import attention_inputs, prompt_inputs, query_inputs
@@ -50,6 +50,7 @@ from certattn.kernel.theorems.prompts import (
     tail_rules,
 )
 from certattn.kernel.theorems.prompts.mathematics import mgf_series, power_series, weighted_sums
+from certattn.statements.reports import Report
 
 CORPORA = {
     "infinite-prompt-operator": operator_cases.CASES,
@@ -88,7 +89,7 @@ def test_a_checker_that_verifies_whatever_is_well_formed_fails(cases: list[Case]
     def careless(text: str, folder: Path) -> Report:
         try:
             certificate = loads(text, folder / "case.yaml")
-            checker.claim_of(certificate).read(certificate)
+            checker.theorem_of(certificate).read(certificate)
         except MalformedError as error:
             return checker.malformed_report("case.yaml", error)
         return Report("case.yaml", Verdict.VERIFIED)

@@ -27,7 +27,7 @@ from mpmath import mp
 from sabotaged import true
 
 from certattn.kernel.decide import proof
-from certattn.kernel.decide.verdict import Outcome, Verdict
+from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
 

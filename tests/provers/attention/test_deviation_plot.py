@@ -27,7 +27,7 @@ def certificate(folder: Path, count: int = COUNT, **options: Any) -> certattn.Ce
 
 def bounded(made: certattn.Certificate, folder: Path, **deviation: Any) -> certattn.Certificate:
     """The same with other bounds."""
-    from certattn.kernel.document.writer import to_text
+    from certattn.writing import to_text
 
     plain: Any = dict(made.plain)
     return loads(to_text({**plain, "asserts": {"deviation": {"norm": "l2", **deviation}}}), folder / "c.yaml")

@@ -17,7 +17,7 @@ from flint import fmpq
 
 import certattn
 from certattn import LimitExceededError, MalformedError, NotProvedError, UsageError, Verdict
-from certattn.kernel.document.writer import write_atomically
+from certattn.writing import write_atomically
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 Prompt = Callable[..., Arrays]

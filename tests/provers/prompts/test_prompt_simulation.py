@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.prompts import output_tail, prompt_simulation
 from certattn.provers.prompts.prompt_simulation import errors, quantile
+from certattn.writing import to_text
 
 Plain = Any
 

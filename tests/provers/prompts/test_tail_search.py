@@ -14,7 +14,6 @@ from scipy.special import erfcx, ndtr
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.numbers import parse_rational
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
@@ -30,6 +29,7 @@ from certattn.provers.prompts.tail_goals import Goal, goals_of
 from certattn.provers.prompts.tail_rules import Candidate, Family, best_rate, few_digits
 from certattn.provers.prompts.tail_search import passing, smallest_eps, smallest_length
 from certattn.provers.prompts.tail_targets import Target
+from certattn.writing import to_text
 
 Plain = Any
 

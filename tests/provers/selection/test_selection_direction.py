@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.decide.checker import CheckOptions, check_certificate
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.selection.selection_direction import generate
+from certattn.statements.checking import check_certificate
 
 TOY: dict[str, Any] = {
     "keys": [[["-0.1", 1], [1, 0], [0, 0]]],

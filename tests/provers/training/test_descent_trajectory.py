@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import certattn
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
 from certattn.kernel.theorems.training.descent_trajectory import read
 from certattn.kernel.theorems.training.gronwall_bound import Gronwall

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import certattn
 from certattn.cli.generate import generate as commands
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.provers.training import flow_trajectory
 

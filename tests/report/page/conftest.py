@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.page.entry import Described, Entry
+from certattn.statements.reports import Report
 
 HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|[a](javascript:alert(3))\u202e"
 

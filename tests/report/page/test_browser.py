@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.page.content import Content
 from certattn.report.page.entry import Entry
 from certattn.report.page.html import as_html

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.report.page.content import FEW, Content
 from certattn.report.page.entry import Entry
 from certattn.report.page.html import article, as_html

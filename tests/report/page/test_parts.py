@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
 from certattn.report.formats import as_json
 from certattn.report.page.audits import missing_of, others_of
@@ -24,6 +23,7 @@ from certattn.report.page.margins import least_slack, margins
 from certattn.report.page.markdown import as_markdown
 from certattn.report.page.pictures import SharedParts, simplified
 from certattn.report.rounded import between, figure
+from certattn.statements.reports import Report
 
 from .conftest import HOSTILE, obligation
 

@@ -30,8 +30,8 @@ from typing import Protocol
 from flint import arb, arb_mat, ctx, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Relation, Tier, Together
+from certattn.kernel.decide.proof import DOUBLE
 from certattn.kernel.decide.theorem import BITS, Theorem
-from certattn.kernel.decide.verdict import DOUBLE
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.schema import Choice, Field, Record, Values, some_of

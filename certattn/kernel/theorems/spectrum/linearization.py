@@ -25,9 +25,8 @@ from functools import partial
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Part, Shared
+from certattn.kernel.decide.obligation import Enclosure, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Field, Record, Values, some_of
 from certattn.kernel.given.ranges import NONNEGATIVE, within

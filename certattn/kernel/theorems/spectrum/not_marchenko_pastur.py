@@ -19,9 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Shared
+from certattn.kernel.decide.obligation import Enclosure, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import EitherKey, Field, Rational, Record, some_of
 from certattn.kernel.given.ranges import BOUNDS, NONNEGATIVE, SIGNED

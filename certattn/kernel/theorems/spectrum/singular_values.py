@@ -29,9 +29,8 @@ from functools import cache, partial
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared
+from certattn.kernel.decide.obligation import Enclosure, Obligation, Part, Relation, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted

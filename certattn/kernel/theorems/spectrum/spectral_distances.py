@@ -8,8 +8,7 @@ from functools import cached_property, partial
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Part, Shared, Side, Tier
-from certattn.kernel.decide.verdict import Enclosure
+from certattn.kernel.decide.obligation import Enclosure, Obligation, Part, Shared, Side, Tier
 from certattn.kernel.document.schema import Field, Rational, Values
 from certattn.kernel.given.ranges import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw

@@ -19,14 +19,15 @@ from flint import arb, fmpq
 
 from certattn.fast import exponential, exponential_bound, exponential_value
 from certattn.kernel.decide import checker, proof
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.verdict import Outcome, Verdict
+from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.arithmetic import binary64_exponential
+from certattn.statements.checking import check_certificate
 
 CLAIM = CLAIMS["binary64-exponential"]
 
@@ -175,7 +176,7 @@ def test_a_checker_that_verifies_whatever_is_well_formed_fails(arrays: Path) -> 
     def careless(text: str, folder: Path) -> Report:
         try:
             certificate = loads(text, folder / "case.yaml")
-            checker.claim_of(certificate).read(certificate)
+            checker.theorem_of(certificate).read(certificate)
         except MalformedError as error:
             return checker.malformed_report("case.yaml", error)
         return Report("case.yaml", Verdict.VERIFIED)

@@ -12,8 +12,8 @@ from flint import arb
 import certattn
 from certattn.fast import guards, prefixes
 from certattn.fast.attention import BINARY64
-from certattn.kernel.decide.checker import CheckOptions, check_file
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import GuardError, NotProvedError, UsageError
@@ -22,6 +22,7 @@ from certattn.kernel.given.tiers import DEFAULT
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.theorems.attention.deviation_binary64 import compared, deviations, off_limit
 from certattn.kernel.theorems.attention.output_deviation import THEOREM
+from certattn.statements.checking import check_file
 
 GAUSSIAN = {"kind": "gaussian", "mean": ["0", "1"], "covariance": [["1", "1/2"], ["1/2", "1"]]}
 SIGNS = {"kind": "rademacher", "sizes": ["1", "1/3"]}

@@ -12,8 +12,8 @@ from flint import arb
 
 import certattn
 from certattn.fast.attention import BINARY64
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.given import stored_prompts
@@ -23,6 +23,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.attention import mean_binary64
 from certattn.kernel.theorems.attention.mean_binary64 import weighted_in_binary64
 from certattn.kernel.theorems.attention.softmax_mean import weighted_queries
+from certattn.statements.checking import check_file
 
 CLAIM = CLAIMS["softmax-mean"]
 OFS = ("values", "keys", "values-keys")
@@ -86,7 +87,7 @@ def test_what_is_not_finite_in_a_large_file_is_found_without_reading_it_whole(
     certificate = (tmp_path / "c.yaml").read_text().replace(before, hashlib.sha256(made.read_bytes()).hexdigest())
     (tmp_path / "c.yaml").write_text(certificate)
     monkeypatch.setattr(stored_prompts, "_CHUNK_NUMBERS", 10)
-    monkeypatch.setattr(tensor_files.TensorFiles, "read", lambda *_: pytest.fail("read whole"))
+    monkeypatch.setattr(tensor_files.ArrayFiles, "read", lambda *_: pytest.fail("read whole"))
     # The queries, which are few, are read whole.
     monkeypatch.setattr(StatedPrompt, "stated_queries", ExactMatrix.zero(3, 2))
     report = check_file(tmp_path / "c.yaml", CheckOptions())

@@ -9,12 +9,13 @@ import pytest
 from corpus import ACCEPT, FILES, Case, array, check
 from flint import arb
 
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.attention.mathematics import mean_value
+from certattn.statements.checking import check_certificate
 
 CLAIM = CLAIMS["output-deviation"]
 

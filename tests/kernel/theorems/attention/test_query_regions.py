@@ -15,12 +15,13 @@ import region_cases as cases
 from corpus import Family, check
 from flint import arb, fmpq
 
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.statements.checking import check_certificate
+from certattn.statements.reports import Report
+from certattn.writing import to_text
 
 Tool = Callable[[str], ModuleType]
 CLAIM = CLAIMS["output-deviation"]

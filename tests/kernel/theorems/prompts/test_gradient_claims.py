@@ -11,12 +11,13 @@ from typing import Any
 import gradient_cases as cases
 import numpy as np
 import pytest
+from certattn.kernel.decide.verdict import Obligation
 from corpus import ACCEPT, Case, Family, check, notices
 from flint import arb, fmpq
 from sabotaged import unless
 
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.decide.verdict import Obligation, Outcome
+from certattn.kernel.decide.proof import Outcome
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax_powers
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -9,8 +9,8 @@ import pytest
 from corpus import ACCEPT, REFUTED, Case, check
 
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import loads
+from certattn.statements.reports import Report
 
 CLAIM = CLAIMS["infinite-prompt-operator"]
 

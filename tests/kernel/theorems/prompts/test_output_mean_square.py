@@ -14,9 +14,8 @@ from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, no
 from flint import arb, fmpq
 from sabotaged import true, unless
 
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate, malformed_report
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
@@ -28,6 +27,8 @@ from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.theorems.prompts import mean_square_bounds as BOUNDS  # noqa: N812
 from certattn.kernel.theorems.prompts import output_mean_square
 from certattn.kernel.theorems.prompts.output_mean_square import Method, bounds_of
+from certattn.statements.checking import check_certificate, malformed_report
+from certattn.statements.reports import Report
 
 CLAIM = CLAIMS["output-mean-square"]
 # Of the families that a second opinion in doubles can tell apart.

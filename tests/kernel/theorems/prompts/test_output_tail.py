@@ -13,13 +13,14 @@ import tail_cases as cases
 from corpus import ACCEPT, Case, Family, check
 from flint import arb
 
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.prompts import output_tail
+from certattn.statements.checking import check_certificate
 
 CLAIM = CLAIMS["output-tail"]
 Tool = Callable[[str], ModuleType]

@@ -20,8 +20,8 @@ from sabotaged import true
 
 from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Outcome, Verdict
+from certattn.statements.reports import Report
+from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import every_length
 from certattn.kernel.theorems.prompts import output_tail, propositions, typical_prompt

@@ -10,7 +10,7 @@ import proposition_cases as cases
 import pytest
 from corpus import Case, Family, check
 
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts import proposition_3_1, proposition_3_4
 from certattn.kernel.theorems.prompts.propositions import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from certattn.kernel.decide.verdict import at_most
 from flint import arb, fmpq
 
 import certattn
-from certattn.kernel.decide.checker import claim_of
-from certattn.kernel.decide.verdict import at_most
+from certattn.kernel.decide.checker import theorem_of
 
 GALLERY = Path(__file__).resolve().parents[4] / "certificates"
 CLAIMS = {
@@ -21,7 +21,7 @@ CLAIMS = {
 
 def findings(name: str, reached: arb) -> list[str]:
     certificate = certattn.load(GALLERY / f"{name}.yaml")
-    claim = claim_of(certificate)
+    claim = theorem_of(certificate)
     return claim.findings(claim.read(certificate), [at_most("norm", "a bound", reached, fmpq(1, 2), 64)])
 
 

@@ -8,10 +8,11 @@ import pytest
 import typical_cases as cases
 from corpus import ACCEPT, REFUTED, Case, check
 
-from certattn.kernel.decide.checker import CheckOptions, check_certificate
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts.typical_prompt import obligations, read
+from certattn.statements.checking import check_certificate
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)

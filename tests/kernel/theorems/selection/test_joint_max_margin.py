@@ -18,7 +18,7 @@ from corpus import ACCEPT, REFUTED, REJECTED, Case, Family, check
 from flint import fmpq
 
 import certattn
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision

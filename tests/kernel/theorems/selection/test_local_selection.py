@@ -18,13 +18,13 @@ from corpus import ACCEPT, MALFORMED, REJECTED, Case, Family, check
 from flint import arb
 from mpmath import mpf
 
-from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.selection.mathematics import gradient_weights
 from certattn.provers.selection.selection_direction import Search, read_setting, stated_certificate
 from certattn.provers.selection.selection_theorems import applicable
+from certattn.statements.reports import Report
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,9 @@ from corpus import ACCEPT, Case, Family, check, notices
 from flint import fmpq
 
 from certattn.kernel.decide import proof
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.proof import Proof
-from certattn.kernel.decide.verdict import Outcome, Verdict
+from certattn.kernel.decide.proof import Outcome, Proof, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection import max_margin
@@ -27,6 +26,7 @@ from certattn.kernel.theorems.selection.mathematics.contradiction import Contrad
 from certattn.kernel.theorems.selection.mathematics.margin_distance import MarginDistance
 from certattn.kernel.theorems.selection.mathematics.margin_rows import matrix_rows
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.statements.checking import check_certificate
 
 Tool = Callable[[str], ModuleType]
 CLAIM = CLAIMS["max-margin"]

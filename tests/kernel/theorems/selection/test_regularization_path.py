@@ -16,16 +16,17 @@ from flint import arb, fmpq
 from mpmath import mp, mpf
 
 from certattn import NotProvedError, UsageError, generate
-from certattn.kernel.decide.checker import CheckOptions, check_file
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.losses import LOSSES as EXACT
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection import regularization_path
 from certattn.kernel.theorems.selection.mathematics import mixing
 from certattn.kernel.theorems.selection.regularization_path import read_given
+from certattn.statements.checking import check_file
+from certattn.writing import to_text
 
 ROOT = Path(__file__).resolve().parents[4]
 Tool = Callable[[str], ModuleType]

@@ -13,7 +13,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.verdict import Outcome, Verdict
+from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import selection_descent
 from certattn.kernel.theorems.selection import global_selection_theorems, selection_direction

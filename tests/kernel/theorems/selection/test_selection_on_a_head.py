@@ -17,8 +17,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.decide import proof, verdict
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Outcome, Verdict
+from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import load, loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -27,6 +26,7 @@ from certattn.kernel.theorems.selection import head_assertions, head_problem, se
 from certattn.kernel.theorems.selection.head_problem import Head, HeadStatement
 from certattn.kernel.theorems.selection.mathematics import chosen_tokens
 from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens, Gaps
+from certattn.statements.reports import Report
 
 CLAIM = CLAIMS["selection-on-a-head"]
 

@@ -15,7 +15,7 @@ from flint import fmpq
 from certattn import generate
 from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.verdict import Outcome, Verdict
+from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.selection import selection_enumeration, token_optimality
 from certattn.kernel.theorems.selection.kkt import kkt_names

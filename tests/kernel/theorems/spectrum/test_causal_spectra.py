@@ -11,16 +11,16 @@ import pytest
 from flint import fmpq
 
 import certattn
-from certattn.kernel.decide.reports import Report
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.document.writer import to_text
 from certattn.kernel.mathematics.attention_matrix import is_uniform_where_seen
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
 from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix
 from certattn.kernel.theorems.spectrum.singular_values import THEOREM
+from certattn.statements.reports import Report
 from certattn.statements.spectrum.singular_values import WORDING
+from certattn.writing import to_text
 
 Array = np.ndarray[Any, Any]
 SIZE = 40

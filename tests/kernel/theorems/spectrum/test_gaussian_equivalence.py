@@ -14,7 +14,7 @@ from corpus import ACCEPT, Case, Family, check
 from flint import arb, fmpq
 from sabotage import proved_in_place
 
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -16,12 +16,12 @@ from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, Case, check
 from flint import arb, fmpq
 from sabotage import proved_in_place
 
-from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.given import ranges
 from certattn.kernel.mathematics import linearization as formulas
 from certattn.kernel.mathematics.linearization import Stage
 from certattn.kernel.theorems.spectrum import linearization, linearization_inputs
+from certattn.statements.reports import Report
 
 Array = np.ndarray[Any, Any]
 SIZE, WIDTH, BETA = 40, 20, 0.75

@@ -16,12 +16,12 @@ from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, Case, check
 from flint import arb
 from sabotage import proved_in_place
 
-from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import attention_matrix as in_arb
 from certattn.kernel.mathematics import singular_values as exact
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import causal_matrix, matrix_inputs, singular_values
+from certattn.statements.reports import Report
 
 Tool = Callable[[str], ModuleType]
 Array = np.ndarray[Any, Any]

@@ -15,7 +15,7 @@ from corpus import ACCEPT, REFUTED, Case, Family, changed, check
 from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import descent_trajectory, gronwall_bound
 from certattn.kernel.theorems.training.context_inputs import StatedPrompts

@@ -15,7 +15,7 @@ from corpus import ACCEPT, REFUTED, Case, Family, changed, check
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Relation, Side
-from certattn.kernel.decide.verdict import Verdict
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training import regression_inputs, regression_risk

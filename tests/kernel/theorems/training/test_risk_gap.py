@@ -13,10 +13,9 @@ import pytest
 from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, notices
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_certificate, malformed_report
+from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.obligation import Obligation, Relation, Side
 from certattn.kernel.decide.proof import Proof
-from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
@@ -27,6 +26,8 @@ from certattn.kernel.theorems.training.mathematics import risk_gap as formulas
 from certattn.kernel.theorems.training.mathematics import softmax_power_majorants as majorants
 from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum
 from certattn.kernel.theorems.training.risk_gap import read
+from certattn.statements.checking import check_certificate, malformed_report
+from certattn.statements.reports import Report
 
 CLAIM = CLAIMS["risk-gap"]
 

@@ -7,8 +7,7 @@ import pytest
 from flint import arb, fmpq
 from selection_instances import Instance, number, random_instance
 
-from certattn.kernel.decide.proof import Proof
-from certattn.kernel.decide.verdict import Outcome
+from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.theorems.selection.descent_inputs import GRADIENT, Rule

@@ -5,10 +5,12 @@ from __future__ import annotations
 import mmap
 import struct
 
+from certattn.kernel.limits import Watch
+
 _CELLS = struct.Struct("=QQ")
 
 
-class Meter:
+class Meter(Watch):
     """Two counters in memory that a forked process shares with its parent: bytes read, of how many."""
 
     def __init__(self) -> None:

@@ -3,29 +3,29 @@
 The bytes that are hashed are the bytes that are used: a file is read once, into private memory,
 so a file that changes meanwhile cannot pass one content by the hash and another to the proof.
 (Memory mapping would not give that.) Nothing is unpickled, and every size is checked before
-memory is spent on it.
+memory is spent on it. A large file is read in one pass: its wanted bytes piece by piece, the hash of all of it at the
+end. Each piece is hashed in a thread of its own while whoever asked for it uses it, so that hashing and arithmetic
+share one reading; what was used may be believed once the hash, which comes last, is the stated one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO
 
 from certattn.kernel.document.array_formats import ArrayFormatError, Layout, byte_count, locate
-from certattn.kernel.document.quoting import name, quote
+from certattn.kernel.document.quoting import quote
+from certattn.kernel.document.references import ArrayReference
 from certattn.kernel.document.regular_files import reason, regular_file
-from certattn.kernel.document.stopwatch import Stopwatch
-from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed_pieces
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
-from certattn.kernel.limits import Limits
+from certattn.kernel.limits import Limits, Watch
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.meter import Meter
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
 # Files of so many bytes in all are kept, so that several arrays of one file cost one read.
@@ -34,65 +34,25 @@ _CHUNK = 2**20
 _ALL_THAT_ARE_NOT_FINITE = "numpy.argwhere(~numpy.isfinite(array)) lists all such entries"
 
 
-@dataclass(frozen=True, slots=True)
-class TensorReference:
-    """What a certificate says of an array: file, hash, name inside the file, dtype, shape, rows.
-
-    `rows` is the half-open range of rows that is meant, out of `shape[0]`.
-    """
-
-    node: Node
-    file: str
-    sha256: str
-    array: str | None
-    dtype: str
-    shape: tuple[int, ...]
-    rows: tuple[int, int]
-
-    @property
-    def format(self) -> str:
-        """The file format, by the suffix of the stated name: what a link leads to may be named otherwise."""
-        return file_format(self.file)
-
-    @property
-    def matrix_shape(self) -> tuple[int, int]:
-        """Rows meant, and columns; a one-dimensional array is one row."""
-        if len(self.shape) == 1:
-            return 1, self.rows[1] - self.rows[0]
-        return self.rows[1] - self.rows[0], self.shape[1]
-
-    @property
-    def words(self) -> str:
-        """The file, and the array in it: prompts.npz[tokens]."""
-        return name(self.file) + (f"[{name(self.array)}]" if self.array else "")
+# Where the wanted bytes begin and end, once enough of the file's beginning is known.
+Locate = Callable[[bytes], tuple[int, int] | None]
 
 
-def file_format(file: str) -> str:
-    """The suffix that says how a file is read; a name that is nothing but a suffix has none, nor has a folder's."""
-    # Versions of Python do not agree about names that begin with several dots.
-    return PurePosixPath(file.rpartition("/")[2].lstrip(".")).suffix
-
-
-class TensorFiles:
+class ArrayFiles:
     """The array files that one certificate may read: those inside `root`.
 
     Raises MalformedError with the place of the reference for everything that is not as stated.
     """
 
-    def __init__(
-        self, folder: Path, root: Path, limits: Limits, stopwatch: Stopwatch, meter: Meter | None = None
-    ) -> None:
-        self._meter = meter
-        self._folder = folder
-        self._root = Path(os.path.realpath(root))
-        self._limits = limits
-        self._stopwatch = stopwatch
+    def __init__(self, folder: Path, root: Path, limits: Limits, watch: Watch) -> None:
+        self._folder, self._root = folder, Path(os.path.realpath(root))
+        self._limits, self._watch = limits, watch
         self._kept: dict[Path, tuple[bytes, str]] = {}
 
-    def read(self, reference: TensorReference) -> ExactMatrix:
+    def read(self, reference: ArrayReference) -> ExactMatrix:
         """The referenced rows as an exact matrix."""
         data = self.raw(reference)
-        with self._stopwatch.measure("marshalling"):
+        with self._watch.phase("marshalling"):
             # Imported here: a certificate without arrays is checked without loading numpy.
             from certattn.kernel.document.bit_patterns import NotFiniteError, exact_integers
 
@@ -103,12 +63,12 @@ class TensorFiles:
             rows, columns = reference.matrix_shape
             return ExactMatrix.dyadic(rows, columns, integers, exponent)
 
-    def raw(self, reference: TensorReference) -> bytes | bytearray:
+    def raw(self, reference: ArrayReference) -> bytes | bytearray:
         """The bytes of the referenced rows, their hash checked; they may hold NaN and infinities."""
-        with self._stopwatch.measure("reading"):
+        with self._watch.phase("reading"):
             return self._array_bytes(self._resolve(reference), reference)
 
-    def _resolve(self, reference: TensorReference) -> Path:
+    def _resolve(self, reference: ArrayReference) -> Path:
         node, file = reference.node, reference.file
         if "\\" in file or Path(file).is_absolute():
             raise node.malformed("a path relative to the certificate, with forward slashes", f"file: {quote(file)}")
@@ -123,7 +83,7 @@ class TensorFiles:
             )
         return path
 
-    def _array_bytes(self, path: Path, reference: TensorReference) -> bytes | bytearray:
+    def _array_bytes(self, path: Path, reference: ArrayReference) -> bytes | bytearray:
         if path in self._kept:
             content, digest = self._kept[path]
             self._require_hash(reference, digest)
@@ -143,7 +103,7 @@ class TensorFiles:
             self._kept[path] = (content, digest)
         return self._cut(content, reference)
 
-    def chunks(self, reference: TensorReference, rows: int) -> Iterator[memoryview]:
+    def chunks(self, reference: ArrayReference, rows: int) -> Iterator[memoryview]:
         """The bytes of the referenced rows of a matrix, `rows` of them at a time.
 
         They may hold NaN and infinities. A chunk is overwritten after the next was asked for. The hash
@@ -158,7 +118,7 @@ class TensorFiles:
         whole = memoryview(self.raw(reference))
         yield from (whole[first : first + piece] for first in range(0, len(whole), piece))
 
-    def require_finite(self, reference: TensorReference, rows: int) -> None:
+    def require_finite(self, reference: ArrayReference, rows: int) -> None:
         """Look at `rows` rows of a matrix at a time. Raises MalformedError for NaN and infinities."""
         from certattn.kernel.document.bit_patterns import NotFiniteError, require_finite
 
@@ -169,7 +129,7 @@ class TensorFiles:
                 raise _not_finite(reference, index * rows * reference.shape[1] + error.index, error.kind) from None
 
     @contextmanager
-    def _open(self, path: Path, reference: TensorReference) -> Iterator[tuple[BinaryIO, int]]:
+    def _open(self, path: Path, reference: ArrayReference) -> Iterator[tuple[BinaryIO, int]]:
         """The file and its size."""
         node = reference.node
         try:
@@ -185,11 +145,11 @@ class TensorFiles:
         except OSError as error:
             raise node.malformed("a readable array file", f"{reason(error)}: {str(path)!r}") from None
 
-    def _is_streamed(self, size: int, reference: TensorReference) -> bool:
+    def _is_streamed(self, size: int, reference: ArrayReference) -> bool:
         return reference.format != ".npz" and size > _KEEP_BYTES
 
     def _pieces(
-        self, file: BinaryIO, size: int, reference: TensorReference, piece: int
+        self, file: BinaryIO, size: int, reference: ArrayReference, piece: int
     ) -> Generator[memoryview, None, None]:
         """The wanted bytes of a large .npy or .safetensors file, hashed in the same pass."""
 
@@ -197,24 +157,23 @@ class TensorFiles:
             layout = self._locate(head, size, reference)
             return None if layout is None else self._span(layout, reference)
 
-        if self._meter is not None:
-            self._meter.expect(size)
+        self._watch.expect(size)
         try:
-            digest = yield from hashed_pieces(file, size, span, piece, _CHUNK, self._meter)
+            digest = yield from hashed_pieces(file, size, span, piece, _CHUNK, self._watch)
         except EndsEarlyError:
             raise _too_short(reference.node) from None
         except GrewError:
             raise _changed(reference.node) from None
         self._require_hash(reference, digest)
 
-    def _cut(self, content: bytes, reference: TensorReference) -> bytes:
+    def _cut(self, content: bytes, reference: ArrayReference) -> bytes:
         layout = self._locate(content, len(content), reference)
         if layout is None or layout.stop > len(layout.source):
             raise _too_short(reference.node)
         start, stop = self._span(layout, reference)
         return bytes(layout.source[start:stop])
 
-    def _locate(self, content: bytes, size: int, reference: TensorReference) -> Layout | None:
+    def _locate(self, content: bytes, size: int, reference: ArrayReference) -> Layout | None:
         try:
             return locate(
                 reference.format,
@@ -227,12 +186,12 @@ class TensorFiles:
         except ArrayFormatError as error:
             raise reference.node.malformed(error.expected, f"{reference.words}: {error.found}", error.hint) from None
 
-    def _span(self, layout: Layout, reference: TensorReference) -> tuple[int, int]:
+    def _span(self, layout: Layout, reference: ArrayReference) -> tuple[int, int]:
         """First and last byte of the rows that are meant."""
         row_bytes = (layout.stop - layout.start) // reference.shape[0]
         return layout.start + reference.rows[0] * row_bytes, layout.start + reference.rows[1] * row_bytes
 
-    def _require_hash(self, reference: TensorReference, found: str) -> None:
+    def _require_hash(self, reference: ArrayReference, found: str) -> None:
         if found != reference.sha256:
             raise reference.node.malformed(
                 f"sha256 {reference.sha256}",
@@ -245,7 +204,7 @@ def _changed(node: Node) -> MalformedError:
     return node.malformed("a file that stays as it is", "a file that grows while it is read")
 
 
-def _not_finite(reference: TensorReference, index: int, kind: str) -> MalformedError:
+def _not_finite(reference: ArrayReference, index: int, kind: str) -> MalformedError:
     """`index` is counted from the first of the referenced rows."""
     first = reference.rows[0]
     if len(reference.shape) == 1:
@@ -259,3 +218,71 @@ def _not_finite(reference: TensorReference, index: int, kind: str) -> MalformedE
 
 def _too_short(node: Node) -> MalformedError:
     return node.malformed("the whole array", "a file that ends too early")
+
+
+# -- a large file in one pass
+
+
+class EndsEarlyError(Exception):
+    """The file ends before the wanted bytes do."""
+
+
+class GrewError(Exception):
+    """The file has more bytes than when it was opened."""
+
+
+def hashed_pieces(
+    file: BinaryIO, size: int, locate: Locate, piece: int, chunk: int, watch: Watch
+) -> Generator[memoryview, None, str]:
+    """Yield the wanted bytes in pieces of `piece` bytes (the last may be shorter); return the sha256 in hex.
+
+    A piece is overwritten after the next one was asked for. Bytes that are not wanted are read
+    `chunk` at a time. Raises EndsEarlyError or GrewError.
+    """
+    sha = hashlib.sha256()
+    head, span = bytearray(), None
+    while span is None:
+        read = file.read(chunk)
+        if not read:
+            raise EndsEarlyError
+        sha.update(read)
+        head += read
+        span = locate(bytes(head))
+    start, stop = span
+    position = _skip(file, sha, len(head), start, chunk)
+    known = memoryview(bytes(head[start:stop]))
+    rooms = [bytearray(min(piece, stop - start)) for _ in range(2)]
+    hashing: list[Future[None]] = []
+    with ThreadPoolExecutor(1) as thread:
+        for index, first in enumerate(range(0, stop - start, piece)):
+            if index >= 2:
+                hashing[index - 2].result()  # its room is used again
+            view = memoryview(rooms[index % 2])[: min(piece, stop - start - first)]
+            old = known[first : first + len(view)]
+            view[: len(old)] = old
+            _fill(file, view[len(old) :])
+            position += len(view) - len(old)
+            hashing.append(thread.submit(sha.update, view[len(old) :]))
+            yield view
+            watch.advance(len(view))
+        for job in hashing[-2:]:
+            job.result()
+    if _skip(file, sha, position, size + 1, chunk) > size:
+        raise GrewError
+    return sha.hexdigest()
+
+
+def _skip(file: BinaryIO, sha: hashlib._Hash, position: int, until: int, chunk: int) -> int:
+    """Read and hash up to a position, or to the end of the file; where that leads."""
+    while position < until and (read := file.read(min(chunk, until - position))):
+        sha.update(read)
+        position += len(read)
+    return position
+
+
+def _fill(file: BinaryIO, view: memoryview) -> None:
+    while len(view):
+        count = file.readinto(view)  # type: ignore[attr-defined]
+        if not count:
+            raise EndsEarlyError
+        view = view[count:]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from certattn.kernel.document.grammar import UNSHOWN, is_key, is_plain, is_word
+from certattn.kernel.document.reader import NAME, TEXT, UNSHOWN, WORDS
 from certattn.kernel.document.tree import Plain
 
 # Lists are broken behind the comma that passes this column.
@@ -118,3 +118,18 @@ def _quoted(text: str) -> str:
         return "'" + text.replace("'", "''") + "'"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return '"' + UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'
+
+
+def is_key(text: str) -> bool:
+    """Whether it may stand as a key."""
+    return NAME.fullmatch(text) is not None
+
+
+def is_plain(text: str) -> bool:
+    """Whether it may stand without quotes behind a key or a dash."""
+    return TEXT.fullmatch(text) is not None and UNSHOWN.search(text) is None
+
+
+def is_word(text: str) -> bool:
+    """Whether it may stand without quotes in brackets."""
+    return WORDS.fullmatch(text) is not None and UNSHOWN.search(text) is None
