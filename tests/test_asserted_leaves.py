@@ -14,16 +14,12 @@ from typing import Any
 import pytest
 from flint import arb, fmpq
 
-from certattn.kernel.decide.adapter import AdaptedClaim
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.schema import Field, Rational, Record
 from certattn.kernel.theorems.spectrum import finite_moments, normalizer_bound
-from certattn.statements.spectrum import finite_moments as moment_words
-from certattn.statements.spectrum import normalizer_bound as normalizer_words
-from certattn.statements.wording import Wording
 
 TRUST = Path(__file__).resolve().parent.parent / "docs" / "trust.md"
 BOUND = "normalizer-bound"
@@ -56,13 +52,13 @@ def test_every_path_of_every_claim_has_a_leaf_that_reaches_an_obligation(
 # -- numbers that no obligation looks at
 
 
-def broken(theorem: Theorem[Any], words: Wording[Any], change: Callable[[Any], Any]) -> AdaptedClaim:
-    """The claim with other obligations; those that become None are left out."""
+def broken(theorem: Theorem[Any], change: Callable[[Any], Any]) -> Theorem[Any]:
+    """The theorem with other obligations; those that become None are left out."""
     changed = lambda stated: [o for o in map(change, theorem.obligations(stated)) if o is not None]  # noqa: E731
-    return AdaptedClaim(replace(theorem, obligations=changed), words)
+    return replace(theorem, obligations=changed)
 
 
-def forgetful(other: Callable[[fmpq], fmpq]) -> AdaptedClaim:
+def forgetful(other: Callable[[fmpq], fmpq]) -> Theorem[Any]:
     """Reads the bound of the distance, and proves another one."""
 
     def change(o: Obligation) -> Obligation:
@@ -71,7 +67,7 @@ def forgetful(other: Callable[[fmpq], fmpq]) -> AdaptedClaim:
         assert isinstance(o.right, fmpq)
         return replace(o, right=other(o.right))
 
-    return broken(normalizer_bound.THEOREM, normalizer_words.WORDING, change)
+    return broken(normalizer_bound.THEOREM, change)
 
 
 PLANTED: dict[str, tuple[Callable[[fmpq], fmpq], set[str]]] = {
@@ -97,13 +93,13 @@ def test_a_bound_that_is_ignored_is_found(
     assert asserted.Trial(chosen[0]).before["distance"][3] == "proved"
 
 
-def first_alone() -> AdaptedClaim:
+def first_alone() -> Theorem[Any]:
     """Looks at the first of the infinite moments only."""
 
     def change(o: Obligation) -> Obligation | None:
         return None if o.name.startswith("infinite") and o.name != "infinite[0]" else o
 
-    return broken(finite_moments.THEOREM, moment_words.WORDING, change)
+    return broken(finite_moments.THEOREM, change)
 
 
 def test_an_item_that_is_ignored_is_found(
@@ -123,7 +119,7 @@ def test_a_path_that_stands_in_no_certificate_is_found(
     more = Field("more", Rational(), "a number", required=False)
     asserts = Record(*normalizer_bound.ASSERTS.fields.values(), more)
     theorem = replace(normalizer_bound.THEOREM, asserts=asserts)
-    monkeypatch.setitem(CLAIMS._loaded, BOUND, AdaptedClaim(theorem, normalizer_words.WORDING))
+    monkeypatch.setitem(CLAIMS._loaded, BOUND, theorem)
     found = asserted.errors(asserted.sample(of_claim(sources, BOUND), [BOUND]), [BOUND])
     assert found == [f"{BOUND}: more: in no certificate; write an accept case that has it"]
 

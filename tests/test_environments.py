@@ -132,13 +132,13 @@ def test_a_checker_that_has_no_answer_is_found(matrix: Any) -> None:
 
 
 def test_a_check_that_changes_its_process_is_found(matrix: Any) -> None:
-    change = "verdict = checker.verdict_of\ndef forget(*a):\n    vars(sys).pop('control', 0)\n    return verdict(*a)\n"
-    finding = ask(matrix, control(f"{change}checker.verdict_of = forget"))
+    change = "ignored = checker.ignored\ndef forget(*a):\n    vars(sys).pop('control', 0)\n    return ignored(*a)\n"
+    finding = ask(matrix, control(f"{change}checker.ignored = forget"))
     assert any("changes the process" in line for line in finding.wrong)
 
 
 def test_another_digit_is_found(matrix: Any) -> None:
-    change = "import certattn.kernel.decide.verdict as v\nshow = v.show\nv.show = lambda *a, **b: show(*a, **b) + '0'"
+    change = "import certattn.statements.digits as d\nshow = d.show\nd.show = lambda *a, **b: show(*a, **b) + '0'"
     finding = ask(matrix, control(change))
     assert any("prints" in line for line in finding.wrong)
 

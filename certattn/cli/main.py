@@ -26,6 +26,7 @@ COMMANDS = {
     "audit": ("certattn.cli.audit", "audit", "State and prove what the heads of a transformer do."),
     "sweep": ("certattn.cli.sweep", "sweep", "Make and check many certificates from one spec."),
     "explain": ("certattn.cli.explain", "explain", "Say what a verdict or an obligation means."),
+    "trust": ("certattn.cli.trust", "trust", "List the files that a verdict rests on."),
     "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
     "diff": ("certattn.cli.diff", "diff", "Say what has changed between two certificates."),
     "init": ("certattn.cli.init", "init", "Set a repository up to keep certificates valid."),

@@ -55,6 +55,10 @@ def _report() -> dict[str, Any]:
         counts={"type": "object", "propertyNames": {"enum": list(RESULTS)}, "additionalProperties": _COUNT},
         obligations={"type": "array", "items": {"$ref": "#/$defs/obligation"}},
         strict={**_TEXTS, "description": "how a strict check was made; empty of others"},
+        rests_on={
+            "type": "object",
+            "description": "trusted files that decided, their lines of code, where they lie, a hash",
+        },
         nanoseconds={"type": "object", "additionalProperties": _COUNT},
     )
 

@@ -32,6 +32,8 @@ def text_of(report: Report, *, color: bool) -> str:
         lines.append(f"  what that means: certattn explain {code}")
     if report.claim:
         lines += paragraph(_proof(report), "  ")
+        if report.rests_on:
+            lines += paragraph(rests_on(report), "  ")
         if report.strict:
             lines += paragraph(f"strict: {'; '.join(report.strict)}", "  ")
         lines.append(f"  statement {report.digest}")
@@ -101,6 +103,12 @@ def _proof(report: Report) -> str:
     total_time = seconds(report.nanoseconds.get("total", sum(report.nanoseconds.values())))
     how = f"{report.arithmetic}, {report.bits} bits" if report.bits else "no arithmetic"
     return f"{number}; {how}; {total_time} ({phases})"
+
+
+def rests_on(report: Report) -> str:
+    """How much has to be read to believe the verdict, in a line."""
+    trust = report.rests_on
+    return f"rests on {trust['files']} files, {trust['lines']:,} lines of code: {', '.join(trust['rooms'])}"
 
 
 def _obligation(obligation: dict[str, object]) -> str:

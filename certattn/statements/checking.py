@@ -19,6 +19,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.statements.digits import RESULTS, UNPROVED, result, to_dict
 from certattn.statements.reports import Report
 from certattn.statements.stopwatch import Stopwatch
+from certattn.statements.trust import trust_of
 from certattn.statements.wording import WORDINGS
 
 _NAMED = "all {} obligations were asked for by name (--only); they are proved: check without it"
@@ -55,7 +56,9 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
 
 def _report(checked: Checked, options: CheckOptions) -> Report:
     certificate, answers, wording = checked.certificate, checked.answers, WORDINGS[checked.theorem.name]
-    open_one = _open_one(answers)
+    open_one, arithmetic = _open_one(answers), _arithmetic(answers) or checked.theorem.arithmetic
+    arrays, binary64 = certificate.reading.has_arrays, "binary64" in arithmetic
+    trust = trust_of(checked.theorem.name, arrays=arrays, binary64=binary64)
     return Report(
         certificate.path,
         checked.verdict,
@@ -67,8 +70,9 @@ def _report(checked: Checked, options: CheckOptions) -> Report:
         reason=_reason(checked, options),
         place=None if checked.verdict is Verdict.VERIFIED else _place(certificate, open_one),
         obligation=open_one,
-        arithmetic=_arithmetic(answers) or checked.theorem.arithmetic,
+        arithmetic=arithmetic,
         bits=checked.bits,
+        rests_on=trust.to_dict(),
         counts={each: sum(result(answer) == each for answer in answers) for each in RESULTS},
         obligations=tuple(in_words(checked, answer) for answer in answers) if options.detail else (),
     )

@@ -18,7 +18,8 @@ class Report:
     file, line (0: the file as a whole) and key path of what is malformed or not proved, `obligation` the
     name of the first one that is not proved, `arithmetic` the trusted base, `bits` the precision that
     decided, `limit` the resource that ran out ("time", "memory", "processes" or ""), `strict` how a strict
-    check was made, `nanoseconds` by phase, `counts` of obligations by outcome.
+    check was made, `rests_on` how many trusted files and lines of code decided, where they lie and their hash,
+    `nanoseconds` by phase, `counts` of obligations by outcome.
     """
 
     path: str
@@ -37,6 +38,7 @@ class Report:
     counts: dict[str, int] = field(default_factory=dict)
     obligations: tuple[dict[str, Any], ...] = ()
     strict: tuple[str, ...] = ()
+    rests_on: dict[str, Any] = field(default_factory=dict)
     nanoseconds: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def named(corpus: tuple[Path, list[Any]]) -> Names:
         try:
             certificate = load(path)
             claim = theorem_of(certificate)
-            names = claim.names(claim.read(certificate))
+            names = [o.name for o in claim.obligations(claim.read(certificate))]
         except MalformedError:
             continue
         found.setdefault(claim.name, {}).update(dict.fromkeys(names, path))

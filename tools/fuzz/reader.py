@@ -33,10 +33,9 @@ if __name__ == "__main__":
 
 # Modules report what they execute to atheris if they are imported under its eyes.
 with atheris.instrument_imports(include=["certattn", "zipfile"]) if atheris else contextlib.nullcontext():
-    from certattn.kernel.document.streaming import EndsEarlyError, GrewError, hashed_pieces
-
     from certattn.kernel.decide.checker import theorem_of
     from certattn.kernel.document.array_formats import ArrayFormatError, locate
+    from certattn.kernel.document.arrays import EndsEarlyError, GrewError, hashed_pieces
     from certattn.kernel.document.bit_patterns import NotFiniteError, exact_integers
     from certattn.kernel.document.certificate import loads
     from certattn.kernel.errors import CertattnError

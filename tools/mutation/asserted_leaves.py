@@ -31,22 +31,21 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certattn.kernel.decide.verdict import Obligation
 from flint import arb, fmpq
 
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions, theorem_of
-from certattn.kernel.decide.proof import Outcome, Verdict
+from certattn.kernel.decide.proof import Proof, Verdict
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.document.schema import Schema
 from certattn.kernel.errors import Binary64Error, MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.report.json_schema import schema_of
 from certattn.statements.checking import check_certificate
@@ -305,9 +304,9 @@ Side = tuple[Any, ...]
 
 
 @functools.singledispatch
-def exactly(side: arb | fmpq | str) -> Side:
+def exactly(side: object) -> Side:
     """A side of an obligation so that equal ones are the same number or the same ball."""
-    return ("text", side)
+    return ("text", str(side))
 
 
 @exactly.register
@@ -327,28 +326,15 @@ def obligations(certificate: Certificate, bits: int) -> dict[str, Side]:
 
     Raises MalformedError where there are none.
     """
-    claim = theorem_of(certificate)
-    problem = claim.read(certificate)
-    names = claim.names(problem)
-    found: dict[str, Obligation] = {}
-
-    def take(answers: Iterable[Obligation]) -> None:
-        found.update((answer.name, answer) for answer in answers)
-
-    def pending() -> list[str]:
-        return [name for name in names if name not in found or found[name].outcome is Outcome.UNDECIDED]
-
-    for tier in claim.tiers(problem):
-        try:
-            take(claim.prove_binary64(problem, pending(), tier) if pending() else [])
-        except Binary64Error:
-            continue
-    if pending():
-        with working_precision(bits):
-            take(claim.prove(problem, pending(), bits))
+    theorem = theorem_of(certificate)
+    proof = Proof(list(theorem.obligations(theorem.read(certificate))))
+    for tier in proof.tiers:
+        with suppress(Binary64Error):
+            proof.ask_fast(proof.obligations, tier)
+    proof.ask(proof.obligations, bits)
     return {
-        name: (o.relation, exactly(o.left), exactly(o.right), o.outcome.value, o.part.value)
-        for name, o in found.items()
+        name: (a.relation, exactly(a.because or a.left), exactly(a.right), a.outcome.value, a.part.value)
+        for name, a in proof.answers.items()
     }
 
 

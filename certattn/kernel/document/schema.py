@@ -78,6 +78,11 @@ class Reading:
         self.used: set[Node] = set()
         self._files = folder, root, watch
 
+    @property
+    def has_arrays(self) -> bool:
+        """Whether an array file has been asked for."""
+        return "arrays" in vars(self)
+
     @cached_property
     def arrays(self) -> ArrayFiles:
         """The array files that the certificate may read."""

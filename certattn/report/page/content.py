@@ -15,7 +15,7 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.report.page.entry import Entry
 from certattn.report.page.heads import HeatMap, heat_maps
 from certattn.report.page.margins import Margin, least_slack, margins
-from certattn.report.text import on_one_line, printable, seconds
+from certattn.report.text import on_one_line, printable, rests_on, seconds
 
 # Obligations that are shown at once, and those beyond that are shown when asked for.
 FEW, MANY = 4, 24
@@ -109,6 +109,10 @@ class Shown:
     def base(self) -> str:
         report = self.entry.report
         return on_one_line(f"{report.arithmetic}, {report.bits} bits" if report.bits else report.arithmetic)
+
+    @property
+    def rests_on(self) -> str:
+        return rests_on(self.entry.report) if self.entry.report.rests_on else ""
 
     @property
     def time(self) -> str:

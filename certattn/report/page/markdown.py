@@ -68,7 +68,13 @@ def _section(shown: Shown) -> list[str]:
         lines += [_margin(margin) for margin in shown.margins[:FEW]]
         left = len(shown.margins) - FEW
         lines += ["", *([f"and {left} more", ""] if left > 0 else [])]
-    facts = (("result", shown.proved), ("trusted base", shown.base), ("statement", shown.digest), *shown.provenance)
+    facts = (
+        ("result", shown.proved),
+        ("trusted base", shown.base),
+        ("trust", shown.rests_on),
+        ("statement", shown.digest),
+        *shown.provenance,
+    )
     lines += [f"- {plain(name)}: {plain(text)}" for name, text in facts if text]
     return lines
 

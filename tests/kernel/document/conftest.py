@@ -8,13 +8,11 @@ from typing import Any, Protocol
 
 import pytest
 
-from certattn.kernel.document.arrays import ArrayFiles
 from certattn.kernel.document.reader import parse_tree
-from certattn.kernel.document.schema import Kind, Reading, Room
+from certattn.kernel.document.schema import Kind, Reading
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
-from certattn.kernel.limits import DEFAULT_LIMITS, Limits
-from certattn.statements.stopwatch import Stopwatch
+from certattn.kernel.limits import DEFAULT_LIMITS, Limits, Watch
 
 FILE = "cert.yaml"
 
@@ -34,8 +32,7 @@ def read_field(tmp_path: Path) -> ReadField:
     def read(kind: Kind[Any], text: str, limits: Limits = DEFAULT_LIMITS, root: Path | None = None) -> Any:
         node = parse_tree(text, FILE, limits).value
         assert isinstance(node, dict)
-        tensors = ArrayFiles(tmp_path, root or tmp_path, limits, Stopwatch())
-        return kind.read(node["a"], Reading(limits, tensors, Room(limits)))
+        return kind.read(node["a"], Reading(limits, tmp_path, root or tmp_path, Watch()))
 
     return read
 

@@ -15,14 +15,12 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.document.arrays import ArrayFiles
 from certattn.kernel.document.matrices import REFERENCE, Matrix, MatrixInput, Vector
 from certattn.kernel.document.numbers import RATIONAL_FORMS
-from certattn.kernel.document.schema import Reading, Room
+from certattn.kernel.document.schema import Reading
 from certattn.kernel.document.tree import Node
-from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.limits import DEFAULT_LIMITS, Watch
 from certattn.report.json_schema import schema_of
-from certattn.statements.stopwatch import Stopwatch
 
 VECTOR = np.array([1, 0.5, -2], "<f4")
 MATRIX = np.array([[1, 0.5], [-2, 3], [0, 0.125]])
@@ -73,7 +71,7 @@ def test_many_numbers_are_described_by_their_count(read_field: Any) -> None:
 @given(st.lists(st.fractions(max_denominator=10**6), min_size=1, max_size=6))
 def test_any_fractions(values: list[Any]) -> None:
     node = Node("f", 1, [Node("f", 1, str(value)) for value in values])
-    reading = Reading(DEFAULT_LIMITS, ArrayFiles(Path(), Path(), DEFAULT_LIMITS, Stopwatch()), Room(DEFAULT_LIMITS))
+    reading = Reading(DEFAULT_LIMITS, Path(), Path(), Watch())
     assert entries(Vector().read(node, reading)) == [[fmpq(x.numerator, x.denominator) for x in values]]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certattn.kernel.decide.checker import theorem_of
 from certattn.kernel.document.certificate import loads
+from certattn.statements.wording import statement_of
 
 SIZE = 20
 ARRAYS = {"tokens": np.zeros(SIZE), "matrix": np.eye(SIZE), "ones": np.ones(SIZE), "points": np.eye(3, SIZE)}
@@ -30,8 +30,7 @@ def words(claim: str, given: str, rest: str, folder: Path) -> str:
         reference = f"{{file: {name}.npy, sha256: {digest}, dtype: float64, shape: {list(array.shape)}}}"
         text = text.replace(f"<{name}>", reference)
     certificate = loads(text, folder / "case.yaml")
-    stated = theorem_of(certificate)
-    return stated.statement(stated.read(certificate)).words
+    return statement_of(certificate).words
 
 
 GAUSSIAN = "{kind: gaussian, mean: <tokens>, covariance: <matrix>}"

@@ -20,7 +20,6 @@ from sabotaged import true
 
 from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation
-from certattn.statements.reports import Report
 from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import every_length
@@ -29,6 +28,7 @@ from certattn.kernel.theorems.prompts.mathematics import box_bounds, query_gauss
 from certattn.kernel.theorems.prompts.mathematics.box_bounds import TokenBox
 from certattn.kernel.theorems.prompts.mathematics.query_gaussians import WeightedQueries, constant
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.statements.reports import Report
 
 CORPORA = {"propositions": proposition_cases.CASES, "typical-prompt": typical_cases.CASES}
 FAMILIES = [*proposition_cases.FAMILIES, *typical_cases.FAMILIES]

@@ -18,14 +18,13 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from certattn.kernel.document import tensor_files
+from certattn.kernel.document import arrays
 from certattn.kernel.document.arrays import ArrayFiles
 from certattn.kernel.document.references import ArrayReference
 from certattn.kernel.document.regular_files import regular_file
 from certattn.kernel.document.tree import Node
-from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.kernel.limits import DEFAULT_LIMITS, Limits, Watch
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.statements.stopwatch import Stopwatch
 
 AT = "cert.yaml:7: given"
 ARRAY = np.arange(12, dtype="<f4").reshape(4, 3) / 8
@@ -78,7 +77,7 @@ def refer(folder: Path, node: Node) -> Callable[..., ArrayReference]:
 def read(
     folder: Path, reference: ArrayReference, limits: Limits = DEFAULT_LIMITS, root: Path | None = None
 ) -> list[list[Fraction]]:
-    return rows(ArrayFiles(folder, root or folder, limits, Stopwatch()).read(reference))
+    return rows(ArrayFiles(folder, root or folder, limits, Watch()).read(reference))
 
 
 def rows(matrix: ExactMatrix) -> list[list[Fraction]]:
@@ -105,7 +104,7 @@ def test_some_rows(file: str, folder: Path, refer: Any) -> None:
 
 
 def test_two_arrays_of_one_file(folder: Path, refer: Any) -> None:
-    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
+    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Watch())
     for file in FORMATS[1:]:
         assert rows(files.read(refer(file))) == fractions(ARRAY)
         assert rows(files.read(refer(file, array="values"))) == fractions(ARRAY + 1)
@@ -126,7 +125,7 @@ def test_wide_exponents_are_exact(folder: Path, refer: Any) -> None:
 
 
 def test_the_denominator_is_a_power_of_two(folder: Path, refer: Any) -> None:
-    matrix = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch()).read(refer("data/x.npy"))
+    matrix = ArrayFiles(folder, folder, DEFAULT_LIMITS, Watch()).read(refer("data/x.npy"))
     assert matrix.denominator == 8
     assert matrix.entry(3, 2) == fmpq(11, 8)
 
@@ -167,7 +166,7 @@ def test_a_wrong_hash(file: str, folder: Path, refer: Any, refused: Any) -> None
 
 
 def test_a_wrong_hash_of_a_file_that_was_read_before(folder: Path, refer: Any, refused: Any) -> None:
-    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
+    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Watch())
     files.read(refer("data/x.npz"))
     refused(
         lambda: files.read(refer("data/x.npz", sha256="1" * 64)), found="sha256", expected=f"sha256 {'1' * 64}", at=AT
@@ -291,8 +290,8 @@ def test_a_large_archive_behind_a_link_is_not_streamed(
     folder: Path, refer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Streaming an archive would look for it in its first piece, and take other bytes for the array.
-    monkeypatch.setattr(tensor_files, "_KEEP_BYTES", 0)
-    monkeypatch.setattr(tensor_files, "_CHUNK", 2**20)
+    monkeypatch.setattr(arrays, "_KEEP_BYTES", 0)
+    monkeypatch.setattr(arrays, "_CHUNK", 2**20)
     (folder / "y.npy").write_bytes((folder / "data" / "x.npz").read_bytes())
     (folder / "link.npz").symlink_to("y.npy")
     assert read(folder, refer("link.npz")) == fractions(ARRAY)
@@ -304,8 +303,8 @@ def test_a_large_archive_behind_a_link_is_not_streamed(
 @pytest.fixture
 def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every .npy and .safetensors file is a large one, and comes in pieces of seven bytes."""
-    monkeypatch.setattr(tensor_files, "_KEEP_BYTES", 0)
-    monkeypatch.setattr(tensor_files, "_CHUNK", 7)
+    monkeypatch.setattr(arrays, "_KEEP_BYTES", 0)
+    monkeypatch.setattr(arrays, "_CHUNK", 7)
 
 
 @pytest.mark.usefixtures("streaming")
@@ -336,7 +335,7 @@ def test_a_streamed_file_that_is_not_as_stated(folder: Path, refer: Any, refused
 def test_a_streamed_array_takes_the_memory_of_its_rows(
     folder: Path, refer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tensor_files, "_CHUNK", 2**20)
+    monkeypatch.setattr(arrays, "_CHUNK", 2**20)
     np.save(folder / "long.npy", np.zeros((2**23, 1), "<f4"))
     reference = refer("long.npy", shape=(2**23, 1), rows=(2**22, 2**22 + 2))
     tracemalloc.start()
@@ -365,7 +364,7 @@ class Meddling(io.BytesIO):
 @pytest.mark.parametrize("keep", [0, 2**20])
 @pytest.mark.parametrize("file", FORMATS)
 def test_a_file_that_changes(file: str, keep: int, folder: Path, refer: Any, refused: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(tensor_files, "_KEEP_BYTES", keep)
+    monkeypatch.setattr(arrays, "_KEEP_BYTES", keep)
     reference = refer(file)
     content = (folder / file).read_bytes()
     other = ("sha256 ", f"sha256 {reference.sha256}")
@@ -383,7 +382,7 @@ def test_a_file_that_changes(file: str, keep: int, folder: Path, refer: Any, ref
             monkeypatch.setattr("builtins.open", lambda *_, c=changed, o=opened, **__: Meddling(c, o.fileno()))
             refused(lambda: read(folder, reference), found=found, expected=expected, at=AT)
             monkeypatch.undo()
-            monkeypatch.setattr(tensor_files, "_KEEP_BYTES", keep)
+            monkeypatch.setattr(arrays, "_KEEP_BYTES", keep)
 
 
 def test_an_error_while_reading(folder: Path, refer: Any, refused: Any, monkeypatch: Any) -> None:
@@ -401,7 +400,7 @@ def test_an_error_while_reading(folder: Path, refer: Any, refused: Any, monkeypa
 def test_a_file_that_shrinks_to_what_the_hash_is_of(
     left: int, keep: int, folder: Path, refer: Any, refused: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(tensor_files, "_KEEP_BYTES", keep)
+    monkeypatch.setattr(arrays, "_KEEP_BYTES", keep)
     content = (folder / "data" / "x.npy").read_bytes()[:left]
     reference = refer("data/x.npy", sha256=hashlib.sha256(content).hexdigest())
     with (folder / "data" / "x.npy").open("rb") as opened:
@@ -428,7 +427,7 @@ class Endless(Meddling):
 def test_a_file_that_grows_without_end(
     file: str, keep: int, folder: Path, refer: Any, refused: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(tensor_files, "_KEEP_BYTES", keep)
+    monkeypatch.setattr(arrays, "_KEEP_BYTES", keep)
     reference = refer(file)
     content = (folder / file).read_bytes()
     with (folder / file).open("rb") as opened:
@@ -442,7 +441,7 @@ def test_a_file_that_grows_without_end(
 
 
 def test_the_bytes_that_are_hashed_are_the_bytes_that_are_used(folder: Path, refer: Any, monkeypatch: Any) -> None:
-    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
+    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Watch())
     reference = refer("data/x.npz")
     files.read(reference)
     np.savez(folder / "data" / "x.npz", keys=ARRAY + 5, values=ARRAY)
@@ -468,15 +467,15 @@ def test_a_file_over_the_limit(file: str, folder: Path, refer: Any, refused: Any
 
 def test_kept_files_take_bounded_memory(folder: Path, refer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     size = (folder / "data" / "x.npz").stat().st_size
-    monkeypatch.setattr(tensor_files, "_KEEP_BYTES", 3 * size)
+    monkeypatch.setattr(arrays, "_KEEP_BYTES", 3 * size)
     opened = []
 
     def recorded(path: Path, **options: Any) -> Any:
         opened.append(path.name)
         return regular_file(path, **options)
 
-    monkeypatch.setattr(tensor_files, "regular_file", recorded)
-    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Stopwatch())
+    monkeypatch.setattr(arrays, "regular_file", recorded)
+    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Watch())
     for index in range(5):
         (folder / f"{index}.npz").write_bytes((folder / "data" / "x.npz").read_bytes())
     for index in (0, 1, 2, 3, 4, 0, 1, 2, 3, 4):

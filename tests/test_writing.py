@@ -253,7 +253,7 @@ def test_a_real_limit_on_the_size_of_files(tmp_path: Path) -> None:
     script = """
 import resource, signal, sys
 from pathlib import Path
-from certattn.kernel.document.writer import write_atomically
+from certattn.writing import write_atomically
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, 2**16))
 try:
