@@ -42,8 +42,8 @@ THEOREMS = ("claims", "theorems")
 CHAPTERS = ("attention", "prompts", "selection", "training", "spectrum", "arithmetic")
 # Binary64 is trusted by verdicts that name it.
 FAST = ("fast", "binary64")
-# What `certattn.check` imports of the trusted folders is the core of the checker.
-CORE = "_api"
+# What these import of the trusted folders is the core of the checker, whatever the claim.
+CORE = ("_api", "statements.checking")
 _CLAIM = re.compile(r"^claim: *(\S+)", re.M)
 _IMPORTED = re.compile(r"^import time: +(\d+) \| +\d+ \| +(\S+)", re.M)
 _LAYOUT = {
@@ -187,8 +187,8 @@ class House:
     def core(self) -> set[str]:
         """What a check of any claim imports at its start, theorems left out."""
         theorems = {name for claim in self.claims for name in self.theorem(claim)}
-        entrance = self.modules[f"{PACKAGE}.{CORE}"]
-        first = self._named(entrance, _run(entrance.parsed, deferred=False))
+        entrances = [self.modules[name] for name in (f"{PACKAGE}.{each}" for each in CORE) if name in self.modules]
+        first = {name for each in entrances for name in self._named(each, _run(each.parsed, deferred=False))}
         return self._closure({name for name in first if self._is_trusted(name)}, theorems)
 
     def audit_path(self, claim: str) -> list[Module]:

@@ -20,6 +20,8 @@ def draw_imports(trust: Trust, out: Path) -> None:
     require_figure(out)
     with canvas(out, (13.0, 8.5)) as (_, axes):
         axes.axis("off")
+        axes.set_in_layout(False)
+        axes.set_title("what is imported stands below what imports it, with its lines of code", fontsize=9)
         _draw(axes, trust)
 
 

@@ -104,9 +104,7 @@ def trust_of(claim: str, *, arrays: bool = True, binary64: bool = True) -> Trust
     _follow(CORE, found, arrays, binary64)
     _follow(module_of("kernel.theorems", claim), found, arrays, binary64)
     # What is imported stands before what imports it, room by room; files without code are not read.
-    files = sorted(
-        (file for file in found.values() if file.lines), key=lambda file: _ROOMS.index(file.room) if file.room else -1
-    )
+    files = sorted((file for file in found.values() if file.lines), key=_place)
     named = {"arrays": ARRAYS, "binary64": FAST}
     uses = [name for name, module in named.items() if any(file.module.startswith(module) for file in files)]
     return Trust(tuple(files), tuple(uses))
@@ -133,6 +131,10 @@ def _reaches_binary64(module: str) -> bool:
     """Whether a module lies in binary64, or imports it at its start."""
     file = _file(module)
     return module.startswith(f"{FAST}.") or (file is not None and any(map(_reaches_binary64, file.at_start)))
+
+
+def _place(file: TrustedFile) -> int:
+    return _ROOMS.index(file.room) if file.room else -1
 
 
 @cache

@@ -14,7 +14,7 @@ from certattn.fast import guards, prefixes
 from certattn.fast.attention import BINARY64
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
-from certattn.kernel.document import arrays
+from certattn.kernel.document import arrays as array_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import GuardError, NotProvedError, UsageError
 from certattn.kernel.given import stored_prompts
@@ -183,7 +183,7 @@ def test_in_pieces_from_disk_it_is_the_same(rows_at_once: int, keep: int, tmp_pa
     for name, array in arrays.items():
         np.save(tmp_path / f"{name}.npy", array)
     write_certificate(tmp_path, arrays)
-    monkeypatch.setattr(arrays, "_KEEP_BYTES", keep)
+    monkeypatch.setattr(array_files, "_KEEP_BYTES", keep)
     monkeypatch.setattr(stored_prompts, "_CHUNK_NUMBERS", 2 * rows_at_once)
     report = check_file(tmp_path / "c.yaml", CheckOptions(arithmetic="binary64"))
     assert report.verdict is Verdict.VERIFIED, report.reason
@@ -212,7 +212,7 @@ def write_certificate(folder: Path, arrays: dict[str, Any], at_most: str = "5") 
 def test_a_file_with_another_hash_is_malformed_whatever_was_computed(
     file: str, keep: int, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(arrays, "_KEEP_BYTES", keep)
+    monkeypatch.setattr(array_files, "_KEEP_BYTES", keep)
     arrays = {name: np.ones((8, 2)) for name in ("keys", "values")}
     for name, array in arrays.items():
         np.save(tmp_path / f"{name}.npy", array)

@@ -14,7 +14,6 @@ import certattn
 from certattn.fast.attention import BINARY64
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.proof import Verdict
-from certattn.kernel.document import arrays
 from certattn.kernel.document.certificate import load
 from certattn.kernel.given import stored_prompts
 from certattn.kernel.given.prompt_inputs import StatedPrompt
@@ -87,7 +86,7 @@ def test_what_is_not_finite_in_a_large_file_is_found_without_reading_it_whole(
     certificate = (tmp_path / "c.yaml").read_text().replace(before, hashlib.sha256(made.read_bytes()).hexdigest())
     (tmp_path / "c.yaml").write_text(certificate)
     monkeypatch.setattr(stored_prompts, "_CHUNK_NUMBERS", 10)
-    monkeypatch.setattr(arrays.ArrayFiles, "read", lambda *_: pytest.fail("read whole"))
+    monkeypatch.setattr(array_files.ArrayFiles, "read", lambda *_: pytest.fail("read whole"))
     # The queries, which are few, are read whole.
     monkeypatch.setattr(StatedPrompt, "stated_queries", ExactMatrix.zero(3, 2))
     report = check_file(tmp_path / "c.yaml", CheckOptions())
