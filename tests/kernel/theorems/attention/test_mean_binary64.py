@@ -14,6 +14,7 @@ import certattn
 from certattn.fast.attention import BINARY64
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.proof import Verdict
+from certattn.kernel.document import arrays as array_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.given import stored_prompts
 from certattn.kernel.given.prompt_inputs import StatedPrompt
