@@ -1,0 +1,75 @@
+"""Tilts, and quadratic forms of Gaussian vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from algebra import identity, matmul, pivots, times, trace, transposed
+from arrays import Matrix, Vector, matrix, vector
+from laws import Law
+from outcomes import Rejected
+from softmax import bilinear, scale_iv, scale_of
+
+
+def tilt_of(given: dict[str, Any], law: Law) -> tuple[list[Any], Vector | None, Matrix, tuple[Fraction, int], Vector]:
+    """The tilt a, the query where there is one, V, the scale, and the exact vector that the scale multiplies."""
+    keys = [k for k in ("K", "Q", "U", "scale") if given[k] is not None]
+    scale, V = scale_of(given["scale"]), identity(law.d) if given["V"] is None else matrix(given["V"], "V", None, law.d)
+    if given["tilt"] is not None:
+        if keys or given["query"] is not None:
+            raise Rejected("given: a tilt beside a query")
+        tilt = vector(given["tilt"], "tilt", law.d)
+        return list(tilt), None, V, scale, tilt
+    U, _ = bilinear(given, law.d)
+    z = vector(given["query"], "query", len(U[0]))
+    return [scale_iv(scale) * x for x in times(U, z)], z, V, scale, times(U, z)
+
+
+RANDOM = "K Q U V scale tilt query"
+
+
+def split(S: Matrix) -> tuple[Matrix, Vector]:
+    """S = R D R' of a positive semidefinite S by elimination: the columns of R, and D > 0 of the rank of S."""
+    rest, columns, ds = [list(row) for row in S], [], []
+    for i in range(len(S)):
+        if rest[i][i]:
+            column = [row[i] / rest[i][i] for row in rest]
+            columns.append(column)
+            ds.append(rest[i][i])
+            rest = [[x - column[r] * ds[-1] * column[c] for c, x in enumerate(row)] for r, row in enumerate(rest)]
+    return columns, ds
+
+
+def reweighted(S: Matrix, M: Matrix, what: str) -> tuple[Fraction, Matrix]:
+    """E e^(z'Mz) f(z) = d^(-1/2) E f(y), z of N(0, S) and y of N(0, S'): d and S'.
+
+    S = R D R' with D > 0 of the rank of S: z = R u, u of N(0, D), and u has then the density of N(0, A^-1), A = D^-1 -
+    2 R'MR, which has to be positive definite; d = det D det A, S' = R A^-1 R'.
+    """
+    columns, ds = split(S)
+    if not ds:
+        return Fraction(1), S
+    inner = matmul(columns, matmul(M, transposed(columns)))
+    A = [[(1 / ds[i] if i == j else 0) - 2 * x for j, x in enumerate(row)] for i, row in enumerate(inner)]
+    steps, solved = pivots(A, columns, what)
+    return math.prod(ds) * math.prod(steps), matmul(transposed(columns), solved)
+
+
+def mean_of_forms(forms: Sequence[Matrix], S: Matrix) -> Fraction:
+    """E prod y'Ay over y of N(0, S), for up to three symmetric A: joint cumulants are tr AS, 2 tr ASBS, 8 tr ASBSCS."""
+    x = [matmul(f, S) for f in forms]
+    t = [trace(m) for m in x]
+    if len(x) == 1:
+        return t[0]
+    if len(x) == 2:
+        return t[0] * t[1] + 2 * trace(matmul(x[0], x[1]))
+    pairs = sum(t[k] * trace(matmul(x[i], x[j])) for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)))
+    return math.prod(t) + 2 * pairs + 8 * trace(matmul(matmul(x[0], x[1]), x[2]))
+
+
+def symmetric(m: Matrix) -> Matrix:
+    """(m + m')/2"""
+    return [[(x + y) / 2 for x, y in zip(r, s, strict=True)] for r, s in zip(m, transposed(m), strict=True)]

@@ -1,0 +1,430 @@
+"""Mean squares over random prompts: output-mean-square and gradient-mean-square."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import intervals
+from algebra import dot, frobenius, identity, matmul, norm2, partitions, semidefinite, times, trace, transposed
+from arrays import Matrix, Vector, matrix, vector
+from decisions import at_most, below, bounds, within, within_bounds
+from documents import fields, natural, one_of, rational
+from intervals import Complex, I, absolute, arctan, cdiv, cmul, exp, hull, iv, log, pi, root, smallest, square, turn
+from laws import Law, series
+from outcomes import NotCovered, NotProved, Rejected
+from prompts.gaussians import RANDOM, reweighted, split, tilt_of
+from prompts.tails import Tails
+from softmax import bilinear, scale_of
+
+
+def collisions(v: Any, L: int) -> Callable[..., Any]:
+    """E P_k1 P_k2 ..., P_k the sums of k-th powers of softmax weights of L scores of variance v.
+
+    By (3) of
+    docs/claims/prompts/output-mean-square.md a sum, over partitions of the k, of falling factorials of L times
+    integrals of Psi_k1(t) ... phi(t)^(L-b)/(K-1)!, by the trapezoid rule with the errors of that page. What is left
+    out on the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m, so that
+    Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m; E w^-m = e^(m(m+1)v/2); the other factors are at most (k/e)^k and 1.
+    """
+    exact = isinstance(v, Fraction) and v == 0
+    if L == 1 or exact:
+        return lambda *ks: Fraction(1, L ** (sum(ks) - len(ks)))
+    x = iv(v)
+    if x.b > 25 << intervals.P or x.a * 1000 < 1 << intervals.P:
+        raise NotCovered("moments of softmax weights for scores of variance beyond 25, or below 0.001")
+    sd = math.sqrt(x.b / 2**intervals.P)
+    fine = 3 + max(0, math.ceil(-math.log2(sd / 2 * 8)))
+    h, d = Fraction(1, 8), Fraction(1, 2**fine)
+    ratio, wide = 2 ** (fine - 3), math.sqrt(1.4 * intervals.P + 60)
+    low = -math.ceil(math.log(L) + 0.36 * intervals.P + 12)
+    high = math.ceil(sd * math.sqrt(1.4 * intervals.P) + x.b / 2**intervals.P + 6 + intervals.P / 48)
+    ends = math.floor(-(x.b / 2**intervals.P) / 2 - wide * sd), math.ceil(wide * sd)
+    nodes = range(ends[0] * 2**fine, ends[1] * 2**fine + 1)
+    rho = [exp(-square(d * n + x / 2) / (2 * x)) * d / root(2 * pi() * x) for n in nodes]
+    grid = {n: exp(iv(d * n)) for n in range(low * 2**fine + nodes[0], high * 2**fine + nodes[-1] + 1)}
+    decay = {n: exp(-y) if y.a < (intervals.P * 2) << intervals.P else I(0, 1) for n, y in grid.items()}
+    z2 = min(square(ends[0] + x / 2).a, square(ends[1] + x / 2).a)  # the squared distance of the ends from the mean
+    left_out = 2 * (1 + d / root(x)) * exp(-I(z2, z2) / (2 * x))
+    beta = min(Fraction(3, 2), Fraction(int(2 * math.pi * sd * sd / float(d) * 1000), 1000))
+    cosine = 1 - iv(beta) ** 2 / 2 + iv(beta) ** 4 / 24 - iv(beta) ** 6 / 720  # a lower bound of cos(beta), above 0
+    strip = 2 * exp(iv(beta * beta) / (2 * x)) / (exp(2 * pi() * (beta / d)) - 1)
+    cos_out = iv(Fraction(707, 10000))  # below cos(3/2) = 0.070737...
+    table: dict[int, list[I]] = {}
+
+    def psi(k: int) -> list[I]:
+        """Psi_k at all outer nodes."""
+        if k not in table:
+            e = {n: (grid[n] ** k * y if k else y) for n, y in decay.items()}
+            most = iv(Fraction(k)) ** k * exp(iv(-k)) if k else iv(1)
+            error = strip * (most / cosine**k) + left_out * most
+            lows, highs = [y.a for y in rho], [y.b for y in rho]
+            found = []
+            for t in range(low * 8, high * 8 + 1):
+                part = [e[t * ratio + n] for n in nodes]
+                a, b = dot(lows, [y.a for y in part]) >> intervals.P, -(-dot(highs, [y.b for y in part]) >> intervals.P)
+                found.append(I(max(a - error.b, 0), b + error.b))
+            table[k] = found
+        return table[k]
+
+    @cache
+    def powers(n: int) -> list[I]:
+        """phi^n at all outer nodes; phi is at most 1."""
+        return [I(y.a, min(y.b, 1 << intervals.P)) ** n for y in psi(0)]
+
+    @cache
+    def mean(*ks: int) -> I:
+        """One mean."""
+        K, total = sum(ks), iv(0)
+        for partition in partitions(len(ks)):
+            b = max(partition) + 1
+            if b > L:
+                continue
+            sizes = [sum(k for k, c in zip(ks, partition, strict=True) if c == r) for r in range(b)]
+            factors = [psi(k) for k in sizes]
+            s = iv(0)
+            for i, y in enumerate(powers(L - b)):
+                for f in factors:
+                    y = y * f[i]
+                s += y
+            s = s * h
+            grown = math.prod((exp(x * Fraction(k * k - k, 2)) for k in sizes), start=iv(1))
+            s += hull(0, grown * exp(iv(K * (low - h))) * h / (1 - exp(iv(-K * h))))
+            others = math.prod((iv(Fraction(k)) ** k * exp(iv(-k)) for k in sizes[1:]), start=iv(1))
+            best = None
+            for m in range(1, 200):
+                k = sizes[0] + m
+                edge = (
+                    exp(log(iv(k)) * k - k - iv(m * (high + h)) + x * Fraction(m * (m + 1), 2))
+                    * others
+                    * h
+                    / (1 - exp(iv(-m * h)))
+                )
+                if best is not None and edge.b > best.b:
+                    break
+                best = edge
+            s += hull(0, best)
+            off = 2 / (cos_out**K * (exp(2 * pi() * (Fraction(3, 2) / h)) - 1))
+            below(off, 1, "the step of the trapezoid rule")
+            s = I((s / (1 + off)).a, (s / (1 - off)).b)
+            total += s * math.perm(L, b) / math.factorial(K - 1)
+        return I(max(total.a, iv(Fraction(1, L ** (K - len(ks)))).a), min(total.b, 1 << intervals.P))
+
+    return mean
+
+
+def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, theta: Fraction | None) -> None:
+    """The mean square over Gaussian queries too, by the bounds `integral` (no theta) and `closed` of the page.
+
+    H(w) = E (T + z'Bz) e^(w z'Nz) by elimination over complex intervals. A(w) = D^-1 - 2 w R'NR has a positive definite
+    real part where Re w <= r and A(r) > 0; then so have all Schur complements: each pivot has a positive real part, its
+    principal root is continuous and positive on the real line, and H takes their product.
+    """
+    z = fields(given["queries"], "queries", "mean covariance")
+    (U, V), (s2, _) = bilinear(given, law.d), scale_of(given["scale"])
+    m = vector(z["mean"], "queries.mean", len(U[0]))
+    S = matrix(z["covariance"], "queries.covariance", len(m), len(m))
+    semidefinite(S, "queries.covariance")
+    CU = matmul(law.cov, U)
+    N = [[s2 * x for x in row] for row in matmul(transposed(U), CU)]
+    VCU = matmul(V, CU)
+    B = [[s2 * x for x in row] for row in matmul(transposed(VCU), VCU)]
+    T = trace(matmul(V, matmul(law.cov, transposed(V))))
+    if theta is not None and not 0 < theta <= 1:
+        raise Rejected("witness.theta: in (0, 1]")
+    if L == 1:
+        within(T + trace(matmul(B, S)) + dot(m, times(B, m)), low, high, "mean_square of one token")
+        return
+    if low is not None:
+        raise NotProved("integral and closed prove mean_square.at_most only")
+
+    def real(r: Fraction) -> I:
+        """H(r); NotProved where 2 r |M| < 1 is false."""
+        det, Sr = reweighted(S, [[r * x for x in row] for row in N], "1 - 2 theta M")
+        mu = [x + 2 * r * y for x, y in zip(m, times(Sr, times(N, m)), strict=True)]
+        size = T + trace(matmul(B, Sr)) + dot(mu, times(B, mu))
+        return exp(iv(r * dot(times(N, m), mu))) * size / root(iv(det))
+
+    far = log(iv(L - 1)) if L > 2 else iv(0)
+    if theta is not None:
+        peak = math.prod((exp(log(y) * y) for y in (theta, 1 - theta) if y), start=iv(1))
+        at_most(peak * exp(far * -theta) * real(theta), high, "mean_square.at_most")
+        return
+    columns, ds = split(S)
+    inner = matmul(columns, matmul(N, transposed(columns))) if columns else []
+    reach, step = Fraction(0), Fraction(1, 2)
+    for _ in range(12):  # the largest r < 1 of a grid with A(r) > 0
+        try:
+            reweighted(S, [[(reach + step) * x for x in row] for row in N], "")
+            reach += step
+        except NotProved:
+            pass
+        step /= 2
+    if not reach:
+        raise NotCovered("queries whose scores vary hugely")
+
+    def line(r: Fraction) -> I:
+        """W(r)"""
+        return real(r) * exp(far * -r) / (2 * turn(pi() * r)[1])
+
+    def integrand(theta: Fraction, eta: Fraction) -> I:
+        """The real part of pi/sin(pi w) (L-1)^-w H(w) at w = theta + i eta."""
+        w: Complex = iv(theta), iv(eta)
+        e = exp(pi() * eta)
+        c, s = turn(pi() * theta)
+        value = cdiv((pi(), iv(0)), (s * ((e + 1 / e) / 2), c * ((e - 1 / e) / 2)))
+        c, s = turn(-far * eta)
+        size = exp(far * -theta)
+        value = cmul(value, (c * size, s * size))
+        n = len(inner)
+        A: list[list[Complex]] = [
+            [((1 / ds[i] if i == j else 0) - 2 * x * w[0], -2 * x * w[1]) for j, x in enumerate(row)]
+            for i, row in enumerate(inner)
+        ]
+        A = [row + [(iv(columns[i][j]), iv(0)) for j in range(len(m))] for i, row in enumerate(A)]
+        for i in range(n):
+            pivot = A[i][i]
+            below(0, pivot[0], "the real part of a pivot")
+            size = root(root(square(pivot[0]) + square(pivot[1])) * ds[i])
+            half = arctan(pivot[1] / pivot[0]) / 2
+            c, s = turn(half)
+            value = cdiv(value, (size * c, size * s))
+            for j in range(i + 1, n):
+                f = cdiv(A[j][i], pivot)
+                A[j] = [(x[0] - y[0], x[1] - y[1]) for x, y in zip(A[j], (cmul(f, t) for t in A[i]), strict=True)]
+        for i in reversed(range(n)):
+            for j in range(n, n + len(m)):
+                x = A[i][j]
+                for k in range(i + 1, n):
+                    t = cmul(A[i][k], A[k][j])
+                    x = x[0] - t[0], x[1] - t[1]
+                A[i][j] = cdiv(x, A[i][i])
+        # S_w = R A^-1 R', by real and imaginary parts
+        Sw = [
+            [[sum((columns[k][i] * A[k][n + j][part] for k in range(n)), start=iv(0)) for j in range(len(m))]
+             for i in range(len(m))] for part in (0, 1)
+        ]  # fmt: skip
+        Nm = times(N, m)
+        move = [times(Sw[part], Nm) for part in (0, 1)]
+        mu = [cmul((2 * w[0], 2 * w[1]), t) for t in zip(*move, strict=True)]
+        mu = [(x + t[0], t[1]) for x, t in zip(m, mu, strict=True)]
+        power_ = cmul(w, (dot(Nm, [t[0] for t in mu]) + iv(0), dot(Nm, [t[1] for t in mu]) + iv(0)))
+        size, (c, s) = exp(power_[0]), turn(power_[1])
+        value = cmul(value, (size * c, size * s))
+        re, im = iv(T) + trace(matmul(B, Sw[0])), iv(0) + trace(matmul(B, Sw[1]))
+        for i, row in enumerate(B):
+            for j, x in enumerate(row):
+                t = cmul(mu[i], mu[j])
+                re, im = re + t[0] * x, im + t[1] * x
+        return cmul(value, (re, im))[0]
+
+    theta = min((reach * k / 8 for k in range(1, 8)), key=lambda r: line(r).b)
+    c_ = min(theta, reach - theta) * Fraction(15, 16)
+    bits = min(intervals.P // 3, 300)
+    h = Fraction(math.floor(float(c_) * 2 * math.pi / (bits * 0.7 + 8) * 2**20), 2**20)
+    ends = math.ceil((bits * 0.7 + 8) / math.pi / h)
+    if ends > 20_000:
+        raise NotCovered("queries whose scores vary hugely")
+    total = integrand(theta, Fraction(0)) + 2 * sum((integrand(theta, h * j) for j in range(1, ends + 1)), start=iv(0))
+    off = (line(theta - c_) + line(theta + c_)) / (exp(2 * pi() * (c_ / h)) - 1)
+    off += 4 / pi() * exp(-pi() * (ends * h)) * line(theta)
+    at_most(total * h / (2 * pi()) + I(-off.b, off.b), high, "mean_square.at_most")
+
+
+def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/prompts/output-mean-square.md"""
+    given = fields(g, "given", "law length", RANDOM + " queries")
+    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    asserts = fields(a, "asserts", "", "mean_square mean collision")
+    if not a:
+        raise Rejected("asserts: nothing")
+    low, high = (None, None) if asserts["mean_square"] is None else bounds(asserts["mean_square"], "mean_square", None)
+    hint = fields({} if w is None else w, "witness", "" if w is None else "method", "method t lambda theta")
+    if given["queries"] is not None:
+        method = one_of(hint["method"] or "integral", "method", "integral", "closed")
+        if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
+            raise Rejected("given.queries: for Gaussian tokens, without a query or tilt")
+        fields({} if w is None else w, "witness", "method theta" if method == "closed" else "", "method")
+        if asserts["mean"] is not None or asserts["collision"] is not None:
+            raise NotProved("of random queries nothing but the mean square is proved")
+        over_queries(given, law, L, low, high, None if method == "integral" else rational(hint["theta"], "theta"))
+        return
+    tilt, _, V, _, _ = tilt_of(given, law)
+    method = one_of(hint["method"] or "exact", "method", "exact", "logistic", "general")
+    if method == "general":
+        fields(w, "witness", "method t lambda")
+        if low is not None or asserts["mean"] is not None or asserts["collision"] is not None:
+            raise NotProved("general proves mean_square.at_most only")
+        at_most(general(law, tilt, V, L, hint), high, "mean_square.at_most")
+        return
+    fields({} if w is None else w, "witness", "", "method")
+    if law.kind != "gaussian":
+        raise Rejected("method: for Gaussian tokens")
+    b = times(law.cov, tilt)
+    v, Vb = squared(given, law, tilt, dot(tilt, b)), times(V, b)
+    S, B = trace(matmul(V, matmul(law.cov, transposed(V)))), norm2(Vb)
+    if method == "logistic":
+        if asserts["mean"] is not None:
+            raise NotProved("logistic proves nothing of the mean")
+        q = 1 / (1 + (L - 1) * exp(-iv(v)))
+        if asserts["mean_square"] is not None:
+            within_bounds((S - B / 2) / L, q * (S + B), low, high, "mean_square")
+        if asserts["collision"] is not None:
+            within_bounds(Fraction(1, L), q, *bounds(asserts["collision"], "collision"), "collision")
+        return
+    E = collisions(v, L)
+    q = E(2)
+    if asserts["collision"] is not None:
+        within(q, *bounds(asserts["collision"], "collision"), "collision")
+    if asserts["mean_square"] is not None:
+        within(q * (S + B) - 6 * (E(3) - E(2, 2)) * B, low, high, "mean_square")
+    if asserts["mean"] is not None:
+        f = fields(asserts["mean"], "mean", "value radius")
+        for x, y in zip(Vb, vector(f["value"], "mean.value", len(V)), strict=True):
+            at_most(absolute(iv(-q * x) - y), rational(f["radius"], "radius"), "mean")
+
+
+def squared(given: dict[str, Any], law: Law, tilt: list[Any], v: Any) -> Any:
+    """a' Gamma a, exactly also where the scale is a root."""
+    if isinstance(v, Fraction):
+        return v
+    U, _ = bilinear(given, law.d)
+    y = times(U, vector(given["query"], "query"))
+    return scale_of(given["scale"])[0] * dot(y, times(law.cov, y))
+
+
+def rare(hint: dict[str, Any], R2: Any, L: int, tokens: int) -> tuple[Fraction, I]:
+    """t, and e^(lambda L (1-t)) (1 - lambda + lambda^2 R2/2)^n, a bound of P(sum of n weights < L (1-t))."""
+    t, lam = rational(hint["t"], "t"), rational(hint["lambda"], "lambda")
+    if not 0 < t < 1 or lam <= 0:
+        raise Rejected("witness: 0 < t < 1 and lambda > 0")
+    return t, exp(log(1 - lam + R2 * (lam * lam / 2)) * tokens + lam * L * (1 - t))
+
+
+def general(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any]) -> I:
+    """(5) of output-mean-square."""
+    zero = [Fraction(0)] * law.d
+    tails = Tails(law, tilt, L, (Fraction(1), 1), zero)  # the rules, which need scale and base, are not used here
+    R2 = exp(law.tilted([2 * x for x in tilt])[0] - 2 * tails.value)
+    t, p = rare(hint, R2, L, L)
+    second = sum((tails.moments(u, None, 0, 2)[2] for u in V), start=iv(0))
+    fourth = iv(0)
+    for u in V:
+        for v in V:
+            fourth += joint(law, zero, u, v, tails.tau, 2, 2) * 4
+    return second / (L * (1 - t) ** 2) + root(fourth * L * smallest([p, iv(1)]))
+
+
+def joint(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], tau: Sequence[Any], i: int, j: int) -> Any:
+    """E e^<b, x> <u, y>^i <v, y>^j / (i! j!), y = x - tau."""
+    f = series(law, b, u, v, i, j)
+    one, two = -dot(u, tau), -dot(v, tau)
+    return sum(
+        (
+            f[i - r][j - s] * one**r * two**s / (math.factorial(r) * math.factorial(s))
+            for r in range(i + 1)
+            for s in range(j + 1)
+        ),
+        start=iv(0),
+    )
+
+
+def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/prompts/gradient-mean-square.md"""
+    given = fields(g, "given", "law length", RANDOM)
+    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    tilt, z, V, scale, _ = tilt_of(given, law)
+    f, hint = fields(a, "asserts", "gradient mean_square"), fields(w, "witness", "method", "t lambda")
+    kind, (low, high) = one_of(f["gradient"], "gradient", "U", "V"), bounds(f["mean_square"], "mean_square")
+    method = one_of(hint["method"], "method", "exact", "logistic", "general")
+    if (kind == "U" and z is None) or (method != "general" and (law.kind != "gaussian" or len(w) > 1)):
+        raise Rejected(
+            "the gradient in U needs a query; exact and logistic are for Gaussian tokens and have no parameters"
+        )
+    factor = scale[0] * norm2(z or []) if kind == "U" else Fraction(1)
+    if method == "general":
+        if low is not None:
+            raise Rejected("general has no lower bound")
+        at_most(general_gradient(law, tilt, V, L, hint, kind) * factor, high, "mean_square.at_most")
+        return
+    C, b = law.cov, times(law.cov, tilt)
+    v = squared(given, law, tilt, dot(tilt, b))
+    if kind == "V":
+        S, B = trace(C), norm2(b)
+        if method == "logistic":
+            within_bounds((S - B / 2) / L, (S + B) / (1 + (L - 1) * exp(-iv(v))), low, high, "mean_square")
+        else:
+            E = collisions(v, L)
+            within(E(2) * (S + B) - 6 * (E(3) - E(2, 2)) * B, low, high, "mean_square")
+        return
+    VC, Vb = matmul(V, C), times(V, b)
+    size, spread, vb2, b2 = frobenius(VC), trace(matmul(VC, transposed(V))), norm2(Vb), norm2(b)
+    mixed = dot(Vb, times(VC, b))
+    if method == "logistic":
+        if low is not None:
+            raise Rejected("logistic has no lower bound for U")
+        whole = (
+            size + spread * trace(C) + vb2 * trace(C) + b2 * spread + Fraction(5, 2) * absolute(mixed) + 13 * vb2 * b2
+        )
+        at_most(whole * factor / (1 + (L - 1) * exp(-iv(v))), high, "mean_square.at_most")
+        return
+    E = collisions(v, L)
+    kappa = [
+        E(2) - 2 * E(3) + 2 * E(2, 2),
+        E(2) - 2 * E(3) + E(2, 2),
+        E(2) + 7 * E(2, 2) - 14 * E(3) + 20 * E(2, 2, 2) - 52 * E(2, 3) + 38 * E(4),
+        2 * E(2) + 22 * E(2, 2) - 36 * E(3) + 80 * E(2, 2, 2) - 184 * E(2, 3) + 116 * E(4),
+        E(2)
+        + 27 * E(2, 2)
+        - 62 * E(3)
+        + 240 * E(2, 2, 2)
+        - 680 * E(2, 3)
+        + 594 * E(4)
+        + 840 * E(2, 2, 2, 2)
+        - 2880 * E(2, 2, 3)
+        + 2480 * E(2, 4)
+        + 1020 * E(3, 3)
+        - 1580 * E(5),
+    ]
+    parts = [size, spread * trace(C), vb2 * trace(C) + b2 * spread, mixed, vb2 * b2]
+    within(sum((iv(x) * y for x, y in zip(kappa, parts, strict=True)), start=iv(0)) * factor, low, high, "mean_square")
+
+
+def general_gradient(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any], kind: str) -> I:
+    """(4) of gradient-mean-square, with all means read off the series in two variables."""
+    zero = [Fraction(0)] * law.d
+    tails = Tails(law, tilt, L, (Fraction(1), 1), zero)  # the rules, which need scale and base, are not used here
+    R2 = exp(law.tilted([2 * x for x in tilt])[0] - 2 * tails.value)
+    t, p = rare(hint, R2, L, L - 1)
+    ident, tau = identity(law.d), tails.tau
+
+    def mean(k: int, u: Vector, v: Vector, i: int, j: int) -> Any:
+        """E w^k <u, y>^i <v, y>^j"""
+        value = joint(law, [k * x for x in tilt] if k else zero, u, v, tau, i, j) * (
+            math.factorial(i) * math.factorial(j)
+        )
+        return value * exp(-tails.value * k)
+
+    pairs = [(u, v) for u in V for v in ident]
+    S2 = [[mean(2, u, v, 1, 1) for v in ident] for u in ident]  # Sigma
+    if kind == "V":
+        second = sum((mean(0, u, u, 1, 1) for u in ident), start=iv(0))
+        return trace(S2) / (L * (1 - t) ** 2) + second * p * L
+    C = [[mean(1, u, v, 1, 1) for v in ident] for u in ident]
+    VC, VS = matmul(V, C), matmul(V, S2)
+    four = sum((mean(4, u, v, 2, 2) for u, v in pairs), start=iv(0))
+    vs = (
+        sum((mean(2, u, v, 2, 2) for u, v in pairs), start=iv(0))
+        - 2 * frobenius(VC, VS)
+        + R2 * norm2([x for row in VC for x in row])
+    )
+    cross = (
+        four + (L - 1) * (trace(matmul(VS, transposed(V))) * trace(S2) + 2 * norm2([x for row in VS for x in row]))
+    ) / L**3
+    vy4 = sum((mean(0, u, v, 2, 2) for u in V for v in V), start=iv(0))
+    y4 = sum((mean(0, u, v, 2, 2) for u in ident for v in ident), start=iv(0))
+    typical = square(root(vs / L) / (1 - t) + root(cross) / (1 - t) ** 2)
+    return typical + p * square(root(norm2([x for row in VC for x in row])) + root(iv(L)) * root(root(vy4 * y4)))

@@ -1,0 +1,256 @@
+"""The operator of an infinite prompt, and the two propositions about how near a finite one comes to it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+from algebra import dot, frobenius, identity, matmul, norm2, semidefinite, times, trace, transposed
+from arrays import Matrix, Vector, matrix, vector
+from decisions import at_most, below, same
+from documents import fields, listed, natural, one_of, rational
+from intervals import I, absolute, cosh, exp, iv, langevin, log, root, sinhc, smallest, square
+from laws import Law, second_moments
+from outcomes import NotCovered, NotProved, Rejected
+from prompts.gaussians import mean_of_forms, reweighted, symmetric
+from softmax import bilinear, rational_root, scale_iv, scale_of
+
+
+def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
+    """A and b of T(z) = b + s A z: of a Gaussian law, or of one of the degenerate cases of the page."""
+    columns, still = transposed(U), [[Fraction(0)] * len(U[0]) for _ in V]
+    if law.kind == "gaussian":
+        return matmul(V, matmul(law.cov, U)), times(V, law.mean)
+    if law.kind in ("rademacher", "box"):
+        if all(not c or not any(U[j]) or not any(row[j] for row in V) for j, c in enumerate(law.sizes)):
+            return still, [Fraction(0)] * len(V)
+    elif law.kind == "atoms":
+        seen, values = ([times(m, y) for y in law.points] for m in (columns, V))
+        if all(x == seen[0] for x in seen) or all(x == values[0] for x in values):
+            return still, [dot(law.weights, x) for x in transposed(values)]
+    elif len(law.parts) == 1:
+        return affine(law.parts[0], U, V)
+    elif all(part.kind == "gaussian" for part in law.parts):
+        tilts = [(times(columns, part.mean), matmul(columns, matmul(part.cov, U))) for part in law.parts]
+        if all(x == tilts[0] for x in tilts):
+            both = [affine(part, U, V) for part in law.parts]
+            A = [
+                [dot(law.weights, x) for x in zip(*rows, strict=True)]
+                for rows in zip(*(m for m, _ in both), strict=True)
+            ]
+            return A, [dot(law.weights, x) for x in transposed([b for _, b in both])]
+    raise NotProved("an affine map of a law that is not known to have one")
+
+
+def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/prompts/infinite-prompt-operator.md"""
+    tests = fields({} if w is None else w, "witness", "", "queries")["queries"]
+    given = fields(g, "given", "law", "K Q U V scale queries")
+    law, scale = Law(given["law"], "given.law"), scale_of(given["scale"])
+    U, V = bilinear(given, law.d)
+    asserts = fields(a, "asserts", "", "operator pushforward values")
+    if not a or (asserts["pushforward"] is not None and given["queries"] is None):
+        raise Rejected("nothing asserted, or a pushforward without given.queries")
+    if tests is not None:
+        matrix(tests, "witness.queries", None, len(U[0]))
+    if given["queries"] is not None:
+        z = fields(given["queries"], "queries", "mean covariance")
+        m = vector(z["mean"], "queries.mean", len(U[0]))
+        S = matrix(z["covariance"], "queries.covariance", len(m), len(m))
+        semidefinite(S, "given.queries.covariance")
+    if asserts["operator"] is not None or asserts["pushforward"] is not None:
+        A, b = affine(law, U, V)
+        if asserts["operator"] is not None:
+            o = fields(asserts["operator"], "operator", "matrix offset")
+            same(matrix(o["matrix"], "operator.matrix", len(A), len(A[0])), A, "operator.matrix")
+            same(vector(o["offset"], "operator.offset", len(A)), b, "operator.offset")
+        if asserts["pushforward"] is not None:
+            o = fields(asserts["pushforward"], "pushforward", "mean covariance")
+            move, exact = times(A, m), rational_root(scale[0])
+            if exact is None and any(move):
+                raise NotProved("pushforward.mean: irrational")
+            factor = scale[1] * (exact or 0)
+            same(
+                vector(o["mean"], "pushforward.mean"),
+                [x + factor * y for x, y in zip(b, move, strict=True)],
+                "pushforward.mean",
+            )
+            T = [[scale[0] * x for x in row] for row in matmul(A, matmul(S, transposed(A)))]
+            same(matrix(o["covariance"], "pushforward.covariance"), T, "pushforward.covariance")
+    for i, node in enumerate(listed(asserts["values"], "values") if asserts["values"] is not None else []):
+        v = fields(node, f"values[{i}]", "query value radius")
+        z, r = vector(v["query"], f"values[{i}].query", len(U[0])), rational(v["radius"], f"values[{i}].radius")
+        try:  # exact where T is affine and the scale rational
+            A, b = affine(law, U, V)
+            out = [x + scale_iv(scale) * y for x, y in zip(b, times(A, z), strict=True)]
+        except NotProved:
+            out = times(V, law.tilted([scale_iv(scale) * x for x in times(U, z)])[1])
+        for x, y in zip(out, vector(v["value"], f"values[{i}].value", len(V)), strict=True):
+            at_most(absolute(x - y) if isinstance(x, I) else abs(x - y), r, f"values[{i}]")
+
+
+def sub_gaussian(law: Law, sigma2: Fraction) -> None:
+    """The sufficient conditions of docs/claims/prompts/proposition-3-1.md."""
+    if law.kind == "gaussian":
+        semidefinite(
+            [[sigma2 * (i == j) - x for j, x in enumerate(row)] for i, row in enumerate(law.cov)], "sigma^2 - Gamma"
+        )
+    elif law.kind == "mixture":
+        for part in law.parts:
+            same(any(second_moments(part)[0]), False, "a component that is centred")
+            sub_gaussian(part, sigma2)
+    else:
+        worst = max(map(norm2, law.points)) if law.kind == "atoms" else max(law.sizes) ** 2
+        at_most(worst, sigma2 * (3 if law.kind == "box" else 1), "sigma is enough for the law")
+
+
+def proposition_3_1(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/prompts/proposition-3-1.md"""
+    proposition(g, a, w, "T")
+
+
+def proposition_3_4(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/prompts/proposition-3-4.md; the gradient in V is proposition 3.1 with V = I."""
+    kind = one_of(fields(a, "asserts", "gradient", "published repaired")["gradient"], "gradient", "U", "V")
+    proposition(g, {k: v for k, v in a.items() if k != "gradient"}, w, kind)
+
+
+def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None:
+    """Both propositions; kind T is the output, V and U the gradients."""
+    given = fields(g, "given", "law queries", "K Q U V scale sigma length constants")
+    law, queries, (s2, _) = Law(given["law"], "law"), Law(given["queries"], "queries"), scale_of(given["scale"])
+    U, V = bilinear(given, law.d)
+    if len(U[0]) != queries.d:
+        raise Rejected("given: queries of another dimension")
+    V = identity(law.d) if kind == "V" else V
+    (mean, C), (mz, S) = second_moments(law), second_moments(queries)
+    if any(mean) or any(mz):
+        raise Rejected("given: a law that is not centred")
+    asserts = fields(a, "asserts", "", "published repaired")
+    sigma2 = None if given["sigma"] is None else rational(given["sigma"], "sigma") ** 2
+    if sigma2 is not None:
+        if rational(given["sigma"], "sigma") <= 0:
+            raise Rejected("given.sigma: not positive")
+        sub_gaussian(law, sigma2)
+        sub_gaussian(queries, sigma2)
+    if (asserts["published"] is None) == (asserts["repaired"] is None):
+        raise Rejected("asserts: published or repaired")
+    VC = matmul(V, C)
+    spread, size = trace(matmul(VC, transposed(V))), frobenius(VC)
+    if asserts["published"] is not None:
+        fields({} if w is None else w, "witness")
+        claimed, L = one_of(asserts["published"], "published", "fails", "holds"), natural(given["length"], "length", 1)
+        flat = not any(map(any, U))
+        if kind == "U":
+            if not ((law.kind == "gaussian" and (L == 1 or flat)) or (L == 1 and flat)):
+                raise Rejected("an instance whose mean square is not known")
+            left = s2 * trace(S) * (size + (L - 1) * (size + spread * trace(C))) / L**2
+        elif flat:
+            left = spread / L
+        else:
+            if L != 1 or law.kind != "gaussian":
+                raise Rejected("an instance whose mean square is not known")
+            move = matmul(VC, U)
+            left = spread + s2 * trace(matmul(move, matmul(S, transposed(move))))
+        right: Any = Fraction(0)  # at length 1, where log L = 0, whatever the constants
+        if L > 1 or given["constants"] is not None:
+            if sigma2 is None:
+                raise Rejected("given.sigma: needed above length 1, and beside constants")
+            c = fields(given["constants"], "constants", "c1 c2")
+            c1, c2 = rational(c["c1"], "c1"), rational(c["c2"], "c2")
+            if c1 <= 0 or c2 <= 0:
+                raise Rejected("constants: positive")
+        if L > 1:
+            right = log(Fraction(L)) * (c1 * sigma2**3) * exp(log(Fraction(L)) * (-c2 / sigma2))
+        below(right, left, "published") if claimed == "fails" else at_most(left, right, "published")
+        return
+    if given["length"] is not None or given["constants"] is not None or sigma2 is None or sigma2 < 1:
+        raise Rejected("a repaired form has a sigma of at least 1, and no length or constants")
+    f = fields(asserts["repaired"], "repaired", "c1 c2")
+    c1, c2 = rational(f["c1"], "c1"), rational(f["c2"], "c2")
+    rho = c2 / sigma2
+    if c1 <= 0 or c2 <= 0:
+        raise Rejected("repaired: positive constants")
+
+    def holds(L: int, bound: Any, what: str) -> None:
+        """bound L^rho/(sigma^6 ln L) <= c1"""
+        x = log(Fraction(L))
+        at_most(bound * exp(x * rho) / (x * sigma2**3), c1, f"{what}, at {L}")
+
+    if law.kind == queries.kind == "gaussian":
+        steps = [fields(x, "steps", "from theta") for x in listed(fields(w, "witness", "steps")["steps"], "steps")]
+        starts = [natural(x["from"], "steps.from", 2, 100_000) for x in steps]
+        if starts[0] != 2 or starts != sorted(set(starts)):
+            raise Rejected("steps: they begin at 2, and rise")
+        W = matmul(transposed(U), matmul(C, U))
+        for i, x in enumerate(steps):
+            theta = rational(x["theta"], "theta")
+            if not 0 <= theta <= 1:
+                raise Rejected("steps.theta: not between 0 and 1")
+            det, T = reweighted(S, [[theta * s2 * y for y in row] for row in W], "1 - 2 theta s^2 S W")
+            CU = matmul(C, U)
+            VCU = matmul(V, CU)
+            out = [[s2 * y for y in row] for row in matmul(transposed(VCU), VCU)]  # |Vb|^2 as a form of z
+            if kind != "U":
+                mean_f = spread + mean_of_forms([out], T)
+            else:
+                ident = identity(queries.d)
+                own = [[s2 * y for y in row] for row in matmul(transposed(CU), CU)]  # |b|^2
+                VCCU = matmul(VC, CU)
+                mixed = symmetric([[s2 * y for y in row] for row in matmul(transposed(VCU), VCCU)])
+                try:
+                    semidefinite(mixed, "the mixed form")
+                except NotProved:
+                    far = [[s2 * y / trace(C) for y in row] for row in matmul(transposed(VCCU), VCCU)]
+                    mixed = [
+                        [(trace(C) * y + z) / 2 for y, z in zip(r, q, strict=True)]
+                        for r, q in zip(out, far, strict=True)
+                    ]
+                mean_f = (size + spread * trace(C)) * mean_of_forms([ident], T)
+                mean_f += trace(C) * mean_of_forms([ident, out], T) + spread * mean_of_forms([ident, own], T)
+                mean_f += Fraction(5, 2) * mean_of_forms([ident, mixed], T) + 13 * mean_of_forms([ident, out, own], T)
+                mean_f *= s2
+            peak = math.prod((exp(log(y) * y) for y in (theta, 1 - theta) if y), start=iv(1))
+            factor = peak * mean_f / root(det)
+            last = i == len(steps) - 1
+            if last:
+                at_most(rho, theta, "steps: the last theta is at least c2/sigma^2")
+            for L in range(starts[i], starts[i] + 1 if last or theta >= rho else starts[i + 1]):
+                holds(L, factor * (exp(log(Fraction(L - 1)) * -theta) if L > 2 else iv(1)), f"steps[{i}]")
+        return
+    if law.kind != "box" or queries.kind not in ("box", "rademacher"):
+        raise NotCovered("repaired forms of other laws than Gaussian and box")
+    hint = fields(w, "witness", "t from")
+    t, first = rational(hint["t"], "t"), natural(hint["from"], "from", 2, 100_000)
+    if not 0 < t < 1:
+        raise Rejected("witness.t: between 0 and 1")
+    size_s = root(s2)
+    y = [size_s * (c * dot(map(abs, row), queries.sizes)) for c, row in zip(law.sizes, U, strict=True)]
+    R2 = math.prod((cosh(x) / sinhc(x) for x in y), start=iv(1))
+    reach = [(1 + langevin(x)) * c for x, c in zip(y, law.sizes, strict=True)]
+    delta = [smallest([x / 3, iv(Fraction(1, 4))]) * c for x, c in zip(y, law.sizes, strict=True)]
+    m = sum((row[j] ** 2 * law.sizes[j] ** 2 / 3 for row in V for j in range(law.d)), start=iv(0))
+    m += sum(
+        (abs(row[j] * row[k]) * delta[j] * delta[k] for row in V for j, k in permutations(range(law.d), 2)), start=iv(0)
+    )
+    always: Any = sum((square(dot([abs(v) for v in row], reach)) for row in V), start=iv(0))
+    part, factor = R2 * m, iv(1)
+    if kind == "U":
+        Y2 = sum(map(square, reach), start=iv(0))
+        c2_ = sum((v * c * c / 3) ** 2 for row in V for v, c in zip(row, law.sizes, strict=True))
+        h2 = sum(dot([abs(v) for v in row], law.sizes) ** 2 for row in V) * norm2(law.sizes)
+        part, always = R2 * (6 * Y2 * m + 4 * c2_), iv(2 * (h2 + c2_))
+        factor = iv(s2 * norm2(queries.sizes))
+    kappa = t * t / (2 * R2)
+    at_most(rho, kappa * first, "monotone")
+    at_most(rho, 1, "monotone: c2/sigma^2 is at most 1")
+
+    def bound(L: int) -> I:
+        """(6) of the page"""
+        return (part / (L * (1 - t) ** 2) + always * exp(-kappa * L)) * factor
+
+    for L in range(2, first):
+        holds(L, smallest([bound(L), always * factor]), "before")
+    holds(first, bound(first), "onwards")
