@@ -8,7 +8,8 @@ from typing import Any
 from arrays import Vector, vector
 from decisions import at_most, below, same
 from documents import fields, listed, one_of, rational
-from intervals import I, absolute, exp, iv, largest, log, square
+from functions import exp, log
+from intervals import I, absolute, iv, largest, square
 from outcomes import NotCovered, Rejected
 
 # What certattn's kernel computes its exponential with (certattn/fast/exponential.py): a test compares.

@@ -11,7 +11,8 @@ from algebra import definite, dot, integers, norm2, semidefinite, times, transpo
 from arrays import Vector, matrix, rows_of, vector
 from decisions import at_most
 from documents import fields, listed, natural, one_of, rational, starting_bits
-from intervals import I, absolute, iv, largest, log, root
+from functions import log
+from intervals import I, absolute, iv, largest, root
 from laws import Law
 from outcomes import NotCovered, Rejected
 from softmax import PROMPT, Prompt, scale_iv, scale_of

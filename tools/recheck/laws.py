@@ -11,7 +11,8 @@ import intervals
 from algebra import convolve, dot, semidefinite, times, transposed
 from arrays import Matrix, Vector, matrix, vector
 from documents import fields, listed, one_of, rational
-from intervals import I, cosh, exp, hull, iv, langevin, log, log_cosh, log_sinhc, square, tanh
+from functions import cosh, exp, langevin, log, log_cosh, log_sinhc, tanh
+from intervals import I, hull, iv, square
 from outcomes import Rejected
 
 

@@ -11,7 +11,8 @@ import intervals
 from algebra import dot, identity, integers, matmul, times, transposed
 from arrays import Matrix, Vector, matrix
 from documents import ROOT, rational
-from intervals import I, exp, iv, root
+from functions import exp
+from intervals import I, iv, root
 from outcomes import Rejected
 
 

@@ -11,7 +11,8 @@ from algebra import dot, frobenius, identity, integers, matmul, pivots, times, t
 from arrays import Matrix, matrix, vector
 from decisions import at_most, bounds, same, within
 from documents import fields, listed, natural, one_of, rational, starting_bits
-from intervals import I, absolute, exp, iv, langevin, root, square, tanh
+from functions import exp, langevin, tanh
+from intervals import I, absolute, iv, root, square
 from laws import Law, series
 from outcomes import NotCovered, Rejected
 from softmax import Prompt

@@ -13,7 +13,8 @@ from algebra import dot, frobenius, identity, matmul, norm2, partitions, semidef
 from arrays import Matrix, Vector, matrix, vector
 from decisions import at_most, below, bounds, within, within_bounds
 from documents import fields, natural, one_of, rational
-from intervals import Complex, I, absolute, arctan, cdiv, cmul, exp, hull, iv, log, pi, root, smallest, square, turn
+from functions import Complex, arctan, cdiv, cmul, exp, log, pi, turn
+from intervals import I, absolute, hull, iv, root, smallest, square
 from laws import Law, series
 from outcomes import NotCovered, NotProved, Rejected
 from prompts.gaussians import RANDOM, reweighted, split, tilt_of

@@ -11,7 +11,8 @@ from algebra import dot, frobenius, identity, matmul, norm2, semidefinite, times
 from arrays import Matrix, Vector, matrix, vector
 from decisions import at_most, below, same
 from documents import fields, listed, natural, one_of, rational
-from intervals import I, absolute, cosh, exp, iv, langevin, log, root, sinhc, smallest, square
+from functions import cosh, exp, langevin, log, sinhc
+from intervals import I, absolute, iv, root, smallest, square
 from laws import Law, second_moments
 from outcomes import NotCovered, NotProved, Rejected
 from prompts.gaussians import mean_of_forms, reweighted, symmetric

@@ -12,7 +12,8 @@ from algebra import convolve, dot, identity, matmul, norm2, semidefinite, times,
 from arrays import Matrix, Vector, matrix, vector
 from decisions import at_most, same
 from documents import fields, listed, natural, one_of, rational
-from intervals import I, absolute, exp, hull, iv, largest, log, mills, pi, root, square, upper
+from functions import exp, log, mills, pi, upper
+from intervals import I, absolute, hull, iv, largest, root, square
 from laws import Law, second_moments, series
 from outcomes import NotCovered, Rejected, Undecided
 from prompts.gaussians import RANDOM, tilt_of

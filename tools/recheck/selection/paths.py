@@ -12,7 +12,8 @@ from algebra import dot, norm2, times, transposed
 from arrays import Matrix, matrix, vector
 from decisions import at_most, below, bounds, same
 from documents import fields, listed, natural, one_of, rational
-from intervals import I, exp, hull, iv, largest, log, root, smallest, square, tanh
+from functions import exp, log, tanh
+from intervals import I, hull, iv, largest, root, smallest, square
 from outcomes import NotCovered, Rejected, Undecided
 from selection.margins import hinted, indices_of, inputs_of, pairs_of, scored, shortest
 

@@ -10,27 +10,10 @@ from typing import Any
 
 import intervals
 from arrays import matrix
-from decisions import at_most, below, bounds, same, show, within, within_bounds
+from decisions import at_most, below, bounds, same, within, within_bounds
 from documents import fields, listed, natural, one_of, rational
-from intervals import (
-    Complex,
-    I,
-    absolute,
-    argument,
-    cdiv,
-    cmul,
-    exp,
-    hull,
-    iv,
-    largest,
-    log,
-    pi,
-    root,
-    smallest,
-    square,
-    upper,
-    zero,
-)
+from functions import Complex, argument, cdiv, cmul, exp, log, pi, upper, zero
+from intervals import I, absolute, hull, iv, largest, root, show, smallest, square
 from outcomes import NotProved, Rejected, Undecided
 from softmax import scale_of
 from spectrum.random_matrices import limit_moment

@@ -13,7 +13,8 @@ from algebra import convolve, definite, dot, integers, partitions, times
 from arrays import Matrix, matrix
 from decisions import at_most, below, bounds, same, within
 from documents import fields, listed, natural, one_of, rational
-from intervals import I, absolute, exp, iv, log, power, root, square
+from functions import exp, log, power
+from intervals import I, absolute, iv, root, square
 from outcomes import Rejected
 
 

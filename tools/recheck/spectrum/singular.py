@@ -14,7 +14,8 @@ from algebra import dot, frobenius, integers, norm2, transposed
 from arrays import Matrix, matrix, rows_of, vector
 from decisions import at_most, below, bounds, within
 from documents import fields, listed, natural, one_of, rational
-from intervals import I, absolute, arctan, exp, iv, largest, log, pi, root, square
+from functions import arctan, exp, log, pi
+from intervals import I, absolute, iv, largest, root, square
 from outcomes import NotCovered, Rejected
 from softmax import Prompt, scale_iv, scale_of
 
