@@ -1,53 +1,17 @@
-"""Vectors and matrices of exact numbers or intervals, elimination, power series, partitions."""
+"""Elimination, power series, partitions."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from operator import mul
 from typing import Any
 
 from arrays import Matrix
 from decisions import below
-from intervals import I, iv, square
-from outcomes import NotProved, Rejected
-
-
-def dot(u: Sequence[Any], v: Sequence[Any]) -> Any:
-    """<u, v>"""
-    return sum(map(mul, u, v)) if u else Fraction(0)
-
-
-def times(m: Sequence[Sequence[Any]], v: Sequence[Any]) -> list[Any]:
-    """m v"""
-    return [dot(row, v) for row in m]
-
-
-def transposed(m: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """m'"""
-    return [list(column) for column in zip(*m, strict=True)]
-
-
-def matmul(m: Sequence[Sequence[Any]], n: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """m n"""
-    columns = transposed(n)
-    return [[dot(row, column) for column in columns] for row in m]
-
-
-def identity(n: int) -> Matrix:
-    """I"""
-    return [[Fraction(int(i == j)) for j in range(n)] for i in range(n)]
-
-
-def trace(m: Sequence[Sequence[Any]]) -> Any:
-    """tr m"""
-    return sum(m[i][i] for i in range(len(m)))
-
-
-def frobenius(m: Sequence[Sequence[Any]], n: Sequence[Sequence[Any]] | None = None) -> Any:
-    """<m, n> = tr m'n, the squared Frobenius norm where n is left out."""
-    return sum(dot(r, s) for r, s in zip(m, m if n is None else n, strict=True))
+from fields import refuse
+from intervals import iv
+from outcomes import NotProved
+from vectors import transposed
 
 
 def pivots(m: Matrix, b: Matrix | None = None, what: str = "a matrix") -> tuple[list[Fraction], Matrix]:
@@ -74,8 +38,7 @@ def pivots(m: Matrix, b: Matrix | None = None, what: str = "a matrix") -> tuple[
 
 def semidefinite(m: Matrix, what: str) -> None:
     """Prove exactly that m is positive semidefinite: beside a pivot of 0 only zeros, or x'm x < 0 for some x."""
-    if m != transposed(m):
-        raise Rejected(f"{what} is not symmetric")
+    refuse(m != transposed(m), f"{what} is not symmetric")
     rows = [list(row) for row in m]
     while rows:
         top, rest = rows[0], rows[1:]
@@ -97,15 +60,16 @@ def definite(m: list[list[Any]], what: str) -> None:
                 work[j][k] -= f * work[k][i]
 
 
-def integers(rows: Matrix) -> tuple[list[list[int]], int]:
-    """The rows as integers over one denominator."""
-    d = math.lcm(*(x.denominator for row in rows for x in row))
-    return [[x.numerator * (d // x.denominator) for x in row] for row in rows], d
-
-
-def norm2(v: Sequence[Any]) -> Any:
-    """|v|^2; intervals are squared as such, so that it is not negative."""
-    return sum((square(x) if isinstance(x, I) else x * x for x in v), start=Fraction(0))
+def raised(u: Sequence[Any], n: int, top: int) -> list[Any]:
+    """The n-th power of a power series, up to the power `top`, by squaring."""
+    found: list[Any] = [Fraction(1)]
+    base = list(u)
+    while n:
+        if n & 1:
+            found = convolve(found, base, top)
+        n >>= 1
+        base = convolve(base, base, top) if n else base
+    return found
 
 
 def convolve(u: Sequence[Any], v: Sequence[Any], top: int) -> list[Any]:

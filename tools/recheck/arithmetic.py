@@ -7,10 +7,11 @@ from typing import Any
 
 from arrays import Vector, vector
 from decisions import at_most, below, same
-from documents import fields, listed, one_of, rational
+from fields import fields, listed, one_of, refuse, witness_of
 from functions import exp, log
 from intervals import I, absolute, iv, largest, square
 from outcomes import NotCovered, Rejected
+from scalars import rational
 
 # What certattn's kernel computes its exponential with (certattn/fast/exponential.py): a test compares.
 KERNEL_EXPONENTIAL = {
@@ -39,8 +40,7 @@ def nearest(x: Fraction) -> Fraction:
 def double(node: Any, where: str) -> Fraction:
     """A finite binary64 number."""
     value = rational(node, where)
-    if abs(value) >= Fraction(2) ** 1024 or nearest(value) != value:
-        raise Rejected(f"{where}: not a binary64 number")
+    refuse(abs(value) >= Fraction(2) ** 1024 or nearest(value) != value, f"{where}: not a binary64 number")
     return value
 
 
@@ -48,21 +48,18 @@ def binary64_exponential(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/arithmetic/binary64-exponential.md, its steps 1 to 8 in intervals, and one value over the
     rationals.
     """
-    fields({} if w is None else w, "witness")
+    witness_of(w)
     given = fields(g, "given", "constants table scores_up_to", "tail_up_to")
     c = {k: double(x, k) for k, x in fields(given["constants"], "constants", "L1 L2 inverse C2 C3").items()}
     if isinstance(given["table"], dict) and len(listed(given["table"].get("shape"), "given.table")) != 1:
         raise Rejected("given.table: expected a vector of one extent")
     table = vector(given["table"], "given.table", 2048)
-    if any(abs(x) >= Fraction(2) ** 1024 or nearest(x) != x for x in table):
-        raise Rejected("given.table: not binary64 numbers")
+    refuse(any(abs(x) >= Fraction(2) ** 1024 or nearest(x) != x for x in table), "given.table: not binary64 numbers")
     S, tail = (Fraction(0) if given[k] is None else rational(given[k], k) for k in ("scores_up_to", "tail_up_to"))
-    if S <= 0 or (given["tail_up_to"] is not None and tail <= 0):
-        raise Rejected("given: a range that is not positive")
+    refuse(S <= 0 or (given["tail_up_to"] is not None and tail <= 0), "given: a range that is not positive")
     asserts = fields(a, "asserts", "relative_error", "used_by")
     error = fields(asserts["relative_error"], "relative_error", "", "at_most at")
-    if error["at_most"] is None and error["at"] is None:
-        raise Rejected("relative_error: at_most or at")
+    refuse(error["at_most"] is None and error["at"] is None, "relative_error: at_most or at")
     L, N = log(iv(2)) / 2048, 2048
     if error["at_most"] is not None:
         stated = rational(error["at_most"], "at_most")
@@ -70,8 +67,7 @@ def binary64_exponential(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     if error["at"] is not None:
         f = fields(error["at"], "at", "score at_least")
         s, least = double(f["score"], "at.score"), rational(f["at_least"], "at.at_least")
-        if abs(s) > S or least < 0:
-            raise Rejected("at: a score beyond scores_up_to, or a negative bound")
+        refuse(abs(s) > S or least < 0, "at: a score beyond scores_up_to, or a negative bound")
         t1 = nearest(s * c["inverse"])
         if abs(t1) >= 2**50 or abs(s) >= 2**36:
             raise NotCovered("a score at which k depends on K")

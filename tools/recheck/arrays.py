@@ -12,9 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from documents import COUNT, MAX_ARRAY, fields, listed, natural, rational, written
+from fields import fields, listed, refuse, written
 from outcomes import NotCovered, Rejected
+from scalars import COUNT, natural, rational
 
+MAX_ARRAY = 1 << 28
 # bytes of a number, and bits of the exponent where it is a float
 DTYPES = {"float16": (2, 5), "bfloat16": (2, 8), "float32": (4, 8), "float64": (8, 11)}
 DTYPES |= {f"{kind}{8 * n}": (n, 0) for kind in ("int", "uint") for n in (1, 2, 4, 8)}
@@ -39,8 +41,7 @@ def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
     if path.stat().st_size > MAX_ARRAY or math.prod(shape) > MAX_ARRAY:
         raise NotCovered("a very large array file")
     data = path.read_bytes()
-    if hashlib.sha256(data).hexdigest() != r["sha256"]:
-        raise Rejected(f"{where}: the hash of {name[:80]!r} is another")
+    refuse(hashlib.sha256(data).hexdigest() != r["sha256"], f"{where}: the hash of {name[:80]!r} is another")
     if (suffix == "npy") != (r["array"] is None):
         raise Rejected(f"{where}: expected .npz or .safetensors with the name of an array, or .npy without one")
     if suffix == "npy":
@@ -56,8 +57,7 @@ def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
         if not (m := re.fullmatch(r"(0|[1-9][0-9]{0,17}):([1-9][0-9]{0,17})", str(r["rows"]))):
             raise Rejected(f"{where}.rows: expected first:stop")
         first, stop, width = int(m[1]), int(m[2]), math.prod(shape[1:])
-        if not 0 <= first < stop <= shape[0]:
-            raise Rejected(f"{where}.rows: {r['rows']} of {shape[0]} rows")
+        refuse(not 0 <= first < stop <= shape[0], f"{where}.rows: {r['rows']} of {shape[0]} rows")
         values, shape = values[first * width : stop * width], [stop - first, *shape[1:]]
     return values, shape
 
@@ -66,8 +66,7 @@ def npz(data: bytes, name: str, where: str) -> bytes:
     """The one member of a .npz file that numpy has under this name."""
     with zipfile.ZipFile(io.BytesIO(data)) as box:
         member, names = f"{name}.npy", box.namelist()
-        if names.count(member) != 1 or name in names:
-            raise Rejected(f"{where}: no array {name[:40]!r} in the file, or two")
+        refuse(names.count(member) != 1 or name in names, f"{where}: no array {name[:40]!r} in the file, or two")
         info = box.getinfo(member)
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise Rejected(f"{where}: an array that is compressed in another way than by deflate")
@@ -91,8 +90,7 @@ def npy(data: bytes, where: str) -> tuple[str, list[int], bytes]:
     shape = [int(n) for n in parts if COUNT.fullmatch(n)]
     if len(shape) != len(parts) or (len(parts) == 1) != m[3].endswith(","):
         raise Rejected(f"{where}: no shape of an array: ({m[3][:40]})")
-    if m[2] == "True" and len([n for n in shape if n != 1]) > 1:
-        raise Rejected(f"{where}: an array in Fortran order")
+    refuse(m[2] == "True" and len([n for n in shape if n != 1]) > 1, f"{where}: an array in Fortran order")
     return NPY[m[1]], shape, data[first + size :]
 
 
@@ -102,14 +100,12 @@ def safetensors(data: bytes, name: str, where: str) -> tuple[str, list[int], byt
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         """A mapping of which no key comes twice: nobody may read one tensor where another was meant."""
-        if len(dict(pairs)) < len(pairs):
-            raise Rejected(f"{where}: a name twice in a .safetensors file")
+        refuse(len(dict(pairs)) < len(pairs), f"{where}: a name twice in a .safetensors file")
         return dict(pairs)
 
     def count(text: str) -> int:
         """A natural number: no others stand in a header."""
-        if not COUNT.fullmatch(text):
-            raise Rejected(f"{where}: the number {text[:40]} in a .safetensors file")
+        refuse(not COUNT.fullmatch(text), f"{where}: the number {text[:40]} in a .safetensors file")
         return int(text)
 
     if len(data) < 8 or size > min(1 << 23, len(data) - 8):
@@ -120,8 +116,7 @@ def safetensors(data: bytes, name: str, where: str) -> tuple[str, list[int], byt
     entry = header[name]
     first, stop = entry["data_offsets"]
     shape = entry["shape"]
-    if not isinstance(shape, list) or not isinstance(entry["data_offsets"], list):
-        raise Rejected(f"{where}: a broken header")
+    refuse(not isinstance(shape, list) or not isinstance(entry["data_offsets"], list), f"{where}: a broken header")
     if not all(type(n) is int for n in (first, stop, *shape)) or not first <= stop <= len(data) - 8 - size:
         raise Rejected(f"{where}: a tensor outside of its file")
     return TENSORS[entry["dtype"]], shape, data[8 + size + first : 8 + size + stop]
@@ -130,8 +125,7 @@ def safetensors(data: bytes, name: str, where: str) -> tuple[str, list[int], byt
 def unpack(raw: bytes, dtype: str, count: int, where: str) -> list[Fraction]:
     """The exact numbers that bytes mean, by integers alone: instructions that convert floats may lose the smallest."""
     size, width = DTYPES[dtype]
-    if len(raw) != count * size:
-        raise Rejected(f"{where}: another number of bytes than the shape says")
+    refuse(len(raw) != count * size, f"{where}: another number of bytes than the shape says")
     signed = dtype.startswith("int")
     words = (int.from_bytes(raw[i : i + size], "little", signed=signed) for i in range(0, len(raw), size))
     return [dyadic(n, 8 * size, width, where) for n in words] if width else [Fraction(n) for n in words]
@@ -158,12 +152,10 @@ def vector(node: Any, where: str, size: int | None = None) -> Vector:
     """A vector, written out or in a file."""
     if isinstance(node, dict):
         values, shape = array(node, where)
-        if len(shape) != 1:
-            raise Rejected(f"{where}: expected a vector, one extent")
+        refuse(len(shape) != 1, f"{where}: expected a vector, one extent")
     else:
         values = [rational(v, where) for v in listed(node, where)]
-    if size is not None and len(values) != size:
-        raise Rejected(f"{where}: expected {size} numbers, found {len(values)}")
+    refuse(size is not None and len(values) != size, f"{where}: expected {size} numbers, found {len(values)}")
     return values
 
 
@@ -171,8 +163,7 @@ def matrix(node: Any, where: str, rows: int | None = None, columns: int | None =
     """A matrix, written out or in a file, of a shape that may be asked for."""
     if isinstance(node, dict):
         values, shape = array(node, where)
-        if len(shape) != 2:
-            raise Rejected(f"{where}: expected a matrix")
+        refuse(len(shape) != 2, f"{where}: expected a matrix")
         found = [values[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
     else:
         found = [[rational(v, where) for v in listed(row, where)] for row in listed(node, where)]
@@ -187,13 +178,5 @@ def flat_point(node: Any, rows: int, columns: int) -> Vector:
     shape = node["shape"] if isinstance(node, dict) and "shape" in node else node
     if len(listed(shape, "a point")) > 1 if isinstance(node, dict) else isinstance(listed(node, "a point")[0], list):
         return [x for row in matrix(node, "a point", rows, columns) for x in row]
-    if rows != 1:
-        raise Rejected("a point: expected a matrix")
+    refuse(rows != 1, "a point: expected a matrix")
     return vector(node, "a point", columns)
-
-
-def rows_of(node: Any, where: str, n: int) -> list[Fraction]:
-    """One number for all, or a vector with one for each."""
-    if isinstance(node, dict) and len(listed(node.get("shape"), where)) != 1:
-        raise Rejected(f"{where}: expected a vector of one extent")
-    return [rational(node, where)] * n if isinstance(node, str) else vector(node, where, n)

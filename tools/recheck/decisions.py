@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from documents import fields, rational
-from intervals import I, iv, show
+from fields import fields, numbers
+from intervals import I, absolute, iv, show
 from outcomes import NotProved, Rejected, Undecided
+from scalars import rational
 
 
 def at_most(x: Any, y: Any, what: str) -> None:
@@ -48,6 +50,24 @@ def within(x: Any, low: Any, high: Any, what: str) -> None:
         at_most(low, x, f"{what}, from below")
     if high is not None:
         at_most(x, high, what)
+
+
+def close(x: Any, y: Any, radius: Any, what: str) -> None:
+    """Prove |x - y| <= radius, exactly where the numbers are."""
+    gap = x - y
+    at_most(absolute(gap) if isinstance(gap, I) else abs(gap), radius, what)
+
+
+def bounded(asserts: dict[str, Any], key: str, value: Callable[[], Any]) -> None:
+    """If bounds of a number that is not negative are asserted, prove them of it."""
+    if asserts[key] is not None:
+        within(value(), *bounds(asserts[key], key), key)
+
+
+def capped(asserts: dict[str, Any], key: str, value: Callable[[], Any]) -> None:
+    """If an upper bound of a number is asserted, prove it."""
+    if asserts[key] is not None:
+        at_most(value(), *numbers(asserts[key], key, "at_most"), key)
 
 
 def within_bounds(least: Any, most: Any, low: Any, high: Any, what: str) -> None:

@@ -1,20 +1,15 @@
-"""Exact numbers, the text of a certificate, and mappings with exactly the keys that a format has."""
+"""The text of a certificate as a tree of texts, lists and mappings; its outer form, and all claims."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
+from fields import fields, one_of, written
 from outcomes import Rejected
 
-MAX_BYTES, MAX_DEPTH, MAX_NODES, MAX_TEXT, MAX_ARRAY = 16 << 20, 32, 500_000, 1000, 1 << 28
-MAX_DIGITS, MAX_EXPONENT = 10_000, 20_000
-NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:/(0|[1-9][0-9]*)|((?:\.[0-9]+)?)(?:[eE]([+-]?[0-9]{1,6}))?)")
-HEX = re.compile(r"(-?)0x([0-9a-fA-F]+)(?:\.([0-9a-fA-F]+))?p([+-]?[0-9]{1,6})")
-COUNT = re.compile(r"0|[1-9][0-9]{0,17}")
-ROOT = re.compile(r"(1/)?sqrt\((.*)\)")
+MAX_BYTES, MAX_DEPTH, MAX_NODES = 16 << 20, 32, 500_000
 KEY = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,99}):(?: |$)")
 SPACES = re.compile(r" *")
 EASY = re.compile(r"[A-Za-z0-9./+]*")
@@ -23,38 +18,6 @@ UNFIT = frozenset(
     map(chr, (*range(10), *range(11, 32), *range(127, 160), *range(0xD800, 0xE000), *range(0x2028, 0x202F)))
 )
 UNFIT |= frozenset("\u061c\u200e\u200f\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff")
-
-
-def rational(text: object, what: str = "a number") -> Fraction:
-    """The exact number that a scalar is, by the grammar of docs/format.md. Rejects everything else."""
-    if not isinstance(text, str) or len(text) > MAX_DIGITS:
-        raise Rejected(f"{what}: expected a number, found {str(text)[:40]!r}")
-    if m := HEX.fullmatch(text):
-        sign, whole, part, power = m.groups()
-        if abs(int(power)) > MAX_EXPONENT:
-            raise Rejected(f"{what}: exponent of {text[:40]!r} is too large")
-        value = Fraction(int(whole + (part or ""), 16), 16 ** len(part or "")) * Fraction(2) ** int(power)
-        return -value if sign else value
-    if not (m := NUMBER.fullmatch(text)):
-        raise Rejected(f"{what}: expected a number, found {text[:40]!r}")
-    sign, whole, below, part, power = m.groups()
-    if below is not None:
-        if below == "0":
-            raise Rejected(f"{what}: division by zero in {text[:40]!r}")
-        value = Fraction(int(whole), int(below))
-    else:
-        if abs(int(power or 0)) > MAX_EXPONENT:
-            raise Rejected(f"{what}: exponent of {text[:40]!r} is too large")
-        digits = part[1:] if part else ""
-        value = Fraction(int(whole + digits), 10 ** len(digits)) * Fraction(10) ** int(power or 0)
-    return -value if sign else value
-
-
-def natural(text: object, what: str, least: int = 0, most: int = 10**18) -> int:
-    """A count: digits only, between two bounds."""
-    if not isinstance(text, str) or not COUNT.fullmatch(text) or not least <= int(text) <= most:
-        raise Rejected(f"{what}: expected an integer from {least} to {most}, found {str(text)[:40]!r}")
-    return int(text)
 
 
 Token = tuple[int, str, str]  # column, kind, text; kinds are - key text end and the five [ ] { } ,
@@ -244,13 +207,6 @@ class Reader:
         return self.step("text")
 
 
-def written(node: Any, where: str, lines: bool = False) -> str:
-    """Words for people, on one line or on several."""
-    if not isinstance(node, str) or not node or len(node) > MAX_TEXT or ("\n" in node and not lines):
-        raise Rejected(f"{where}: expected a text of at most {MAX_TEXT} characters{'' if lines else ' on one line'}")
-    return node
-
-
 def opened(data: bytes) -> dict[str, Any]:
     """The certificate that a file holds, in its outer form: given, asserts and witness are mappings."""
     if len(data) > MAX_BYTES:
@@ -265,41 +221,6 @@ def opened(data: bytes) -> dict[str, Any]:
     for key, text in (top["provenance"] or {}).items():
         written(text, f"provenance.{key}", lines=True)
     return top
-
-
-def fields(node: Any, where: str, need: str = "", may: str = "") -> dict[str, Any]:
-    """A mapping with exactly the keys `need` and any of `may`; those left out are None. Anything else is rejected."""
-    if not isinstance(node, dict):
-        raise Rejected(f"{where}: expected a mapping")
-    known = need.split() + may.split()
-    for key in node:
-        if key not in known:
-            raise Rejected(f"{where}: unknown key {key!r}, expected {', '.join(known)}")
-    for key in need.split():
-        if key not in node:
-            raise Rejected(f"{where}: the key {key!r} is missing")
-    return {key: node.get(key) for key in known}
-
-
-def starting_bits(w: Any) -> None:
-    """A witness that says at most with how many bits to begin, which is looked at and not used."""
-    hint = fields({} if w is None else w, "witness", "", "bits")
-    if hint["bits"] is not None:
-        natural(hint["bits"], "witness.bits", 2)
-
-
-def listed(node: Any, where: str) -> list[Any]:
-    """A list that is not empty."""
-    if not isinstance(node, list) or not node:
-        raise Rejected(f"{where}: expected a list with something in it")
-    return node
-
-
-def one_of(text: object, where: str, *choices: str) -> str:
-    """A word out of some."""
-    if text not in choices:
-        raise Rejected(f"{where}: expected {' or '.join(choices)}, found {str(text)[:40]!r}")
-    return str(text)
 
 
 # all claims that certificates can make, to tell what is not covered from what is no certificate

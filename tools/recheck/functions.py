@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import intervals
-from intervals import I, absolute, hull, iv, root, square
+from intervals import I, absolute, clip, falling, hull, iv, magnitude, rising, root, square
 from outcomes import NotCovered, Undecided
 
 
@@ -56,10 +56,11 @@ def exp_at(n: int) -> tuple[int, int]:
     least and, by m!, faster), the rest is below 2 units. Eight squarings multiply a relative error by 2^8 and add less
     than 2^9 units: the result, below 3, is off by less than 3 (2^24 + 2^8 * 2^11 + 2^9) < 2^46 units.
     """
-    if abs(n) >> intervals.P > 1 << 20:
+    P = intervals.P
+    if abs(n) >> P > 1 << 20:
         raise NotCovered("an exponential beyond e^(2^20)")
     extra = 64
-    w = intervals.P + extra
+    w = P + extra
     unit = ln2(w)
     k, r = divmod(n << extra, unit)
     r >>= 8
@@ -80,41 +81,41 @@ def exp_at(n: int) -> tuple[int, int]:
 
 def exp(x: Any) -> I:
     """e^x. It grows, so the ends are enough; for narrow x one of them: e^b <= e^a (1 + 2 (b - a)) for b - a <= 1."""
+    P = intervals.P
     x = iv(x)
     if x.a == x.b == 0:
         return iv(1)
-    if x.b < -(intervals.P << intervals.P):
+    if x.b < -(P << P):
         return I(0, 1)  # e^-P < 2^-P
-    low, high = exp_at(x.a) if x.a >= -(intervals.P << intervals.P) else (0, 1)
+    low, high = exp_at(x.a) if x.a >= -(P << P) else (0, 1)
     if x.b == x.a:
         return I(low, high)
-    if low and x.b - x.a <= 1 << max(intervals.P - 40, 0):
-        return I(low, high + (high * 2 * (x.b - x.a) >> intervals.P) + 1)
+    if low and x.b - x.a <= 1 << max(P - 40, 0):
+        return I(low, high + (high * 2 * (x.b - x.a) >> P) + 1)
     return I(low, exp_at(x.b)[1])
 
 
 def log_at(n: int) -> I:
     """log(n 2^-P), n > 0. With n = m 2^(bits) and any y near log m, d = m e^-y - 1: log m = y + log(1 + d), and
     |log(1 + d) - d| <= d^2 for |d| <= 1/2. Newton's steps y + d find y; what is returned is proved for the last y."""
+    P = intervals.P
     shift = n.bit_length() - 1
-    m = I(n << (intervals.P - shift) if shift <= intervals.P else n >> (shift - intervals.P), 0)
-    m.b = m.a + (shift > intervals.P)
+    m = I(n << (P - shift) if shift <= P else n >> (shift - P), 0)
+    m.b = m.a + (shift > P)
     y = I(0, 0)
-    y.a = y.b = int(
-        math.log(m.a / (1 << intervals.P) if intervals.P < 900 else (m.a >> (intervals.P - 60)) / 2**60) * 2**50
-    ) << (intervals.P - 50)
+    y.a = y.b = int(math.log(m.a / (1 << P) if P < 900 else (m.a >> (P - 60)) / 2**60) * 2**50) << (P - 50)
     for _ in range(20):
         d = m * exp(-y) - 1
-        worst = max(abs(d.a), abs(d.b))
-        if worst.bit_length() * 2 < intervals.P:
+        worst = magnitude(d)
+        if worst.bit_length() * 2 < P:
             break
         middle = (d.a + d.b) >> 1
         y = I(y.a + middle, y.a + middle)
     else:
         raise Undecided("a logarithm")
-    error = (worst * worst >> intervals.P) + 1
-    unit = I(ln2(intervals.P) - 1, ln2(intervals.P) + 2)
-    return y + d + I(-error, error) + unit * (shift - intervals.P)
+    error = (worst * worst >> P) + 1
+    unit = I(ln2(P) - 1, ln2(P) + 2)
+    return y + d + I(-error, error) + unit * (shift - P)
 
 
 def log(x: Any) -> I:
@@ -135,12 +136,12 @@ def power(x: Any, y: Any) -> I:
 
 def tanh(x: Any) -> I:
     """tanh x = 1 - 2/(e^2x + 1), which grows and is odd: its ends, by e^-2|x|, however large they are."""
-    x, ends = iv(x), []
-    for n in (x.a, x.b):
-        t = exp(I(-2 * abs(n), -2 * abs(n)))
-        y = (1 - t) / (1 + t)
-        ends.append(y if n >= 0 else -y)
-    return I(ends[0].a, ends[1].b)
+
+    def at(y: I) -> I:
+        t = exp(-2 * absolute(y))
+        return (1 - t) / (1 + t) if y.a >= 0 else (t - 1) / (1 + t)
+
+    return rising(at, x)
 
 
 def log_cosh(x: Any) -> I:
@@ -156,10 +157,8 @@ def log_sinhc(x: Any) -> I:
 
 
 def cosh(x: Any) -> I:
-    """cosh x = (e^|x| + e^-|x|)/2, which grows with |x|: the ends are enough."""
-    x = absolute(x)
-    low, high = (exp(I(end, end)) for end in (x.a, x.b))
-    return I(((low + 1 / low) / 2).a, ((high + 1 / high) / 2).b)
+    """cosh x = (e^|x| + e^-|x|)/2, which grows with |x|."""
+    return rising(lambda y: (exp(y) + 1 / exp(y)) / 2, absolute(x))
 
 
 def sinhc(x: Any) -> I:
@@ -224,22 +223,18 @@ def mills_at(n: int, bits: int) -> I:
 
 
 def upper(x: Any) -> I:
-    """Q(x), which falls: its values at the ends."""
-    x = iv(x)
-    high, low = ((upper_at(n, intervals.P) if n >= 0 else 1 - upper_at(-n, intervals.P)) for n in (x.a, x.b))
-    return I(max(low.a, 0), high.b)
+    """Q(x), which falls."""
+    return clip(falling(lambda y: upper_at(y.a, intervals.P) if y.a >= 0 else 1 - upper_at(-y.a, intervals.P), x), 0)
 
 
 def mills(x: I) -> I:
     """e^(x^2/2) Q(x) for x > 0, which falls: Mills's ratio over sqrt(2 pi)."""
-    factor, found = root(2 * pi()), []
-    for n in (x.a, x.b):
-        found.append(
-            mills_at(n, intervals.P) / factor
-            if n >= 6 << intervals.P
-            else exp(square(I(n, n)) / 2) * upper_at(n, intervals.P)
-        )
-    return I(found[1].a, found[0].b)
+
+    def at(y: I) -> I:
+        beyond = y.a >= 6 << intervals.P
+        return mills_at(y.a, intervals.P) / root(2 * pi()) if beyond else exp(square(y) / 2) * upper(y)
+
+    return falling(at, x)
 
 
 def zero(sign: Callable[[Fraction], Any], low: Fraction, high: Fraction) -> I:
@@ -260,20 +255,24 @@ def zero(sign: Callable[[Fraction], Any], low: Fraction, high: Fraction) -> I:
     return hull(*ends)
 
 
+def zero_beyond(sign: Callable[[Fraction], Any], low: Fraction, far: Fraction) -> I:
+    """The same beyond `low`, with an end that is looked for from `far` on."""
+    while iv(sign(far)).a <= 0:
+        far *= 2
+    return zero(sign, low, far)
+
+
 def arctan(x: Any) -> I:
     """arctan x, growing: three times arctan x = 2 arctan(x/(1 + sqrt(1 + x^2))), then the alternating series."""
     x = iv(x)
     for _ in range(3):
-        x = I(
-            (iv(I(x.a, x.a)) / (1 + root(1 + square(I(x.a, x.a))))).a,
-            (I(x.b, x.b) / (1 + root(1 + square(I(x.b, x.b))))).b,
-        )
-    z, term, total, m = square(x), x, iv(0), 1
-    while max(abs(term.a), abs(term.b)) > 1:
-        total += term / m if m % 4 == 1 else -(term / m)
+        x = rising(lambda y: y / (1 + root(1 + square(y))), x)
+    z, term, found, m = square(x), x, iv(0), 1
+    while magnitude(term) > 1:
+        found += term / m if m % 4 == 1 else -(term / m)
         term = term * z
         m += 2
-    return (total + I(-2, 2)) * 8
+    return (found + I(-2, 2)) * 8
 
 
 Complex = tuple[I, I]
@@ -282,6 +281,11 @@ Complex = tuple[I, I]
 def cmul(x: Complex, y: Complex) -> Complex:
     """x y"""
     return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
+
+
+def cadd(x: Complex, y: Complex) -> Complex:
+    """x + y"""
+    return x[0] + y[0], x[1] + y[1]
 
 
 def cdiv(x: Complex, y: Complex) -> Complex:
@@ -303,11 +307,11 @@ def turn(x: Any) -> Complex:
     """cos x and sin x: Taylor's series of e^(ix/2^k) with |x/2^k| < 1/2, whose rest is no more than its last term, and
     k squarings."""
     x, k = iv(x), 0
-    while max(abs(x.a), abs(x.b)) >> k >= 1 << (intervals.P - 1):
+    while magnitude(x) >> k >= 1 << (intervals.P - 1):
         k += 1
     y = x * Fraction(1, 2**k)
     term, c, s, n = iv(1), iv(0), iv(0), 0
-    while max(abs(term.a), abs(term.b)) > 1:
+    while magnitude(term) > 1:
         sign = 1 if n % 4 < 2 else -1
         c, s = (c + sign * term, s) if n % 2 == 0 else (c, s + sign * term)
         n += 1

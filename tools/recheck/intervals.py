@@ -1,9 +1,9 @@
-"""Intervals of fixed-point integers, with exp, log, square roots, pi and what is made of them."""
+"""Intervals of fixed-point integers: sums, products, quotients, powers, square roots."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +23,10 @@ class I:  # noqa: E742 - it stands in every line of arithmetic
     def __repr__(self) -> str:
         """About which number, and how wide, to be read by people."""
         return f"{show(Fraction(self.a + self.b, 2 << P))} +/- {show(Fraction(self.b - self.a, 2 << P))}"
+
+    def about(self) -> float:
+        """For guesses, which are proved afterwards."""
+        return self.b / 2**P
 
     def __add__(self, other: Any) -> I:
         """Sums are exact."""
@@ -137,3 +141,45 @@ def root(x: Any) -> I:
         raise NotProved("the square root of a negative number")
     high = math.isqrt(x.b << P)
     return I(math.isqrt(max(x.a, 0) << P), high + (high * high != x.b << P))
+
+
+def summed(xs: Iterable[Any]) -> I:
+    """The sum of some numbers."""
+    return sum(xs, start=I(0, 0))
+
+
+def ends_of(x: Any) -> tuple[I, I]:
+    """The two ends of an interval, each as one."""
+    x = iv(x)
+    return I(x.a, x.a), I(x.b, x.b)
+
+
+def rising(f: Callable[[I], I], x: Any) -> I:
+    """f(x) of a function that grows: its values at the ends are enough."""
+    low, high = ends_of(x)
+    return I(f(low).a, f(high).b)
+
+
+def falling(f: Callable[[I], I], x: Any) -> I:
+    """f(x) of a function that falls."""
+    return -rising(lambda y: -f(y), x)
+
+
+def clip(x: I, low: Any = None, high: Any = None) -> I:
+    """x without what rounding put below `low` or above `high`, between which the number is known to lie."""
+    return I(x.a if low is None else max(x.a, iv(low).a), x.b if high is None else min(x.b, iv(high).b))
+
+
+def plus_minus(error: I) -> I:
+    """Anything from -error to error."""
+    return I(-error.b, error.b)
+
+
+def middle(x: I) -> I:
+    """A number in the middle of an interval."""
+    return I((x.a + x.b) // 2, (x.a + x.b) // 2)
+
+
+def magnitude(x: I) -> int:
+    """The largest |x|, times 2^P."""
+    return max(abs(x.a), abs(x.b))

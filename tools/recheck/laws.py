@@ -8,12 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 import intervals
-from algebra import convolve, dot, semidefinite, times, transposed
+from algebra import convolve, semidefinite
 from arrays import Matrix, Vector, matrix, vector
-from documents import fields, listed, one_of, rational
+from fields import fields, kind_of, listed, refuse
 from functions import cosh, exp, langevin, log, log_cosh, log_sinhc, tanh
-from intervals import I, hull, iv, square
+from intervals import I, hull, iv, square, summed
 from outcomes import Rejected
+from scalars import rational
+from vectors import combined, dot, identity, matmul, minus, plus, scaled, times, transposed
 
 
 class Law:
@@ -28,7 +30,7 @@ class Law:
             "atoms": "points",
             "mixture": "components",
         }
-        self.kind = one_of(node.get("kind") if isinstance(node, dict) else None, f"{where}.kind", *kinds)
+        self.kind = kind_of(node, where, *kinds)
         f = fields(node, where, "kind " + kinds[self.kind], "weights" if self.kind == "atoms" else "")
         if self.kind == "gaussian":
             self.mean = vector(f["mean"], f"{where}.mean")
@@ -38,8 +40,7 @@ class Law:
         elif self.kind in ("rademacher", "box"):
             self.sizes = vector(f["sizes"], f"{where}.sizes")
             self.d = len(self.sizes)
-            if min(self.sizes) < 0:
-                raise Rejected(f"{where}: a negative size")
+            refuse(min(self.sizes) < 0, f"{where}: a negative size")
         else:
             if self.kind == "atoms":
                 self.points = matrix(f["points"], f"{where}.points")
@@ -60,20 +61,20 @@ class Law:
         """log E e^<a,x>, and its gradient in a, the mean of the law with the density e^<a,x> / E e^<a,x>."""
         if self.kind == "gaussian":
             slope = times(self.cov, a)
-            return dot(a, self.mean) + dot(a, slope) / 2, [m + g for m, g in zip(self.mean, slope, strict=True)]
+            return dot(a, self.mean) + dot(a, slope) / 2, plus(self.mean, slope)
         if self.kind in ("rademacher", "box"):
             log_mgf, mean = (log_cosh, tanh) if self.kind == "rademacher" else (log_sinhc, langevin)
-            total = sum((log_mgf(c * x) for c, x in zip(self.sizes, a, strict=True)), start=iv(0))
-            return total, [c * mean(c * x) for c, x in zip(self.sizes, a, strict=True)]
+            scores = [c * x for c, x in zip(self.sizes, a, strict=True)]
+            return summed(map(log_mgf, scores)), [c * mean(x) for c, x in zip(self.sizes, scores, strict=True)]
         if self.kind == "atoms":
-            logs, means = [dot(a, y) for y in self.points], self.points
+            logs, centres = [dot(a, y) for y in self.points], self.points
         else:
             both = [part.tilted(a) for part in self.parts]
-            logs, means = [x for x, _ in both], [m for _, m in both]
+            logs, centres = [x for x, _ in both], [m for _, m in both]
         most = iv(max(logs, key=lambda x: iv(x).b))
         w = [exp(x - most) * p for x, p in zip(logs, self.weights, strict=True)]
-        total = sum(w, start=iv(0))
-        return log(total) + most, [dot(w, column) / total for column in transposed(means)]
+        whole = summed(w)
+        return log(whole) + most, [dot(w, column) / whole for column in transposed(centres)]
 
 
 def second_moments(law: Law) -> tuple[Vector, Matrix]:
@@ -84,18 +85,14 @@ def second_moments(law: Law) -> tuple[Vector, Matrix]:
         part = 1 if law.kind == "rademacher" else Fraction(1, 3)
         return [Fraction(0)] * law.d, [[c * c * part * (i == j) for j in range(law.d)] for i, c in enumerate(law.sizes)]
     if law.kind == "atoms":
-        both = [(y, [[Fraction(0)] * law.d] * law.d) for y in law.points]
+        centres, inside = law.points, scaled(0, identity(law.d))
     else:
         both = [second_moments(part) for part in law.parts]
-    mean = [dot(law.weights, column) for column in transposed([m for m, _ in both])]
-    cov = [
-        [
-            sum(w * (c[i][j] + m[i] * m[j]) for w, (m, c) in zip(law.weights, both, strict=True)) - mean[i] * mean[j]
-            for j in range(law.d)
-        ]
-        for i in range(law.d)
-    ]
-    return mean, cov
+        centres, inside = [m for m, _ in both], combined(law.weights, [c for _, c in both])
+    mean = [dot(law.weights, column) for column in transposed(centres)]
+    off = [minus(m, mean) for m in centres]
+    between = matmul(transposed([[w * x for x in m] for w, m in zip(law.weights, off, strict=True)]), off)
+    return mean, [plus(r, s) for r, s in zip(inside, between, strict=True)]
 
 
 def series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: int, q: int) -> list[list[Any]]:
@@ -103,51 +100,38 @@ def series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: in
     if law.kind == "gaussian":
         gu, gv, (value, mean) = times(law.cov, u), times(law.cov, v), law.tilted(b)
         c10, c01, c20, c11, c02 = dot(u, mean), dot(v, mean), dot(u, gu) / 2, dot(u, gv), dot(v, gv) / 2
-        f: list[list[Any]] = [[exp(value)] for _ in range(p + 1)]
+        f: list[list[Any]] = [[exp(value)] * (q + 1) for _ in range(p + 1)]
         for i in range(p + 1):  # derivatives of the exponential of a quadratic form
             for j in range(q + 1):
                 if i:
-                    x = (
-                        c10 * f[i - 1][j]
-                        + (2 * c20 * f[i - 2][j] if i > 1 else 0)
-                        + (c11 * f[i - 1][j - 1] if j else 0)
-                    )
-                    x = x / i
+                    left = c11 * f[i - 1][j - 1] if j else 0
+                    f[i][j] = (c10 * f[i - 1][j] + (2 * c20 * f[i - 2][j] if i > 1 else 0) + left) / i
                 elif j:
-                    x = (c01 * f[0][j - 1] + (2 * c02 * f[0][j - 2] if j > 1 else 0)) / j
-                else:
-                    x = f[0][0]
-                f[i][j:] = [x]
+                    f[i][j] = (c01 * f[0][j - 1] + (2 * c02 * f[0][j - 2] if j > 1 else 0)) / j
         return f
-    if law.kind in ("atoms", "mixture"):
-        total: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
-        for k, w in enumerate(law.weights):
-            if law.kind == "mixture":
-                part = series(law.parts[k], b, u, v, p, q)
-            else:
-                y = law.points[k]
-                part, s, t = [], dot(u, y), dot(v, y)
-                size = exp(dot(b, y))
-                part = [
-                    [size * (Fraction(1) * s**i * t**j / (math.factorial(i) * math.factorial(j))) for j in range(q + 1)]
-                    for i in range(p + 1)
-                ]
-            total = [[x + w * y for x, y in zip(r, s_, strict=True)] for r, s_ in zip(total, part, strict=True)]
-        return total
+    if law.kind == "mixture":
+        return combined(law.weights, [series(part, b, u, v, p, q) for part in law.parts])
+    if law.kind == "atoms":
+        parts = []
+        for y in law.points:
+            size, s, t = exp(dot(b, y)), dot(u, y), dot(v, y)
+            parts.append([[size * (part_of_exp(s, i) * part_of_exp(t, j)) for j in range(q + 1)] for i in range(p + 1)])
+        return combined(law.weights, parts)
     result: list[list[Any]] = [[iv(int(i == j == 0)) for j in range(q + 1)] for i in range(p + 1)]
     for c, x, s, t in zip(law.sizes, b, u, v, strict=True):
         h = raw_moments(law.kind, c * x, p + q)
-        part = [
-            [h[i + j] * ((c * s) ** i * (c * t) ** j / (math.factorial(i) * math.factorial(j))) for j in range(q + 1)]
-            for i in range(p + 1)
-        ]
+        one = [[h[i + j] * (part_of_exp(c * s, i) * part_of_exp(c * t, j)) for j in range(q + 1)] for i in range(p + 1)]
         new: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
         for i in range(p + 1):
             for k in range(p + 1 - i):
-                row = convolve(result[i], part[k], q)
-                new[i + k] = [x_ + y_ for x_, y_ in zip(new[i + k], row, strict=True)]
+                new[i + k] = plus(new[i + k], convolve(result[i], one[k], q))
         result = new
     return result
+
+
+def part_of_exp(s: Any, i: int) -> Any:
+    """s^i / i!"""
+    return Fraction(1) * s**i / math.factorial(i)
 
 
 def raw_moments(kind: str, u: Any, top: int) -> list[I]:

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import intervals
-from algebra import dot, identity, integers, matmul, times, transposed
-from arrays import Matrix, Vector, matrix
-from documents import ROOT, rational
+from arrays import Matrix, Vector, matrix, vector
+from fields import listed, optional, refuse
 from functions import exp
-from intervals import I, iv, root
+from intervals import I, absolute, iv, largest, root, summed
 from outcomes import Rejected
+from scalars import ROOT, positive, rational
+from vectors import dot, identity, integers, matmul, norm2, times, transposed
 
 
 def scale_of(node: Any) -> tuple[Fraction, int]:
     """A scale as its square and its sign: a rational number that is not 0, or sqrt(p/q), or 1/sqrt(p/q)."""
     if isinstance(node, str) and (m := ROOT.fullmatch(node)):
-        value = rational(m[2], "scale")
-        if value <= 0:
-            raise Rejected("scale: the root of a number that is not positive")
+        value = positive(m[2], "scale: what the root is of")
         return (1 / value if m[1] else value), 1
     value = Fraction(1) if node is None else rational(node, "scale")
-    if value == 0:
-        raise Rejected("scale: 0")
+    refuse(value == 0, "scale: 0")
     return value * value, 1 if value > 0 else -1
 
 
@@ -43,8 +42,7 @@ def scale_iv(scale: tuple[Fraction, int]) -> Any:
 
 def bilinear(g: dict[str, Any], d: int | None = None) -> tuple[Matrix, Matrix]:
     """U = K'Q and V of `given`, identities where left out, for tokens of dimension d."""
-    if g["U"] is not None and (g["K"] is not None or g["Q"] is not None):
-        raise Rejected("given: U beside K or Q")
+    refuse(g["U"] is not None and (g["K"] is not None or g["Q"] is not None), "given: U beside K or Q")
     V = identity(d or 0) if g["V"] is None else matrix(g["V"], "given.V", None, d)
     if g["U"] is not None:
         return matrix(g["U"], "given.U", d), V
@@ -59,11 +57,10 @@ class Prompt:
         """Read keys and values, or tokens with matrices."""
         self.act: Matrix | None = None  # what is applied to a stated query: Q or U
         if g["tokens"] is None:
-            if any(g[key] is not None for key in ("K", "Q", "U", "V")) or g["keys"] is None or g["values"] is None:
+            if any(g[key] is not None for key in "KQUV") or g["keys"] is None or g["values"] is None:
                 raise Rejected("given: keys and values, or tokens with matrices")
             keys, values = matrix(g["keys"], "given.keys"), matrix(g["values"], "given.values")
-            if len(keys) != len(values):
-                raise Rejected("given: another number of keys than of values")
+            refuse(len(keys) != len(values), "given: another number of keys than of values")
             d = len(keys[0])
             n = d + len(values[0])
             self.U, self.V = [row[:d] for row in identity(n)], identity(n)[d:]
@@ -76,8 +73,8 @@ class Prompt:
             if g["U"] is not None:
                 self.act, keys = self.U, tokens
             else:
-                K = None if g["K"] is None else matrix(g["K"], "given.K", None, d)
-                self.act = None if g["Q"] is None else matrix(g["Q"], "given.Q", d if K is None else len(K))
+                K = optional(matrix, g["K"], "given.K", None, d)
+                self.act = optional(matrix, g["Q"], "given.Q", d if K is None else len(K))
                 keys = tokens if K is None else [times(K, x) for x in tokens]
             values = tokens if g["V"] is None else [times(self.V, x) for x in tokens]
         self.scale = scale_of(g["scale"])
@@ -115,23 +112,37 @@ class Prompt:
             scores = [iv(exact * self.scale[1] * Fraction(n - top, d * self.dk)) for n in raw]
         return [exp(x) for x in scores], (factor if exact is None else exact * self.scale[1] / (d * self.dk)) * top
 
-    def moments(self, w: list[I], columns: list[list[int]], d: int) -> list[Any]:
-        """The means of columns of integers over d under weights w > 0 that are not normalised.
-
-        They are exact where all weights are the same, and where a column is constant.
-        """
-        equal = all(x.a == x.b == w[0].a for x in w)
-        low, spread = [x.a for x in w], max(x.b - x.a for x in w)
-        total = I(sum(low), sum(x.b for x in w))
-        found: list[Any] = []
-        for column in columns:
-            if equal or min(column[: len(w)]) == max(column[: len(w)]):
-                found.append(Fraction(sum(column[: len(w)]), len(w) * d))
-                continue
-            s, up = dot(low, column), sum(x for x in column if x > 0)
-            down = sum(column) - up
-            found.append(I((s + spread * down) // d, -(-(s + spread * up) // d)) / total)
-        return found
-
 
 PROMPT = "tokens keys values K Q U V scale"
+
+
+def means(w: list[I], columns: list[list[int]], d: int) -> list[Any]:
+    """The means of columns of integers over d under weights w > 0 that are not normalised.
+
+    They are exact where all weights are the same, and where a column is constant.
+    """
+    equal = all(x.a == x.b == w[0].a for x in w)
+    low, spread = [x.a for x in w], max(x.b - x.a for x in w)
+    whole = summed(w)
+    found: list[Any] = []
+    for column in columns:
+        seen = column[: len(w)]
+        if equal or min(seen) == max(seen):
+            found.append(Fraction(sum(seen), len(w) * d))
+            continue
+        s, up = dot(low, column), sum(x for x in column if x > 0)
+        down = sum(column) - up
+        found.append(I((s + spread * down) // d, -(-(s + spread * up) // d)) / whole)
+    return found
+
+
+def one_for_each(node: Any, where: str, n: int) -> Vector:
+    """One number for all, or a vector with one for each."""
+    if isinstance(node, dict) and len(listed(node.get("shape"), where)) != 1:
+        raise Rejected(f"{where}: expected a vector of one extent")
+    return [rational(node, where)] * n if isinstance(node, str) else vector(node, where, n)
+
+
+def length_of(y: Sequence[Any], norm: str) -> I:
+    """|y| in l2 or linf."""
+    return root(norm2(y)) if norm == "l2" else largest([absolute(x) for x in y])

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from algebra import identity, matmul, pivots, times, trace, transposed
+from algebra import pivots
 from arrays import Matrix, Vector, matrix, vector
+from fields import refuse
 from laws import Law
-from outcomes import Rejected
 from softmax import bilinear, scale_iv, scale_of
+from vectors import around, identity, matmul, times, trace, transposed
 
 
 def tilt_of(given: dict[str, Any], law: Law) -> tuple[list[Any], Vector | None, Matrix, tuple[Fraction, int], Vector]:
@@ -19,8 +20,7 @@ def tilt_of(given: dict[str, Any], law: Law) -> tuple[list[Any], Vector | None, 
     keys = [k for k in ("K", "Q", "U", "scale") if given[k] is not None]
     scale, V = scale_of(given["scale"]), identity(law.d) if given["V"] is None else matrix(given["V"], "V", None, law.d)
     if given["tilt"] is not None:
-        if keys or given["query"] is not None:
-            raise Rejected("given: a tilt beside a query")
+        refuse(keys or given["query"] is not None, "given: a tilt beside a query")
         tilt = vector(given["tilt"], "tilt", law.d)
         return list(tilt), None, V, scale, tilt
     U, _ = bilinear(given, law.d)
@@ -52,7 +52,7 @@ def reweighted(S: Matrix, M: Matrix, what: str) -> tuple[Fraction, Matrix]:
     columns, ds = split(S)
     if not ds:
         return Fraction(1), S
-    inner = matmul(columns, matmul(M, transposed(columns)))
+    inner = around(columns, M)
     A = [[(1 / ds[i] if i == j else 0) - 2 * x for j, x in enumerate(row)] for i, row in enumerate(inner)]
     steps, solved = pivots(A, columns, what)
     return math.prod(ds) * math.prod(steps), matmul(transposed(columns), solved)

@@ -9,17 +9,19 @@ from functools import cache
 from typing import Any
 
 import intervals
-from algebra import dot, frobenius, identity, matmul, norm2, partitions, semidefinite, times, trace, transposed
+from algebra import partitions, semidefinite
 from arrays import Matrix, Vector, matrix, vector
-from decisions import at_most, below, bounds, within, within_bounds
-from documents import fields, natural, one_of, rational
+from decisions import at_most, below, bounded, bounds, close, within, within_bounds
+from fields import fields, one_of, refuse, some, witness_of
 from functions import Complex, arctan, cdiv, cmul, exp, log, pi, turn
-from intervals import I, absolute, hull, iv, root, smallest, square
+from intervals import I, absolute, hull, iv, root, smallest, square, summed
 from laws import Law, series
 from outcomes import NotCovered, NotProved, Rejected
 from prompts.gaussians import RANDOM, reweighted, split, tilt_of
 from prompts.tails import Tails
+from scalars import natural, rational
 from softmax import bilinear, scale_of
+from vectors import around, dot, frobenius, gram, identity, matmul, norm2, scaled, times, trace, transposed
 
 
 def collisions(v: Any, L: int) -> Callable[..., Any]:
@@ -130,12 +132,11 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
     S = matrix(z["covariance"], "queries.covariance", len(m), len(m))
     semidefinite(S, "queries.covariance")
     CU = matmul(law.cov, U)
-    N = [[s2 * x for x in row] for row in matmul(transposed(U), CU)]
+    N = scaled(s2, matmul(transposed(U), CU))
     VCU = matmul(V, CU)
-    B = [[s2 * x for x in row] for row in matmul(transposed(VCU), VCU)]
-    T = trace(matmul(V, matmul(law.cov, transposed(V))))
-    if theta is not None and not 0 < theta <= 1:
-        raise Rejected("witness.theta: in (0, 1]")
+    B = scaled(s2, gram(VCU))
+    T = trace(around(V, law.cov))
+    refuse(theta is not None and not 0 < theta <= 1, "witness.theta: in (0, 1]")
     if L == 1:
         within(T + trace(matmul(B, S)) + dot(m, times(B, m)), low, high, "mean_square of one token")
         return
@@ -144,7 +145,7 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
 
     def real(r: Fraction) -> I:
         """H(r); NotProved where 2 r |M| < 1 is false."""
-        det, Sr = reweighted(S, [[r * x for x in row] for row in N], "1 - 2 theta M")
+        det, Sr = reweighted(S, scaled(r, N), "1 - 2 theta M")
         mu = [x + 2 * r * y for x, y in zip(m, times(Sr, times(N, m)), strict=True)]
         size = T + trace(matmul(B, Sr)) + dot(mu, times(B, mu))
         return exp(iv(r * dot(times(N, m), mu))) * size / root(iv(det))
@@ -155,11 +156,11 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
         at_most(peak * exp(far * -theta) * real(theta), high, "mean_square.at_most")
         return
     columns, ds = split(S)
-    inner = matmul(columns, matmul(N, transposed(columns))) if columns else []
+    inner = around(columns, N) if columns else []
     reach, step = Fraction(0), Fraction(1, 2)
     for _ in range(12):  # the largest r < 1 of a grid with A(r) > 0
         try:
-            reweighted(S, [[(reach + step) * x for x in row] for row in N], "")
+            reweighted(S, scaled(reach + step, N), "")
             reach += step
         except NotProved:
             pass
@@ -205,7 +206,7 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
                 A[i][j] = cdiv(x, A[i][i])
         # S_w = R A^-1 R', by real and imaginary parts
         Sw = [
-            [[sum((columns[k][i] * A[k][n + j][part] for k in range(n)), start=iv(0)) for j in range(len(m))]
+            [[summed(columns[k][i] * A[k][n + j][part] for k in range(n)) for j in range(len(m))]
              for i in range(len(m))] for part in (0, 1)
         ]  # fmt: skip
         Nm = times(N, m)
@@ -229,7 +230,7 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
     ends = math.ceil((bits * 0.7 + 8) / math.pi / h)
     if ends > 20_000:
         raise NotCovered("queries whose scores vary hugely")
-    total = integrand(theta, Fraction(0)) + 2 * sum((integrand(theta, h * j) for j in range(1, ends + 1)), start=iv(0))
+    total = integrand(theta, Fraction(0)) + 2 * summed(integrand(theta, h * j) for j in range(1, ends + 1))
     off = (line(theta - c_) + line(theta + c_)) / (exp(2 * pi() * (c_ / h)) - 1)
     off += 4 / pi() * exp(-pi() * (ends * h)) * line(theta)
     at_most(total * h / (2 * pi()) + I(-off.b, off.b), high, "mean_square.at_most")
@@ -239,16 +240,14 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/prompts/output-mean-square.md"""
     given = fields(g, "given", "law length", RANDOM + " queries")
     law, L = Law(given["law"]), natural(given["length"], "length", 1)
-    asserts = fields(a, "asserts", "", "mean_square mean collision")
-    if not a:
-        raise Rejected("asserts: nothing")
+    asserts = some(a, "asserts", "mean_square mean collision")
     low, high = (None, None) if asserts["mean_square"] is None else bounds(asserts["mean_square"], "mean_square", None)
-    hint = fields({} if w is None else w, "witness", "" if w is None else "method", "method t lambda theta")
+    hint = witness_of(w, "" if w is None else "method", "method t lambda theta")
     if given["queries"] is not None:
         method = one_of(hint["method"] or "integral", "method", "integral", "closed")
         if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
             raise Rejected("given.queries: for Gaussian tokens, without a query or tilt")
-        fields({} if w is None else w, "witness", "method theta" if method == "closed" else "", "method")
+        witness_of(w, "method theta" if method == "closed" else "", "method")
         if asserts["mean"] is not None or asserts["collision"] is not None:
             raise NotProved("of random queries nothing but the mean square is proved")
         over_queries(given, law, L, low, high, None if method == "integral" else rational(hint["theta"], "theta"))
@@ -261,12 +260,11 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             raise NotProved("general proves mean_square.at_most only")
         at_most(general(law, tilt, V, L, hint), high, "mean_square.at_most")
         return
-    fields({} if w is None else w, "witness", "", "method")
-    if law.kind != "gaussian":
-        raise Rejected("method: for Gaussian tokens")
+    witness_of(w, "", "method")
+    refuse(law.kind != "gaussian", "method: for Gaussian tokens")
     b = times(law.cov, tilt)
     v, Vb = squared(given, law, tilt, dot(tilt, b)), times(V, b)
-    S, B = trace(matmul(V, matmul(law.cov, transposed(V)))), norm2(Vb)
+    S, B = trace(around(V, law.cov)), norm2(Vb)
     if method == "logistic":
         if asserts["mean"] is not None:
             raise NotProved("logistic proves nothing of the mean")
@@ -278,14 +276,13 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         return
     E = collisions(v, L)
     q = E(2)
-    if asserts["collision"] is not None:
-        within(q, *bounds(asserts["collision"], "collision"), "collision")
+    bounded(asserts, "collision", lambda: q)
     if asserts["mean_square"] is not None:
         within(q * (S + B) - 6 * (E(3) - E(2, 2)) * B, low, high, "mean_square")
     if asserts["mean"] is not None:
         f = fields(asserts["mean"], "mean", "value radius")
         for x, y in zip(Vb, vector(f["value"], "mean.value", len(V)), strict=True):
-            at_most(absolute(iv(-q * x) - y), rational(f["radius"], "radius"), "mean")
+            close(iv(-q * x), y, rational(f["radius"], "radius"), "mean")
 
 
 def squared(given: dict[str, Any], law: Law, tilt: list[Any], v: Any) -> Any:
@@ -300,8 +297,7 @@ def squared(given: dict[str, Any], law: Law, tilt: list[Any], v: Any) -> Any:
 def rare(hint: dict[str, Any], R2: Any, L: int, tokens: int) -> tuple[Fraction, I]:
     """t, and e^(lambda L (1-t)) (1 - lambda + lambda^2 R2/2)^n, a bound of P(sum of n weights < L (1-t))."""
     t, lam = rational(hint["t"], "t"), rational(hint["lambda"], "lambda")
-    if not 0 < t < 1 or lam <= 0:
-        raise Rejected("witness: 0 < t < 1 and lambda > 0")
+    refuse(not 0 < t < 1 or lam <= 0, "witness: 0 < t < 1 and lambda > 0")
     return t, exp(log(1 - lam + R2 * (lam * lam / 2)) * tokens + lam * L * (1 - t))
 
 
@@ -311,7 +307,7 @@ def general(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any]) 
     tails = Tails(law, tilt, L, (Fraction(1), 1), zero)  # the rules, which need scale and base, are not used here
     R2 = exp(law.tilted([2 * x for x in tilt])[0] - 2 * tails.value)
     t, p = rare(hint, R2, L, L)
-    second = sum((tails.moments(u, None, 0, 2)[2] for u in V), start=iv(0))
+    second = summed(tails.moments(u, None, 0, 2)[2] for u in V)
     fourth = iv(0)
     for u in V:
         for v in V:
@@ -323,13 +319,10 @@ def joint(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], tau: S
     """E e^<b, x> <u, y>^i <v, y>^j / (i! j!), y = x - tau."""
     f = series(law, b, u, v, i, j)
     one, two = -dot(u, tau), -dot(v, tau)
-    return sum(
-        (
-            f[i - r][j - s] * one**r * two**s / (math.factorial(r) * math.factorial(s))
-            for r in range(i + 1)
-            for s in range(j + 1)
-        ),
-        start=iv(0),
+    return summed(
+        f[i - r][j - s] * one**r * two**s / (math.factorial(r) * math.factorial(s))
+        for r in range(i + 1)
+        for s in range(j + 1)
     )
 
 
@@ -347,8 +340,7 @@ def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         )
     factor = scale[0] * norm2(z or []) if kind == "U" else Fraction(1)
     if method == "general":
-        if low is not None:
-            raise Rejected("general has no lower bound")
+        refuse(low is not None, "general has no lower bound")
         at_most(general_gradient(law, tilt, V, L, hint, kind) * factor, high, "mean_square.at_most")
         return
     C, b = law.cov, times(law.cov, tilt)
@@ -365,8 +357,7 @@ def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     size, spread, vb2, b2 = frobenius(VC), trace(matmul(VC, transposed(V))), norm2(Vb), norm2(b)
     mixed = dot(Vb, times(VC, b))
     if method == "logistic":
-        if low is not None:
-            raise Rejected("logistic has no lower bound for U")
+        refuse(low is not None, "logistic has no lower bound for U")
         whole = (
             size + spread * trace(C) + vb2 * trace(C) + b2 * spread + Fraction(5, 2) * absolute(mixed) + 13 * vb2 * b2
         )
@@ -391,7 +382,7 @@ def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         - 1580 * E(5),
     ]
     parts = [size, spread * trace(C), vb2 * trace(C) + b2 * spread, mixed, vb2 * b2]
-    within(sum((iv(x) * y for x, y in zip(kappa, parts, strict=True)), start=iv(0)) * factor, low, high, "mean_square")
+    within(summed(iv(x) * y for x, y in zip(kappa, parts, strict=True)) * factor, low, high, "mean_square")
 
 
 def general_gradient(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any], kind: str) -> I:
@@ -412,20 +403,20 @@ def general_gradient(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[st
     pairs = [(u, v) for u in V for v in ident]
     S2 = [[mean(2, u, v, 1, 1) for v in ident] for u in ident]  # Sigma
     if kind == "V":
-        second = sum((mean(0, u, u, 1, 1) for u in ident), start=iv(0))
+        second = summed(mean(0, u, u, 1, 1) for u in ident)
         return trace(S2) / (L * (1 - t) ** 2) + second * p * L
     C = [[mean(1, u, v, 1, 1) for v in ident] for u in ident]
     VC, VS = matmul(V, C), matmul(V, S2)
-    four = sum((mean(4, u, v, 2, 2) for u, v in pairs), start=iv(0))
+    four = summed(mean(4, u, v, 2, 2) for u, v in pairs)
     vs = (
-        sum((mean(2, u, v, 2, 2) for u, v in pairs), start=iv(0))
+        summed(mean(2, u, v, 2, 2) for u, v in pairs)
         - 2 * frobenius(VC, VS)
         + R2 * norm2([x for row in VC for x in row])
     )
     cross = (
         four + (L - 1) * (trace(matmul(VS, transposed(V))) * trace(S2) + 2 * norm2([x for row in VS for x in row]))
     ) / L**3
-    vy4 = sum((mean(0, u, v, 2, 2) for u in V for v in V), start=iv(0))
-    y4 = sum((mean(0, u, v, 2, 2) for u in ident for v in ident), start=iv(0))
+    vy4 = summed(mean(0, u, v, 2, 2) for u in V for v in V)
+    y4 = summed(mean(0, u, v, 2, 2) for u in ident for v in ident)
     typical = square(root(vs / L) / (1 - t) + root(cross) / (1 - t) ** 2)
     return typical + p * square(root(norm2([x for row in VC for x in row])) + root(iv(L)) * root(root(vy4 * y4)))

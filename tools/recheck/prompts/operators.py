@@ -7,16 +7,18 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
-from algebra import dot, frobenius, identity, matmul, norm2, semidefinite, times, trace, transposed
+from algebra import semidefinite
 from arrays import Matrix, Vector, matrix, vector
 from decisions import at_most, below, same
-from documents import fields, listed, natural, one_of, rational
+from fields import fields, items, listed, one_of, refuse, witness_of
 from functions import cosh, exp, langevin, log, sinhc
-from intervals import I, absolute, iv, root, smallest, square
+from intervals import I, absolute, iv, root, smallest, square, summed
 from laws import Law, second_moments
 from outcomes import NotCovered, NotProved, Rejected
 from prompts.gaussians import mean_of_forms, reweighted, symmetric
+from scalars import natural, rational
 from softmax import bilinear, rational_root, scale_iv, scale_of
+from vectors import around, dot, frobenius, gram, identity, matmul, norm2, scaled, times, trace, transposed
 
 
 def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
@@ -47,7 +49,7 @@ def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
 
 def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/prompts/infinite-prompt-operator.md"""
-    tests = fields({} if w is None else w, "witness", "", "queries")["queries"]
+    tests = witness_of(w, "", "queries")["queries"]
     given = fields(g, "given", "law", "K Q U V scale queries")
     law, scale = Law(given["law"], "given.law"), scale_of(given["scale"])
     U, V = bilinear(given, law.d)
@@ -78,9 +80,9 @@ def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> No
                 [x + factor * y for x, y in zip(b, move, strict=True)],
                 "pushforward.mean",
             )
-            T = [[scale[0] * x for x in row] for row in matmul(A, matmul(S, transposed(A)))]
+            T = scaled(scale[0], around(A, S))
             same(matrix(o["covariance"], "pushforward.covariance"), T, "pushforward.covariance")
-    for i, node in enumerate(listed(asserts["values"], "values") if asserts["values"] is not None else []):
+    for i, node in enumerate(items(asserts["values"], "values")):
         v = fields(node, f"values[{i}]", "query value radius")
         z, r = vector(v["query"], f"values[{i}].query", len(U[0])), rational(v["radius"], f"values[{i}].radius")
         try:  # exact where T is affine and the scale rational
@@ -123,25 +125,21 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     given = fields(g, "given", "law queries", "K Q U V scale sigma length constants")
     law, queries, (s2, _) = Law(given["law"], "law"), Law(given["queries"], "queries"), scale_of(given["scale"])
     U, V = bilinear(given, law.d)
-    if len(U[0]) != queries.d:
-        raise Rejected("given: queries of another dimension")
+    refuse(len(U[0]) != queries.d, "given: queries of another dimension")
     V = identity(law.d) if kind == "V" else V
     (mean, C), (mz, S) = second_moments(law), second_moments(queries)
-    if any(mean) or any(mz):
-        raise Rejected("given: a law that is not centred")
+    refuse(any(mean) or any(mz), "given: a law that is not centred")
     asserts = fields(a, "asserts", "", "published repaired")
     sigma2 = None if given["sigma"] is None else rational(given["sigma"], "sigma") ** 2
     if sigma2 is not None:
-        if rational(given["sigma"], "sigma") <= 0:
-            raise Rejected("given.sigma: not positive")
+        refuse(rational(given["sigma"], "sigma") <= 0, "given.sigma: not positive")
         sub_gaussian(law, sigma2)
         sub_gaussian(queries, sigma2)
-    if (asserts["published"] is None) == (asserts["repaired"] is None):
-        raise Rejected("asserts: published or repaired")
+    refuse((asserts["published"] is None) == (asserts["repaired"] is None), "asserts: published or repaired")
     VC = matmul(V, C)
     spread, size = trace(matmul(VC, transposed(V))), frobenius(VC)
     if asserts["published"] is not None:
-        fields({} if w is None else w, "witness")
+        witness_of(w)
         claimed, L = one_of(asserts["published"], "published", "fails", "holds"), natural(given["length"], "length", 1)
         flat = not any(map(any, U))
         if kind == "U":
@@ -154,15 +152,13 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
             if L != 1 or law.kind != "gaussian":
                 raise Rejected("an instance whose mean square is not known")
             move = matmul(VC, U)
-            left = spread + s2 * trace(matmul(move, matmul(S, transposed(move))))
+            left = spread + s2 * trace(around(move, S))
         right: Any = Fraction(0)  # at length 1, where log L = 0, whatever the constants
         if L > 1 or given["constants"] is not None:
-            if sigma2 is None:
-                raise Rejected("given.sigma: needed above length 1, and beside constants")
+            refuse(sigma2 is None, "given.sigma: needed above length 1, and beside constants")
             c = fields(given["constants"], "constants", "c1 c2")
             c1, c2 = rational(c["c1"], "c1"), rational(c["c2"], "c2")
-            if c1 <= 0 or c2 <= 0:
-                raise Rejected("constants: positive")
+            refuse(c1 <= 0 or c2 <= 0, "constants: positive")
         if L > 1:
             right = log(Fraction(L)) * (c1 * sigma2**3) * exp(log(Fraction(L)) * (-c2 / sigma2))
         below(right, left, "published") if claimed == "fails" else at_most(left, right, "published")
@@ -172,8 +168,7 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     f = fields(asserts["repaired"], "repaired", "c1 c2")
     c1, c2 = rational(f["c1"], "c1"), rational(f["c2"], "c2")
     rho = c2 / sigma2
-    if c1 <= 0 or c2 <= 0:
-        raise Rejected("repaired: positive constants")
+    refuse(c1 <= 0 or c2 <= 0, "repaired: positive constants")
 
     def holds(L: int, bound: Any, what: str) -> None:
         """bound L^rho/(sigma^6 ln L) <= c1"""
@@ -183,28 +178,26 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     if law.kind == queries.kind == "gaussian":
         steps = [fields(x, "steps", "from theta") for x in listed(fields(w, "witness", "steps")["steps"], "steps")]
         starts = [natural(x["from"], "steps.from", 2, 100_000) for x in steps]
-        if starts[0] != 2 or starts != sorted(set(starts)):
-            raise Rejected("steps: they begin at 2, and rise")
+        refuse(starts[0] != 2 or starts != sorted(set(starts)), "steps: they begin at 2, and rise")
         W = matmul(transposed(U), matmul(C, U))
         for i, x in enumerate(steps):
             theta = rational(x["theta"], "theta")
-            if not 0 <= theta <= 1:
-                raise Rejected("steps.theta: not between 0 and 1")
-            det, T = reweighted(S, [[theta * s2 * y for y in row] for row in W], "1 - 2 theta s^2 S W")
+            refuse(not 0 <= theta <= 1, "steps.theta: not between 0 and 1")
+            det, T = reweighted(S, scaled(theta * s2, W), "1 - 2 theta s^2 S W")
             CU = matmul(C, U)
             VCU = matmul(V, CU)
-            out = [[s2 * y for y in row] for row in matmul(transposed(VCU), VCU)]  # |Vb|^2 as a form of z
+            out = scaled(s2, gram(VCU))  # |Vb|^2 as a form of z
             if kind != "U":
                 mean_f = spread + mean_of_forms([out], T)
             else:
                 ident = identity(queries.d)
-                own = [[s2 * y for y in row] for row in matmul(transposed(CU), CU)]  # |b|^2
+                own = scaled(s2, gram(CU))  # |b|^2
                 VCCU = matmul(VC, CU)
-                mixed = symmetric([[s2 * y for y in row] for row in matmul(transposed(VCU), VCCU)])
+                mixed = symmetric(scaled(s2, matmul(transposed(VCU), VCCU)))
                 try:
                     semidefinite(mixed, "the mixed form")
                 except NotProved:
-                    far = [[s2 * y / trace(C) for y in row] for row in matmul(transposed(VCCU), VCCU)]
+                    far = [[s2 * y / trace(C) for y in row] for row in gram(VCCU)]
                     mixed = [
                         [(trace(C) * y + z) / 2 for y, z in zip(r, q, strict=True)]
                         for r, q in zip(out, far, strict=True)
@@ -225,21 +218,18 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
         raise NotCovered("repaired forms of other laws than Gaussian and box")
     hint = fields(w, "witness", "t from")
     t, first = rational(hint["t"], "t"), natural(hint["from"], "from", 2, 100_000)
-    if not 0 < t < 1:
-        raise Rejected("witness.t: between 0 and 1")
+    refuse(not 0 < t < 1, "witness.t: between 0 and 1")
     size_s = root(s2)
     y = [size_s * (c * dot(map(abs, row), queries.sizes)) for c, row in zip(law.sizes, U, strict=True)]
     R2 = math.prod((cosh(x) / sinhc(x) for x in y), start=iv(1))
     reach = [(1 + langevin(x)) * c for x, c in zip(y, law.sizes, strict=True)]
     delta = [smallest([x / 3, iv(Fraction(1, 4))]) * c for x, c in zip(y, law.sizes, strict=True)]
-    m = sum((row[j] ** 2 * law.sizes[j] ** 2 / 3 for row in V for j in range(law.d)), start=iv(0))
-    m += sum(
-        (abs(row[j] * row[k]) * delta[j] * delta[k] for row in V for j, k in permutations(range(law.d), 2)), start=iv(0)
-    )
-    always: Any = sum((square(dot([abs(v) for v in row], reach)) for row in V), start=iv(0))
+    m = summed(row[j] ** 2 * law.sizes[j] ** 2 / 3 for row in V for j in range(law.d))
+    m += summed(abs(row[j] * row[k]) * delta[j] * delta[k] for row in V for j, k in permutations(range(law.d), 2))
+    always: Any = summed(square(dot([abs(v) for v in row], reach)) for row in V)
     part, factor = R2 * m, iv(1)
     if kind == "U":
-        Y2 = sum(map(square, reach), start=iv(0))
+        Y2 = summed(map(square, reach))
         c2_ = sum((v * c * c / 3) ** 2 for row in V for v, c in zip(row, law.sizes, strict=True))
         h2 = sum(dot([abs(v) for v in row], law.sizes) ** 2 for row in V) * norm2(law.sizes)
         part, always = R2 * (6 * Y2 * m + 4 * c2_), iv(2 * (h2 + c2_))

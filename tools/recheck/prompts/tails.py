@@ -8,16 +8,18 @@ from fractions import Fraction
 from typing import Any
 
 import intervals
-from algebra import convolve, dot, identity, matmul, norm2, semidefinite, times, trace, transposed
+from algebra import convolve, semidefinite
 from arrays import Matrix, Vector, matrix, vector
 from decisions import at_most, same
-from documents import fields, listed, natural, one_of, rational
+from fields import fields, items, listed, one_of, refuse, witness_of
 from functions import exp, log, mills, pi, upper
-from intervals import I, absolute, hull, iv, largest, root, square
+from intervals import I, absolute, hull, iv, largest, root, square, summed
 from laws import Law, second_moments, series
 from outcomes import NotCovered, Rejected, Undecided
 from prompts.gaussians import RANDOM, tilt_of
+from scalars import natural, rational
 from softmax import Prompt, scale_iv
+from vectors import around, dot, gram, identity, less_unit, minus, norm2, plus, times, trace, transposed
 
 
 def gaussians(law: Law) -> Iterator[tuple[Fraction, Vector, Matrix]]:
@@ -100,10 +102,9 @@ class Tails:
 
     def mean_square(self, V: Matrix) -> Any:
         """An upper bound of E|T_L - T|^2 for Gaussian tokens, q (S + B) as the method logistic has it."""
-        if self.law.kind != "gaussian":
-            raise Rejected("method: mean-square is for Gaussian tokens")
+        refuse(self.law.kind != "gaussian", "method: mean-square is for Gaussian tokens")
         b = times(self.law.cov, self.a)
-        S, B = trace(matmul(V, matmul(self.law.cov, transposed(V)))), norm2(times(V, b))
+        S, B = trace(around(V, self.law.cov)), norm2(times(V, b))
         return (S + B) / (1 + (self.L - 1) * exp(-iv(dot(self.a, b))))
 
     def moments(self, u: Sequence[Any], v: Sequence[Any] | None, shift: Any, top: int) -> list[Any]:
@@ -142,26 +143,21 @@ class Tails:
         )
         if name == "exact":
             return self.exact(u, v, eps)
-        if eps <= 0:
-            raise Rejected("a rule other than exact for a height of 0")
+        refuse(eps <= 0, "a rule other than exact for a height of 0")
         if name == "chernoff" and self.law.kind == "atoms" and f["order"] is not None:
             raise Rejected("rule.order: atoms need none")
         p = 2 if name == "cantelli" else 0
         if name == "moment" or f.get("order") is not None:
             p = natural(f["order"], "rule.order", 2, 24)
-            if p % 2:
-                raise Rejected("rule.order: even")
+            refuse(p % 2, "rule.order: even")
         lam = Fraction(0)
         if name in ("chernoff", "truncated"):
             lam = rational(f["lambda"], "rule.lambda")
-            if lam <= 0:
-                raise Rejected("rule.lambda: positive")
+            refuse(lam <= 0, "rule.lambda: positive")
         if name == "truncated" or (not p and self.law.kind != "atoms"):
-            if v is not None:
-                raise Rejected("truncated and chernoff without an order: for means only")
+            refuse(v is not None, "truncated and chernoff without an order: for means only")
             cap = rational(f["cap"], "rule.cap") if name == "truncated" else None
-            if cap is not None and cap <= 0:
-                raise Rejected("rule.cap: positive")
+            refuse(cap is not None and cap <= 0, "rule.cap: positive")
             return self.truncated(u, eps, lam, cap)
         shift = -eps - mean
         if not p:
@@ -170,7 +166,7 @@ class Tails:
                 total += w * exp(lam * self.summand(y, u, v, shift))
             return exp(log(total) * self.L)
         ys = self.moments(u, v, shift, p)
-        ds = [sum((ys[i] * eps ** (j - i) * math.comb(j, i) for i in range(j + 1)), start=iv(0)) for j in range(p + 1)]
+        ds = [summed(ys[i] * eps ** (j - i) * math.comb(j, i) for i in range(j + 1)) for j in range(p + 1)]
         if name == "cantelli":
             return ds[2] / (ds[2] + self.L * eps * eps)
         coefficients = [x / math.factorial(j) for j, x in enumerate(ds)]
@@ -190,12 +186,12 @@ class Tails:
             m += 1
             term = term * y / (m + p)
         rest += hull(0, 2 * term) + I(0, 4)
-        total = sum((x * lam**j for j, x in enumerate(coefficients[:p])), start=iv(0)) + ds[p] * lam**p * rest
+        total = summed(x * lam**j for j, x in enumerate(coefficients[:p])) + ds[p] * lam**p * rest
         return exp((log(total) - lam * eps) * self.L)
 
     def summand(self, y: Vector, u: Vector, v: Vector | None, shift: Any) -> I:
         """Y at an atom."""
-        rest = [p - q for p, q in zip(y, self.tau, strict=True)]
+        rest = minus(y, self.tau)
         form = dot(u, rest) * (1 if v is None else dot(v, rest))
         return exp(dot(self.a, y) - self.value) * (form + shift)
 
@@ -205,12 +201,11 @@ class Tails:
             return largest([self.top(part, u, v, mean, eps) for part in law.parts])
         if law.kind == "atoms":
             return largest([self.summand(y, u, v, -eps - mean) + eps for y in law.points])
-        if law.kind == "gaussian":
-            raise Rejected("a rule that does not apply to Gaussian tokens")
+        refuse(law.kind == "gaussian", "a rule that does not apply to Gaussian tokens")
 
         def reach(b: Sequence[Any]) -> I:
             """max <b, x> over the support"""
-            return sum((absolute(x) * c for x, c in zip(b, law.sizes, strict=True)), start=iv(0))
+            return summed(absolute(x) * c for x, c in zip(b, law.sizes, strict=True))
 
         best: I | None = None
         for step in range(-12, 13):
@@ -219,7 +214,7 @@ class Tails:
                 h = reach([x + theta * y for x, y in zip(self.a, u, strict=True)])
                 now = exp(h - theta * (dot(u, self.tau) + eps) - 1 - self.value) / theta + eps
             else:
-                s = [x + y for x, y in zip(u, v, strict=True)]
+                s = plus(u, v)
                 ends = [
                     exp(
                         reach([x + sign * theta * y for x, y in zip(self.a, s, strict=True)])
@@ -262,8 +257,7 @@ class Tails:
         sigma2 = uu - ub * ub / bb if bb else uu
         if not bb or not sigma2:
             return self.flat(al, mu, s if bb else None, c, ub * self.scale[1], sigma2, lam, cap)
-        if cap is None:
-            raise Rejected("chernoff: the output is not known to be bounded above")
+        refuse(cap is None, "chernoff: the output is not known to be bounded above")
         sigma, (h, G) = root(sigma2), grid()
 
         def jets(g: I) -> tuple[Jet, Jet]:
@@ -281,8 +275,8 @@ class Tails:
         bad, good, half = iv(0), iv(0), I(iv(-h / 2).a, iv(h / 2).b)
         for i in range(int(2 * G / h)):
             middle = iv(-G + h * i + h / 2)
-            for n, (here, around) in enumerate(zip(jets(middle), jets(middle + half), strict=True)):
-                cell = here.f * h + around.f2 * (h**3 / 24)  # the midpoint rule with its remainder
+            for n, (here, across) in enumerate(zip(jets(middle), jets(middle + half), strict=True)):
+                cell = here.f * h + across.f2 * (h**3 / 24)  # the midpoint rule with its remainder
                 bad, good = (bad + cell, good) if n == 0 else (bad, good + cell)
         scale = 1 / root(2 * pi())
         return bad * scale + 2 * upper(iv(G)), good * scale + 2 * exp(lam * cap) * upper(iv(G))
@@ -298,13 +292,11 @@ class Tails:
                 if cap is not None and (y - cap).a > 0:
                     return iv(1), iv(0)
                 return iv(0), exp(lam * y)
-            if cap is None:
-                raise Rejected("chernoff: the output is not known to be bounded above")
+            refuse(cap is None, "chernoff: the output is not known to be bounded above")
             sigma = root(sigma2)
             e, t = (cap / w - mu) / sigma, lam * w * sigma
             return upper(e), exp(lam * w * mu + t * t / 2) * upper(t - e)
-        if cap is None and c_sign >= 0:
-            raise Rejected("chernoff: the output is not known to be bounded above")
+        refuse(cap is None and c_sign >= 0, "chernoff: the output is not known to be bounded above")
         h, G = grid()
         fs, fc, fm, fa = (float(x.a / 2**intervals.P) for x in (s, c, mu, al))
 
@@ -374,8 +366,8 @@ def frame_of(node: Any, where: str, size: int, extra: str = "levels bounds") -> 
     """A frame, sum f f' - I positive semidefinite, its levels, and rules for + and - of every vector."""
     f = fields(node, where, "frame " + extra)
     frame, levels, rules = matrix(f["frame"], where, None, size), vector(f["levels"], where), listed(f["bounds"], where)
-    gram = matmul(transposed(frame), frame)
-    semidefinite([[x - (i == j) for j, x in enumerate(row)] for i, row in enumerate(gram)], f"{where}: the frame")
+    products = gram(frame)
+    semidefinite(less_unit(products), f"{where}: the frame")
     if len(levels) != len(frame) or min(levels) < 0 or len(rules) != 2 * len(frame):
         raise Rejected(f"{where}: a level for each vector, and two rules")
     return frame, levels, rules
@@ -384,8 +376,7 @@ def frame_of(node: Any, where: str, size: int, extra: str = "levels bounds") -> 
 def probability(node: Any, where: str) -> Fraction:
     """A number between 0 and 1."""
     value = rational(node, where)
-    if not 0 < value < 1:
-        raise Rejected(f"{where}: not between 0 and 1")
+    refuse(not 0 < value < 1, f"{where}: not between 0 and 1")
     return value
 
 
@@ -406,20 +397,16 @@ def output_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
     """Directions and norms of output-tail and typical-prompt."""
-    asserts, hint = (
-        fields(a, "asserts", "", "directions norm"),
-        fields({} if w is None else w, "witness", "", "directions norm"),
-    )
+    asserts, hint = (fields(a, "asserts", "", "directions norm"), witness_of(w, "", "directions norm"))
     if not a or any((asserts[k] is None) != (hint[k] is None) for k in asserts):
         raise Rejected("asserts and witness: directions, norm or both, with rules for each")
     back = transposed(V)
-    stated = listed(asserts["directions"], "directions") if asserts["directions"] is not None else []
+    stated = items(asserts["directions"], "directions")
     same(len(stated), len(hint["directions"] or []), "the number of rules")
     for node, rule in zip(stated, hint["directions"] or [], strict=True):
         f = fields(node, "directions", "direction exceeds probability")
         eps = rational(f["exceeds"], "exceeds")
-        if eps <= 0:
-            raise Rejected("directions.exceeds: positive")
+        refuse(eps <= 0, "directions.exceeds: positive")
         u = times(back, vector(f["direction"], "direction", len(V)))
         at_most(tails.bound(rule, u, None, 0, eps), probability(f["probability"], "probability"), "directions")
     if asserts["norm"] is not None:
@@ -428,8 +415,7 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
         if isinstance(hint["norm"], dict) and "method" in hint["norm"]:
             one_of(fields(hint["norm"], "witness.norm", "method")["method"], "method", "mean-square")
             one_of(f["norm"], "norm", "l2", "linf")
-            if eps <= 0:
-                raise Rejected("norm.exceeds: positive")
+            refuse(eps <= 0, "norm.exceeds: positive")
             top = tails.mean_square(V) / (eps * eps)
             at_most(top, probability(f["probability"], "probability"), "norm")
             return
@@ -450,12 +436,11 @@ def typical_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "tokens queries law", "K Q U V scale")
     p, law = Prompt({**given, "keys": None, "values": None}), Law(given["law"])
     (q,) = matrix(given["queries"], "given.queries", 1, p.dim)
-    if law.d != len(p.V[0]):
-        raise Rejected("given.law: another dimension than the tokens")
+    refuse(law.d != len(p.V[0]), "given.law: another dimension than the tokens")
     base = times(p.U, q)
     tails = Tails(law, [scale_iv(p.scale) * x for x in base], len(p.keys), p.scale, base)
     out = p.moments(p.softmax(q)[0], transposed(p.values), p.dv)
-    gap = [x - y for x, y in zip(out, times(p.V, tails.tau), strict=True)]
+    gap = minus(out, times(p.V, tails.tau))
     asserts = fields(a, "asserts", "", "directions norm")
     for node in asserts["directions"] or []:
         f = fields(node, "directions", "direction exceeds probability")
@@ -477,8 +462,7 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     tilt, z, V, scale, base = tilt_of(given, law)
     f = fields(a, "asserts", "gradient exceeds probability")
     kind, eps = one_of(f["gradient"], "gradient", "U", "V"), rational(f["exceeds"], "exceeds")
-    if eps <= 0:
-        raise Rejected("asserts.exceeds: positive")
+    refuse(eps <= 0, "asserts.exceeds: positive")
     share, tails = probability(f["probability"], "probability"), Tails(law, tilt, L, scale, base)
     plain = identity(law.d) == V
     need = "tokens" if kind == "V" else "tokens entries" + ("" if plain else " outputs")
@@ -491,8 +475,7 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         at_most(norm2(b), eps * eps, "witness.tokens: the levels")
         at_most(total, share, "probability")
         return
-    if z is None:
-        raise Rejected("given.query: needed for the gradient in U")
+    refuse(z is None, "given.query: needed for the gradient in U")
     F, c = G, b
     if not plain:
         F, c, rules = frame_of(hint["outputs"], "witness.outputs", len(V))

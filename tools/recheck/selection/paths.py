@@ -8,14 +8,15 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from algebra import dot, norm2, times, transposed
 from arrays import Matrix, matrix, vector
 from decisions import at_most, below, bounds, same
-from documents import fields, listed, natural, one_of, rational
+from fields import fields, listed, one_of, optional, refuse
 from functions import exp, log, tanh
-from intervals import I, hull, iv, largest, root, smallest, square
+from intervals import I, hull, iv, largest, root, smallest, square, summed
 from outcomes import NotCovered, Rejected, Undecided
+from scalars import natural, rational
 from selection.margins import hinted, indices_of, inputs_of, pairs_of, scored, shortest
+from vectors import dot, minus, norm2, scaled, times, transposed
 
 
 def minus_slope(loss: str, x: Any) -> Any:
@@ -50,10 +51,8 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         ):
             raise Rejected("given.head: with tokens; slope for leaky-relu, A for quadratic")
         beta = Fraction(1) if h["slope"] is None else rational(h["slope"], "head.slope")
-        if not 0 < beta <= 1:
-            raise Rejected("head.slope: not in (0, 1]")
-    if given["keys"] is None and given["v"] is None and head != "quadratic":
-        raise Rejected("given.v: missing")
+        refuse(not 0 < beta <= 1, "head.slope: not in (0, 1]")
+    refuse(given["keys"] is None and given["v"] is None and head != "quadratic", "given.v: missing")
     z = pairs_of(keys, chosen)
     mults = hinted(hint["multipliers"], "multipliers", z, "multiplier")
     p, _ = shortest(z, dict.fromkeys(z, 1), mults, "p_mm")
@@ -67,7 +66,7 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         same(A, transposed(A), "head.A")
         for i in active:
             x, Y = tokens[i][chosen[i]], labels[i]
-            y = [[u - v for u, v in zip(x, tokens[i][t], strict=True)] for t in others[i]]
+            y = [minus(x, tokens[i][t]) for t in others[i]]
             gaps[i] = [q + 2 * Y * dot(times(A, x), u) for q, u in zip(gaps[i], y, strict=True)]
             Q[i] = [[Y * dot(u, times(A, v)) for v in y] for u in y]
         base = {
@@ -105,13 +104,12 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             rational(f["cosine"], "cosine"),
             vector(hat, "comparator", len(p)),
         )
-        if R <= 0 or abs(cosine) > 1:
-            raise Rejected(f"path[{k}]: a radius above 0 and a cosine between -1 and 1")
+        refuse(R <= 0 or abs(cosine) > 1, f"path[{k}]: a radius above 0 and a cosine between -1 and 1")
         at_most(norm2(point), R * R, f"path[{k}].inside")
         F, top, sigma = iv(0), {}, {}
         for i in active:
             e = [exp(-dot(z[i, t], point)) for t in others[i]]
-            s = [x / (1 + sum(e, start=iv(0))) for x in e]
+            s = [x / (1 + summed(e)) for x in e]
             top[i] = base[i] if head == "quadratic" else output(i, scores[i][chosen[i]])
             sigma[i] = minus_slope(loss, top[i])
             drop = dot(s, gaps[i])
@@ -150,7 +148,7 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 def entropy(weights: Sequence[Fraction]) -> I:
     """-sum w log w"""
-    return sum((-log(w) * w for w in weights if w), start=iv(0))
+    return summed(-log(w) * w for w in weights if w)
 
 
 def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
@@ -158,21 +156,19 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "tokens indices", "lengths W labels")
     _, _, labels = scored({**given, "keys": None, "scores": None})
     tokens = inputs_of(given, "tokens")
-    W = None if given["W"] is None else matrix(given["W"], "W", None, len(tokens[0][0]))
+    W = optional(matrix, given["W"], "W", None, len(tokens[0][0]))
     keys = [[times(W, x) for x in rows] for rows in tokens] if W else tokens
     chosen, n = indices_of(given["indices"], "indices", tokens), len(tokens)
     asserts = fields(a, "asserts", "v support p", "label_margin drop path")
     hint = fields(w, "witness", "head_multipliers multipliers", "comparators")
-    if asserts["path"] is None and hint["comparators"] is not None:
-        raise Rejected("witness.comparators: without a path")
-    ys = [[[y * c for c in x] for x in rows] for y, rows in zip(labels, tokens, strict=True)]
+    refuse(asserts["path"] is None and hint["comparators"] is not None, "witness.comparators: without a path")
+    ys = [scaled(y, rows) for y, rows in zip(labels, tokens, strict=True)]
     top = {i: ys[i][chosen[i]] for i in range(n)}
     mu: dict[int, Fraction] = {}
     for node in listed(hint["head_multipliers"], "head_multipliers"):
         f = fields(node, "head_multipliers", "input multiplier")
         i, x = natural(f["input"], "head_multipliers", 0, n - 1), rational(f["multiplier"], "head_multipliers")
-        if i in mu or x <= 0:
-            raise Rejected("head_multipliers: an input twice, or a multiplier that is not positive")
+        refuse(i in mu or x <= 0, "head_multipliers: an input twice, or a multiplier that is not positive")
         mu[i] = x
     v, slack = shortest(top, dict.fromkeys(top, 1), mu, "v")
     same(vector(asserts["v"], "asserts.v"), v, "v.solution")
@@ -185,8 +181,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         if high is not None:
             at_most(1, high**2 * v2, "label_margin.at_most")
     z = pairs_of(keys, chosen)
-    if not z:
-        raise Rejected("no other token to select from")
+    refuse(not z, "no other token to select from")
     lam = hinted(hint["multipliers"], "multipliers", z, "multiplier")
     p, _ = shortest(z, {j: int(j[0] in S) for j in z}, lam, "p")
     same(vector(asserts["p"], "asserts.p"), p, "p.solution")
@@ -195,7 +190,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     same(set(mu), set(S), "drop.multipliers")
     share = {i: x / sum(mu.values()) for i, x in mu.items()}
     gamma, p2 = 1 / root(v2), norm2(p)
-    lead = {j: [x - y for x, y in zip(top[j[0]], ys[j[0]][j[1]], strict=True)] for j in z}
+    lead = {j: minus(top[j[0]], ys[j[0]][j[1]]) for j in z}
     inner = {i: [t for t in range(len(ys[i])) if t != chosen[i]] for i in range(n)}
     if math.prod(len(ys[i]) for i in S) <= 10_000:
         worst = Fraction(-1)
@@ -218,8 +213,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         below(0, min(cost.values()), "drop")
         nu = min(share[i] * x for i, x in cost.items()) / (2 * gamma)
     if asserts["drop"] is not None:
-        if rational(asserts["drop"], "drop") <= 0:
-            raise Rejected("asserts.drop: positive")
+        refuse(rational(asserts["drop"], "drop") <= 0, "asserts.drop: positive")
         at_most(rational(asserts["drop"], "drop"), nu, "drop")
     below(0, nu, "drop")
     if asserts["path"] is None:
@@ -230,8 +224,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     for node in hint["comparators"] or []:
         f = fields(node, "comparators", "entry", "head attention")
         k = natural(f["entry"], "comparators.entry", 0, len(entries) - 1)
-        if k in comparators:
-            raise Rejected("comparators: an entry twice")
+        refuse(k in comparators, "comparators: an entry twice")
         comparators[k] = f
     for k, node in enumerate(entries):
         f = fields(node, f"path[{k}]", "head_norm attention_norm", "head_cosine attention_cosine mass")
@@ -254,15 +247,15 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         for i in range(n):
             scores = [-dot(z[i, t], hp) if t != chosen[i] else iv(0) for t in range(len(ys[i]))]
             e_ = [exp(x) for x in scores]
-            soft[i] = [x / sum(e_, start=iv(0)) for x in e_]
+            soft[i] = [x / summed(e_) for x in e_]
         mixed = {i: [dot(soft[i], c) for c in transposed(ys[i])] for i in range(n)}
         losses = [exp(-iv(dot(hv, mixed[i]))) for i in range(n)]
-        E = sum(losses, start=iv(0)) if loss == "exponential" else math.prod((1 + x for x in losses), start=iv(1)) - 1
+        E = summed(losses) if loss == "exponential" else math.prod((1 + x for x in losses), start=iv(1)) - 1
         log_e0 = log(E) + r * gamma
         K = log_e0 - entropy(list(share.values()))
         e = largest([K / (r * nu), iv(0)])
         below(e, 1, f"path[{k}].unattended")
-        Z = sum((share[i] * root(max(norm2(lead[i, t]) for t in inner[i])) for i in S if inner[i]), start=iv(0))
+        Z = summed(share[i] * root(max(norm2(lead[i, t]) for t in inner[i])) for i in S if inner[i])
         c = 1 - (K / r + e * Z) / gamma
         below(0, c, f"path[{k}].alignment")  # of this c or the next one: with c <= 0 nothing is selected
 
@@ -270,11 +263,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             """(4): a lower bound of <v, b>, as the lower end."""
             along = dot(b, v) * gamma
             exact = all(isinstance(x, Fraction) for x in b)
-            rest = (
-                root(norm2(b) - dot(b, v) ** 2 / v2)
-                if exact
-                else root(sum(map(square, b), start=iv(0)) - square(along))
-            )
+            rest = root(norm2(b) - dot(b, v) ** 2 / v2) if exact else root(summed(map(square, b)) - square(along))
             return r * (smallest([along, c * along]) - root(1 - square(smallest([c, iv(1)]))) * rest)
 
         def most(b: Sequence[Any], c: I, least: Callable[..., I] = least) -> I:
@@ -332,7 +321,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
                     - log_a
                     - above({i: sum((x for j, x in hat_l.items() if j[0] == i), start=Fraction(0)) for i in S})
                 )
-                total += sum((x * log(lower[j] / x) for j, x in hat_l.items()), start=iv(0))
+                total += summed(x * log(lower[j] / x) for j, x in hat_l.items())
                 beta = total if beta is None or total.a > beta.a else beta
             if beta is None:
                 raise Undecided("the attention off the chosen tokens")

@@ -10,14 +10,17 @@ from typing import Any
 
 import intervals
 from arrays import matrix
-from decisions import at_most, below, bounds, same, within, within_bounds
-from documents import fields, listed, natural, one_of, rational
-from functions import Complex, argument, cdiv, cmul, exp, log, pi, upper, zero
-from intervals import I, absolute, hull, iv, largest, root, show, smallest, square
+from decisions import at_most, below, bounded, bounds, close, same, within, within_bounds
+from fields import fields, items, kind_of, numbers, one_of, optional, refuse, some, witness_of
+from functions import Complex, argument, cadd, cdiv, cmul, exp, log, pi, upper, zero, zero_beyond
+from intervals import I, hull, iv, largest, middle, plus_minus, root, show, smallest, square, summed
 from outcomes import NotProved, Rejected, Undecided
+from prompts.tails import probability
+from scalars import natural, positive, rational
 from softmax import scale_of
 from spectrum.random_matrices import limit_moment
 from spectrum.singular import quarter_tail, singular, stated_matrix
+from vectors import minus
 
 
 class LimitLaw:
@@ -25,46 +28,21 @@ class LimitLaw:
     docs/claims/spectrum/equivalent-law.md: edges by signs of h, values by discs around the root below the line.
     """
 
-    a2: Any
-    b2: Any
-
-    def __init__(self, given: dict[str, Any]) -> None:
-        """beta and lambda, or alpha2, beta2 and lambda; or `numbers`, the same as numbers, which may be intervals."""
-        self.lam = given["numbers"][2] if "numbers" in given else rational(given["lambda"], "lambda")
-        self.exact = given.get("beta") is None and "numbers" not in given
-        if "numbers" in given:
-            self.a2, self.b2, _ = given["numbers"]
-            below(0, smallest([self.a2, self.b2]), "alpha^2 and beta^2")
-        elif self.exact:
-            self.a2 = rational(given["alpha2"], "alpha2")
-            self.b2 = rational(given["beta2"], "beta2")
-        else:
-            if (
-                given["alpha2"] is not None
-                or given["beta2"] is not None
-                or not 0 < rational(given["beta"], "beta") <= 1000
-            ):
-                raise Rejected("given: beta in (0, 1000], or alpha2 and beta2")
-            self.b2 = rational(given["beta"], "beta") ** 2
-            self.a2 = exp(self.b2) - 1 - self.b2
-        if self.lam <= 0 or (isinstance(self.b2, Fraction) and self.b2 <= 0) or (self.exact and self.a2 <= 0):
-            raise Rejected("given: positive numbers")
+    def __init__(self, a2: Any, b2: Any, lam: Fraction) -> None:
+        """alpha^2 and beta^2, numbers or intervals around them, and lambda, all positive."""
+        self.a2, self.b2, self.lam = a2, b2, lam
         self.b, self.rho = self.b2 / self.lam, self.a2 / self.b2
         self.right = self.k(zero(self.h, Fraction(0), Fraction(1)))
         self.gap: tuple[I, I] | None = None
         if self.lam < 1:
-            s, lam = float(iv(self.rho).a / 2**intervals.P) * float(self.lam), float(self.lam)
-            below_ = 4 * (2 * s + 1 - lam) ** 2 - 12 * s * (
-                s + 2 + lam
-            )  # of h' = 3 s v^2 - 2 (2 s + 1 - lam) v + s + 2 + lam
-            if below_ > 0 and (middle := (2 * (2 * s + 1 - lam) + math.sqrt(below_)) / (6 * s)) > 1:
-                v = Fraction(middle)
+            # about where h is least: h' = 3 s v^2 - 2 t v + s + 2 + lam
+            s, lam = iv(self.rho).about() * float(self.lam), float(self.lam)
+            t = 2 * s + 1 - lam
+            square_ = t * t - 3 * s * (s + 2 + lam)
+            if square_ > 0 and (least := (t + math.sqrt(square_)) / (3 * s)) > 1:
+                v = Fraction(least)
                 if iv(self.h(v)).b < 0:
-                    far = 2 * v
-                    while iv(self.h(far)).a <= 0:
-                        far *= 2
-                    upper = zero(lambda x: -self.h(x), Fraction(1), v)
-                    self.gap = self.k(zero(self.h, v, far)), self.k(upper)
+                    self.gap = self.k(zero_beyond(self.h, v, 2 * v)), self.k(zero(lambda x: -self.h(x), Fraction(1), v))
 
     def h(self, v: Fraction) -> Any:
         """w^2 (1 - v)^2 K'(w) at v = b w^2"""
@@ -79,11 +57,8 @@ class LimitLaw:
         """Prove that the support is an interval: lambda >= 1, or the discriminant of h is not positive."""
         if self.lam < 1:
             s, x = self.lam * self.rho, self.lam
-            at_most(
-                8 * (1 - s) ** 3 - 3 * x * (5 * s * s + 26 * s + 5) + 6 * x * x * (1 - s) + x**3,
-                Fraction(0),
-                "gap.none",
-            )
+            h = 8 * (1 - s) ** 3 - 3 * x * (5 * s * s + 26 * s + 5) + 6 * x * x * (1 - s) + x**3
+            at_most(h, Fraction(0), "gap.none")
 
     def top(self) -> I:
         """The density at 0, the largest: (2/pi) sqrt(u0), alpha^2 b u^2 + (alpha^2 + beta^2 - b) u - 1 = 0."""
@@ -105,15 +80,9 @@ class LimitLaw:
         """G(z): a disc around some w with the radius 4 |p/p'| holds a root of p = w (1 - b w^2) (z - K(w)); in the
         lower half plane there is only one, G(z)."""
         z: Complex = iv(re), iv(im)
-        lead = self.a2 * self.b
-        coefficients: list[Complex] = [
-            (iv(lead), iv(0)),
-            cmul((iv(-self.b), iv(0)), z),
-            (iv(self.b - self.a2 - self.b2), iv(0)),
-            z,
-            (iv(-1), iv(0)),
-        ]
-        f = [complex(x.a / 2**intervals.P, y.a / 2**intervals.P) for x, y in coefficients]
+        lead, second = (iv(self.a2 * self.b), iv(0)), cmul((iv(-self.b), iv(0)), z)
+        coefficients: list[Complex] = [lead, second, (iv(self.b - self.a2 - self.b2), iv(0)), z, (iv(-1), iv(0))]
+        f = [complex(x.about(), y.about()) for x, y in coefficients]
         roots = [complex(0.4, 0.9) ** i * (1 + abs(f[1] / f[0])) for i in range(4)]
         for _ in range(200):
             moved = 0.0
@@ -133,16 +102,14 @@ class LimitLaw:
         for _ in range(intervals.P.bit_length()):
             value_, slope = coefficients[0], (iv(0), iv(0))
             for c in coefficients[1:]:
-                slope = tuple(x + y for x, y in zip(cmul(slope, w), value_, strict=True))
-                value_ = tuple(x + y for x, y in zip(cmul(value_, w), c, strict=True))
+                slope = cadd(cmul(slope, w), value_)
+                value_ = cadd(cmul(value_, w), c)
             step = cdiv(value_, slope)
             radius = 4 * root(square(step[0]) + square(step[1]))
-            box = w[0] + I(-radius.b, radius.b), w[1] + I(-radius.b, radius.b)
+            box = cadd(w, (plus_minus(radius), plus_minus(radius)))
             if radius.b < 1 << 24:
                 break
-            w = tuple(
-                I((x.a + x.b - y.a - y.b) // 2, (x.a + x.b - y.a - y.b) // 2) for x, y in zip(w, step, strict=True)
-            )
+            w = middle(w[0] - step[0]), middle(w[1] - step[1])
         if box[1].b >= 0:
             raise Undecided("a root next to the real line")
         return box
@@ -159,9 +126,7 @@ class LimitLaw:
 
     def tail_over(self, x: Any) -> I:
         """The tail at all points of an interval."""
-        x = iv(x)
-        high = self.falling(Fraction(x.a, 1 << intervals.P))
-        return high if x.a == x.b else hull(high, self.falling(Fraction(x.b, 1 << intervals.P)))
+        return hull(*(self.falling(Fraction(n, 1 << intervals.P)) for n in {iv(x).a, iv(x).b}))
 
     def density(self, x: Fraction) -> Any:
         """Of |x| under nu."""
@@ -184,78 +149,72 @@ class LimitLaw:
         return total * 2 / pi()
 
 
+def law_of(given: dict[str, Any]) -> LimitLaw:
+    """The law of beta and lambda, or of alpha2, beta2 and lambda."""
+    lam = positive(given["lambda"], "lambda")
+    if given["beta"] is None:
+        return LimitLaw(positive(given["alpha2"], "alpha2"), positive(given["beta2"], "beta2"), lam)
+    beta = rational(given["beta"], "beta")
+    if given["alpha2"] is not None or given["beta2"] is not None or not 0 < beta <= 1000:
+        raise Rejected("given: beta in (0, 1000], or alpha2 and beta2")
+    return LimitLaw(exp(beta**2) - 1 - beta**2, beta**2, lam)
+
+
 def equivalent_law(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/spectrum/equivalent-law.md"""
-    fields({} if w is None else w, "witness")
-    law = LimitLaw(fields(g, "given", "lambda", "beta alpha2 beta2"))
+    witness_of(w)
+    law = law_of(fields(g, "given", "lambda", "beta alpha2 beta2"))
     near_names = "right_edge threshold density_bound nonlinear_share"
-    asserts = fields(a, "asserts", "", near_names + " moments gap stieltjes density cdf share_reached")
-    if not a:
-        raise Rejected("asserts: nothing")
+    asserts = some(a, "asserts", near_names + " moments gap stieltjes density cdf share_reached")
 
-    def close(value: Any, f: dict[str, Any], what: str) -> None:
+    def beside(value: Any, f: dict[str, Any], what: str) -> None:
         """|value - stated| <= radius"""
-        gap = value - rational(f["value"], what)
-        at_most(absolute(gap) if isinstance(gap, I) else abs(gap), rational(f["radius"], what), what)
+        close(value, rational(f["value"], what), rational(f["radius"], what), what)
 
     def single(key: str, value: Callable[[], Any]) -> None:
         """A number up to a radius, if it is asserted."""
         if asserts[key] is not None:
-            close(value(), fields(asserts[key], key, "value radius"), key)
+            beside(value(), fields(asserts[key], key, "value radius"), key)
 
     def several(key: str, need: str) -> list[dict[str, Any]]:
         """The items of a list."""
-        return [fields(x, key, need) for x in listed(asserts[key], key)] if asserts[key] is not None else []
+        return [fields(x, key, need) for x in items(asserts[key], key)]
 
     def threshold() -> I:
         """beta_c"""
         below(law.lam, 1, "threshold.lambda")
-        far = Fraction(2)
-        while (far - 1) ** 3 <= law.lam * far**2 * (far + 3):
-            far *= 2
-        v = zero(lambda v: (v - 1) ** 3 - law.lam * v**2 * (v + 3), Fraction(1), far)
+        v = zero_beyond(lambda v: (v - 1) ** 3 - law.lam * v**2 * (v + 3), Fraction(1), Fraction(2))
         rho = (3 * v + 1) / (v - 1) ** 3
-        far = Fraction(1)
-        while (exp(far) - 1 - far - far * rho).a <= 0:
-            far *= 2
-        return root(zero(lambda x: exp(x) - 1 - x - x * rho, Fraction(0), far))
+        return root(zero_beyond(lambda x: exp(x) - 1 - x - x * rho, Fraction(0), Fraction(1)))
 
     def reached(share: Fraction) -> I:
         """beta with 1 - x/(e^x - 1) = share, x = beta^2: where (1 - share)(e^x - 1) - x becomes positive."""
-        if not 0 < share < 1:
-            raise Rejected("share_reached.share: between 0 and 1")
-        low, far = min(share, Fraction(1, 2)), Fraction(1)  # 1 - x/(e^x - 1) < x, so it is below the share at x = share
-        while ((exp(far) - 1) * (1 - share) - far).a <= 0:
-            far *= 2
-        return root(zero(lambda x: (exp(x) - 1) * (1 - share) - x, low, far))
+        low = min(share, Fraction(1, 2))  # 1 - x/(e^x - 1) < x, so it is below the share at x = share
+        return root(zero_beyond(lambda x: (exp(x) - 1) * (1 - share) - x, low, Fraction(1)))
 
     for f in several("moments", "order value radius"):
         order = natural(f["order"], "moments.order", 2, 100)
-        if order % 2:
-            raise Rejected("moments.order: even")
-        close(limit_moment(order // 2, law.b2, law.lam, law.a2 + law.b2), f, f"moment {order}")
+        refuse(order % 2, "moments.order: even")
+        beside(limit_moment(order // 2, law.b2, law.lam, law.a2 + law.b2), f, f"moment {order}")
     single("right_edge", lambda: law.right)
     single("threshold", threshold)
     single("density_bound", law.top)
     single("nonlinear_share", lambda: law.a2 / (law.a2 + law.b2))
     for f in several("share_reached", "share value radius"):
-        close(reached(rational(f["share"], "share")), f, "share_reached")
+        beside(reached(probability(f["share"], "share")), f, "share_reached")
     for key in ("density", "cdf"):
         for f in several(key, "at value radius"):
             x = rational(f["at"], f"{key}.at")
-            if x < 0:
-                raise Rejected(f"{key}.at: negative")
-            close(law.density(x) if key == "density" else 1 - law.tail(x), f, f"{key} at {show(x)}")
+            refuse(x < 0, f"{key}.at: negative")
+            beside(law.density(x) if key == "density" else 1 - law.tail(x), f, f"{key} at {show(x)}")
     for f in several("stieltjes", "z value radius"):
-        z, value = (fields(f[k], k, "re im") for k in ("z", "value"))
-        if rational(z["im"], "z.im") <= 0:
-            raise Rejected("stieltjes.z: not in the upper half plane")
-        found = law.stieltjes(rational(z["re"], "z.re"), rational(z["im"], "z.im"))
-        off = [x - rational(value[k], k) for x, k in zip(found, ("re", "im"), strict=True)]
-        at_most(root(sum(map(square, off), start=iv(0))), rational(f["radius"], "radius"), "stieltjes")
+        z, value = (numbers(f[k], k, "re im") for k in ("z", "value"))
+        refuse(z[1] <= 0, "stieltjes.z: not in the upper half plane")
+        off = minus(law.stieltjes(*z), value)
+        at_most(root(summed(map(square, off))), rational(f["radius"], "radius"), "stieltjes")
     if asserts["gap"] is not None:
         gap = asserts["gap"]
-        if one_of(gap.get("kind") if isinstance(gap, dict) else None, "gap.kind", "open", "none") == "none":
+        if kind_of(gap, "gap", "open", "none") == "none":
             fields(gap, "gap", "kind")
             law.no_gap()
             return
@@ -265,7 +224,7 @@ def equivalent_law(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             law.no_gap()
             raise NotProved("gap: there is none")
         for end, key in zip(law.gap, ("lower", "upper"), strict=True):
-            at_most(absolute(end - rational(f[key], key)), rational(f["radius"], "radius"), f"gap.{key}")
+            close(end, rational(f[key], key), rational(f["radius"], "radius"), f"gap.{key}")
         if f["outer_mass"] is not None:
             same(rational(f["outer_mass"], "outer_mass"), law.lam, "gap.outer_mass")
 
@@ -273,27 +232,20 @@ def equivalent_law(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 def not_marchenko_pastur(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/spectrum/not-marchenko-pastur.md, where it needs singular values of matrices of up to 300 rows."""
     given = fields(g, "given", "lambda", "beta alpha2 beta2 finite")
-    asserts = fields(a, "asserts", "", "fourth_moment excess distance scaled_distance separation scaled_separation")
-    hint = fields({} if w is None else w, "witness", "", "scale law_scale quarter_circle_scale")
+    asserts = some(a, "asserts", "fourth_moment excess distance scaled_distance separation scaled_separation")
+    hint = witness_of(w, "", "scale law_scale quarter_circle_scale")
     apart = {k: asserts[k] for k in ("separation", "scaled_separation")}
-    if (
-        not a
-        or (asserts["scaled_distance"] is None) != (hint["scale"] is None)
-        or (given["finite"] is None) != all(x is None for x in apart.values())
-    ):
-        raise Rejected("nothing asserted, or a scale that does not belong to a bound")
-    law = LimitLaw({k: v for k, v in given.items() if k != "finite"})
+    refuse((asserts["scaled_distance"] is None) != (hint["scale"] is None), "witness.scale: beside scaled_distance")
+    refuse((given["finite"] is None) != all(x is None for x in apart.values()), "given.finite: beside a separation")
+    law = law_of(given)
     m = law.a2 + law.b2
     finite, scales = None, {k: hint[k] for k in ("law_scale", "quarter_circle_scale")}
     if given["finite"] is not None:
         finite = stated_matrix(fields(given["finite"], "finite", "", "matrix queries keys scale centred"))
     distances(apart, scales, law, finite)
     if asserts["fourth_moment"] is not None:
-        same(
-            rational(fields(asserts["fourth_moment"], "fourth_moment", "value")["value"], "value"),
-            law.b2**2 / law.lam,
-            "fourth_moment",
-        )
+        (fourth,) = numbers(asserts["fourth_moment"], "fourth_moment", "value")
+        same(fourth, law.b2**2 / law.lam, "fourth_moment")
     if asserts["excess"] is not None:
         within(law.b2**2 / law.lam / (m * m), *bounds(asserts["excess"], "excess", None), "excess")
 
@@ -301,36 +253,30 @@ def not_marchenko_pastur(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
     def furthest(c: Any, sign: int, bits: int = 17) -> I:
         """sup sign (T - S): differences at ends of cells from below, sign (T(a) - S(b)) on cells from above."""
+
+        def most(x: Fraction, y: Fraction) -> I:
+            """An upper bound from x to y, and the difference itself where they are the same."""
+            return tail(x) - quarter_tail(y, c) if sign > 0 else quarter_tail(x, c) - tail(y)
+
         end = Fraction(max(law.right.b, iv(2 * c).b) + 2, 1 << intervals.P)
-        low, cells, left = iv(0).a, [(Fraction(0), end)], 0
+        low, cells = iv(0).a, [(Fraction(0), end)]
         for _ in range(bits):
             kept = []
             for x, y in cells:
-                first, last = (tail(x), quarter_tail(y, c)) if sign > 0 else (quarter_tail(x, c), tail(y))
-                if (first - last).b > low:
-                    middle = (x + y) / 2
-                    low = max(low, ((tail(middle) - quarter_tail(middle, c)) * sign).a)
-                    kept += [(x, middle), (middle, y)]
+                if most(x, y).b > low:
+                    half = (x + y) / 2
+                    low = max(low, most(half, half).a)
+                    kept += [(x, half), (half, y)]
             cells = kept
             if len(cells) > 4000:
                 break
-        left = max(
-            (((tail(x) - quarter_tail(y, c)) if sign > 0 else (quarter_tail(x, c) - tail(y))).b for x, y in cells),
-            default=low,
-        )
-        return I(low, max(low, left))
+        return I(low, max([low, *(most(x, y).b for x, y in cells)]))
 
-    if asserts["distance"] is not None:
-        both = [furthest(root(iv(m)), s) for s in (1, -1)]
-        within(largest(both), *bounds(asserts["distance"], "distance"), "distance")
+    bounded(asserts, "distance", lambda: largest([furthest(root(iv(m)), s) for s in (1, -1)]))
     if asserts["scaled_distance"] is not None:
-        scale = rational(hint["scale"], "witness.scale")
-        if scale <= 0:
-            raise Rejected("witness.scale: positive")
+        scale, stated = positive(hint["scale"], "witness.scale"), bounds(asserts["scaled_distance"], "scaled_distance")
         both = [furthest(scale, s) for s in (1, -1)]
-        within_bounds(
-            smallest(both), largest(both), *bounds(asserts["scaled_distance"], "scaled_distance"), "scaled_distance"
-        )
+        within_bounds(smallest(both), largest(both), *stated, "scaled_distance")
 
 
 def distances(
@@ -354,8 +300,7 @@ def distances(
         return
     m, full, _, _ = finite
     n = len(m)
-    if n != len(m[0]):
-        raise Rejected("given: a matrix that is not square")
+    refuse(n != len(m[0]), "given: a matrix that is not square")
     if not stated:
         return
     sigma = singular(m, n - full)
@@ -400,12 +345,10 @@ def spectral_distance(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "law", "matrix queries keys scale centred")
     node = fields(given["law"], "law", "", "beta lambda alpha2 beta2 from unit truncated_at")
     kinds = "fixed_point", "law", "quarter_circle", "scaled_law", "scaled_quarter_circle", "separation"
-    asserts = fields(a, "asserts", "", " ".join((*kinds, "scaled_separation")))
-    hint = fields({} if w is None else w, "witness", "", "law_scale quarter_circle_scale")
-    if not a:
-        raise Rejected("asserts: nothing")
+    asserts = some(a, "asserts", " ".join((*kinds, "scaled_separation")))
+    hint = witness_of(w, "", "law_scale quarter_circle_scale")
     point = asserts.pop("fixed_point")
-    tau = None if node["truncated_at"] is None else rational(node["truncated_at"], "truncated_at")
+    tau = optional(rational, node["truncated_at"], "truncated_at")
     if (point is not None and tau is None) or (tau is not None and tau <= 0):
         raise Rejected("law.truncated_at: positive, and needed for a fixed point")
     m, full, energy, files = stated_matrix(given)
@@ -413,9 +356,7 @@ def spectral_distance(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         one_of(node["from"], "law.from", "weights")
         if any(node[k] is not None for k in ("beta", "lambda", "alpha2", "beta2")) or given["matrix"] is not None:
             raise Rejected("law: from weights, of queries and keys, or numbers")
-        unit = Fraction(1) if node["unit"] is None else rational(node["unit"], "unit")
-        if unit <= 0:
-            raise Rejected("law.unit: positive")
+        unit = positive(node["unit"] or "1", "law.unit")
         p = len(matrix(given["queries"], "given.queries")[0])
         beta2, lam = scale_of(given["scale"])[0] * p * unit**4, Fraction(p, len(m))
     elif node["lambda"] is None or node["unit"] is not None:
@@ -426,20 +367,21 @@ def spectral_distance(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         if node["beta"] is None and tau is not None:
             raise Rejected("law.truncated_at: beside beta or from")
     if tau is not None:
-        if node["alpha2"] is not None or node["beta2"] is not None or lam <= 0 or not 0 < beta2 <= 10**6 or (
-            node["beta"] is not None and node["beta"].startswith("-")):  # fmt: skip
-            raise Rejected("law: numbers that are not positive, or two ways to give it")
+        refuse(node["alpha2"] is not None or node["beta2"] is not None, "law: two ways to give it")
+        if lam <= 0 or not 0 < beta2 <= 10**6 or (node["beta"] is not None and node["beta"].startswith("-")):
+            raise Rejected("law: numbers that are not positive")
         first, part, second = truncated(beta2, tau)
-        law = LimitLaw({"numbers": (second / square(first) - 1 - square(part), square(part), lam)})
+        law = LimitLaw(second / square(first) - 1 - square(part), square(part), lam)
     elif node["from"] is not None:
-        law = LimitLaw({"numbers": (exp(iv(beta2)) - 1 - beta2, beta2, lam)})
+        law = LimitLaw(exp(iv(beta2)) - 1 - beta2, beta2, lam)
     else:
-        law = LimitLaw({k: node[k] for k in ("beta", "lambda", "alpha2", "beta2")})
+        law = law_of(node)
+    if tau is not None or node["from"] is not None:
+        below(0, smallest([law.a2, law.b2]), "alpha^2 and beta^2")
     if point is not None and tau is not None:
         f = fields(point, "fixed_point", "radius which")
         r, which = rational(f["radius"], "radius"), one_of(f["which"], "which", "largest", "some")
-        if not 0 < r < tau:
-            raise Rejected("fixed_point.radius: above 0 and below tau")
+        refuse(not 0 < r < tau, "fixed_point.radius: above 0 and below tau")
         for sign in (-1, 1):
             t = tau + sign * r
             first, _, second = truncated(beta2, t)

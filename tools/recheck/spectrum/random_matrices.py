@@ -9,13 +9,15 @@ from functools import cache
 from itertools import combinations, permutations
 from typing import Any
 
-from algebra import convolve, definite, dot, integers, partitions, times
+from algebra import definite, partitions, raised
 from arrays import Matrix, matrix
-from decisions import at_most, below, bounds, same, within
-from documents import fields, listed, natural, one_of, rational
+from decisions import at_most, below, bounded, bounds, capped, same, within
+from fields import fields, items, numbers, one_of, present, refuse, some, witness_of
 from functions import exp, log, power
-from intervals import I, absolute, iv, root, square
+from intervals import I, absolute, iv, root, square, summed
 from outcomes import Rejected
+from scalars import natural, positive, rational
+from vectors import dot, integers, less_unit, scaled, times
 
 
 @cache
@@ -84,20 +86,13 @@ def expected_moment(k: int, x: Fraction, p: int, d: int) -> I:
 def limit_moment(k: int, x: Fraction, lam: Fraction, m: Any) -> Any:
     """m_2k = [w^2k] (1 + C)^(2k+1)/(2k+1), C = m w^2 + x^2/lam w^4 + x^3/lam^2 w^6 + ..., m = alpha^2 + beta^2 ."""
     series: list[Any] = [Fraction(1), m] + [x**n / lam ** (n - 1) for n in range(2, k + 1)]
-    total: list[Any] = [Fraction(1)]
-    base, n = series, 2 * k + 1
-    while n:
-        if n & 1:
-            total = convolve(total, base, k)
-        base, n = convolve(base, base, k), n >> 1
-    return total[k] / (2 * k + 1)
+    return raised(series, 2 * k + 1, k)[k] / (2 * k + 1)
 
 
 def random_size(given: dict[str, Any]) -> tuple[Fraction, Fraction, int, int]:
     """beta^2, lambda, d and p = lambda d of random queries and keys."""
-    beta, lam, d = rational(given["beta"], "beta"), rational(given["lambda"], "lambda"), natural(given["d"], "d", 2)
-    if beta <= 0 or lam <= 0 or (lam * d).denominator != 1:
-        raise Rejected("given: beta and lambda are positive, and lambda d is a whole number")
+    beta, lam, d = positive(given["beta"], "beta"), positive(given["lambda"], "lambda"), natural(given["d"], "d", 2)
+    refuse((lam * d).denominator != 1, "given: lambda d is no whole number")
     return beta * beta, lam, d, int(lam * d)
 
 
@@ -105,18 +100,16 @@ def orders(
     node: Any, where: str, need: str = "order", may: str = "at_least at_most"
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Items of a list with an order 2k of 2, 4, 6, 8, as k."""
-    for item in listed(node, where) if node is not None else []:
+    for item in items(node, where):
         f = fields(item, where, need, may)
         yield int(one_of(f["order"], f"{where}.order", "2", "4", "6", "8")) // 2, f
 
 
 def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/spectrum/finite-moments.md"""
-    fields({} if w is None else w, "witness")
+    witness_of(w)
     x, lam, d, p = random_size(fields(g, "given", "beta lambda d"))
-    asserts = fields(a, "asserts", "", "moments ratios entry_parts variance infinite smallest thresholds")
-    if not a:
-        raise Rejected("asserts: nothing")
+    asserts = some(a, "asserts", "moments ratios entry_parts variance infinite smallest thresholds")
     m2 = exp(x) - 1
 
     def finite(k: int, p: int) -> bool:
@@ -125,31 +118,32 @@ def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
     def entry(n: int) -> I:
         """E t^n for one entry, t = e - 1."""
-        return sum((math.comb(n, i) * (-1) ** (n - i) * phi(i * (i - 1), x, p) for i in range(n + 1)), start=iv(0))
+        return summed(math.comb(n, i) * (-1) ** (n - i) * phi(i * (i - 1), x, p) for i in range(n + 1))
 
     for kind in ("moments", "ratios", "entry_parts"):
         for k, f in orders(asserts[kind], kind):
             below(2 * k * (2 * k - 1) * x, p, f"{kind}: E m_{2 * k} is finite")
             value = entry(2 * k) * Fraction(1, d ** (k - 1)) if kind == "entry_parts" else expected_moment(k, x, p, d)
             value = value if kind == "moments" else value / limit_moment(k, x, lam, m2)
-            within(
-                value, *bounds({y: z for y, z in f.items() if y != "order" and z is not None}, kind), f"{kind} {2 * k}"
-            )
-    if asserts["variance"] is not None:
+            del f["order"]
+            within(value, *bounds(present(f), kind), f"{kind} {2 * k}")
+
+    def variance() -> I:
+        """Of m_2(T)."""
         below(12 * x, p, "variance.finite")
         u = x / p  # entries of one row share the query, those of one column the key: r and c are E t^2 t'^2
         r = phi(4, x, p) - 2 * phi(2, x, p) + 1
         c = power((1 - 6 * u) * (1 + 2 * u), Fraction(-p, 2)) - 4 * power(1 - 2 * u - 4 * u * u, Fraction(-p, 2))
         c += 4 * power(1 - u * u, Fraction(-p, 2)) + 2 * phi(2, x, p) - 3
         mean = square(phi(2, x, p) - 1)
-        value = (entry(4) - mean) / d**2 + (r + c - 2 * mean) * Fraction(d - 1, d * d)
-        within(value, *bounds(asserts["variance"], "variance"), "variance")
-    for node in listed(asserts["infinite"], "infinite") if asserts["infinite"] is not None else []:
+        return (entry(4) - mean) / d**2 + (r + c - 2 * mean) * Fraction(d - 1, d * d)
+
+    bounded(asserts, "variance", variance)
+    for node in items(asserts["infinite"], "infinite"):
         same(finite(int(one_of(node, "infinite", "2", "4", "6", "8")) // 2, p), False, "infinite")
     for k, f in orders(asserts["smallest"], "smallest", "order within from", ""):
-        close, first = rational(f["within"], "within"), natural(f["from"], "from", 1, d - 1)
-        if close <= 0 or d - first > 20_000:
-            raise Rejected("smallest: within is positive, and at most 20,000 sizes are looked at")
+        close, first = positive(f["within"], "within"), natural(f["from"], "from", 1, d - 1)
+        refuse(d - first > 20_000, "smallest: at most 20,000 sizes are looked at")
         for size in range(first, d + 1):
             if size == d:
                 same(finite(k, p), True, "smallest.finite")
@@ -158,9 +152,8 @@ def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
                 at_most(far, close, "smallest.at") if size == d else below(close, far, f"smallest.before, at {size}")
     for k, f in orders(asserts["thresholds"], "thresholds", "order beta", ""):
         pair = 2 * k * x, log(Fraction(d))
-        below(
-            *(pair if one_of(f["beta"], "thresholds.beta", "below", "above") == "below" else pair[::-1]), "thresholds"
-        )
+        lower, upper = pair if one_of(f["beta"], "thresholds.beta", "below", "above") == "below" else pair[::-1]
+        below(lower, upper, "thresholds")
 
 
 def phi(n: int, x: Fraction, p: int) -> I:
@@ -170,8 +163,7 @@ def phi(n: int, x: Fraction, p: int) -> I:
 
 def normaliser(x: Fraction, d: int, p: int, theta: Fraction, cut: Fraction) -> I:
     """The bound of E W_2^2 of docs/claims/spectrum/normalizer-bound.md."""
-    if not 0 < theta < 1 or cut <= 1:
-        raise Rejected("witness: 0 < theta < 1 and cut > 1")
+    refuse(not 0 < theta < 1 or cut <= 1, "witness: 0 < theta < 1 and cut > 1")
     below(12 * x, p, "finite")
     fourth = phi(12, x, p) - 4 * phi(6, x, p) + 6 * phi(2, x, p) - 3
     typical = ((phi(4, x, p) - 2 * phi(2, x, p) + 1) * (d - 1) + fourth) / ((1 - theta) * d) ** 2
@@ -182,13 +174,10 @@ def normaliser(x: Fraction, d: int, p: int, theta: Fraction, cut: Fraction) -> I
 def normalizer_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/spectrum/normalizer-bound.md"""
     x, _, d, p = random_size(fields(g, "given", "beta lambda d"))
-    asserts, hint = fields(a, "asserts", "", "mean_square distance"), fields(w, "witness", "theta cut")
-    if not a:
-        raise Rejected("asserts: nothing")
-    bound = normaliser(x, d, p, rational(hint["theta"], "theta"), rational(hint["cut"], "cut"))
-    for key, value in (("mean_square", bound), ("distance", root(bound))):
-        if asserts[key] is not None:
-            at_most(value, rational(fields(asserts[key], key, "at_most")["at_most"], key), key)
+    asserts = some(a, "asserts", "mean_square distance")
+    bound = normaliser(x, d, p, *numbers(w, "witness", "theta cut"))
+    capped(asserts, "mean_square", lambda: bound)
+    capped(asserts, "distance", lambda: root(bound))
 
 
 def norm_of(m: Matrix) -> Fraction:
@@ -201,33 +190,27 @@ def norm_of(m: Matrix) -> Fraction:
         size = max(map(abs, v)) or 1.0
         v = [x / size for x in v]
     guess = Fraction(size * (1 + 1e-7) + 1e-12)
-    definite([[guess * (i == j) - x for j, x in enumerate(row)] for i, row in enumerate(m)], "a bound of a norm")
+    definite(scaled(-1, less_unit(m, guess)), "a bound of a norm")
     return guess
 
 
 def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/spectrum/universality-bound.md"""
     given = fields(g, "given", "beta eta", "queries lambda d")
-    asserts = fields(a, "asserts", "", "universality concentration linearisation equivalence")
-    eta = rational(given["eta"], "eta")
-    if eta <= 0 or not a:
-        raise Rejected("eta is positive, and something is asserted")
+    asserts = some(a, "asserts", "universality concentration linearisation equivalence")
+    eta = positive(given["eta"], "eta")
     fixed = given["queries"] is not None
     if fixed:
         if given["lambda"] is not None or given["d"] is not None or asserts["linearisation"] or asserts["equivalence"]:
             raise Rejected("given queries: no lambda, d, linearisation or equivalence")
         X = matrix(given["queries"], "given.queries")
-        x, d, p = rational(given["beta"], "beta") ** 2, len(X), len(X[0])
-        if d < 2 or rational(given["beta"], "beta") <= 0:
-            raise Rejected("two queries at least, and a positive beta")
+        x, d, p = positive(given["beta"], "beta") ** 2, len(X), len(X[0])
+        refuse(d < 2, "given.queries: two at least")
     else:
         x, _, d, p = random_size(given)
     b = x / p
     hinted_ = not fixed and (asserts["universality"] is not None or asserts["equivalence"] is not None)
-    hint = {
-        k: rational(v, k)
-        for k, v in fields({} if w is None else w, "witness", "theta cut excess" if hinted_ else "").items()
-    }
+    hint = {k: rational(v, k) for k, v in witness_of(w, "theta cut excess" if hinted_ else "").items()}
     universal = iv(0)
 
     def f(n: int) -> I:
@@ -238,15 +221,14 @@ def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         ints, den = integers(X)
         G = [[Fraction(dot(u, v), den * den * p) for v in ints] for u in ints]
         once = [[exp(x * y) for y in row] for row in G]
-        u2 = [sum((square(square(y) - 1) for y in row), start=iv(0)) for row in once]
-        spread = sum((once[i][i] * u2[i] for i in range(d)), start=iv(0))
-        spread += exp(5 * x * max(G[i][i] for i in range(d))) * sum((once[i][i] - 1 for i in range(d)), start=iv(0))
-        gauss = sum((square(y - 1) for row in once for y in row), start=iv(0))
+        u2 = [summed(square(square(y) - 1) for y in row) for row in once]
+        spread = summed(once[i][i] * u2[i] for i in range(d))
+        spread += exp(5 * x * max(G[i][i] for i in range(d))) * summed(once[i][i] - 1 for i in range(d))
+        gauss = summed(square(y - 1) for row in once for y in row)
         universal = (4 * x * norm_of(G) * spread + gauss * 2) / (d * d * eta**3)
     elif hinted_:
         cut, z = hint["cut"], hint["excess"]
-        if z <= 0 or cut <= 1:
-            raise Rejected("witness: excess > 0 and cut > 1")
+        refuse(z <= 0 or cut <= 1, "witness: excess > 0 and cut > 1")
         below(8 * x, p, "universality.finite")
         rare = exp((log(cut) + 1 - cut) * Fraction(p, 2)) * d + exp(-z * z / 2)
         norm = square(root(Fraction(d)) + root(Fraction(p)) + z) / p
@@ -258,38 +240,26 @@ def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
         spread = exp(cut * x) * squares(2) + exp(5 * cut * x) * (phi(2, x, p) - 1) * d
         universal = (4 * x * norm * spread + squares(1) * 2) / (d * d * eta**3) + rare / eta
-    if asserts["universality"] is not None:
-        at_most(
-            universal,
-            rational(fields(asserts["universality"], "universality", "at_most")["at_most"], "u"),
-            "universality",
-        )
+    capped(asserts, "universality", lambda: universal)
     if asserts["concentration"] is not None:
-        c = fields(asserts["concentration"], "concentration", "deviation at_most")
-        t = rational(c["deviation"], "deviation")
-        if t <= 0:
-            raise Rejected("concentration.deviation: not positive")
-        at_most(exp(-(2 if fixed else 1) * d * (eta * t) ** 2) * 2, rational(c["at_most"], "at_most"), "concentration")
+        t, most = numbers(asserts["concentration"], "concentration", "deviation at_most")
+        refuse(t <= 0, "concentration.deviation: not positive")
+        at_most(exp(-(2 if fixed else 1) * d * (eta * t) ** 2) * 2, most, "concentration")
     if asserts["linearisation"] is None and asserts["equivalence"] is None:
         return
     below(4 * x, p, "linearisation.finite")
     e = exp(x)
     g2 = f(4) + 1 + p * b * b - 2 * f(1) - f(1) * (2 * p * b * b / (1 - b * b))
     c2 = e - x
-    g1 = (
-        phi(4, x, p)
-        - phi(2, x, p) * (2 * x / (1 - 2 * b))
-        + x * x * (1 + Fraction(2, p))
-        - 2 * c2 * (phi(2, x, p) - x)
-        + square(c2)
-    )
+    g1 = phi(4, x, p) - phi(2, x, p) * (2 * x / (1 - 2 * b)) + x * x * (1 + Fraction(2, p))
+    g1 += square(c2) - 2 * c2 * (phi(2, x, p) - x)
     linear = g2 * (d * (d - 1)) + g1 * d
-    if asserts["linearisation"] is not None:
-        within(linear, *bounds(asserts["linearisation"], "linearisation"), "linearisation")
-    if asserts["equivalence"] is not None:
+    bounded(asserts, "linearisation", lambda: linear)
+
+    def equivalence() -> I:
+        """Of the resolvents of attention and of its equivalent."""
         lip = 3 * root(Fraction(3)) / (8 * eta * root(eta))
         parts = root(normaliser(x, d, p, hint["theta"], hint["cut"])) + root(linear / d / (e - 1 - x))
-        total = lip * parts + Fraction(1) / (d * eta) + universal
-        at_most(
-            total, rational(fields(asserts["equivalence"], "equivalence", "at_most")["at_most"], "u"), "equivalence"
-        )
+        return lip * parts + Fraction(1) / (d * eta) + universal
+
+    capped(asserts, "equivalence", equivalence)
