@@ -288,6 +288,11 @@ def cadd(x: Complex, y: Complex) -> Complex:
     return x[0] + y[0], x[1] + y[1]
 
 
+def csub(x: Complex, y: Complex) -> Complex:
+    """x - y"""
+    return x[0] - y[0], x[1] - y[1]
+
+
 def cdiv(x: Complex, y: Complex) -> Complex:
     """x / y"""
     n = square(y[0]) + square(y[1])

@@ -7,28 +7,42 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from algebra import pivots
+from algebra import pivots, semidefinite
 from arrays import Matrix, Vector, matrix, vector
-from fields import refuse
+from fields import fields, refuse
+from functions import exp, log
+from intervals import I, iv
 from laws import Law
 from softmax import bilinear, scale_iv, scale_of
-from vectors import around, identity, matmul, times, trace, transposed
+from vectors import around, combined, matmul, times, trace, transposed
 
 
 def tilt_of(given: dict[str, Any], law: Law) -> tuple[list[Any], Vector | None, Matrix, tuple[Fraction, int], Vector]:
     """The tilt a, the query where there is one, V, the scale, and the exact vector that the scale multiplies."""
     keys = [k for k in ("K", "Q", "U", "scale") if given[k] is not None]
-    scale, V = scale_of(given["scale"]), identity(law.d) if given["V"] is None else matrix(given["V"], "V", None, law.d)
+    scale, (U, V) = scale_of(given["scale"]), bilinear(given, law.d)
     if given["tilt"] is not None:
         refuse(keys or given["query"] is not None, "given: a tilt beside a query")
         tilt = vector(given["tilt"], "tilt", law.d)
         return list(tilt), None, V, scale, tilt
-    U, _ = bilinear(given, law.d)
     z = vector(given["query"], "query", len(U[0]))
     return [scale_iv(scale) * x for x in times(U, z)], z, V, scale, times(U, z)
 
 
 RANDOM = "K Q U V scale tilt query"
+
+
+def gaussian_queries(node: Any, d: int) -> tuple[Vector, Matrix]:
+    """Mean and covariance of Gaussian queries of dimension d."""
+    z = fields(node, "queries", "mean covariance")
+    mean, cov = vector(z["mean"], "queries.mean", d), matrix(z["covariance"], "queries.covariance", d, d)
+    semidefinite(cov, "queries.covariance")
+    return mean, cov
+
+
+def peak(theta: Fraction) -> I:
+    """theta^theta (1 - theta)^(1 - theta)"""
+    return math.prod((exp(log(y) * y) for y in (theta, 1 - theta) if y), start=iv(1))
 
 
 def split(S: Matrix) -> tuple[Matrix, Vector]:
@@ -53,7 +67,7 @@ def reweighted(S: Matrix, M: Matrix, what: str) -> tuple[Fraction, Matrix]:
     if not ds:
         return Fraction(1), S
     inner = around(columns, M)
-    A = [[(1 / ds[i] if i == j else 0) - 2 * x for j, x in enumerate(row)] for i, row in enumerate(inner)]
+    A = combined([1, -2], [[[(i == j) / x for j in range(len(ds))] for i, x in enumerate(ds)], inner])
     steps, solved = pivots(A, columns, what)
     return math.prod(ds) * math.prod(steps), matmul(transposed(columns), solved)
 

@@ -9,19 +9,19 @@ from functools import cache
 from typing import Any
 
 import intervals
-from algebra import partitions, semidefinite
-from arrays import Matrix, Vector, matrix, vector
+from algebra import partitions
+from arrays import Matrix, Vector, vector
 from decisions import at_most, below, bounded, bounds, close, within, within_bounds
-from fields import fields, one_of, refuse, some, witness_of
-from functions import Complex, arctan, cdiv, cmul, exp, log, pi, turn
-from intervals import I, absolute, hull, iv, root, smallest, square, summed
+from fields import fields, one_of, optional, refuse, some, witness_of
+from functions import Complex, arctan, cdiv, cmul, csub, exp, log, pi, turn
+from intervals import I, absolute, clip, ends_of, hull, iv, plus_minus, root, smallest, square, summed
 from laws import Law, series
 from outcomes import NotCovered, NotProved, Rejected
-from prompts.gaussians import RANDOM, reweighted, split, tilt_of
+from prompts.gaussians import RANDOM, gaussian_queries, peak, reweighted, split, tilt_of
 from prompts.tails import Tails
-from scalars import natural, rational
+from scalars import natural, positive, probability, rational
 from softmax import bilinear, scale_of
-from vectors import around, dot, frobenius, gram, identity, matmul, norm2, scaled, times, trace, transposed
+from vectors import around, dot, flat, frobenius, gram, identity, matmul, norm2, plus, scaled, times, trace, transposed
 
 
 def collisions(v: Any, L: int) -> Callable[..., Any]:
@@ -33,25 +33,24 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
     out on the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m, so that
     Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m; E w^-m = e^(m(m+1)v/2); the other factors are at most (k/e)^k and 1.
     """
-    exact = isinstance(v, Fraction) and v == 0
-    if L == 1 or exact:
+    if L == 1 or (isinstance(v, Fraction) and v == 0):
         return lambda *ks: Fraction(1, L ** (sum(ks) - len(ks)))
-    x = iv(v)
-    if x.b > 25 << intervals.P or x.a * 1000 < 1 << intervals.P:
+    x, P = iv(v), intervals.P
+    if x.b > 25 << P or x.a * 1000 < 1 << P:
         raise NotCovered("moments of softmax weights for scores of variance beyond 25, or below 0.001")
-    sd = math.sqrt(x.b / 2**intervals.P)
+    size, sd = x.about(), math.sqrt(x.about())
     fine = 3 + max(0, math.ceil(-math.log2(sd / 2 * 8)))
     h, d = Fraction(1, 8), Fraction(1, 2**fine)
-    ratio, wide = 2 ** (fine - 3), math.sqrt(1.4 * intervals.P + 60)
-    low = -math.ceil(math.log(L) + 0.36 * intervals.P + 12)
-    high = math.ceil(sd * math.sqrt(1.4 * intervals.P) + x.b / 2**intervals.P + 6 + intervals.P / 48)
-    ends = math.floor(-(x.b / 2**intervals.P) / 2 - wide * sd), math.ceil(wide * sd)
+    ratio, wide = 2 ** (fine - 3), math.sqrt(1.4 * P + 60)
+    low = -math.ceil(math.log(L) + 0.36 * P + 12)
+    high = math.ceil(sd * math.sqrt(1.4 * P) + size + 6 + P / 48)
+    ends = math.floor(-size / 2 - wide * sd), math.ceil(wide * sd)
     nodes = range(ends[0] * 2**fine, ends[1] * 2**fine + 1)
     rho = [exp(-square(d * n + x / 2) / (2 * x)) * d / root(2 * pi() * x) for n in nodes]
     grid = {n: exp(iv(d * n)) for n in range(low * 2**fine + nodes[0], high * 2**fine + nodes[-1] + 1)}
-    decay = {n: exp(-y) if y.a < (intervals.P * 2) << intervals.P else I(0, 1) for n, y in grid.items()}
-    z2 = min(square(ends[0] + x / 2).a, square(ends[1] + x / 2).a)  # the squared distance of the ends from the mean
-    left_out = 2 * (1 + d / root(x)) * exp(-I(z2, z2) / (2 * x))
+    decay = {n: exp(-y) if y.a < (P * 2) << P else I(0, 1) for n, y in grid.items()}
+    z2 = smallest([square(end + x / 2) for end in ends])  # the squared distance of the ends from the mean
+    left_out = 2 * (1 + d / root(x)) * exp(-ends_of(z2)[0] / (2 * x))
     beta = min(Fraction(3, 2), Fraction(int(2 * math.pi * sd * sd / float(d) * 1000), 1000))
     cosine = 1 - iv(beta) ** 2 / 2 + iv(beta) ** 4 / 24 - iv(beta) ** 6 / 720  # a lower bound of cos(beta), above 0
     strip = 2 * exp(iv(beta * beta) / (2 * x)) / (exp(2 * pi() * (beta / d)) - 1)
@@ -68,7 +67,7 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
             found = []
             for t in range(low * 8, high * 8 + 1):
                 part = [e[t * ratio + n] for n in nodes]
-                a, b = dot(lows, [y.a for y in part]) >> intervals.P, -(-dot(highs, [y.b for y in part]) >> intervals.P)
+                a, b = dot(lows, [y.a for y in part]) >> P, -(-dot(highs, [y.b for y in part]) >> P)
                 found.append(I(max(a - error.b, 0), b + error.b))
             table[k] = found
         return table[k]
@@ -76,7 +75,7 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
     @cache
     def powers(n: int) -> list[I]:
         """phi^n at all outer nodes; phi is at most 1."""
-        return [I(y.a, min(y.b, 1 << intervals.P)) ** n for y in psi(0)]
+        return [clip(y, None, 1) ** n for y in psi(0)]
 
     @cache
     def mean(*ks: int) -> I:
@@ -87,12 +86,9 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
             if b > L:
                 continue
             sizes = [sum(k for k, c in zip(ks, partition, strict=True) if c == r) for r in range(b)]
-            factors = [psi(k) for k in sizes]
             s = iv(0)
-            for i, y in enumerate(powers(L - b)):
-                for f in factors:
-                    y = y * f[i]
-                s += y
+            for parts in zip(powers(L - b), *(psi(k) for k in sizes), strict=True):
+                s += math.prod(parts[1:], start=parts[0])
             s = s * h
             grown = math.prod((exp(x * Fraction(k * k - k, 2)) for k in sizes), start=iv(1))
             s += hull(0, grown * exp(iv(K * (low - h))) * h / (1 - exp(iv(-K * h))))
@@ -100,12 +96,8 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
             best = None
             for m in range(1, 200):
                 k = sizes[0] + m
-                edge = (
-                    exp(log(iv(k)) * k - k - iv(m * (high + h)) + x * Fraction(m * (m + 1), 2))
-                    * others
-                    * h
-                    / (1 - exp(iv(-m * h)))
-                )
+                edge = exp(log(iv(k)) * k - k - iv(m * (high + h)) + x * Fraction(m * (m + 1), 2))
+                edge = edge * others * h / (1 - exp(iv(-m * h)))
                 if best is not None and edge.b > best.b:
                     break
                 best = edge
@@ -114,7 +106,7 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
             below(off, 1, "the step of the trapezoid rule")
             s = I((s / (1 + off)).a, (s / (1 - off)).b)
             total += s * math.perm(L, b) / math.factorial(K - 1)
-        return I(max(total.a, iv(Fraction(1, L ** (K - len(ks)))).a), min(total.b, 1 << intervals.P))
+        return clip(total, Fraction(1, L ** (K - len(ks))), 1)
 
     return mean
 
@@ -126,11 +118,8 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
     real part where Re w <= r and A(r) > 0; then so have all Schur complements: each pivot has a positive real part, its
     principal root is continuous and positive on the real line, and H takes their product.
     """
-    z = fields(given["queries"], "queries", "mean covariance")
     (U, V), (s2, _) = bilinear(given, law.d), scale_of(given["scale"])
-    m = vector(z["mean"], "queries.mean", len(U[0]))
-    S = matrix(z["covariance"], "queries.covariance", len(m), len(m))
-    semidefinite(S, "queries.covariance")
+    m, S = gaussian_queries(given["queries"], len(U[0]))
     CU = matmul(law.cov, U)
     N = scaled(s2, matmul(transposed(U), CU))
     VCU = matmul(V, CU)
@@ -146,14 +135,13 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
     def real(r: Fraction) -> I:
         """H(r); NotProved where 2 r |M| < 1 is false."""
         det, Sr = reweighted(S, scaled(r, N), "1 - 2 theta M")
-        mu = [x + 2 * r * y for x, y in zip(m, times(Sr, times(N, m)), strict=True)]
+        mu = plus(m, [2 * r * x for x in times(Sr, times(N, m))])
         size = T + trace(matmul(B, Sr)) + dot(mu, times(B, mu))
         return exp(iv(r * dot(times(N, m), mu))) * size / root(iv(det))
 
     far = log(iv(L - 1)) if L > 2 else iv(0)
     if theta is not None:
-        peak = math.prod((exp(log(y) * y) for y in (theta, 1 - theta) if y), start=iv(1))
-        at_most(peak * exp(far * -theta) * real(theta), high, "mean_square.at_most")
+        at_most(peak(theta) * exp(far * -theta) * real(theta), high, "mean_square.at_most")
         return
     columns, ds = split(S)
     inner = around(columns, N) if columns else []
@@ -196,19 +184,16 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
             value = cdiv(value, (size * c, size * s))
             for j in range(i + 1, n):
                 f = cdiv(A[j][i], pivot)
-                A[j] = [(x[0] - y[0], x[1] - y[1]) for x, y in zip(A[j], (cmul(f, t) for t in A[i]), strict=True)]
+                A[j] = [csub(x, cmul(f, y)) for x, y in zip(A[j], A[i], strict=True)]
         for i in reversed(range(n)):
             for j in range(n, n + len(m)):
                 x = A[i][j]
                 for k in range(i + 1, n):
-                    t = cmul(A[i][k], A[k][j])
-                    x = x[0] - t[0], x[1] - t[1]
+                    x = csub(x, cmul(A[i][k], A[k][j]))
                 A[i][j] = cdiv(x, A[i][i])
         # S_w = R A^-1 R', by real and imaginary parts
-        Sw = [
-            [[summed(columns[k][i] * A[k][n + j][part] for k in range(n)) for j in range(len(m))]
-             for i in range(len(m))] for part in (0, 1)
-        ]  # fmt: skip
+        solved = [[[x[part] for x in row[n:]] for row in A] for part in (0, 1)]
+        Sw = [matmul(transposed(columns), x) for x in solved]
         Nm = times(N, m)
         move = [times(Sw[part], Nm) for part in (0, 1)]
         mu = [cmul((2 * w[0], 2 * w[1]), t) for t in zip(*move, strict=True)]
@@ -233,7 +218,7 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
     total = integrand(theta, Fraction(0)) + 2 * summed(integrand(theta, h * j) for j in range(1, ends + 1))
     off = (line(theta - c_) + line(theta + c_)) / (exp(2 * pi() * (c_ / h)) - 1)
     off += 4 / pi() * exp(-pi() * (ends * h)) * line(theta)
-    at_most(total * h / (2 * pi()) + I(-off.b, off.b), high, "mean_square.at_most")
+    at_most(total * h / (2 * pi()) + plus_minus(off), high, "mean_square.at_most")
 
 
 def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
@@ -241,7 +226,7 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "law length", RANDOM + " queries")
     law, L = Law(given["law"]), natural(given["length"], "length", 1)
     asserts = some(a, "asserts", "mean_square mean collision")
-    low, high = (None, None) if asserts["mean_square"] is None else bounds(asserts["mean_square"], "mean_square", None)
+    low, high = optional(bounds, asserts["mean_square"], "mean_square", None) or (None, None)
     hint = witness_of(w, "" if w is None else "method", "method t lambda theta")
     if given["queries"] is not None:
         method = one_of(hint["method"] or "integral", "method", "integral", "closed")
@@ -268,9 +253,8 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     if method == "logistic":
         if asserts["mean"] is not None:
             raise NotProved("logistic proves nothing of the mean")
-        q = 1 / (1 + (L - 1) * exp(-iv(v)))
-        if asserts["mean_square"] is not None:
-            within_bounds((S - B / 2) / L, q * (S + B), low, high, "mean_square")
+        q = logistic(v, L)
+        within_bounds((S - B / 2) / L, q * (S + B), low, high, "mean_square")
         if asserts["collision"] is not None:
             within_bounds(Fraction(1, L), q, *bounds(asserts["collision"], "collision"), "collision")
         return
@@ -278,7 +262,7 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     q = E(2)
     bounded(asserts, "collision", lambda: q)
     if asserts["mean_square"] is not None:
-        within(q * (S + B) - 6 * (E(3) - E(2, 2)) * B, low, high, "mean_square")
+        within(exactly(E, S, B), low, high, "mean_square")
     if asserts["mean"] is not None:
         f = fields(asserts["mean"], "mean", "value radius")
         for x, y in zip(Vb, vector(f["value"], "mean.value", len(V)), strict=True):
@@ -294,24 +278,32 @@ def squared(given: dict[str, Any], law: Law, tilt: list[Any], v: Any) -> Any:
     return scale_of(given["scale"])[0] * dot(y, times(law.cov, y))
 
 
-def rare(hint: dict[str, Any], R2: Any, L: int, tokens: int) -> tuple[Fraction, I]:
-    """t, and e^(lambda L (1-t)) (1 - lambda + lambda^2 R2/2)^n, a bound of P(sum of n weights < L (1-t))."""
-    t, lam = rational(hint["t"], "t"), rational(hint["lambda"], "lambda")
-    refuse(not 0 < t < 1 or lam <= 0, "witness: 0 < t < 1 and lambda > 0")
-    return t, exp(log(1 - lam + R2 * (lam * lam / 2)) * tokens + lam * L * (1 - t))
+def logistic(v: Any, L: int) -> I:
+    """An upper bound of E P_2 for scores of variance v."""
+    return 1 / (1 + (L - 1) * exp(-iv(v)))
+
+
+def exactly(E: Callable[..., Any], S: Any, B: Any) -> Any:
+    """The mean square of an output with S = tr V Gamma V' and B = |V b|^2."""
+    return E(2) * (S + B) - 6 * (E(3) - E(2, 2)) * B
+
+
+def rare(law: Law, tilt: list[Any], L: int, tokens: int, hint: dict[str, Any]) -> tuple[Tails, Any, Fraction, I]:
+    """The tilted law, R2 = E w^2, t, and e^(lambda L (1-t)) (1 - lambda + lambda^2 R2/2)^n: a bound of P(sum of n
+    weights < L (1-t)).
+    """
+    # the rules of tails, which need scale and base, are not used here
+    tails = Tails(law, tilt, L, (Fraction(1), 1), [Fraction(0)] * law.d)
+    R2 = exp(law.tilted([2 * x for x in tilt])[0] - 2 * tails.value)
+    t, lam = probability(hint["t"], "witness.t"), positive(hint["lambda"], "witness.lambda")
+    return tails, R2, t, exp(log(1 - lam + R2 * (lam * lam / 2)) * tokens + lam * L * (1 - t))
 
 
 def general(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any]) -> I:
     """(5) of output-mean-square."""
-    zero = [Fraction(0)] * law.d
-    tails = Tails(law, tilt, L, (Fraction(1), 1), zero)  # the rules, which need scale and base, are not used here
-    R2 = exp(law.tilted([2 * x for x in tilt])[0] - 2 * tails.value)
-    t, p = rare(hint, R2, L, L)
+    tails, _, t, p = rare(law, tilt, L, L, hint)
     second = summed(tails.moments(u, None, 0, 2)[2] for u in V)
-    fourth = iv(0)
-    for u in V:
-        for v in V:
-            fourth += joint(law, zero, u, v, tails.tau, 2, 2) * 4
+    fourth = summed(joint(law, [Fraction(0)] * law.d, u, v, tails.tau, 2, 2) * 4 for u in V for v in V)
     return second / (L * (1 - t) ** 2) + root(fourth * L * smallest([p, iv(1)]))
 
 
@@ -326,6 +318,17 @@ def joint(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], tau: S
     )
 
 
+# Of the exact mean square of the gradient in U: coefficients of E P_k1 P_k2 ..., for each of its five parts.
+KAPPA = (
+    {(2,): 1, (3,): -2, (2, 2): 2},
+    {(2,): 1, (3,): -2, (2, 2): 1},
+    {(2,): 1, (2, 2): 7, (3,): -14, (2, 2, 2): 20, (2, 3): -52, (4,): 38},
+    {(2,): 2, (2, 2): 22, (3,): -36, (2, 2, 2): 80, (2, 3): -184, (4,): 116},
+    {(2,): 1, (2, 2): 27, (3,): -62, (2, 2, 2): 240, (2, 3): -680, (4,): 594, (2, 2, 2, 2): 840}
+    | {(2, 2, 3): -2880, (2, 4): 2480, (3, 3): 1020, (5,): -1580},
+)
+
+
 def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/prompts/gradient-mean-square.md"""
     given = fields(g, "given", "law length", RANDOM)
@@ -334,10 +337,9 @@ def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     f, hint = fields(a, "asserts", "gradient mean_square"), fields(w, "witness", "method", "t lambda")
     kind, (low, high) = one_of(f["gradient"], "gradient", "U", "V"), bounds(f["mean_square"], "mean_square")
     method = one_of(hint["method"], "method", "exact", "logistic", "general")
-    if (kind == "U" and z is None) or (method != "general" and (law.kind != "gaussian" or len(w) > 1)):
-        raise Rejected(
-            "the gradient in U needs a query; exact and logistic are for Gaussian tokens and have no parameters"
-        )
+    refuse(kind == "U" and z is None, "given.query: needed for the gradient in U")
+    if method != "general" and (law.kind != "gaussian" or len(w) > 1):
+        raise Rejected("exact and logistic are for Gaussian tokens and have no parameters")
     factor = scale[0] * norm2(z or []) if kind == "U" else Fraction(1)
     if method == "general":
         refuse(low is not None, "general has no lower bound")
@@ -348,57 +350,34 @@ def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     if kind == "V":
         S, B = trace(C), norm2(b)
         if method == "logistic":
-            within_bounds((S - B / 2) / L, (S + B) / (1 + (L - 1) * exp(-iv(v))), low, high, "mean_square")
+            within_bounds((S - B / 2) / L, logistic(v, L) * (S + B), low, high, "mean_square")
         else:
-            E = collisions(v, L)
-            within(E(2) * (S + B) - 6 * (E(3) - E(2, 2)) * B, low, high, "mean_square")
+            within(exactly(collisions(v, L), S, B), low, high, "mean_square")
         return
     VC, Vb = matmul(V, C), times(V, b)
     size, spread, vb2, b2 = frobenius(VC), trace(matmul(VC, transposed(V))), norm2(Vb), norm2(b)
     mixed = dot(Vb, times(VC, b))
     if method == "logistic":
         refuse(low is not None, "logistic has no lower bound for U")
-        whole = (
-            size + spread * trace(C) + vb2 * trace(C) + b2 * spread + Fraction(5, 2) * absolute(mixed) + 13 * vb2 * b2
-        )
-        at_most(whole * factor / (1 + (L - 1) * exp(-iv(v))), high, "mean_square.at_most")
+        whole = size + spread * trace(C) + vb2 * trace(C) + b2 * spread
+        whole += Fraction(5, 2) * absolute(mixed) + 13 * vb2 * b2
+        at_most(whole * factor * logistic(v, L), high, "mean_square.at_most")
         return
     E = collisions(v, L)
-    kappa = [
-        E(2) - 2 * E(3) + 2 * E(2, 2),
-        E(2) - 2 * E(3) + E(2, 2),
-        E(2) + 7 * E(2, 2) - 14 * E(3) + 20 * E(2, 2, 2) - 52 * E(2, 3) + 38 * E(4),
-        2 * E(2) + 22 * E(2, 2) - 36 * E(3) + 80 * E(2, 2, 2) - 184 * E(2, 3) + 116 * E(4),
-        E(2)
-        + 27 * E(2, 2)
-        - 62 * E(3)
-        + 240 * E(2, 2, 2)
-        - 680 * E(2, 3)
-        + 594 * E(4)
-        + 840 * E(2, 2, 2, 2)
-        - 2880 * E(2, 2, 3)
-        + 2480 * E(2, 4)
-        + 1020 * E(3, 3)
-        - 1580 * E(5),
-    ]
+    kappa = [summed(n * E(*ks) for ks, n in row.items()) for row in KAPPA]
     parts = [size, spread * trace(C), vb2 * trace(C) + b2 * spread, mixed, vb2 * b2]
     within(summed(iv(x) * y for x, y in zip(kappa, parts, strict=True)) * factor, low, high, "mean_square")
 
 
 def general_gradient(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any], kind: str) -> I:
     """(4) of gradient-mean-square, with all means read off the series in two variables."""
-    zero = [Fraction(0)] * law.d
-    tails = Tails(law, tilt, L, (Fraction(1), 1), zero)  # the rules, which need scale and base, are not used here
-    R2 = exp(law.tilted([2 * x for x in tilt])[0] - 2 * tails.value)
-    t, p = rare(hint, R2, L, L - 1)
-    ident, tau = identity(law.d), tails.tau
+    tails, R2, t, p = rare(law, tilt, L, L - 1, hint)
+    ident = identity(law.d)
 
     def mean(k: int, u: Vector, v: Vector, i: int, j: int) -> Any:
         """E w^k <u, y>^i <v, y>^j"""
-        value = joint(law, [k * x for x in tilt] if k else zero, u, v, tau, i, j) * (
-            math.factorial(i) * math.factorial(j)
-        )
-        return value * exp(-tails.value * k)
+        value = joint(law, [k * x for x in tilt] if k else [Fraction(0)] * law.d, u, v, tails.tau, i, j)
+        return value * (math.factorial(i) * math.factorial(j)) * exp(-tails.value * k)
 
     pairs = [(u, v) for u in V for v in ident]
     S2 = [[mean(2, u, v, 1, 1) for v in ident] for u in ident]  # Sigma
@@ -408,15 +387,11 @@ def general_gradient(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[st
     C = [[mean(1, u, v, 1, 1) for v in ident] for u in ident]
     VC, VS = matmul(V, C), matmul(V, S2)
     four = summed(mean(4, u, v, 2, 2) for u, v in pairs)
-    vs = (
-        summed(mean(2, u, v, 2, 2) for u, v in pairs)
-        - 2 * frobenius(VC, VS)
-        + R2 * norm2([x for row in VC for x in row])
-    )
-    cross = (
-        four + (L - 1) * (trace(matmul(VS, transposed(V))) * trace(S2) + 2 * norm2([x for row in VS for x in row]))
-    ) / L**3
+    vc2 = norm2(flat(VC))
+    vs = summed(mean(2, u, v, 2, 2) for u, v in pairs) - 2 * frobenius(VC, VS) + R2 * vc2
+    rest = trace(matmul(VS, transposed(V))) * trace(S2) + 2 * norm2(flat(VS))
+    cross = (four + (L - 1) * rest) / L**3
     vy4 = summed(mean(0, u, v, 2, 2) for u in V for v in V)
     y4 = summed(mean(0, u, v, 2, 2) for u in ident for v in ident)
     typical = square(root(vs / L) / (1 - t) + root(cross) / (1 - t) ** 2)
-    return typical + p * square(root(norm2([x for row in VC for x in row])) + root(iv(L)) * root(root(vy4 * y4)))
+    return typical + p * square(root(vc2) + root(iv(L)) * root(root(vy4 * y4)))

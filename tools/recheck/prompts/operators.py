@@ -9,16 +9,31 @@ from typing import Any
 
 from algebra import semidefinite
 from arrays import Matrix, Vector, matrix, vector
-from decisions import at_most, below, same
-from fields import fields, items, listed, one_of, refuse, witness_of
+from decisions import at_most, below, close, same
+from fields import fields, items, listed, numbers, one_of, optional, refuse, some, witness_of
 from functions import cosh, exp, langevin, log, sinhc
-from intervals import I, absolute, iv, root, smallest, square, summed
+from intervals import I, iv, root, smallest, square, summed
 from laws import Law, second_moments
 from outcomes import NotCovered, NotProved, Rejected
-from prompts.gaussians import mean_of_forms, reweighted, symmetric
-from scalars import natural, rational
+from prompts.gaussians import gaussian_queries, mean_of_forms, peak, reweighted, symmetric
+from scalars import natural, positive, probability, rational
 from softmax import bilinear, rational_root, scale_iv, scale_of
-from vectors import around, dot, frobenius, gram, identity, matmul, norm2, scaled, times, trace, transposed
+from vectors import (
+    around,
+    combined,
+    dot,
+    frobenius,
+    gram,
+    identity,
+    less_unit,
+    matmul,
+    norm2,
+    plus,
+    scaled,
+    times,
+    trace,
+    transposed,
+)
 
 
 def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
@@ -39,11 +54,7 @@ def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
         tilts = [(times(columns, part.mean), matmul(columns, matmul(part.cov, U))) for part in law.parts]
         if all(x == tilts[0] for x in tilts):
             both = [affine(part, U, V) for part in law.parts]
-            A = [
-                [dot(law.weights, x) for x in zip(*rows, strict=True)]
-                for rows in zip(*(m for m, _ in both), strict=True)
-            ]
-            return A, [dot(law.weights, x) for x in transposed([b for _, b in both])]
+            return combined(law.weights, [m for m, _ in both]), times(transposed([b for _, b in both]), law.weights)
     raise NotProved("an affine map of a law that is not known to have one")
 
 
@@ -53,16 +64,10 @@ def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> No
     given = fields(g, "given", "law", "K Q U V scale queries")
     law, scale = Law(given["law"], "given.law"), scale_of(given["scale"])
     U, V = bilinear(given, law.d)
-    asserts = fields(a, "asserts", "", "operator pushforward values")
-    if not a or (asserts["pushforward"] is not None and given["queries"] is None):
-        raise Rejected("nothing asserted, or a pushforward without given.queries")
-    if tests is not None:
-        matrix(tests, "witness.queries", None, len(U[0]))
-    if given["queries"] is not None:
-        z = fields(given["queries"], "queries", "mean covariance")
-        m = vector(z["mean"], "queries.mean", len(U[0]))
-        S = matrix(z["covariance"], "queries.covariance", len(m), len(m))
-        semidefinite(S, "given.queries.covariance")
+    asserts = some(a, "asserts", "operator pushforward values")
+    refuse(asserts["pushforward"] is not None and given["queries"] is None, "pushforward: without given.queries")
+    optional(matrix, tests, "witness.queries", None, len(U[0]))
+    m, S = optional(gaussian_queries, given["queries"], len(U[0])) or ([], [])
     if asserts["operator"] is not None or asserts["pushforward"] is not None:
         A, b = affine(law, U, V)
         if asserts["operator"] is not None:
@@ -75,31 +80,25 @@ def infinite_prompt_operator(g: dict[str, Any], a: dict[str, Any], w: Any) -> No
             if exact is None and any(move):
                 raise NotProved("pushforward.mean: irrational")
             factor = scale[1] * (exact or 0)
-            same(
-                vector(o["mean"], "pushforward.mean"),
-                [x + factor * y for x, y in zip(b, move, strict=True)],
-                "pushforward.mean",
-            )
-            T = scaled(scale[0], around(A, S))
-            same(matrix(o["covariance"], "pushforward.covariance"), T, "pushforward.covariance")
+            mean, cov = plus(b, [factor * x for x in move]), scaled(scale[0], around(A, S))
+            same(vector(o["mean"], "pushforward.mean"), mean, "pushforward.mean")
+            same(matrix(o["covariance"], "pushforward.covariance"), cov, "pushforward.covariance")
     for i, node in enumerate(items(asserts["values"], "values")):
         v = fields(node, f"values[{i}]", "query value radius")
         z, r = vector(v["query"], f"values[{i}].query", len(U[0])), rational(v["radius"], f"values[{i}].radius")
         try:  # exact where T is affine and the scale rational
             A, b = affine(law, U, V)
-            out = [x + scale_iv(scale) * y for x, y in zip(b, times(A, z), strict=True)]
+            out = plus(b, [scale_iv(scale) * x for x in times(A, z)])
         except NotProved:
             out = times(V, law.tilted([scale_iv(scale) * x for x in times(U, z)])[1])
         for x, y in zip(out, vector(v["value"], f"values[{i}].value", len(V)), strict=True):
-            at_most(absolute(x - y) if isinstance(x, I) else abs(x - y), r, f"values[{i}]")
+            close(x, y, r, f"values[{i}]")
 
 
 def sub_gaussian(law: Law, sigma2: Fraction) -> None:
     """The sufficient conditions of docs/claims/prompts/proposition-3-1.md."""
     if law.kind == "gaussian":
-        semidefinite(
-            [[sigma2 * (i == j) - x for j, x in enumerate(row)] for i, row in enumerate(law.cov)], "sigma^2 - Gamma"
-        )
+        semidefinite(scaled(-1, less_unit(law.cov, sigma2)), "sigma^2 - Gamma")
     elif law.kind == "mixture":
         for part in law.parts:
             same(any(second_moments(part)[0]), False, "a component that is centred")
@@ -129,10 +128,9 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     V = identity(law.d) if kind == "V" else V
     (mean, C), (mz, S) = second_moments(law), second_moments(queries)
     refuse(any(mean) or any(mz), "given: a law that is not centred")
-    asserts = fields(a, "asserts", "", "published repaired")
-    sigma2 = None if given["sigma"] is None else rational(given["sigma"], "sigma") ** 2
-    if sigma2 is not None:
-        refuse(rational(given["sigma"], "sigma") <= 0, "given.sigma: not positive")
+    asserts, sigma2 = fields(a, "asserts", "", "published repaired"), None
+    if given["sigma"] is not None:
+        sigma2 = positive(given["sigma"], "given.sigma") ** 2
         sub_gaussian(law, sigma2)
         sub_gaussian(queries, sigma2)
     refuse((asserts["published"] is None) == (asserts["repaired"] is None), "asserts: published or repaired")
@@ -156,8 +154,7 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
         right: Any = Fraction(0)  # at length 1, where log L = 0, whatever the constants
         if L > 1 or given["constants"] is not None:
             refuse(sigma2 is None, "given.sigma: needed above length 1, and beside constants")
-            c = fields(given["constants"], "constants", "c1 c2")
-            c1, c2 = rational(c["c1"], "c1"), rational(c["c2"], "c2")
+            c1, c2 = numbers(given["constants"], "constants", "c1 c2")
             refuse(c1 <= 0 or c2 <= 0, "constants: positive")
         if L > 1:
             right = log(Fraction(L)) * (c1 * sigma2**3) * exp(log(Fraction(L)) * (-c2 / sigma2))
@@ -165,8 +162,7 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
         return
     if given["length"] is not None or given["constants"] is not None or sigma2 is None or sigma2 < 1:
         raise Rejected("a repaired form has a sigma of at least 1, and no length or constants")
-    f = fields(asserts["repaired"], "repaired", "c1 c2")
-    c1, c2 = rational(f["c1"], "c1"), rational(f["c2"], "c2")
+    c1, c2 = numbers(asserts["repaired"], "repaired", "c1 c2")
     rho = c2 / sigma2
     refuse(c1 <= 0 or c2 <= 0, "repaired: positive constants")
 
@@ -179,35 +175,28 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
         steps = [fields(x, "steps", "from theta") for x in listed(fields(w, "witness", "steps")["steps"], "steps")]
         starts = [natural(x["from"], "steps.from", 2, 100_000) for x in steps]
         refuse(starts[0] != 2 or starts != sorted(set(starts)), "steps: they begin at 2, and rise")
-        W = matmul(transposed(U), matmul(C, U))
+        W = around(transposed(U), C)
+        CU = matmul(C, U)
+        VCU, VCCU = matmul(V, CU), matmul(VC, CU)
+        out, own = scaled(s2, gram(VCU)), scaled(s2, gram(CU))  # |Vb|^2 and |b|^2 as forms of z
         for i, x in enumerate(steps):
             theta = rational(x["theta"], "theta")
             refuse(not 0 <= theta <= 1, "steps.theta: not between 0 and 1")
             det, T = reweighted(S, scaled(theta * s2, W), "1 - 2 theta s^2 S W")
-            CU = matmul(C, U)
-            VCU = matmul(V, CU)
-            out = scaled(s2, gram(VCU))  # |Vb|^2 as a form of z
             if kind != "U":
                 mean_f = spread + mean_of_forms([out], T)
             else:
                 ident = identity(queries.d)
-                own = scaled(s2, gram(CU))  # |b|^2
-                VCCU = matmul(VC, CU)
                 mixed = symmetric(scaled(s2, matmul(transposed(VCU), VCCU)))
                 try:
                     semidefinite(mixed, "the mixed form")
                 except NotProved:
-                    far = [[s2 * y / trace(C) for y in row] for row in gram(VCCU)]
-                    mixed = [
-                        [(trace(C) * y + z) / 2 for y, z in zip(r, q, strict=True)]
-                        for r, q in zip(out, far, strict=True)
-                    ]
+                    mixed = combined([trace(C) / 2, s2 / trace(C) / 2], [out, gram(VCCU)])
                 mean_f = (size + spread * trace(C)) * mean_of_forms([ident], T)
                 mean_f += trace(C) * mean_of_forms([ident, out], T) + spread * mean_of_forms([ident, own], T)
                 mean_f += Fraction(5, 2) * mean_of_forms([ident, mixed], T) + 13 * mean_of_forms([ident, out, own], T)
                 mean_f *= s2
-            peak = math.prod((exp(log(y) * y) for y in (theta, 1 - theta) if y), start=iv(1))
-            factor = peak * mean_f / root(det)
+            factor = peak(theta) * mean_f / root(det)
             last = i == len(steps) - 1
             if last:
                 at_most(rho, theta, "steps: the last theta is at least c2/sigma^2")
@@ -217,8 +206,7 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     if law.kind != "box" or queries.kind not in ("box", "rademacher"):
         raise NotCovered("repaired forms of other laws than Gaussian and box")
     hint = fields(w, "witness", "t from")
-    t, first = rational(hint["t"], "t"), natural(hint["from"], "from", 2, 100_000)
-    refuse(not 0 < t < 1, "witness.t: between 0 and 1")
+    t, first = probability(hint["t"], "witness.t"), natural(hint["from"], "from", 2, 100_000)
     size_s = root(s2)
     y = [size_s * (c * dot(map(abs, row), queries.sizes)) for c, row in zip(law.sizes, U, strict=True)]
     R2 = math.prod((cosh(x) / sinhc(x) for x in y), start=iv(1))

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 import intervals
-from algebra import convolve, semidefinite
+from algebra import convolve, raised, semidefinite
 from arrays import Matrix, Vector, matrix, vector
 from decisions import at_most, same
-from fields import fields, items, listed, one_of, refuse, witness_of
+from fields import fields, items, listed, one_of, refuse, some, witness_of
 from functions import exp, log, mills, pi, upper
-from intervals import I, absolute, hull, iv, largest, root, square, summed
+from intervals import I, absolute, ends_of, hull, iv, largest, root, square, summed
 from laws import Law, second_moments, series
 from outcomes import NotCovered, Rejected, Undecided
 from prompts.gaussians import RANDOM, tilt_of
-from scalars import natural, rational
-from softmax import Prompt, scale_iv
+from scalars import natural, positive, probability, rational
+from softmax import Prompt, length_of, means, scale_iv
 from vectors import around, dot, gram, identity, less_unit, minus, norm2, plus, times, trace, transposed
 
 
@@ -91,6 +91,17 @@ class Jet:
         return self.chain(r, first, r + self.f * first)
 
 
+def integrals(jets: Callable[[I], Sequence[Jet]], low: Fraction, high: Fraction, cells: int) -> list[I]:
+    """Integrals of functions from `low` to `high`: the midpoint rule with its remainder on each cell."""
+    size = (high - low) / cells
+    across, found = I(iv(-size / 2).a, iv(size / 2).b), []
+    for i in range(cells):
+        middle = iv(low + size * i + size / 2)
+        both = zip(jets(middle), jets(middle + across), strict=True)
+        found.append([here.f * size + there.f2 * (size**3 / 24) for here, there in both])
+    return [summed(column) for column in transposed(found)]
+
+
 class Tails:
     """Bounds of probabilities that softmax means over L tokens of a law are off, by the witness's rules."""
 
@@ -113,18 +124,13 @@ class Tails:
         for k in range(1, top + 1):
             q = 0 if v is None else k
             f = series(self.law, [k * x for x in self.a], u, u if v is None else v, k, q)
-            for axis, direction in ((0, u), (1, v)):
-                if direction is None:
-                    continue
-                move = -dot(direction, self.tau)
-                e: list[Any] = [iv(1)]
-                for i in range(1, k + 1):
-                    e.append(e[-1] * move / i)
-                f = (
-                    transposed([convolve(r, e, k) for r in transposed(f)])
-                    if axis == 0
-                    else [convolve(r, e, k) for r in f]
-                )
+            for direction in (u, v):  # each time in the first of both variables, which change places
+                if direction is not None:
+                    e: list[Any] = [iv(1)]
+                    for i in range(1, k + 1):
+                        e.append(e[-1] * -dot(direction, self.tau) / i)
+                    f = [convolve(r, e, k) for r in transposed(f)]
+            f = f if v is not None else transposed(f)
             norm, total = exp(-self.value * k), iv(0)
             for i in range(k + 1):
                 joint = f[i][0] * math.factorial(i) if v is None else f[i][i] * math.factorial(i) ** 2
@@ -135,12 +141,8 @@ class Tails:
     def bound(self, rule: dict[str, Any], u: Vector, v: Vector | None, mean: Any, eps: Fraction) -> Any:
         """A bound of P(sum Y > 0), Y = w (<u, y> - eps), or w (<u, y><v, y> - mean - eps): E Y = -eps."""
         name = one_of(rule.get("rule"), "rule", "cantelli", "moment", "chernoff", "truncated", "exact")
-        f = fields(
-            rule,
-            "rule",
-            "rule",
-            {"moment": "order", "chernoff": "lambda order", "truncated": "lambda cap"}.get(name, ""),
-        )
+        of_rule = {"moment": "order", "chernoff": "lambda order", "truncated": "lambda cap"}
+        f = fields(rule, "rule", "rule", of_rule.get(name, ""))
         if name == "exact":
             return self.exact(u, v, eps)
         refuse(eps <= 0, "a rule other than exact for a height of 0")
@@ -150,21 +152,15 @@ class Tails:
         if name == "moment" or f.get("order") is not None:
             p = natural(f["order"], "rule.order", 2, 24)
             refuse(p % 2, "rule.order: even")
-        lam = Fraction(0)
-        if name in ("chernoff", "truncated"):
-            lam = rational(f["lambda"], "rule.lambda")
-            refuse(lam <= 0, "rule.lambda: positive")
+        lam = positive(f["lambda"], "rule.lambda") if name in ("chernoff", "truncated") else Fraction(0)
         if name == "truncated" or (not p and self.law.kind != "atoms"):
             refuse(v is not None, "truncated and chernoff without an order: for means only")
-            cap = rational(f["cap"], "rule.cap") if name == "truncated" else None
-            refuse(cap is not None and cap <= 0, "rule.cap: positive")
+            cap = positive(f["cap"], "rule.cap") if name == "truncated" else None
             return self.truncated(u, eps, lam, cap)
         shift = -eps - mean
         if not p:
-            total = iv(0)
-            for y, w in zip(self.law.points, self.law.weights, strict=True):
-                total += w * exp(lam * self.summand(y, u, v, shift))
-            return exp(log(total) * self.L)
+            each = [exp(lam * self.summand(y, u, v, shift)) for y in self.law.points]
+            return exp(log(iv(dot(self.law.weights, each))) * self.L)
         ys = self.moments(u, v, shift, p)
         ds = [summed(ys[i] * eps ** (j - i) * math.comb(j, i) for i in range(j + 1)) for j in range(p + 1)]
         if name == "cantelli":
@@ -172,12 +168,7 @@ class Tails:
         coefficients = [x / math.factorial(j) for j, x in enumerate(ds)]
         coefficients[1] = iv(0)  # E D = 0 exactly
         if name == "moment":
-            total_, base, n = [iv(1)], coefficients, self.L
-            while n:
-                if n & 1:
-                    total_ = convolve(total_, base, p)
-                base, n = convolve(base, base, p) if n > 1 else base, n >> 1
-            return total_[p] * math.factorial(p) / (self.L * eps) ** p
+            return raised(coefficients, self.L, p)[p] * math.factorial(p) / (self.L * eps) ** p
         top = largest([self.top(self.law, u, v, mean, eps), iv(0)])
         # e^(lam D) <= sum of j < p + (lam D)^p rest, p even, rest = sum_m (lam top)^m / (m + p)!, which begins at 1/p!
         y, term, rest, m = top * lam, iv(Fraction(1, math.factorial(p))), iv(0), 0
@@ -188,6 +179,12 @@ class Tails:
         rest += hull(0, 2 * term) + I(0, 4)
         total = summed(x * lam**j for j, x in enumerate(coefficients[:p])) + ds[p] * lam**p * rest
         return exp((log(total) - lam * eps) * self.L)
+
+    def outside(self, frame: Matrix, levels: Vector, rules: list[Any], back: Matrix) -> I:
+        """A bound of P(|<f, y>| exceeds its level for some f of a frame of outputs), `back` being V'."""
+        both = ((u, e) for f, e in zip(frame, levels, strict=True) for u in (f, [-x for x in f]))
+        pairs = zip(both, rules, strict=True)
+        return summed(self.bound(rule, times(back, u), None, 0, e) for (u, e), rule in pairs)
 
     def summand(self, y: Vector, u: Vector, v: Vector | None, shift: Any) -> I:
         """Y at an atom."""
@@ -215,15 +212,8 @@ class Tails:
                 now = exp(h - theta * (dot(u, self.tau) + eps) - 1 - self.value) / theta + eps
             else:
                 s = plus(u, v)
-                ends = [
-                    exp(
-                        reach([x + sign * theta * y for x, y in zip(self.a, s, strict=True)])
-                        - sign * theta * dot(s, self.tau)
-                        - self.value
-                        - 2
-                    )
-                    for sign in (1, -1)
-                ]
+                both = ((reach([x + t * y for x, y in zip(self.a, s, strict=True)]), t) for t in (theta, -theta))
+                ends = [exp(h - t * dot(s, self.tau) - self.value - 2) for h, t in both]
                 rest = largest([iv(-mean - eps), iv(0)]) * exp(reach(self.a) - self.value)
                 now = largest(ends) / theta**2 + eps + rest
             best = now if best is None or now.b < best.b else best
@@ -238,10 +228,10 @@ class Tails:
                 self.known[key] = self.part(mean, cov, u, eps, lam, cap)
             one, two = self.known[key]
             bad, good = bad + one * weight, good + two * weight
-        bad = I(max(bad.a, 0), bad.b)
+        bad, good = ends_of(bad)[1], ends_of(good)[1]
         if bad.b >= 1 << intervals.P:
             return I(0, (1 << intervals.P) + max(good.b, 0))  # every probability is at most 1
-        total = 1 - exp(log(1 - I(bad.b, bad.b)) * self.L) + exp(log(I(good.b, good.b)) * self.L)
+        total = 1 - exp(log(1 - bad) * self.L) + exp(log(good) * self.L)
         return I(0, total.b)  # an upper bound only: it verifies, and never shows that a statement is false
 
     def part(
@@ -272,12 +262,7 @@ class Tails:
                 return density * e.tail(), density * (e * e * Fraction(-1, 2) + lam * cap).exp() * k.mills()
             return density * e.tail(), density * (w * (x * c + mu) * lam + t * t * Fraction(1, 2)).exp() * k.tail()
 
-        bad, good, half = iv(0), iv(0), I(iv(-h / 2).a, iv(h / 2).b)
-        for i in range(int(2 * G / h)):
-            middle = iv(-G + h * i + h / 2)
-            for n, (here, across) in enumerate(zip(jets(middle), jets(middle + half), strict=True)):
-                cell = here.f * h + across.f2 * (h**3 / 24)  # the midpoint rule with its remainder
-                bad, good = (bad + cell, good) if n == 0 else (bad, good + cell)
+        bad, good = integrals(jets, Fraction(-G), Fraction(G), int(2 * G / h))
         scale = 1 / root(2 * pi())
         return bad * scale + 2 * upper(iv(G)), good * scale + 2 * exp(lam * cap) * upper(iv(G))
 
@@ -298,7 +283,7 @@ class Tails:
             return upper(e), exp(lam * w * mu + t * t / 2) * upper(t - e)
         refuse(cap is None and c_sign >= 0, "chernoff: the output is not known to be bounded above")
         h, G = grid()
-        fs, fc, fm, fa = (float(x.a / 2**intervals.P) for x in (s, c, mu, al))
+        fs, fc, fm, fa = (x.about() for x in (s, c, mu, al))
 
         def value(g: Any) -> I:
             """f(g) = e^(al + s g) (mu + c g)"""
@@ -322,26 +307,23 @@ class Tails:
             peak = -1 / s - mu / c
             worst, bad = exp(al + s * peak) * (mu + c * peak), iv(0)
             if cap is not None and (worst - cap).a > 0:
-                top = peak.a / 2**intervals.P
+                top = peak.about()
                 g1, g2 = crossing(min(-64.0, top), top, True), crossing(top, max(64.0, top), False)
                 if not (iv(g1).b <= peak.a and peak.b <= iv(g2).a):
                     raise Undecided("the peak of an output")
                 worst, bad = largest([value(g1), value(g2)]), I(0, (upper(iv(g1)) - upper(iv(g2))).b)
         H = largest([worst, iv(0)]) * lam
-        good = iv(0)
+
+        def jet(g: I) -> list[Jet]:
+            """phi(g) e^(lam f(g)) times sqrt(2 pi)"""
+            x = Jet(g, iv(1), iv(0))
+            return [(x * x * Fraction(-1, 2) + (x * s + al).exp() * (x * c + mu) * lam).exp()]
+
         pieces = [(Fraction(-G), min(max(g1, Fraction(-G)), Fraction(G)))]
         if c_sign < 0 and g2 > g1:
             pieces.append((max(min(g2, Fraction(G)), Fraction(-G)), Fraction(G)))
-        for low, high in pieces:
-            n = math.ceil((high - low) / h)
-            for i in range(n):
-                size = (high - low) / n
-                middle = iv(low + size * i + size / 2)
-                jets = []
-                for g in (middle, middle + I(iv(-size / 2).a, iv(size / 2).b)):
-                    x = Jet(g, iv(1), iv(0))
-                    jets.append((x * x * Fraction(-1, 2) + (x * s + al).exp() * (x * c + mu) * lam).exp())
-                good += jets[0].f * size + jets[1].f2 * (size**3 / 24)
+        parts = [integrals(jet, low, high, math.ceil((high - low) / h)) for low, high in pieces if low < high]
+        good = summed(map(summed, parts))
         return bad, good / root(2 * pi()) + 2 * exp(H) * upper(iv(G))
 
     def exact(self, u: Vector, v: Vector | None, eps: Fraction) -> Any:
@@ -366,25 +348,10 @@ def frame_of(node: Any, where: str, size: int, extra: str = "levels bounds") -> 
     """A frame, sum f f' - I positive semidefinite, its levels, and rules for + and - of every vector."""
     f = fields(node, where, "frame " + extra)
     frame, levels, rules = matrix(f["frame"], where, None, size), vector(f["levels"], where), listed(f["bounds"], where)
-    products = gram(frame)
-    semidefinite(less_unit(products), f"{where}: the frame")
+    semidefinite(less_unit(gram(frame)), f"{where}: the frame")
     if len(levels) != len(frame) or min(levels) < 0 or len(rules) != 2 * len(frame):
         raise Rejected(f"{where}: a level for each vector, and two rules")
     return frame, levels, rules
-
-
-def probability(node: Any, where: str) -> Fraction:
-    """A number between 0 and 1."""
-    value = rational(node, where)
-    refuse(not 0 < value < 1, f"{where}: not between 0 and 1")
-    return value
-
-
-def signs(frame: Matrix, levels: Vector) -> Iterator[tuple[Vector, Fraction]]:
-    """+f, -f for every vector, with its level."""
-    for f, e in zip(frame, levels, strict=True):
-        yield f, e
-        yield [-x for x in f], e
 
 
 def output_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
@@ -397,37 +364,34 @@ def output_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
     """Directions and norms of output-tail and typical-prompt."""
-    asserts, hint = (fields(a, "asserts", "", "directions norm"), witness_of(w, "", "directions norm"))
-    if not a or any((asserts[k] is None) != (hint[k] is None) for k in asserts):
+    asserts, hint = some(a, "asserts", "directions norm"), witness_of(w, "", "directions norm")
+    if any((asserts[k] is None) != (hint[k] is None) for k in asserts):
         raise Rejected("asserts and witness: directions, norm or both, with rules for each")
     back = transposed(V)
     stated = items(asserts["directions"], "directions")
     same(len(stated), len(hint["directions"] or []), "the number of rules")
     for node, rule in zip(stated, hint["directions"] or [], strict=True):
         f = fields(node, "directions", "direction exceeds probability")
-        eps = rational(f["exceeds"], "exceeds")
-        refuse(eps <= 0, "directions.exceeds: positive")
+        eps = positive(f["exceeds"], "directions.exceeds")
         u = times(back, vector(f["direction"], "direction", len(V)))
         at_most(tails.bound(rule, u, None, 0, eps), probability(f["probability"], "probability"), "directions")
     if asserts["norm"] is not None:
         f = fields(asserts["norm"], "norm", "norm exceeds probability")
-        eps, total = rational(f["exceeds"], "exceeds"), iv(0)
+        eps, norm = rational(f["exceeds"], "exceeds"), one_of(f["norm"], "norm", "l2", "linf")
         if isinstance(hint["norm"], dict) and "method" in hint["norm"]:
             one_of(fields(hint["norm"], "witness.norm", "method")["method"], "method", "mean-square")
-            one_of(f["norm"], "norm", "l2", "linf")
             refuse(eps <= 0, "norm.exceeds: positive")
             top = tails.mean_square(V) / (eps * eps)
             at_most(top, probability(f["probability"], "probability"), "norm")
             return
-        if one_of(f["norm"], "norm", "l2", "linf") == "linf":
+        if norm == "linf":
             rules = listed(fields(hint["norm"], "witness.norm", "bounds")["bounds"], "bounds")
             frame, levels = identity(len(V)), [eps] * len(V)
             same(len(rules), 2 * len(V), "the number of rules")
         else:
             frame, levels, rules = frame_of(hint["norm"], "witness.norm", len(V))
             at_most(norm2(levels), eps * eps, "witness.norm: the levels")
-        for (u, e), rule in zip(signs(frame, levels), rules, strict=True):
-            total += tails.bound(rule, times(back, u), None, 0, e)
+        total = tails.outside(frame, levels, rules, back)
         at_most(total, probability(f["probability"], "probability"), "norm")
 
 
@@ -439,7 +403,7 @@ def typical_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     refuse(law.d != len(p.V[0]), "given.law: another dimension than the tokens")
     base = times(p.U, q)
     tails = Tails(law, [scale_iv(p.scale) * x for x in base], len(p.keys), p.scale, base)
-    out = p.moments(p.softmax(q)[0], transposed(p.values), p.dv)
+    out = means(p.softmax(q)[0], transposed(p.values), p.dv)
     gap = minus(out, times(p.V, tails.tau))
     asserts = fields(a, "asserts", "", "directions norm")
     for node in asserts["directions"] or []:
@@ -448,9 +412,7 @@ def typical_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         at_most(dot(u, gap), rational(f["exceeds"], "exceeds"), "here.directions")
     if asserts["norm"] is not None:
         f = fields(asserts["norm"], "norm", "norm exceeds probability")
-        far = (
-            root(norm2(gap)) if one_of(f["norm"], "norm", "l2", "linf") == "l2" else largest([absolute(x) for x in gap])
-        )
+        far = length_of(gap, one_of(f["norm"], "norm", "l2", "linf"))
         at_most(far, rational(f["exceeds"], "exceeds"), "here.norm")
     tails_of(tails, p.V, a, w)
 
@@ -461,16 +423,13 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     law, L = Law(given["law"]), natural(given["length"], "length", 1)
     tilt, z, V, scale, base = tilt_of(given, law)
     f = fields(a, "asserts", "gradient exceeds probability")
-    kind, eps = one_of(f["gradient"], "gradient", "U", "V"), rational(f["exceeds"], "exceeds")
-    refuse(eps <= 0, "asserts.exceeds: positive")
+    kind, eps = one_of(f["gradient"], "gradient", "U", "V"), positive(f["exceeds"], "asserts.exceeds")
     share, tails = probability(f["probability"], "probability"), Tails(law, tilt, L, scale, base)
     plain = identity(law.d) == V
     need = "tokens" if kind == "V" else "tokens entries" + ("" if plain else " outputs")
     hint = fields(w, "witness", need)
     G, b, rules = frame_of(hint["tokens"], "witness.tokens", law.d)
-    total = iv(0)
-    for (u, e), rule in zip(signs(G, b), rules, strict=True):
-        total += tails.bound(rule, u, None, 0, e)
+    total = tails.outside(G, b, rules, identity(law.d))
     if kind == "V":
         at_most(norm2(b), eps * eps, "witness.tokens: the levels")
         at_most(total, share, "probability")
@@ -479,8 +438,7 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     F, c = G, b
     if not plain:
         F, c, rules = frame_of(hint["outputs"], "witness.outputs", len(V))
-        for (u, e), rule in zip(signs(F, c), rules, strict=True):
-            total += tails.bound(rule, times(transposed(V), u), None, 0, e)
+        total += tails.outside(F, c, rules, transposed(V))
     entries = fields(hint["entries"], "witness.entries", "levels bounds")
     E = matrix(entries["levels"], "witness.entries.levels", len(F), len(G))
     if min(map(min, E)) < 0 or (plain and transposed(E) != E):
@@ -493,6 +451,6 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     for n, rule in enumerate(rules):
         i, j = places[n // 2]
         u = [x if n % 2 == 0 else -x for x in times(transposed(V), F[i])]
-        one = Tails.moments(tails, u, G[j], Fraction(0), 1)[1]  # E w <u, y><v, y> = <u, C v>
+        one = tails.moments(u, G[j], Fraction(0), 1)[1]  # E w <u, y><v, y> = <u, C v>
         total += tails.bound(rule, u, G[j], one, E[i][j])
     at_most(total, share, "probability")

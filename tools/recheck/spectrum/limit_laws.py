@@ -15,8 +15,7 @@ from fields import fields, items, kind_of, numbers, one_of, optional, refuse, so
 from functions import Complex, argument, cadd, cdiv, cmul, exp, log, pi, upper, zero, zero_beyond
 from intervals import I, hull, iv, largest, middle, plus_minus, root, show, smallest, square, summed
 from outcomes import NotProved, Rejected, Undecided
-from prompts.tails import probability
-from scalars import natural, positive, rational
+from scalars import natural, positive, probability, rational
 from softmax import scale_of
 from spectrum.random_matrices import limit_moment
 from spectrum.singular import quarter_tail, singular, stated_matrix
