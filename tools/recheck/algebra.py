@@ -10,8 +10,8 @@ from arrays import Matrix
 from decisions import below
 from fields import refuse
 from intervals import iv
+from matrices import transposed
 from outcomes import NotProved
-from vectors import transposed
 
 
 def pivots(m: Matrix, b: Matrix | None = None, what: str = "a matrix") -> tuple[list[Fraction], Matrix]:

@@ -14,10 +14,11 @@ from fields import fields, kind_of, listed, one_of, optional, refuse, some, star
 from functions import log
 from intervals import largest, summed
 from laws import Law
+from matrices import less_unit, scaled, times, transposed
 from outcomes import NotCovered
 from scalars import natural, rational
 from softmax import PROMPT, Prompt, length_of, means, one_for_each, scale_iv, scale_of
-from vectors import dot, integers, less_unit, minus, scaled, times, transposed
+from vectors import dot, integers, minus
 
 
 def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:

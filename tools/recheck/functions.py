@@ -138,6 +138,7 @@ def tanh(x: Any) -> I:
     """tanh x = 1 - 2/(e^2x + 1), which grows and is odd: its ends, by e^-2|x|, however large they are."""
 
     def at(y: I) -> I:
+        """At an end."""
         t = exp(-2 * absolute(y))
         return (1 - t) / (1 + t) if y.a >= 0 else (t - 1) / (1 + t)
 
@@ -231,6 +232,7 @@ def mills(x: I) -> I:
     """e^(x^2/2) Q(x) for x > 0, which falls: Mills's ratio over sqrt(2 pi)."""
 
     def at(y: I) -> I:
+        """At an end."""
         beyond = y.a >= 6 << intervals.P
         return mills_at(y.a, intervals.P) / root(2 * pi()) if beyond else exp(square(y) / 2) * upper(y)
 

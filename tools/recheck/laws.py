@@ -13,9 +13,10 @@ from arrays import Matrix, Vector, matrix, vector
 from fields import fields, kind_of, listed, refuse
 from functions import cosh, exp, langevin, log, log_cosh, log_sinhc, tanh
 from intervals import I, hull, iv, square, summed
+from matrices import combined, identity, matmul, scaled, times, transposed
 from outcomes import Rejected
 from scalars import rational
-from vectors import combined, dot, identity, matmul, minus, plus, scaled, times, transposed
+from vectors import dot, minus, plus
 
 
 class Law:

@@ -40,37 +40,18 @@ from spectrum.singular import linearization, singular_values
 from training import descent_trajectory, regression_risk
 
 Claim = Callable[[dict[str, Any], dict[str, Any], Any], None]
-CLAIMS: dict[str, Claim] = {
-    f.__name__.replace("_", "-"): f
-    for f in (
-        binary64_exponential,
-        descent_trajectory,
-        equivalent_law,
-        finite_moments,
-        gradient_mean_square,
-        gradient_tail,
-        infinite_prompt_operator,
-        joint_max_margin,
-        linearization,
-        max_margin,
-        normalizer_bound,
-        not_marchenko_pastur,
-        output_deviation,
-        output_mean_square,
-        output_tail,
-        proposition_3_1,
-        proposition_3_4,
-        regression_risk,
-        regularization_path,
-        selection_on_a_head,
-        singular_values,
-        softmax_mean,
-        spectral_distance,
-        token_optimality,
-        typical_prompt,
-        universality_bound,
-    )
-}
+# the functions of the claims, by chapters: arithmetic, attention, prompts, selection, training, spectrum
+CHAPTERS: tuple[tuple[Claim, ...], ...] = (
+    (binary64_exponential,),
+    (output_deviation, softmax_mean),
+    (infinite_prompt_operator, output_mean_square, output_tail, gradient_mean_square, gradient_tail),
+    (proposition_3_1, proposition_3_4, typical_prompt),
+    (joint_max_margin, max_margin, regularization_path, selection_on_a_head, token_optimality),
+    (descent_trajectory, regression_risk),
+    (equivalent_law, finite_moments, linearization, normalizer_bound, not_marchenko_pastur, singular_values),
+    (spectral_distance, universality_bound),
+)
+CLAIMS = {f.__name__.replace("_", "-"): f for chapter in CHAPTERS for f in chapter}
 MISREAD = (ValueError, KeyError, TypeError, IndexError, AttributeError, OSError, RecursionError, OverflowError)
 BROKEN = (Rejected, *MISREAD, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, MemoryError, ZeroDivisionError)
 BITS = (96, 192, 384, 768, 1536, 3072)
@@ -172,10 +153,8 @@ def main(argv: list[str]) -> int:
             if not as_json:
                 why = "" if one["verdict"] == "verified" else f"\n    {one['why'][:300]}"
                 print(f"{one['verdict']:12} {one['path']}  {one['seconds']} s{why}", flush=True)
-    counts = {
-        v: sum(f["verdict"] == v for f in found)
-        for v in ("verified", "not proved", "undecided", "rejected", "not covered")
-    }
+    verdicts = "verified", "not proved", "undecided", "rejected", "not covered"
+    counts = {v: sum(f["verdict"] == v for f in found) for v in verdicts}
     if as_json:
         print(json.dumps({"certificates": found, "counts": counts}, indent=1))
     else:

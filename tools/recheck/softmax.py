@@ -10,12 +10,13 @@ from typing import Any
 
 import intervals
 from arrays import Matrix, Vector, matrix, vector
-from fields import listed, optional, refuse
+from fields import optional, refuse
 from functions import exp
 from intervals import I, absolute, iv, largest, root, summed
+from matrices import identity, matmul, times, transposed
 from outcomes import Rejected
 from scalars import ROOT, positive, rational
-from vectors import dot, identity, integers, matmul, norm2, times, transposed
+from vectors import dot, integers, norm2
 
 
 def scale_of(node: Any) -> tuple[Fraction, int]:
@@ -138,8 +139,6 @@ def means(w: list[I], columns: list[list[int]], d: int) -> list[Any]:
 
 def one_for_each(node: Any, where: str, n: int) -> Vector:
     """One number for all, or a vector with one for each."""
-    if isinstance(node, dict) and len(listed(node.get("shape"), where)) != 1:
-        raise Rejected(f"{where}: expected a vector of one extent")
     return [rational(node, where)] * n if isinstance(node, str) else vector(node, where, n)
 
 

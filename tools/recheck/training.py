@@ -15,25 +15,11 @@ from fields import fields, items, listed, one_of, optional, refuse, some, starti
 from functions import exp, langevin, tanh
 from intervals import I, absolute, iv, root, square, summed
 from laws import Law, series
+from matrices import around, combined, flat, frobenius, identity, less_unit, matmul, scaled, times, trace, transposed
 from outcomes import NotCovered, Rejected
 from scalars import natural, positive, rational
 from softmax import means
-from vectors import (
-    around,
-    combined,
-    dot,
-    flat,
-    frobenius,
-    identity,
-    integers,
-    less_unit,
-    matmul,
-    minus,
-    scaled,
-    times,
-    trace,
-    transposed,
-)
+from vectors import dot, integers, minus
 
 
 def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:

@@ -13,8 +13,8 @@ from fields import fields, refuse
 from functions import exp, log
 from intervals import I, iv
 from laws import Law
+from matrices import around, combined, matmul, times, trace, transposed
 from softmax import bilinear, scale_iv, scale_of
-from vectors import around, combined, matmul, times, trace, transposed
 
 
 def tilt_of(given: dict[str, Any], law: Law) -> tuple[list[Any], Vector | None, Matrix, tuple[Fraction, int], Vector]:

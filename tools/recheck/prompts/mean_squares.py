@@ -16,12 +16,13 @@ from fields import fields, one_of, optional, refuse, some, witness_of
 from functions import Complex, arctan, cdiv, cmul, csub, exp, log, pi, turn
 from intervals import I, absolute, clip, ends_of, hull, iv, plus_minus, root, smallest, square, summed
 from laws import Law, series
+from matrices import around, flat, frobenius, gram, identity, matmul, scaled, times, trace, transposed
 from outcomes import NotCovered, NotProved, Rejected
 from prompts.gaussians import RANDOM, gaussian_queries, peak, reweighted, split, tilt_of
 from prompts.tails import Tails
 from scalars import natural, positive, probability, rational
 from softmax import bilinear, scale_of
-from vectors import around, dot, flat, frobenius, gram, identity, matmul, norm2, plus, scaled, times, trace, transposed
+from vectors import dot, norm2, plus
 
 
 def collisions(v: Any, L: int) -> Callable[..., Any]:

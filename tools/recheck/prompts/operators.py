@@ -14,26 +14,24 @@ from fields import fields, items, listed, numbers, one_of, optional, refuse, som
 from functions import cosh, exp, langevin, log, sinhc
 from intervals import I, iv, root, smallest, square, summed
 from laws import Law, second_moments
-from outcomes import NotCovered, NotProved, Rejected
-from prompts.gaussians import gaussian_queries, mean_of_forms, peak, reweighted, symmetric
-from scalars import natural, positive, probability, rational
-from softmax import bilinear, rational_root, scale_iv, scale_of
-from vectors import (
+from matrices import (
     around,
     combined,
-    dot,
     frobenius,
     gram,
     identity,
     less_unit,
     matmul,
-    norm2,
-    plus,
     scaled,
     times,
     trace,
     transposed,
 )
+from outcomes import NotCovered, NotProved, Rejected
+from prompts.gaussians import gaussian_queries, mean_of_forms, peak, reweighted, symmetric
+from scalars import natural, positive, probability, rational
+from softmax import bilinear, rational_root, scale_iv, scale_of
+from vectors import dot, norm2, plus
 
 
 def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:

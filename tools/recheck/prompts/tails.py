@@ -15,11 +15,12 @@ from fields import fields, items, listed, one_of, refuse, some, witness_of
 from functions import exp, log, mills, pi, upper
 from intervals import I, absolute, ends_of, hull, iv, largest, root, square, summed
 from laws import Law, second_moments, series
+from matrices import around, gram, identity, less_unit, times, trace, transposed
 from outcomes import NotCovered, Rejected, Undecided
 from prompts.gaussians import RANDOM, tilt_of
 from scalars import natural, positive, probability, rational
 from softmax import Prompt, length_of, means, scale_iv
-from vectors import around, dot, gram, identity, less_unit, minus, norm2, plus, times, trace, transposed
+from vectors import dot, minus, norm2, plus
 
 
 def gaussians(law: Law) -> Iterator[tuple[Fraction, Vector, Matrix]]:

@@ -16,10 +16,11 @@ from arrays import Matrix, Vector, flat_point, matrix, vector
 from decisions import at_most, below, bounds, same, within
 from fields import fields, items, kind_of, listed, one_of, optional, refuse, some, starting_bits, witness_of
 from intervals import summed
+from matrices import frobenius, identity, matmul, scaled, times, transposed
 from outcomes import NotProved, Rejected
 from scalars import natural, positive, rational
 from softmax import PROMPT, Prompt, one_for_each, scale_iv
-from vectors import dot, frobenius, identity, integers, matmul, minus, norm2, scaled, times, transposed
+from vectors import dot, integers, minus, norm2
 
 
 def inputs_of(g: dict[str, Any], what: str) -> list[Matrix]:

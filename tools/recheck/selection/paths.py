@@ -10,13 +10,14 @@ from typing import Any
 
 from arrays import Matrix, matrix, vector
 from decisions import at_most, below, bounds, same
-from fields import fields, listed, one_of, optional, refuse
+from fields import fields, listed, one_of, optional, present, refuse, some
 from functions import exp, log, tanh
 from intervals import I, hull, iv, largest, root, smallest, square, summed
+from matrices import scaled, times, transposed
 from outcomes import NotCovered, Rejected, Undecided
-from scalars import natural, rational
-from selection.margins import hinted, indices_of, inputs_of, pairs_of, scored, shortest
-from vectors import dot, minus, norm2, scaled, times, transposed
+from scalars import natural, positive, rational
+from selection.margins import hinted, indices_of, inputs_of, inverse_root, moved, pairs_of, scored, shortest
+from vectors import dot, minus, norm2
 
 
 def minus_slope(loss: str, x: Any) -> Any:
@@ -44,14 +45,11 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     if given["head"] is not None:
         h = fields(given["head"], "head", "kind", "slope A")
         head = one_of(h["kind"], "head.kind", "linear", "tanh", "softplus", "leaky-relu", "quadratic")
-        if (
-            (h["slope"] is not None) != (head == "leaky-relu")
-            or (h["A"] is not None) != (head == "quadratic")
-            or given["keys"] is not None
-        ):
-            raise Rejected("given.head: with tokens; slope for leaky-relu, A for quadratic")
-        beta = Fraction(1) if h["slope"] is None else rational(h["slope"], "head.slope")
-        refuse(not 0 < beta <= 1, "head.slope: not in (0, 1]")
+        refuse(given["keys"] is not None, "given.head: with tokens, not with keys")
+        if (h["slope"] is not None, h["A"] is not None) != (head == "leaky-relu", head == "quadratic"):
+            raise Rejected("given.head: slope for leaky-relu, A for quadratic")
+        beta = positive(h["slope"] or "1", "head.slope")
+        refuse(beta > 1, "head.slope: above 1")
     refuse(given["keys"] is None and given["v"] is None and head != "quadratic", "given.v: missing")
     z = pairs_of(keys, chosen)
     mults = hinted(hint["multipliers"], "multipliers", z, "multiplier")
@@ -59,7 +57,8 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     active = [i for i, rows in enumerate(keys) if len(rows) > 1]
     others = {i: [t for t in range(len(keys[i])) if t != chosen[i]] for i in active}
     gaps = {i: [scores[i][chosen[i]] - scores[i][t] for t in others[i]] for i in active}
-    Q: dict[int, Matrix] = {}
+    base = {i: scores[i][chosen[i]] for i in active}
+    Q: dict[int, Matrix] = {i: [[Fraction(0)] for _ in gaps[i]] for i in active}
     if head == "quadratic":
         tokens = inputs_of(given, "tokens")
         A = matrix(given["head"]["A"], "head.A", len(tokens[0][0]), len(tokens[0][0]))
@@ -69,14 +68,11 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             y = [minus(x, tokens[i][t]) for t in others[i]]
             gaps[i] = [q + 2 * Y * dot(times(A, x), u) for q, u in zip(gaps[i], y, strict=True)]
             Q[i] = [[Y * dot(u, times(A, v)) for v in y] for u in y]
-        base = {
-            i: scores[i][chosen[i]] + labels[i] * dot(tokens[i][chosen[i]], times(A, tokens[i][chosen[i]]))
-            for i in active
-        }
-    up = {i: [max(Fraction(0), *row) for row in Q.get(i, [])] for i in active}
-    down = {i: [max(Fraction(0), *(-x for x in row)) for row in Q.get(i, [])] for i in active}
+            base[i] += Y * dot(x, times(A, x))
+    up = {i: [max(Fraction(0), *row) for row in Q[i]] for i in active}
+    down = {i: [max(Fraction(0), *(-x for x in row)) for row in Q[i]] for i in active}
     for i in active:
-        below(0, min(x - y for x, y in zip(gaps[i], up[i] or [0] * len(gaps[i]), strict=True)), f"gaps[{i}]")
+        below(0, min(minus(gaps[i], up[i])), f"gaps[{i}]")
 
     def output(i: int, score: Any) -> Any:
         """Y psi as a function of the score, for heads of the score."""
@@ -100,17 +96,17 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     for k, (node, hat) in enumerate(zip(path, points, strict=True)):
         f = fields(node, f"path[{k}]", "radius cosine")
         R, cosine, point = (
-            rational(f["radius"], "radius"),
+            positive(f["radius"], "radius"),
             rational(f["cosine"], "cosine"),
             vector(hat, "comparator", len(p)),
         )
-        refuse(R <= 0 or abs(cosine) > 1, f"path[{k}]: a radius above 0 and a cosine between -1 and 1")
+        refuse(abs(cosine) > 1, f"path[{k}]: a cosine between -1 and 1")
         at_most(norm2(point), R * R, f"path[{k}].inside")
         F, top, sigma = iv(0), {}, {}
         for i in active:
             e = [exp(-dot(z[i, t], point)) for t in others[i]]
             s = [x / (1 + summed(e)) for x in e]
-            top[i] = base[i] if head == "quadratic" else output(i, scores[i][chosen[i]])
+            top[i] = output(i, base[i])
             sigma[i] = minus_slope(loss, top[i])
             drop = dot(s, gaps[i])
             if head == "quadratic":
@@ -123,15 +119,11 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         for i in active:
             g_ = gaps[i]
             if head == "quadratic":
-                h = min(x - y for x, y in zip(g_, up[i], strict=True))
-                eps = smallest([iv(1), F / (sigma[i] * h)])
-                cost = [sigma[i] * (x - eps * y) for x, y in zip(g_, up[i], strict=True)]
-                lead = smallest([x - 2 * eps * y for x, y in zip(g_, up[i], strict=True)])
-                below(
-                    0,
-                    lead - eps * largest([x + 2 * eps * y for x, y in zip(g_, down[i], strict=True)]),
-                    f"path[{k}].inward",
-                )
+                eps = smallest([iv(1), F / (sigma[i] * min(minus(g_, up[i])))])
+                pairs = list(zip(g_, up[i], down[i], strict=True))
+                cost = [sigma[i] * (x - eps * y) for x, y, _ in pairs]
+                lead = smallest([x - 2 * eps * y for x, y, _ in pairs])
+                below(0, lead - eps * largest([x + 2 * eps * y for x, _, y in pairs]), f"path[{k}].inward")
             else:
                 c0 = slope(i, scores[i][chosen[i]] - max(g_)) * sigma[i]
                 fall = smallest([iv(max(g_)), F / c0])
@@ -156,8 +148,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "tokens indices", "lengths W labels")
     _, _, labels = scored({**given, "keys": None, "scores": None})
     tokens = inputs_of(given, "tokens")
-    W = optional(matrix, given["W"], "W", None, len(tokens[0][0]))
-    keys = [[times(W, x) for x in rows] for rows in tokens] if W else tokens
+    keys = moved(optional(matrix, given["W"], "W", None, len(tokens[0][0])), tokens)
     chosen, n = indices_of(given["indices"], "indices", tokens), len(tokens)
     asserts = fields(a, "asserts", "v support p", "label_margin drop path")
     hint = fields(w, "witness", "head_multipliers multipliers", "comparators")
@@ -167,22 +158,20 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     mu: dict[int, Fraction] = {}
     for node in listed(hint["head_multipliers"], "head_multipliers"):
         f = fields(node, "head_multipliers", "input multiplier")
-        i, x = natural(f["input"], "head_multipliers", 0, n - 1), rational(f["multiplier"], "head_multipliers")
-        refuse(i in mu or x <= 0, "head_multipliers: an input twice, or a multiplier that is not positive")
-        mu[i] = x
+        i = natural(f["input"], "head_multipliers", 0, n - 1)
+        refuse(i in mu, "head_multipliers: an input twice")
+        mu[i] = positive(f["multiplier"], "head_multipliers")
     v, slack = shortest(top, dict.fromkeys(top, 1), mu, "v")
     same(vector(asserts["v"], "asserts.v"), v, "v.solution")
     S = [i for i in range(n) if slack[i] == 0]
     same([natural(x, "support") for x in listed(asserts["support"], "support")], S, "support")
     v2 = norm2(v)
     if asserts["label_margin"] is not None:
-        low, high = bounds(asserts["label_margin"], "label_margin")
-        at_most((low or 0) ** 2 * v2, 1, "label_margin.at_least")
-        if high is not None:
-            at_most(1, high**2 * v2, "label_margin.at_most")
+        inverse_root(*bounds(asserts["label_margin"], "label_margin"), v2, v2, "label_margin")
     z = pairs_of(keys, chosen)
     refuse(not z, "no other token to select from")
     lam = hinted(hint["multipliers"], "multipliers", z, "multiplier")
+    of_input = lambda i: sum((x for j, x in lam.items() if j[0] == i), start=Fraction(0))  # noqa: E731
     p, _ = shortest(z, {j: int(j[0] in S) for j in z}, lam, "p")
     same(vector(asserts["p"], "asserts.p"), p, "p.solution")
     if asserts["drop"] is None and asserts["path"] is None:
@@ -196,15 +185,8 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         worst = Fraction(-1)
         for choice in product(*(range(len(ys[i])) for i in S)):
             if any(t != chosen[i] for i, t in zip(S, choice, strict=True)):
-                worst = max(
-                    worst,
-                    norm2(
-                        [
-                            dot([share[i] for i in S], c)
-                            for c in transposed([ys[i][t] for i, t in zip(S, choice, strict=True)])
-                        ]
-                    ),
-                )
+                picked = transposed([ys[i][t] for i, t in zip(S, choice, strict=True)])
+                worst = max(worst, norm2(times(picked, [share[i] for i in S])))
         if worst < 0:
             raise NotCovered("support inputs of one token each")
         nu = gamma - root(worst)
@@ -213,8 +195,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         below(0, min(cost.values()), "drop")
         nu = min(share[i] * x for i, x in cost.items()) / (2 * gamma)
     if asserts["drop"] is not None:
-        refuse(rational(asserts["drop"], "drop") <= 0, "asserts.drop: positive")
-        at_most(rational(asserts["drop"], "drop"), nu, "drop")
+        at_most(positive(asserts["drop"], "asserts.drop"), nu, "drop")
     below(0, nu, "drop")
     if asserts["path"] is None:
         return
@@ -227,13 +208,9 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         refuse(k in comparators, "comparators: an entry twice")
         comparators[k] = f
     for k, node in enumerate(entries):
-        f = fields(node, f"path[{k}]", "head_norm attention_norm", "head_cosine attention_cosine mass")
-        r, R = rational(f["head_norm"], "head_norm"), rational(f["attention_norm"], "attention_norm")
-        stated = {
-            key: rational(f[key], key) for key in ("head_cosine", "attention_cosine", "mass") if f[key] is not None
-        }
-        if r <= 0 or R <= 0 or not stated or min(stated.values()) <= 0:
-            raise Rejected(f"path[{k}]: positive norms and bounds, one bound at least")
+        f = some(node, f"path[{k}]", "head_cosine attention_cosine mass", "head_norm attention_norm")
+        stated = {key: positive(x, f"path[{k}].{key}") for key, x in present(f).items()}
+        r, R = stated.pop("head_norm"), stated.pop("attention_norm")
         hat = comparators.get(k, {"head": None, "attention": None})
         hv: list[Any] = [x * r * gamma for x in v]
         if hat["head"] is not None:
@@ -245,10 +222,9 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             at_most(norm2(hp), R * R, "comparator_attention")
         soft: dict[int, list[I]] = {}
         for i in range(n):
-            scores = [-dot(z[i, t], hp) if t != chosen[i] else iv(0) for t in range(len(ys[i]))]
-            e_ = [exp(x) for x in scores]
+            e_ = [exp(-dot(z[i, t], hp) if t != chosen[i] else iv(0)) for t in range(len(ys[i]))]
             soft[i] = [x / summed(e_) for x in e_]
-        mixed = {i: [dot(soft[i], c) for c in transposed(ys[i])] for i in range(n)}
+        mixed = {i: times(transposed(ys[i]), soft[i]) for i in range(n)}
         losses = [exp(-iv(dot(hv, mixed[i]))) for i in range(n)]
         E = summed(losses) if loss == "exponential" else math.prod((1 + x for x in losses), start=iv(1)) - 1
         log_e0 = log(E) + r * gamma
@@ -281,22 +257,17 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
         def above(weights: dict[int, Fraction], log_e0: I = log_e0) -> I:
             """(7): an upper bound of sum Lambda_i (gamma_i - r Gamma)."""
-            theta = max(weights.get(i, Fraction(0)) / x for i, x in share.items())
+            pairs = [(x, weights.get(i, Fraction(0))) for i, x in share.items()]
+            theta = max(y / x for x, y in pairs)
             if theta <= 1:
                 return iv(0)
-            return (theta - 1) * (
-                log_e0 - entropy([(theta * x - weights.get(i, Fraction(0))) / (theta - 1) for i, x in share.items()])
-            )
+            return (theta - 1) * (log_e0 - entropy([(theta * x - y) / (theta - 1) for x, y in pairs]))
 
         log_a = iv(0)
         if selected:
             grown = {}
             for i in range(n):
-                b = (
-                    [dot([soft[i][t] for t in inner[i]], col) for col in transposed([lead[i, t] for t in inner[i]])]
-                    if inner[i]
-                    else []
-                )
+                b = times(transposed([lead[i, t] for t in inner[i]]), [soft[i][t] for t in inner[i]])
                 grown[i] = exp(largest([most(b, c), iv(0)])) - 1 if b else iv(0)
             loss_sum = E * largest([grown[i] for i in S])
             for i in (i for i in range(n) if i not in S):
@@ -312,15 +283,10 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
                 sigma, tau = most(top[i], c) / r, largest([most(ys[i][t], c) / r for t in inner[i]])
                 below(tau, gamma - tight, f"path[{k}].outside")
                 part = (gamma - tight - tau) / (sigma - tau)
-                B -= sum((x for j, x in lam.items() if j[0] == i), start=Fraction(0)) * log(part / (1 - part))
+                B -= of_input(i) * log(part / (1 - part))
             beta = log(1 / e - 1) if e.a > 0 else None
             if selected:
-                total = (
-                    log(1 - e)
-                    - chi
-                    - log_a
-                    - above({i: sum((x for j, x in hat_l.items() if j[0] == i), start=Fraction(0)) for i in S})
-                )
+                total = log(1 - e) - chi - log_a - above({i: of_input(i) / p2 for i in S})
                 total += summed(x * log(lower[j] / x) for j, x in hat_l.items())
                 beta = total if beta is None or total.a > beta.a else beta
             if beta is None:
@@ -329,10 +295,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         if "mass" in stated:
             lack = e
             if selected:
-                each = [
-                    exp(log_a + chi + above({i: Fraction(1)}) - log(smallest([lower[i, t] for t in inner[i]])))
-                    for i in S
-                    if inner[i]
-                ]
+                nearest = {i: smallest([lower[i, t] for t in inner[i]]) for i in S if inner[i]}
+                each = [exp(log_a + chi + above({i: Fraction(1)}) - log(x)) for i, x in nearest.items()]
                 lack = smallest([e, largest(each)])
             at_most(stated["mass"], 1 - lack, f"path[{k}].mass")

@@ -15,9 +15,10 @@ from decisions import at_most, below, bounded, bounds, capped, same, within
 from fields import fields, items, numbers, one_of, present, refuse, some, witness_of
 from functions import exp, log, power
 from intervals import I, absolute, iv, root, square, summed
+from matrices import less_unit, scaled, times
 from outcomes import Rejected
 from scalars import natural, positive, rational
-from vectors import dot, integers, less_unit, scaled, times
+from vectors import dot, integers
 
 
 @cache

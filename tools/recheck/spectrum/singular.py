@@ -16,10 +16,11 @@ from decisions import at_most, below, bounded, bounds, close, within
 from fields import fields, items, one_of, optional, present, refuse, some, witness_of
 from functions import arctan, exp, log, pi
 from intervals import I, absolute, clip, ends_of, falling, iv, largest, root, square, summed
+from matrices import frobenius, transposed
 from outcomes import NotCovered, Rejected
 from scalars import natural, positive, rational
 from softmax import PROMPT, Prompt, one_for_each, scale_iv, scale_of
-from vectors import dot, frobenius, integers, norm2, transposed
+from vectors import dot, integers, norm2
 
 MOST_SINGULAR = 300  # rows or columns of a matrix whose singular values are computed here: more would take hours
 
@@ -313,6 +314,7 @@ def quarter_tail(x: Any, c: I) -> I:
     """
 
     def at(y: I) -> I:
+        """At an end."""
         y = I(max(y.a, 0), max(y.a, 0))
         if not y.a or y.a >= 1 << intervals.P:
             return iv(0 if y.a else 1)
