@@ -1,8 +1,9 @@
 """The second checker: `python tools/recheck --help` says how it is used.
 
-What to read: `documents` and `arrays` (what a file says), `intervals` and `decisions` (how a number is proved to lie
-where it does), `algebra`, then one chapter: `attention`, `prompts`, `selection`, `training`, `spectrum`, `arithmetic`.
-Of the others it needs nothing but `softmax` and `laws`. `program` runs them.
+Read, in this order: `outcomes`, `scalars`, `documents`, `fields` and `arrays` (what a file says); `intervals`,
+`functions` and `decisions` (how a number is proved to lie where it does); `vectors`, `matrices` and `algebra`;
+`softmax` and `laws`; then a chapter: `attention`, `prompts`, `selection`, `training`, `spectrum`, `arithmetic`.
+`program` runs them.
 """
 
 import sys

@@ -56,8 +56,8 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
     if (m := asserts["covariance"]) is not None:
         m = fields(m, "asserts.covariance", "value radius", "of")
-        left, right = ("values", "keys") if m["of"] == "values-keys" else (m["of"] or "values",) * 2
-        one_of(left, "asserts.covariance.of", "values", "keys")
+        of = "values" if m["of"] is None else one_of(m["of"], "asserts.covariance.of", "values", "keys", "values-keys")
+        left, right = ("values", "keys") if of == "values-keys" else (of, of)
         shape, node = (len(columns[left][0]), len(columns[right][0])), m["value"]
         if isinstance(node, list) and node and (isinstance(node[0], dict) or isinstance(listed(node[0], "")[0], list)):
             node = [row for block in node for row in matrix(block, "covariance.value", *shape)]
@@ -71,7 +71,7 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     if (m := asserts["eigenvalues"]) is not None:
         m = fields(m, "asserts.eigenvalues", "", "of at_least at_most")
         refuse(m["at_least"] is None and m["at_most"] is None, "asserts.eigenvalues: no bound")
-        of = one_of(m["of"] or "values", "asserts.eigenvalues.of", "values", "keys")
+        of = one_of("values" if m["of"] is None else m["of"], "asserts.eigenvalues.of", "values", "keys")
         low, high = (optional(one_for_each, m[k], f"eigenvalues.{k}", n) for k in ("at_least", "at_most"))
         for i in range(n):
             c = covariance(i, of, of)

@@ -194,7 +194,7 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
                 A[i][j] = cdiv(x, A[i][i])
         # S_w = R A^-1 R', by real and imaginary parts
         solved = [[[x[part] for x in row[n:]] for row in A] for part in (0, 1)]
-        Sw = [matmul(transposed(columns), x) for x in solved]
+        Sw = [matmul(transposed(columns), x) if n else scaled(0, S) for x in solved]
         Nm = times(N, m)
         move = [times(Sw[part], Nm) for part in (0, 1)]
         mu = [cmul((2 * w[0], 2 * w[1]), t) for t in zip(*move, strict=True)]
@@ -230,7 +230,7 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     low, high = optional(bounds, asserts["mean_square"], "mean_square", None) or (None, None)
     hint = witness_of(w, "" if w is None else "method", "method t lambda theta")
     if given["queries"] is not None:
-        method = one_of(hint["method"] or "integral", "method", "integral", "closed")
+        method = one_of("integral" if hint["method"] is None else hint["method"], "method", "integral", "closed")
         if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
             raise Rejected("given.queries: for Gaussian tokens, without a query or tilt")
         witness_of(w, "method theta" if method == "closed" else "", "method")
@@ -239,7 +239,7 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         over_queries(given, law, L, low, high, None if method == "integral" else rational(hint["theta"], "theta"))
         return
     tilt, _, V, _, _ = tilt_of(given, law)
-    method = one_of(hint["method"] or "exact", "method", "exact", "logistic", "general")
+    method = one_of("exact" if hint["method"] is None else hint["method"], "method", "exact", "logistic", "general")
     if method == "general":
         fields(w, "witness", "method t lambda")
         if low is not None or asserts["mean"] is not None or asserts["collision"] is not None:

@@ -48,7 +48,7 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         refuse(given["keys"] is not None, "given.head: with tokens, not with keys")
         if (h["slope"] is not None, h["A"] is not None) != (head == "leaky-relu", head == "quadratic"):
             raise Rejected("given.head: slope for leaky-relu, A for quadratic")
-        beta = positive(h["slope"] or "1", "head.slope")
+        beta = optional(positive, h["slope"], "head.slope") or Fraction(1)
         refuse(beta > 1, "head.slope: above 1")
     refuse(given["keys"] is None and given["v"] is None and head != "quadratic", "given.v: missing")
     z = pairs_of(keys, chosen)

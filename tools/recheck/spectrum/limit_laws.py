@@ -355,7 +355,7 @@ def spectral_distance(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         one_of(node["from"], "law.from", "weights")
         if any(node[k] is not None for k in ("beta", "lambda", "alpha2", "beta2")) or given["matrix"] is not None:
             raise Rejected("law: from weights, of queries and keys, or numbers")
-        unit = positive(node["unit"] or "1", "law.unit")
+        unit = optional(positive, node["unit"], "law.unit") or Fraction(1)
         p = len(matrix(given["queries"], "given.queries")[0])
         beta2, lam = scale_of(given["scale"])[0] * p * unit**4, Fraction(p, len(m))
     elif node["lambda"] is None or node["unit"] is not None:

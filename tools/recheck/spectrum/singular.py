@@ -238,10 +238,11 @@ def linearization(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "queries keys", "scale beta unit")
     keys = matrix(given["keys"], "keys")
     d, p = len(keys), len(keys[0])
-    beta, unit = optional(positive, given["beta"], "given.beta"), positive(given["unit"] or "1", "given.unit")
+    beta, unit = (optional(positive, given[k], f"given.{k}") for k in ("beta", "unit"))
     refuse(d < 2 or (beta or 0) > 1000, "given: two tokens or more, and beta at most 1000")
     if beta is None:
-        refuse(given["scale"] is None or given["unit"] is not None, "given: a scale or beta, and unit beside beta only")
+        refuse(given["scale"] is None or unit is not None, "given: a scale or beta, and unit beside beta only")
+    unit = unit or Fraction(1)
     scale = scale_of(given["scale"]) if beta is None else (beta**2 * unit**4 / p, 1)
     refuse(given["scale"] is not None and scale_of(given["scale"]) != scale, "given.scale: not beta u^2/sqrt(p)")
     groups = {"remainder": "norm distance", "normaliser": "largest difference bound wasserstein"}
