@@ -251,6 +251,19 @@ asserts: {mean_square: {BOUNDS}}
         assert verdict(tmp_path / "c.yaml") == found
 
 
+def test_an_end_that_is_looked_for_is_not_looked_for_without_end(tmp_path: Path) -> None:
+    """At 96 bits alpha^2 of a tiny beta may be 0, and then h is nowhere positive beyond the gap."""
+    text = """certattn: 1
+claim: equivalent-law
+given: {beta: 1e-9, lambda: 1/3}
+asserts: {right_edge: {value: 1.1547e-9, radius: 0}}
+"""
+    (tmp_path / "c.yaml").write_text(text)
+    assert recheck.check(tmp_path / "c.yaml", 20)[0] == "not proved"
+    with pytest.raises(recheck.Undecided):
+        recheck.zero_beyond(lambda x: -x, Fraction(0), Fraction(1))
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [

@@ -260,6 +260,8 @@ def zero(sign: Callable[[Fraction], Any], low: Fraction, high: Fraction) -> I:
 def zero_beyond(sign: Callable[[Fraction], Any], low: Fraction, far: Fraction) -> I:
     """The same beyond `low`, with an end that is looked for from `far` on."""
     while iv(sign(far)).a <= 0:
+        if far > 1 << 4 * intervals.P:
+            raise Undecided("where a function becomes positive")
         far *= 2
     return zero(sign, low, far)
 

@@ -26,7 +26,7 @@ class I:  # noqa: E742 - it stands in every line of arithmetic
 
     def about(self) -> float:
         """For guesses, which are proved afterwards."""
-        return self.b / 2**P
+        return self.a / 2**P
 
     def __add__(self, other: Any) -> I:
         """Sums are exact."""

@@ -30,7 +30,8 @@ from attention import output_deviation, softmax_mean
 from documents import MAX_BYTES, opened
 from outcomes import NotCovered, NotProved, Rejected, Undecided
 from prompts.mean_squares import gradient_mean_square, output_mean_square
-from prompts.operators import infinite_prompt_operator, proposition_3_1, proposition_3_4
+from prompts.operators import infinite_prompt_operator
+from prompts.propositions import proposition_3_1, proposition_3_4
 from prompts.tails import gradient_tail, output_tail, typical_prompt
 from selection.margins import max_margin, selection_on_a_head, token_optimality
 from selection.paths import joint_max_margin, regularization_path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,7 @@ from fields import fields, refuse
 from functions import exp, log
 from intervals import I, iv
 from laws import Law
-from matrices import around, combined, matmul, times, trace, transposed
+from matrices import around, combined, matmul, times, transposed
 from softmax import bilinear, scale_iv, scale_of
 
 
@@ -70,20 +69,3 @@ def reweighted(S: Matrix, M: Matrix, what: str) -> tuple[Fraction, Matrix]:
     A = combined([1, -2], [[[(i == j) / x for j in range(len(ds))] for i, x in enumerate(ds)], inner])
     steps, solved = pivots(A, columns, what)
     return math.prod(ds) * math.prod(steps), matmul(transposed(columns), solved)
-
-
-def mean_of_forms(forms: Sequence[Matrix], S: Matrix) -> Fraction:
-    """E prod y'Ay over y of N(0, S), for up to three symmetric A: joint cumulants are tr AS, 2 tr ASBS, 8 tr ASBSCS."""
-    x = [matmul(f, S) for f in forms]
-    t = [trace(m) for m in x]
-    if len(x) == 1:
-        return t[0]
-    if len(x) == 2:
-        return t[0] * t[1] + 2 * trace(matmul(x[0], x[1]))
-    pairs = sum(t[k] * trace(matmul(x[i], x[j])) for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)))
-    return math.prod(t) + 2 * pairs + 8 * trace(matmul(matmul(x[0], x[1]), x[2]))
-
-
-def symmetric(m: Matrix) -> Matrix:
-    """(m + m')/2"""
-    return [[(x + y) / 2 for x, y in zip(r, s, strict=True)] for r, s in zip(m, transposed(m), strict=True)]
