@@ -33,9 +33,9 @@ RANDOM = "K Q U V scale tilt query"
 
 def gaussian_queries(node: Any, d: int) -> tuple[Vector, Matrix]:
     """Mean and covariance of Gaussian queries of dimension d."""
-    z = fields(node, "queries", "mean covariance")
-    mean, cov = vector(z["mean"], "queries.mean", d), matrix(z["covariance"], "queries.covariance", d, d)
-    semidefinite(cov, "queries.covariance")
+    z = fields(node, "given.queries", "mean covariance")
+    mean, cov = vector(z["mean"], "given.queries.mean", d), matrix(z["covariance"], "given.queries.covariance", d, d)
+    semidefinite(cov, "given.queries.covariance")
     return mean, cov
 
 
