@@ -18,8 +18,8 @@ from certattn.kernel.errors import UsageError
 from certattn.statements.reports import Report
 
 _PACKAGE = Path(__file__).parent
-# In an installed package, and in a checkout.
-_SECOND_CHECKERS = (_PACKAGE / "recheck.py", _PACKAGE.parent / "tools" / "recheck.py")
+# In an installed package, and in a checkout: a folder that Python runs, of modules that are no part of the package.
+_SECOND_CHECKERS = (_PACKAGE / "recheck", _PACKAGE.parent / "tools" / "recheck")
 _VERIFIED, _NOT_COVERED, _UNDECIDED, _REJECTED = "verified", "not covered", "undecided", "rejected"
 _CONDITIONS = ("Arb alone", "an interpreter of its own", "the default floating-point environment, set and proved")
 
@@ -54,7 +54,7 @@ def second_opinion(path: Path, options: CheckOptions, sha256: str) -> tuple[str,
     """What the second checker says of the file, as long as it has these bytes, and why."""
     if options.root is not None:
         return _NOT_COVERED, "it takes no --root"
-    program = next((file for file in _SECOND_CHECKERS if file.is_file()), None)
+    program = next((place for place in _SECOND_CHECKERS if place.exists()), None)
     if program is None:
         return _NOT_COVERED, "it is not installed"
     seconds = str(min(options.limits.timeout_seconds, 999_999))

@@ -316,6 +316,11 @@ def described() -> Iterator[tuple[str, list[str]]]:
                     yield page, shlex.split(line.replace("[OPTIONS]", "").replace("[NAME]", ""))
 
 
+def program(folder: Path) -> list[Path]:
+    """The modules of a folder that Python runs."""
+    return sorted(folder.rglob("*.py")) if (folder / "__main__.py").is_file() else []
+
+
 def test_commands_that_are_not_run_are_real_ones() -> None:
     from certattn.cli.main import cli
 
@@ -332,9 +337,14 @@ def test_commands_that_are_not_run_are_real_ones() -> None:
                 # Raises click.NoSuchOption.
                 command.make_parser(context).parse_args(args=arguments)
             seen += 1
-        elif words[:1] == ["python"] and words[1].startswith("tools/"):
-            source = read(words[1])
-            assert all(f'"{word}"' in source for word in words[2:] if word.startswith("--")), f"{page}: {words}"
+        elif words[:1] == ["python"] and (scripts := [word for word in words if word.startswith("tools/")]):
+            place = ROOT / scripts[0]
+            sources = "".join(
+                path.read_text(encoding="utf-8") for path in ([place] if place.is_file() else program(place))
+            )
+            options = [word for word in words[words.index(scripts[0]) :] if word.startswith("--")]
+            assert sources, f"{page}: {words}"
+            assert all(f'"{word}"' in sources for word in options), f"{page}: {words}"
             seen += 1
     assert seen > 40
 
@@ -446,7 +456,12 @@ def test_every_module_of_the_kernel_is_in_the_reading_order() -> None:
 
 
 def test_every_tool_is_listed() -> None:
-    for path in set((ROOT / "tools").rglob("*.py")) - {ROOT / "tools/__init__.py"}:
+    tools = ROOT / "tools"
+    folders = {path.parent for path in tools.rglob("__main__.py")}  # each is one program
+    alone = (
+        set(tools.rglob("*.py")) - {tools / "__init__.py"} - {path for folder in folders for path in program(folder)}
+    )
+    for path in folders | alone:
         assert f"`{path.relative_to(ROOT).as_posix()}`" in read("docs/contributing.md")
 
 

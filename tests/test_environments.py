@@ -155,7 +155,7 @@ def test_the_second_checker_runs_without_docstrings(tmp_path: Path) -> None:
     import subprocess
 
     path = ROOT / "certificates" / "attention" / "softmax-mean" / "three-tokens.yaml"
-    command = [sys.executable, "-I", "-S", "-OO", str(ROOT / "tools" / "recheck.py")]
+    command = [sys.executable, "-I", "-S", "-OO", str(ROOT / "tools" / "recheck")]
     done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     asked = subprocess.run([*command, "--what"], capture_output=True, text=True, check=False)

@@ -38,6 +38,12 @@ import pathlib, sys, certattn
 assert pathlib.Path(certattn.__file__).is_relative_to(sys.prefix), certattn.__file__
 assert (pathlib.Path(certattn.__file__).parent / "py.typed").is_file()
 """
+# The second checker comes along, and runs from where it lies.
+_STRICT = """\
+import certattn
+report = certattn.check("head.yaml", strict=True)
+assert report.strict[-1] == "second checker: verified", report.strict
+"""
 # Each command of the trial, and its exit status.
 TRIALS = (
     (("python", "-c", _HERE), 0),
@@ -47,6 +53,7 @@ TRIALS = (
     (("certattn", "generate", "output-deviation", "head.npz", "-o", "head.yaml"), 0),
     (("certattn", "show", "head.yaml"), 0),
     (("certattn", "check", "head.yaml"), 0),
+    (("python", "-c", _STRICT), 0),
     (("python", "-m", "certattn", "check", "--format", "json", "."), 0),
     (("certattn", "generate", "output-deviation", "head.npz", "--at-most", "0", "-o", "never.yaml"), 1),
     # Derivations are an extra.

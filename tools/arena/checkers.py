@@ -11,7 +11,6 @@ import contextlib
 import enum
 import functools
 import os
-import py_compile
 import shutil
 import signal
 import subprocess
@@ -36,7 +35,7 @@ from certattn.statements.checking import check_file
 from certattn.statements.reports import Report
 
 ROOT = Path(__file__).resolve().parents[2]
-RECHECK = ROOT / "tools" / "recheck.py"
+RECHECK = ROOT / "tools" / "recheck"
 # Of one certificate, for checkers in programs of their own.
 SECONDS = 120
 # Of the processor's time: then recheck says by itself that it does not decide, as for integrals that have to be sharp.
@@ -99,16 +98,9 @@ def _said(report: Report) -> Answer:
 
 def recheck(path: Path) -> Answer:
     """The second checker, in a Python that finds nothing but the standard library."""
-    command = [sys.executable, "-I", "-S", _compiled(RECHECK), "--seconds", RECHECK_SECONDS, str(path)]
+    command = [sys.executable, "-I", "-S", str(RECHECK), "--seconds", RECHECK_SECONDS, str(path)]
     return _by_status(command, {0: Outcome.VERIFIED,
                       1: Outcome.REFUSED, 3: Outcome.NOT_COVERED})  # fmt: skip
-
-
-@functools.cache
-def _compiled(script: Path) -> str:
-    """The script, compiled once and not for each certificate."""
-    folder = tempfile.mkdtemp(prefix="arena-")
-    return str(py_compile.compile(str(script), cfile=f"{folder}/{script.stem}.pyc", doraise=True))
 
 
 # What these state is true. Recheck verifies where the kernel cannot decide, or cannot where the kernel verifies.

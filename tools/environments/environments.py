@@ -122,7 +122,7 @@ class Laboratory:
             "place": environment.place, "prelude": environment.prelude, "interlude": environment.interlude,
             "library": str(self.library),
             "answer": str(place / "answer"), "report": str(place / "report.json"), "seconds": SECONDS,
-            "recheck": str(ROOT / "tools" / "recheck.py"),
+            "recheck": str(ROOT / "tools" / "recheck"),
         }  # fmt: skip
         (place / "job.json").write_text(json.dumps(job))
         (place / "answer").touch()

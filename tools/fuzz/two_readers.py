@@ -12,7 +12,7 @@ the number of the input by which it can be made again; the exit status is 1 wher
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import io
 import json
 import random
@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -43,14 +43,29 @@ ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 4000
 
 
-def second_checker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("recheck", ROOT / "tools" / "recheck.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["recheck"] = module
-    spec.loader.exec_module(module)
-    return module
+def second_checker() -> SimpleNamespace:
+    """All that the second checker's modules hold, and these by their last names where nothing else has such a name.
+
+    They import each other as if their folder were the top, which it is where it is run. Here it is for a moment, and
+    the modules stay no part of this process's list, in which another `program` may stand.
+    """
+    folder = ROOT / "tools" / "recheck"
+    names = [".".join(path.relative_to(folder).with_suffix("").parts) for path in sorted(folder.rglob("*.py"))]
+    names.remove("__main__")
+    taken = {*names, *(name.split(".")[0] for name in names)}
+    others = {name: sys.modules.pop(name) for name in taken & sys.modules.keys()}
+    sys.path.insert(0, str(folder))
+    try:
+        modules = {name: importlib.import_module(name) for name in names}
+    finally:
+        sys.path.remove(str(folder))
+        for name in taken & sys.modules.keys():
+            del sys.modules[name]
+        sys.modules.update(others)
+    found = {name.split(".")[-1]: module for name, module in modules.items()}
+    for module in modules.values():
+        found |= vars(module)
+    return SimpleNamespace(**found)
 
 
 recheck = second_checker()

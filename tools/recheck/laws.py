@@ -1,0 +1,155 @@
+"""Laws of tokens: their means under tilts, moments and series."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import intervals
+from algebra import convolve, semidefinite
+from arrays import Matrix, Vector, matrix, vector
+from fields import fields, kind_of, listed, refuse
+from functions import cosh, exp, langevin, log, log_cosh, log_sinhc, tanh
+from intervals import I, hull, iv, square, summed
+from matrices import combined, identity, matmul, scaled, times, transposed
+from outcomes import Rejected
+from scalars import rational
+from vectors import dot, minus, plus
+
+
+class Law:
+    """A law of tokens: kind, dimension, and what the kind needs. Its parameters are checked exactly."""
+
+    def __init__(self, node: Any, where: str = "law") -> None:
+        """Read a law of docs/claims/prompts/infinite-prompt-operator.md."""
+        kinds = {
+            "gaussian": "mean covariance",
+            "rademacher": "sizes",
+            "box": "sizes",
+            "atoms": "points",
+            "mixture": "components",
+        }
+        self.kind = kind_of(node, where, *kinds)
+        f = fields(node, where, "kind " + kinds[self.kind], "weights" if self.kind == "atoms" else "")
+        if self.kind == "gaussian":
+            self.mean = vector(f["mean"], f"{where}.mean")
+            self.cov = matrix(f["covariance"], f"{where}.covariance", len(self.mean), len(self.mean))
+            semidefinite(self.cov, "a covariance")
+            self.d = len(self.mean)
+        elif self.kind in ("rademacher", "box"):
+            self.sizes = vector(f["sizes"], f"{where}.sizes")
+            self.d = len(self.sizes)
+            refuse(min(self.sizes) < 0, f"{where}: a negative size")
+        else:
+            if self.kind == "atoms":
+                self.points = matrix(f["points"], f"{where}.points")
+                n = len(self.points)
+                self.weights = [Fraction(1, n)] * n if f["weights"] is None else vector(f["weights"], where, n)
+                self.d = len(self.points[0])
+            else:
+                parts = [fields(c, where, "weight law") for c in listed(f["components"], where)]
+                self.parts = [Law(c["law"], f"{where}.law") for c in parts]
+                self.weights = [rational(c["weight"], where) for c in parts]
+                self.d = self.parts[0].d
+                if any(part.d != self.d for part in self.parts):
+                    raise Rejected(f"{where}: components of different dimensions")
+            if min(self.weights) <= 0 or sum(self.weights) != 1:
+                raise Rejected(f"{where}: weights are positive and sum to exactly 1")
+
+    def tilted(self, a: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """log E e^<a,x>, and its gradient in a, the mean of the law with the density e^<a,x> / E e^<a,x>."""
+        if self.kind == "gaussian":
+            slope = times(self.cov, a)
+            return dot(a, self.mean) + dot(a, slope) / 2, plus(self.mean, slope)
+        if self.kind in ("rademacher", "box"):
+            log_mgf, mean = (log_cosh, tanh) if self.kind == "rademacher" else (log_sinhc, langevin)
+            scores = [c * x for c, x in zip(self.sizes, a, strict=True)]
+            return summed(map(log_mgf, scores)), [c * mean(x) for c, x in zip(self.sizes, scores, strict=True)]
+        if self.kind == "atoms":
+            logs, centres = [dot(a, y) for y in self.points], self.points
+        else:
+            both = [part.tilted(a) for part in self.parts]
+            logs, centres = [x for x, _ in both], [m for _, m in both]
+        most = iv(max(logs, key=lambda x: iv(x).b))
+        w = [exp(x - most) * p for x, p in zip(logs, self.weights, strict=True)]
+        whole = summed(w)
+        return log(whole) + most, [dot(w, column) / whole for column in transposed(centres)]
+
+
+def second_moments(law: Law) -> tuple[Vector, Matrix]:
+    """Mean and covariance of a law, which are rational."""
+    if law.kind == "gaussian":
+        return law.mean, law.cov
+    if law.kind in ("rademacher", "box"):
+        part = 1 if law.kind == "rademacher" else Fraction(1, 3)
+        return [Fraction(0)] * law.d, [[c * c * part * (i == j) for j in range(law.d)] for i, c in enumerate(law.sizes)]
+    if law.kind == "atoms":
+        centres, inside = law.points, scaled(0, identity(law.d))
+    else:
+        both = [second_moments(part) for part in law.parts]
+        centres, inside = [m for m, _ in both], combined(law.weights, [c for _, c in both])
+    mean = [dot(law.weights, column) for column in transposed(centres)]
+    off = [minus(m, mean) for m in centres]
+    between = matmul(transposed([[w * x for x in m] for w, m in zip(law.weights, off, strict=True)]), off)
+    return mean, [plus(r, s) for r, s in zip(inside, between, strict=True)]
+
+
+def series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: int, q: int) -> list[list[Any]]:
+    """The coefficients of t^i r^j, i <= p and j <= q, of E e^<b + t u + r v, x>."""
+    if law.kind == "gaussian":
+        gu, gv, (value, mean) = times(law.cov, u), times(law.cov, v), law.tilted(b)
+        c10, c01, c20, c11, c02 = dot(u, mean), dot(v, mean), dot(u, gu) / 2, dot(u, gv), dot(v, gv) / 2
+        f: list[list[Any]] = [[exp(value)] * (q + 1) for _ in range(p + 1)]
+        for i in range(p + 1):  # derivatives of the exponential of a quadratic form
+            for j in range(q + 1):
+                if i:
+                    left = c11 * f[i - 1][j - 1] if j else 0
+                    f[i][j] = (c10 * f[i - 1][j] + (2 * c20 * f[i - 2][j] if i > 1 else 0) + left) / i
+                elif j:
+                    f[i][j] = (c01 * f[0][j - 1] + (2 * c02 * f[0][j - 2] if j > 1 else 0)) / j
+        return f
+    if law.kind == "mixture":
+        return combined(law.weights, [series(part, b, u, v, p, q) for part in law.parts])
+    if law.kind == "atoms":
+        parts = []
+        for y in law.points:
+            size, s, t = exp(dot(b, y)), dot(u, y), dot(v, y)
+            parts.append([[size * (part_of_exp(s, i) * part_of_exp(t, j)) for j in range(q + 1)] for i in range(p + 1)])
+        return combined(law.weights, parts)
+    result: list[list[Any]] = [[iv(int(i == j == 0)) for j in range(q + 1)] for i in range(p + 1)]
+    for c, x, s, t in zip(law.sizes, b, u, v, strict=True):
+        h = raw_moments(law.kind, c * x, p + q)
+        one = [[h[i + j] * (part_of_exp(c * s, i) * part_of_exp(c * t, j)) for j in range(q + 1)] for i in range(p + 1)]
+        new: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
+        for i in range(p + 1):
+            for k in range(p + 1 - i):
+                new[i + k] = plus(new[i + k], convolve(result[i], one[k], q))
+        result = new
+    return result
+
+
+def part_of_exp(s: Any, i: int) -> Any:
+    """s^i / i!"""
+    return Fraction(1) * s**i / math.factorial(i)
+
+
+def raw_moments(kind: str, u: Any, top: int) -> list[I]:
+    """E s^n e^(u s), n <= top, for a sign s, or s uniform on [-1, 1]: then sum_m u^m/m! [n + m even]/(n + m + 1).
+
+    All terms have the sign of u^n. Beyond the last one, where u^2 <= (m+1)(m+2)/2, the rest is no more than twice it.
+    """
+    u = iv(u)
+    if kind == "rademacher":
+        even, odd = cosh(u), (exp(u) - exp(-u)) / 2
+        return [odd if n % 2 else even for n in range(top + 1)]
+    z, found = square(u), []
+    for n in range(top + 1):
+        m, term, total = n % 2, u if n % 2 else iv(1), iv(0)
+        while term.b > 1 or term.a < -1 or (m + 1) * (m + 2) << intervals.P < 2 * z.b:
+            total += term / (n + m + 1)
+            term = term * z / ((m + 1) * (m + 2))
+            m += 2
+        found.append(total + hull(0, 4 * term) + I(-4, 4))
+    return found

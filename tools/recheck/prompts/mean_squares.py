@@ -1,0 +1,398 @@
+"""Mean squares over random prompts: output-mean-square and gradient-mean-square."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import intervals
+from algebra import partitions
+from arrays import Matrix, Vector, vector
+from decisions import at_most, below, bounded, bounds, close, within, within_bounds
+from fields import fields, one_of, optional, refuse, some, witness_of
+from functions import Complex, arctan, cdiv, cmul, csub, exp, log, pi, turn
+from intervals import I, absolute, clip, ends_of, hull, iv, plus_minus, root, smallest, square, summed
+from laws import Law, series
+from matrices import around, flat, frobenius, gram, identity, matmul, scaled, times, trace, transposed
+from outcomes import NotCovered, NotProved, Rejected
+from prompts.gaussians import RANDOM, gaussian_queries, peak, reweighted, split, tilt_of
+from prompts.tails import Tails
+from scalars import natural, positive, probability, rational
+from softmax import bilinear, scale_of
+from vectors import dot, norm2, plus
+
+
+def collisions(v: Any, L: int) -> Callable[..., Any]:
+    """E P_k1 P_k2 ..., P_k the sums of k-th powers of softmax weights of L scores of variance v.
+
+    By (3) of
+    docs/claims/prompts/output-mean-square.md a sum, over partitions of the k, of falling factorials of L times
+    integrals of Psi_k1(t) ... phi(t)^(L-b)/(K-1)!, by the trapezoid rule with the errors of that page. What is left
+    out on the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m, so that
+    Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m; E w^-m = e^(m(m+1)v/2); the other factors are at most (k/e)^k and 1.
+    """
+    if L == 1 or (isinstance(v, Fraction) and v == 0):
+        return lambda *ks: Fraction(1, L ** (sum(ks) - len(ks)))
+    x, P = iv(v), intervals.P
+    if x.b > 25 << P or x.a * 1000 < 1 << P:
+        raise NotCovered("moments of softmax weights for scores of variance beyond 25, or below 0.001")
+    size, sd = x.about(), math.sqrt(x.about())
+    fine = 3 + max(0, math.ceil(-math.log2(sd / 2 * 8)))
+    h, d = Fraction(1, 8), Fraction(1, 2**fine)
+    ratio, wide = 2 ** (fine - 3), math.sqrt(1.4 * P + 60)
+    low = -math.ceil(math.log(L) + 0.36 * P + 12)
+    high = math.ceil(sd * math.sqrt(1.4 * P) + size + 6 + P / 48)
+    ends = math.floor(-size / 2 - wide * sd), math.ceil(wide * sd)
+    nodes = range(ends[0] * 2**fine, ends[1] * 2**fine + 1)
+    rho = [exp(-square(d * n + x / 2) / (2 * x)) * d / root(2 * pi() * x) for n in nodes]
+    grid = {n: exp(iv(d * n)) for n in range(low * 2**fine + nodes[0], high * 2**fine + nodes[-1] + 1)}
+    decay = {n: exp(-y) if y.a < (P * 2) << P else I(0, 1) for n, y in grid.items()}
+    z2 = smallest([square(end + x / 2) for end in ends])  # the squared distance of the ends from the mean
+    left_out = 2 * (1 + d / root(x)) * exp(-ends_of(z2)[0] / (2 * x))
+    beta = min(Fraction(3, 2), Fraction(int(2 * math.pi * sd * sd / float(d) * 1000), 1000))
+    cosine = 1 - iv(beta) ** 2 / 2 + iv(beta) ** 4 / 24 - iv(beta) ** 6 / 720  # a lower bound of cos(beta), above 0
+    strip = 2 * exp(iv(beta * beta) / (2 * x)) / (exp(2 * pi() * (beta / d)) - 1)
+    cos_out = iv(Fraction(707, 10000))  # below cos(3/2) = 0.070737...
+    table: dict[int, list[I]] = {}
+
+    def psi(k: int) -> list[I]:
+        """Psi_k at all outer nodes."""
+        if k not in table:
+            e = {n: (grid[n] ** k * y if k else y) for n, y in decay.items()}
+            most = iv(Fraction(k)) ** k * exp(iv(-k)) if k else iv(1)
+            error = strip * (most / cosine**k) + left_out * most
+            lows, highs = [y.a for y in rho], [y.b for y in rho]
+            found = []
+            for t in range(low * 8, high * 8 + 1):
+                part = [e[t * ratio + n] for n in nodes]
+                a, b = dot(lows, [y.a for y in part]) >> P, -(-dot(highs, [y.b for y in part]) >> P)
+                found.append(I(max(a - error.b, 0), b + error.b))
+            table[k] = found
+        return table[k]
+
+    @cache
+    def powers(n: int) -> list[I]:
+        """phi^n at all outer nodes; phi is at most 1."""
+        return [clip(y, None, 1) ** n for y in psi(0)]
+
+    @cache
+    def mean(*ks: int) -> I:
+        """One mean."""
+        K, total = sum(ks), iv(0)
+        for partition in partitions(len(ks)):
+            b = max(partition) + 1
+            if b > L:
+                continue
+            sizes = [sum(k for k, c in zip(ks, partition, strict=True) if c == r) for r in range(b)]
+            s = iv(0)
+            for parts in zip(powers(L - b), *(psi(k) for k in sizes), strict=True):
+                s += math.prod(parts[1:], start=parts[0])
+            s = s * h
+            grown = math.prod((exp(x * Fraction(k * k - k, 2)) for k in sizes), start=iv(1))
+            s += hull(0, grown * exp(iv(K * (low - h))) * h / (1 - exp(iv(-K * h))))
+            others = math.prod((iv(Fraction(k)) ** k * exp(iv(-k)) for k in sizes[1:]), start=iv(1))
+            best = None
+            for m in range(1, 200):
+                k = sizes[0] + m
+                edge = exp(log(iv(k)) * k - k - iv(m * (high + h)) + x * Fraction(m * (m + 1), 2))
+                edge = edge * others * h / (1 - exp(iv(-m * h)))
+                if best is not None and edge.b > best.b:
+                    break
+                best = edge
+            s += hull(0, best)
+            off = 2 / (cos_out**K * (exp(2 * pi() * (Fraction(3, 2) / h)) - 1))
+            below(off, 1, "the step of the trapezoid rule")
+            s = I((s / (1 + off)).a, (s / (1 - off)).b)
+            total += s * math.perm(L, b) / math.factorial(K - 1)
+        return clip(total, Fraction(1, L ** (K - len(ks))), 1)
+
+    return mean
+
+
+def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, theta: Fraction | None) -> None:
+    """The mean square over Gaussian queries too, by the bounds `integral` (no theta) and `closed` of the page.
+
+    H(w) = E (T + z'Bz) e^(w z'Nz) by elimination over complex intervals. A(w) = D^-1 - 2 w R'NR has a positive definite
+    real part where Re w <= r and A(r) > 0; then so have all Schur complements: each pivot has a positive real part, its
+    principal root is continuous and positive on the real line, and H takes their product.
+    """
+    (U, V), (s2, _) = bilinear(given, law.d), scale_of(given["scale"])
+    m, S = gaussian_queries(given["queries"], len(U[0]))
+    CU = matmul(law.cov, U)
+    N = scaled(s2, matmul(transposed(U), CU))
+    VCU = matmul(V, CU)
+    B = scaled(s2, gram(VCU))
+    T = trace(around(V, law.cov))
+    refuse(theta is not None and not 0 < theta <= 1, "witness.theta: in (0, 1]")
+    if L == 1:
+        within(T + trace(matmul(B, S)) + dot(m, times(B, m)), low, high, "mean_square of one token")
+        return
+    if low is not None:
+        raise NotProved("integral and closed prove mean_square.at_most only")
+
+    def real(r: Fraction) -> I:
+        """H(r); NotProved where 2 r |M| < 1 is false."""
+        det, Sr = reweighted(S, scaled(r, N), "1 - 2 theta M")
+        mu = plus(m, [2 * r * x for x in times(Sr, times(N, m))])
+        size = T + trace(matmul(B, Sr)) + dot(mu, times(B, mu))
+        return exp(iv(r * dot(times(N, m), mu))) * size / root(iv(det))
+
+    far = log(iv(L - 1)) if L > 2 else iv(0)
+    if theta is not None:
+        at_most(peak(theta) * exp(far * -theta) * real(theta), high, "mean_square.at_most")
+        return
+    columns, ds = split(S)
+    inner = around(columns, N) if columns else []
+    reach, step = Fraction(0), Fraction(1, 2)
+    for _ in range(12):  # the largest r < 1 of a grid with A(r) > 0
+        try:
+            reweighted(S, scaled(reach + step, N), "")
+            reach += step
+        except NotProved:
+            pass
+        step /= 2
+    if not reach:
+        raise NotCovered("queries whose scores vary hugely")
+
+    def line(r: Fraction) -> I:
+        """W(r)"""
+        return real(r) * exp(far * -r) / (2 * turn(pi() * r)[1])
+
+    def integrand(theta: Fraction, eta: Fraction) -> I:
+        """The real part of pi/sin(pi w) (L-1)^-w H(w) at w = theta + i eta."""
+        w: Complex = iv(theta), iv(eta)
+        e = exp(pi() * eta)
+        c, s = turn(pi() * theta)
+        value = cdiv((pi(), iv(0)), (s * ((e + 1 / e) / 2), c * ((e - 1 / e) / 2)))
+        c, s = turn(-far * eta)
+        size = exp(far * -theta)
+        value = cmul(value, (c * size, s * size))
+        n = len(inner)
+        A: list[list[Complex]] = [
+            [((1 / ds[i] if i == j else 0) - 2 * x * w[0], -2 * x * w[1]) for j, x in enumerate(row)]
+            for i, row in enumerate(inner)
+        ]
+        A = [row + [(iv(columns[i][j]), iv(0)) for j in range(len(m))] for i, row in enumerate(A)]
+        for i in range(n):
+            pivot = A[i][i]
+            below(0, pivot[0], "the real part of a pivot")
+            size = root(root(square(pivot[0]) + square(pivot[1])) * ds[i])
+            half = arctan(pivot[1] / pivot[0]) / 2
+            c, s = turn(half)
+            value = cdiv(value, (size * c, size * s))
+            for j in range(i + 1, n):
+                f = cdiv(A[j][i], pivot)
+                A[j] = [csub(x, cmul(f, y)) for x, y in zip(A[j], A[i], strict=True)]
+        for i in reversed(range(n)):
+            for j in range(n, n + len(m)):
+                x = A[i][j]
+                for k in range(i + 1, n):
+                    x = csub(x, cmul(A[i][k], A[k][j]))
+                A[i][j] = cdiv(x, A[i][i])
+        # S_w = R A^-1 R', by real and imaginary parts
+        solved = [[[x[part] for x in row[n:]] for row in A] for part in (0, 1)]
+        Sw = [matmul(transposed(columns), x) if n else scaled(0, S) for x in solved]
+        Nm = times(N, m)
+        move = [times(Sw[part], Nm) for part in (0, 1)]
+        mu = [cmul((2 * w[0], 2 * w[1]), t) for t in zip(*move, strict=True)]
+        mu = [(x + t[0], t[1]) for x, t in zip(m, mu, strict=True)]
+        power_ = cmul(w, (dot(Nm, [t[0] for t in mu]) + iv(0), dot(Nm, [t[1] for t in mu]) + iv(0)))
+        size, (c, s) = exp(power_[0]), turn(power_[1])
+        value = cmul(value, (size * c, size * s))
+        re, im = iv(T) + trace(matmul(B, Sw[0])), iv(0) + trace(matmul(B, Sw[1]))
+        for i, row in enumerate(B):
+            for j, x in enumerate(row):
+                t = cmul(mu[i], mu[j])
+                re, im = re + t[0] * x, im + t[1] * x
+        return cmul(value, (re, im))[0]
+
+    theta = min((reach * k / 8 for k in range(1, 8)), key=lambda r: line(r).b)
+    c_ = min(theta, reach - theta) * Fraction(15, 16)
+    bits = min(intervals.P // 3, 300)
+    h = Fraction(math.floor(float(c_) * 2 * math.pi / (bits * 0.7 + 8) * 2**20), 2**20)
+    ends = math.ceil((bits * 0.7 + 8) / math.pi / h)
+    if ends > 20_000:
+        raise NotCovered("queries whose scores vary hugely")
+    total = integrand(theta, Fraction(0)) + 2 * summed(integrand(theta, h * j) for j in range(1, ends + 1))
+    off = (line(theta - c_) + line(theta + c_)) / (exp(2 * pi() * (c_ / h)) - 1)
+    off += 4 / pi() * exp(-pi() * (ends * h)) * line(theta)
+    at_most(total * h / (2 * pi()) + plus_minus(off), high, "mean_square.at_most")
+
+
+def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/prompts/output-mean-square.md"""
+    given = fields(g, "given", "law length", RANDOM + " queries")
+    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    asserts = some(a, "asserts", "mean_square mean collision")
+    low, high = optional(bounds, asserts["mean_square"], "mean_square", None) or (None, None)
+    hint = witness_of(w, "" if w is None else "method", "method t lambda theta")
+    if given["queries"] is not None:
+        method = one_of("integral" if hint["method"] is None else hint["method"], "method", "integral", "closed")
+        if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
+            raise Rejected("given.queries: for Gaussian tokens, without a query or tilt")
+        witness_of(w, "method theta" if method == "closed" else "", "method")
+        if asserts["mean"] is not None or asserts["collision"] is not None:
+            raise NotProved("of random queries nothing but the mean square is proved")
+        over_queries(given, law, L, low, high, None if method == "integral" else rational(hint["theta"], "theta"))
+        return
+    tilt, _, V, _, _ = tilt_of(given, law)
+    method = one_of("exact" if hint["method"] is None else hint["method"], "method", "exact", "logistic", "general")
+    if method == "general":
+        fields(w, "witness", "method t lambda")
+        if low is not None or asserts["mean"] is not None or asserts["collision"] is not None:
+            raise NotProved("general proves mean_square.at_most only")
+        at_most(general(law, tilt, V, L, hint), high, "mean_square.at_most")
+        return
+    witness_of(w, "", "method")
+    refuse(law.kind != "gaussian", "method: for Gaussian tokens")
+    b = times(law.cov, tilt)
+    v, Vb = squared(given, law, tilt, dot(tilt, b)), times(V, b)
+    S, B = trace(around(V, law.cov)), norm2(Vb)
+    if method == "logistic":
+        if asserts["mean"] is not None:
+            raise NotProved("logistic proves nothing of the mean")
+        q = logistic(v, L)
+        within_bounds((S - B / 2) / L, q * (S + B), low, high, "mean_square")
+        if asserts["collision"] is not None:
+            within_bounds(Fraction(1, L), q, *bounds(asserts["collision"], "collision"), "collision")
+        return
+    E = collisions(v, L)
+    q = E(2)
+    bounded(asserts, "collision", lambda: q)
+    if asserts["mean_square"] is not None:
+        within(exactly(E, S, B), low, high, "mean_square")
+    if asserts["mean"] is not None:
+        f = fields(asserts["mean"], "mean", "value radius")
+        for x, y in zip(Vb, vector(f["value"], "mean.value", len(V)), strict=True):
+            close(iv(-q * x), y, rational(f["radius"], "radius"), "mean")
+
+
+def squared(given: dict[str, Any], law: Law, tilt: list[Any], v: Any) -> Any:
+    """a' Gamma a, exactly also where the scale is a root."""
+    if isinstance(v, Fraction):
+        return v
+    U, _ = bilinear(given, law.d)
+    y = times(U, vector(given["query"], "query"))
+    return scale_of(given["scale"])[0] * dot(y, times(law.cov, y))
+
+
+def logistic(v: Any, L: int) -> I:
+    """An upper bound of E P_2 for scores of variance v."""
+    return 1 / (1 + (L - 1) * exp(-iv(v)))
+
+
+def exactly(E: Callable[..., Any], S: Any, B: Any) -> Any:
+    """The mean square of an output with S = tr V Gamma V' and B = |V b|^2."""
+    return E(2) * (S + B) - 6 * (E(3) - E(2, 2)) * B
+
+
+def rare(law: Law, tilt: list[Any], L: int, tokens: int, hint: dict[str, Any]) -> tuple[Tails, Any, Fraction, I]:
+    """The tilted law, R2 = E w^2, t, and e^(lambda L (1-t)) (1 - lambda + lambda^2 R2/2)^n: a bound of P(sum of n
+    weights < L (1-t)).
+    """
+    # the rules of tails, which need scale and base, are not used here
+    tails = Tails(law, tilt, L, (Fraction(1), 1), [Fraction(0)] * law.d)
+    R2 = exp(law.tilted([2 * x for x in tilt])[0] - 2 * tails.value)
+    t, lam = probability(hint["t"], "witness.t"), positive(hint["lambda"], "witness.lambda")
+    return tails, R2, t, exp(log(1 - lam + R2 * (lam * lam / 2)) * tokens + lam * L * (1 - t))
+
+
+def general(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any]) -> I:
+    """(5) of output-mean-square."""
+    tails, _, t, p = rare(law, tilt, L, L, hint)
+    second = summed(tails.moments(u, None, 0, 2)[2] for u in V)
+    fourth = summed(joint(law, [Fraction(0)] * law.d, u, v, tails.tau, 2, 2) * 4 for u in V for v in V)
+    return second / (L * (1 - t) ** 2) + root(fourth * L * smallest([p, iv(1)]))
+
+
+def joint(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], tau: Sequence[Any], i: int, j: int) -> Any:
+    """E e^<b, x> <u, y>^i <v, y>^j / (i! j!), y = x - tau."""
+    f = series(law, b, u, v, i, j)
+    one, two = -dot(u, tau), -dot(v, tau)
+    return summed(
+        f[i - r][j - s] * one**r * two**s / (math.factorial(r) * math.factorial(s))
+        for r in range(i + 1)
+        for s in range(j + 1)
+    )
+
+
+# Of the exact mean square of the gradient in U: coefficients of E P_k1 P_k2 ..., for each of its five parts.
+KAPPA = (
+    {(2,): 1, (3,): -2, (2, 2): 2},
+    {(2,): 1, (3,): -2, (2, 2): 1},
+    {(2,): 1, (2, 2): 7, (3,): -14, (2, 2, 2): 20, (2, 3): -52, (4,): 38},
+    {(2,): 2, (2, 2): 22, (3,): -36, (2, 2, 2): 80, (2, 3): -184, (4,): 116},
+    {(2,): 1, (2, 2): 27, (3,): -62, (2, 2, 2): 240, (2, 3): -680, (4,): 594, (2, 2, 2, 2): 840}
+    | {(2, 2, 3): -2880, (2, 4): 2480, (3, 3): 1020, (5,): -1580},
+)
+
+
+def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/prompts/gradient-mean-square.md"""
+    given = fields(g, "given", "law length", RANDOM)
+    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    tilt, z, V, scale, _ = tilt_of(given, law)
+    f, hint = fields(a, "asserts", "gradient mean_square"), fields(w, "witness", "method", "t lambda")
+    kind, (low, high) = one_of(f["gradient"], "gradient", "U", "V"), bounds(f["mean_square"], "mean_square")
+    method = one_of(hint["method"], "method", "exact", "logistic", "general")
+    refuse(kind == "U" and z is None, "given.query: needed for the gradient in U")
+    if method != "general" and (law.kind != "gaussian" or len(w) > 1):
+        raise Rejected("exact and logistic are for Gaussian tokens and have no parameters")
+    factor = scale[0] * norm2(z or []) if kind == "U" else Fraction(1)
+    if method == "general":
+        refuse(low is not None, "general has no lower bound")
+        at_most(general_gradient(law, tilt, V, L, hint, kind) * factor, high, "mean_square.at_most")
+        return
+    C, b = law.cov, times(law.cov, tilt)
+    v = squared(given, law, tilt, dot(tilt, b))
+    if kind == "V":
+        S, B = trace(C), norm2(b)
+        if method == "logistic":
+            within_bounds((S - B / 2) / L, logistic(v, L) * (S + B), low, high, "mean_square")
+        else:
+            within(exactly(collisions(v, L), S, B), low, high, "mean_square")
+        return
+    VC, Vb = matmul(V, C), times(V, b)
+    size, spread, vb2, b2 = frobenius(VC), trace(matmul(VC, transposed(V))), norm2(Vb), norm2(b)
+    mixed = dot(Vb, times(VC, b))
+    if method == "logistic":
+        refuse(low is not None, "logistic has no lower bound for U")
+        whole = size + spread * trace(C) + vb2 * trace(C) + b2 * spread
+        whole += Fraction(5, 2) * absolute(mixed) + 13 * vb2 * b2
+        at_most(whole * factor * logistic(v, L), high, "mean_square.at_most")
+        return
+    E = collisions(v, L)
+    kappa = [summed(n * E(*ks) for ks, n in row.items()) for row in KAPPA]
+    parts = [size, spread * trace(C), vb2 * trace(C) + b2 * spread, mixed, vb2 * b2]
+    within(summed(iv(x) * y for x, y in zip(kappa, parts, strict=True)) * factor, low, high, "mean_square")
+
+
+def general_gradient(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any], kind: str) -> I:
+    """(4) of gradient-mean-square, with all means read off the series in two variables."""
+    tails, R2, t, p = rare(law, tilt, L, L - 1, hint)
+    ident = identity(law.d)
+
+    def mean(k: int, u: Vector, v: Vector, i: int, j: int) -> Any:
+        """E w^k <u, y>^i <v, y>^j"""
+        value = joint(law, [k * x for x in tilt] if k else [Fraction(0)] * law.d, u, v, tails.tau, i, j)
+        return value * (math.factorial(i) * math.factorial(j)) * exp(-tails.value * k)
+
+    pairs = [(u, v) for u in V for v in ident]
+    S2 = [[mean(2, u, v, 1, 1) for v in ident] for u in ident]  # Sigma
+    if kind == "V":
+        second = summed(mean(0, u, u, 1, 1) for u in ident)
+        return trace(S2) / (L * (1 - t) ** 2) + second * p * L
+    C = [[mean(1, u, v, 1, 1) for v in ident] for u in ident]
+    VC, VS = matmul(V, C), matmul(V, S2)
+    four = summed(mean(4, u, v, 2, 2) for u, v in pairs)
+    vc2 = norm2(flat(VC))
+    vs = summed(mean(2, u, v, 2, 2) for u, v in pairs) - 2 * frobenius(VC, VS) + R2 * vc2
+    rest = trace(matmul(VS, transposed(V))) * trace(S2) + 2 * norm2(flat(VS))
+    cross = (four + (L - 1) * rest) / L**3
+    vy4 = summed(mean(0, u, v, 2, 2) for u in V for v in V)
+    y4 = summed(mean(0, u, v, 2, 2) for u in ident for v in ident)
+    typical = square(root(vs / L) / (1 - t) + root(cross) / (1 - t) ** 2)
+    return typical + p * square(root(vc2) + root(iv(L)) * root(root(vy4 * y4)))

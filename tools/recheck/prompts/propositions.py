@@ -1,0 +1,180 @@
+"""How near finite prompts come to the infinite one: proposition-3-1 and proposition-3-4, published and repaired."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+from algebra import semidefinite
+from arrays import Matrix
+from decisions import at_most, below, same
+from fields import fields, listed, numbers, one_of, refuse, witness_of
+from functions import cosh, exp, langevin, log, sinhc
+from intervals import I, iv, root, smallest, square, summed
+from laws import Law, second_moments
+from matrices import around, combined, frobenius, gram, identity, less_unit, matmul, scaled, trace, transposed
+from outcomes import NotCovered, NotProved, Rejected
+from prompts.gaussians import peak, reweighted
+from scalars import natural, positive, probability, rational
+from softmax import bilinear, scale_of
+from vectors import dot, norm2
+
+
+def mean_of_forms(forms: Sequence[Matrix], S: Matrix) -> Fraction:
+    """E prod y'Ay over y of N(0, S), for up to three symmetric A: joint cumulants are tr AS, 2 tr ASBS, 8 tr ASBSCS."""
+    x = [matmul(f, S) for f in forms]
+    t = [trace(m) for m in x]
+    if len(x) == 1:
+        return t[0]
+    if len(x) == 2:
+        return t[0] * t[1] + 2 * trace(matmul(x[0], x[1]))
+    pairs = sum(t[k] * trace(matmul(x[i], x[j])) for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)))
+    return math.prod(t) + 2 * pairs + 8 * trace(matmul(matmul(x[0], x[1]), x[2]))
+
+
+def symmetric(m: Matrix) -> Matrix:
+    """(m + m')/2"""
+    return [[(x + y) / 2 for x, y in zip(r, s, strict=True)] for r, s in zip(m, transposed(m), strict=True)]
+
+
+def sub_gaussian(law: Law, sigma2: Fraction) -> None:
+    """The sufficient conditions of docs/claims/prompts/proposition-3-1.md."""
+    if law.kind == "gaussian":
+        semidefinite(scaled(-1, less_unit(law.cov, sigma2)), "sigma^2 - Gamma")
+    elif law.kind == "mixture":
+        for part in law.parts:
+            same(any(second_moments(part)[0]), False, "a component that is centred")
+            sub_gaussian(part, sigma2)
+    else:
+        worst = max(map(norm2, law.points)) if law.kind == "atoms" else max(law.sizes) ** 2
+        at_most(worst, sigma2 * (3 if law.kind == "box" else 1), "sigma is enough for the law")
+
+
+def proposition_3_1(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/prompts/proposition-3-1.md"""
+    proposition(g, a, w, "T")
+
+
+def proposition_3_4(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/prompts/proposition-3-4.md; the gradient in V is proposition 3.1 with V = I."""
+    kind = one_of(fields(a, "asserts", "gradient", "published repaired")["gradient"], "gradient", "U", "V")
+    proposition(g, {k: v for k, v in a.items() if k != "gradient"}, w, kind)
+
+
+def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None:
+    """Both propositions; kind T is the output, V and U the gradients."""
+    given = fields(g, "given", "law queries", "K Q U V scale sigma length constants")
+    law, queries, (s2, _) = Law(given["law"], "law"), Law(given["queries"], "queries"), scale_of(given["scale"])
+    U, V = bilinear(given, law.d)
+    refuse(len(U[0]) != queries.d, "given: queries of another dimension")
+    V = identity(law.d) if kind == "V" else V
+    (mean, C), (mz, S) = second_moments(law), second_moments(queries)
+    refuse(any(mean) or any(mz), "given: a law that is not centred")
+    asserts, sigma2 = fields(a, "asserts", "", "published repaired"), None
+    if given["sigma"] is not None:
+        sigma2 = positive(given["sigma"], "given.sigma") ** 2
+        sub_gaussian(law, sigma2)
+        sub_gaussian(queries, sigma2)
+    refuse((asserts["published"] is None) == (asserts["repaired"] is None), "asserts: published or repaired")
+    VC = matmul(V, C)
+    spread, size = frobenius(VC, V), frobenius(VC)
+    if asserts["published"] is not None:
+        witness_of(w)
+        claimed, L = one_of(asserts["published"], "published", "fails", "holds"), natural(given["length"], "length", 1)
+        flat = not any(map(any, U))
+        if kind == "U":
+            if not ((law.kind == "gaussian" and (L == 1 or flat)) or (L == 1 and flat)):
+                raise Rejected("an instance whose mean square is not known")
+            left = s2 * trace(S) * (size + (L - 1) * (size + spread * trace(C))) / L**2
+        elif flat:
+            left = spread / L
+        else:
+            if L != 1 or law.kind != "gaussian":
+                raise Rejected("an instance whose mean square is not known")
+            move = matmul(VC, U)
+            left = spread + s2 * trace(around(move, S))
+        right: Any = Fraction(0)  # at length 1, where log L = 0, whatever the constants
+        if L > 1 or given["constants"] is not None:
+            refuse(sigma2 is None, "given.sigma: needed above length 1, and beside constants")
+            c1, c2 = numbers(given["constants"], "constants", "c1 c2")
+            refuse(c1 <= 0 or c2 <= 0, "constants: positive")
+        if L > 1:
+            right = log(Fraction(L)) * (c1 * sigma2**3) * exp(log(Fraction(L)) * (-c2 / sigma2))
+        below(right, left, "published") if claimed == "fails" else at_most(left, right, "published")
+        return
+    if given["length"] is not None or given["constants"] is not None or sigma2 is None or sigma2 < 1:
+        raise Rejected("a repaired form has a sigma of at least 1, and no length or constants")
+    c1, c2 = numbers(asserts["repaired"], "repaired", "c1 c2")
+    rho = c2 / sigma2
+    refuse(c1 <= 0 or c2 <= 0, "repaired: positive constants")
+
+    def holds(L: int, bound: Any, what: str) -> None:
+        """bound L^rho/(sigma^6 ln L) <= c1"""
+        x = log(Fraction(L))
+        at_most(bound * exp(x * rho) / (x * sigma2**3), c1, f"{what}, at {L}")
+
+    if law.kind == queries.kind == "gaussian":
+        steps = [fields(x, "steps", "from theta") for x in listed(fields(w, "witness", "steps")["steps"], "steps")]
+        starts = [natural(x["from"], "steps.from", 2, 100_000) for x in steps]
+        refuse(starts[0] != 2 or starts != sorted(set(starts)), "steps: they begin at 2, and rise")
+        W = around(transposed(U), C)
+        CU = matmul(C, U)
+        VCU, VCCU = matmul(V, CU), matmul(VC, CU)
+        out, own = scaled(s2, gram(VCU)), scaled(s2, gram(CU))  # |Vb|^2 and |b|^2 as forms of z
+        for i, x in enumerate(steps):
+            theta = rational(x["theta"], "theta")
+            refuse(not 0 <= theta <= 1, "steps.theta: not between 0 and 1")
+            det, T = reweighted(S, scaled(theta * s2, W), "1 - 2 theta s^2 S W")
+            if kind != "U":
+                mean_f = spread + mean_of_forms([out], T)
+            else:
+                ident = identity(queries.d)
+                mixed = symmetric(scaled(s2, matmul(transposed(VCU), VCCU)))
+                try:
+                    semidefinite(mixed, "the mixed form")
+                except NotProved:
+                    mixed = combined([trace(C) / 2, s2 / trace(C) / 2], [out, gram(VCCU)])
+                mean_f = (size + spread * trace(C)) * mean_of_forms([ident], T)
+                mean_f += trace(C) * mean_of_forms([ident, out], T) + spread * mean_of_forms([ident, own], T)
+                mean_f += Fraction(5, 2) * mean_of_forms([ident, mixed], T) + 13 * mean_of_forms([ident, out, own], T)
+                mean_f *= s2
+            factor = peak(theta) * mean_f / root(det)
+            last = i == len(steps) - 1
+            if last:
+                at_most(rho, theta, "steps: the last theta is at least c2/sigma^2")
+            for L in range(starts[i], starts[i] + 1 if last or theta >= rho else starts[i + 1]):
+                holds(L, factor * (exp(log(Fraction(L - 1)) * -theta) if L > 2 else iv(1)), f"steps[{i}]")
+        return
+    if law.kind != "box" or queries.kind not in ("box", "rademacher"):
+        raise NotCovered("repaired forms of other laws than Gaussian and box")
+    hint = fields(w, "witness", "t from")
+    t, first = probability(hint["t"], "witness.t"), natural(hint["from"], "from", 2, 100_000)
+    size_s = root(s2)
+    y = [size_s * (c * dot(map(abs, row), queries.sizes)) for c, row in zip(law.sizes, U, strict=True)]
+    R2 = math.prod((cosh(x) / sinhc(x) for x in y), start=iv(1))
+    reach = [(1 + langevin(x)) * c for x, c in zip(y, law.sizes, strict=True)]
+    delta = [smallest([x / 3, iv(Fraction(1, 4))]) * c for x, c in zip(y, law.sizes, strict=True)]
+    m = summed(row[j] ** 2 * law.sizes[j] ** 2 / 3 for row in V for j in range(law.d))
+    m += summed(abs(row[j] * row[k]) * delta[j] * delta[k] for row in V for j, k in permutations(range(law.d), 2))
+    always: Any = summed(square(dot([abs(v) for v in row], reach)) for row in V)
+    part, factor = R2 * m, iv(1)
+    if kind == "U":
+        Y2 = summed(map(square, reach))
+        c2_ = sum((v * c * c / 3) ** 2 for row in V for v, c in zip(row, law.sizes, strict=True))
+        h2 = sum(dot([abs(v) for v in row], law.sizes) ** 2 for row in V) * norm2(law.sizes)
+        part, always = R2 * (6 * Y2 * m + 4 * c2_), iv(2 * (h2 + c2_))
+        factor = iv(s2 * norm2(queries.sizes))
+    kappa = t * t / (2 * R2)
+    at_most(rho, kappa * first, "monotone")
+    at_most(rho, 1, "monotone: c2/sigma^2 is at most 1")
+
+    def bound(L: int) -> I:
+        """(6) of the page"""
+        return (part / (L * (1 - t) ** 2) + always * exp(-kappa * L)) * factor
+
+    for L in range(2, first):
+        holds(L, smallest([bound(L), always * factor]), "before")
+    holds(first, bound(first), "onwards")

@@ -1,0 +1,266 @@
+"""Attention of random queries and keys: moments, the normaliser, universality."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations
+from typing import Any
+
+from algebra import definite, partitions, raised
+from arrays import Matrix, matrix
+from decisions import at_most, below, bounded, bounds, capped, same, within
+from fields import fields, items, numbers, one_of, present, refuse, some, witness_of
+from functions import exp, log, power
+from intervals import I, absolute, iv, root, square, summed
+from matrices import less_unit, scaled, times
+from outcomes import Rejected
+from scalars import natural, positive, rational
+from vectors import dot, integers
+
+
+@cache
+def determinant(q: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """The coefficients in b of det(I - b q), by sums of principal minors (all subsets of rows)."""
+    n, found = len(q), [1]
+    for k in range(1, n + 1):
+        minors = 0
+        for rows in combinations(range(n), k):
+            for order in permutations(range(k)):
+                sign = 1
+                for i in range(k):
+                    for j in range(i):
+                        sign = -sign if order[j] > order[i] else sign
+                minors += sign * math.prod(q[rows[i]][rows[order[i]]] for i in range(k))
+        found.append((-1) ** k * minors)
+    while found[-1] == 0:
+        found.pop()
+    return tuple(found)
+
+
+@cache
+def walks(k: int) -> dict[tuple[int, int], dict[tuple[int, ...], int]]:
+    """For r classes of queries and c of keys: how often each det(I - b Q) occurs, with sign, in the means of
+    prod_a (e(i_a, j_a) - 1)(e(i_a+1, j_a) - 1)."""
+    found: dict[tuple[int, int], dict[tuple[int, ...], int]] = {}
+    for rows in partitions(k):
+        for cols in partitions(k):
+            r, c = max(rows) + 1, max(cols) + 1
+            powers: dict[tuple[int, ...], int] = {(0,) * (r * c): 1}  # the product, as a polynomial in the e(i, j)
+            for a in range(k):
+                for i in (rows[a], rows[(a + 1) % k]):
+                    step: dict[tuple[int, ...], int] = {}
+                    spot = i * c + cols[a]
+                    for n, times_ in powers.items():
+                        up = (*n[:spot], n[spot] + 1, *n[spot + 1 :])
+                        step[up] = step.get(up, 0) + times_
+                        step[n] = step.get(n, 0) - times_
+                    powers = step
+            table = found.setdefault((r, c), {})
+            for n, times_ in powers.items():
+                N = [n[i * c : (i + 1) * c] for i in range(r)]
+                Q = tuple(
+                    tuple(dot(x, y) - (sum(x) if i == j else 0) for j, y in enumerate(N)) for i, x in enumerate(N)
+                )
+                key = determinant(Q)
+                table[key] = table.get(key, 0) + times_
+    return found
+
+
+def expected_moment(k: int, x: Fraction, p: int, d: int) -> I:
+    """E m_2k(T) for p > 2k(2k-1)x, x = beta^2; det^(-p/2) once for each determinant."""
+    weights: dict[tuple[int, ...], int] = {}
+    for (r, c), table in walks(k).items():
+        factor = math.perm(d, r) * math.perm(d, c)
+        for key, n in table.items():
+            weights[key] = weights.get(key, 0) + factor * n
+    total = iv(0)
+    for key, n in weights.items():
+        if n:
+            value = sum((q * (x / p) ** i for i, q in enumerate(key)), start=Fraction(0))
+            total += (power(value, Fraction(-p, 2)) if value != 1 else iv(1)) * n
+    return total / d ** (k + 1)
+
+
+def limit_moment(k: int, x: Fraction, lam: Fraction, m: Any) -> Any:
+    """m_2k = [w^2k] (1 + C)^(2k+1)/(2k+1), C = m w^2 + x^2/lam w^4 + x^3/lam^2 w^6 + ..., m = alpha^2 + beta^2 ."""
+    series: list[Any] = [Fraction(1), m] + [x**n / lam ** (n - 1) for n in range(2, k + 1)]
+    return raised(series, 2 * k + 1, k)[k] / (2 * k + 1)
+
+
+def random_size(given: dict[str, Any]) -> tuple[Fraction, Fraction, int, int]:
+    """beta^2, lambda, d and p = lambda d of random queries and keys."""
+    beta, lam, d = positive(given["beta"], "beta"), positive(given["lambda"], "lambda"), natural(given["d"], "d", 2)
+    refuse((lam * d).denominator != 1, "given: lambda d is no whole number")
+    return beta * beta, lam, d, int(lam * d)
+
+
+def orders(
+    node: Any, where: str, need: str = "order", may: str = "at_least at_most"
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Items of a list with an order 2k of 2, 4, 6, 8, as k."""
+    for item in items(node, where):
+        f = fields(item, where, need, may)
+        yield int(one_of(f["order"], f"{where}.order", "2", "4", "6", "8")) // 2, f
+
+
+def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/spectrum/finite-moments.md"""
+    witness_of(w)
+    x, lam, d, p = random_size(fields(g, "given", "beta lambda d"))
+    asserts = some(a, "asserts", "moments ratios entry_parts variance infinite smallest thresholds")
+    m2 = exp(x) - 1
+
+    def finite(k: int, p: int) -> bool:
+        """Whether E m_2k(T) is finite."""
+        return p > 2 * k * (2 * k - 1) * x
+
+    def entry(n: int) -> I:
+        """E t^n for one entry, t = e - 1."""
+        return summed(math.comb(n, i) * (-1) ** (n - i) * phi(i * (i - 1), x, p) for i in range(n + 1))
+
+    for kind in ("moments", "ratios", "entry_parts"):
+        for k, f in orders(asserts[kind], kind):
+            below(2 * k * (2 * k - 1) * x, p, f"{kind}: E m_{2 * k} is finite")
+            value = entry(2 * k) * Fraction(1, d ** (k - 1)) if kind == "entry_parts" else expected_moment(k, x, p, d)
+            value = value if kind == "moments" else value / limit_moment(k, x, lam, m2)
+            del f["order"]
+            within(value, *bounds(present(f), kind), f"{kind} {2 * k}")
+
+    def variance() -> I:
+        """Of m_2(T)."""
+        below(12 * x, p, "variance.finite")
+        u = x / p  # entries of one row share the query, those of one column the key: r and c are E t^2 t'^2
+        r = phi(4, x, p) - 2 * phi(2, x, p) + 1
+        c = power((1 - 6 * u) * (1 + 2 * u), Fraction(-p, 2)) - 4 * power(1 - 2 * u - 4 * u * u, Fraction(-p, 2))
+        c += 4 * power(1 - u * u, Fraction(-p, 2)) + 2 * phi(2, x, p) - 3
+        mean = square(phi(2, x, p) - 1)
+        return (entry(4) - mean) / d**2 + (r + c - 2 * mean) * Fraction(d - 1, d * d)
+
+    bounded(asserts, "variance", variance)
+    for node in items(asserts["infinite"], "infinite"):
+        same(finite(int(one_of(node, "infinite", "2", "4", "6", "8")) // 2, p), False, "infinite")
+    for k, f in orders(asserts["smallest"], "smallest", "order within from", ""):
+        close, first = positive(f["within"], "within"), natural(f["from"], "from", 1, d - 1)
+        refuse(d - first > 20_000, "smallest: at most 20,000 sizes are looked at")
+        for size in range(first, d + 1):
+            if size == d:
+                same(finite(k, p), True, "smallest.finite")
+            if (lam * size).denominator == 1 and finite(k, int(lam * size)):
+                far = absolute(expected_moment(k, x, int(lam * size), size) / limit_moment(k, x, lam, m2) - 1)
+                at_most(far, close, "smallest.at") if size == d else below(close, far, f"smallest.before, at {size}")
+    for k, f in orders(asserts["thresholds"], "thresholds", "order beta", ""):
+        pair = 2 * k * x, log(Fraction(d))
+        lower, upper = pair if one_of(f["beta"], "thresholds.beta", "below", "above") == "below" else pair[::-1]
+        below(lower, upper, "thresholds")
+
+
+def phi(n: int, x: Fraction, p: int) -> I:
+    """(1 - n x/p)^(-p/2), the mean of e^(n x |q|^2/2p) over q of N(0, I_p)."""
+    return power(1 - n * x / p, Fraction(-p, 2)) if n else iv(1)
+
+
+def normaliser(x: Fraction, d: int, p: int, theta: Fraction, cut: Fraction) -> I:
+    """The bound of E W_2^2 of docs/claims/spectrum/normalizer-bound.md."""
+    refuse(not 0 < theta < 1 or cut <= 1, "witness: 0 < theta < 1 and cut > 1")
+    below(12 * x, p, "finite")
+    fourth = phi(12, x, p) - 4 * phi(6, x, p) + 6 * phi(2, x, p) - 3
+    typical = ((phi(4, x, p) - 2 * phi(2, x, p) + 1) * (d - 1) + fourth) / ((1 - theta) * d) ** 2
+    low = exp(-exp(-cut * x) * (d * theta**2 / 2)) + exp((log(cut) + 1 - cut) * Fraction(p, 2))
+    return typical + low * (d - 1)
+
+
+def normalizer_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/spectrum/normalizer-bound.md"""
+    x, _, d, p = random_size(fields(g, "given", "beta lambda d"))
+    asserts = some(a, "asserts", "mean_square distance")
+    bound = normaliser(x, d, p, *numbers(w, "witness", "theta cut"))
+    capped(asserts, "mean_square", lambda: bound)
+    capped(asserts, "distance", lambda: root(bound))
+
+
+def norm_of(m: Matrix) -> Fraction:
+    """A bound of the largest eigenvalue of a positive semidefinite matrix: guessed in floats, then proved."""
+    v = [1.0 + i / len(m) for i in range(len(m))]
+    f = [[float(x) for x in row] for row in m]
+    size = 1.0
+    for _ in range(300):
+        v = times(f, v)
+        size = max(map(abs, v)) or 1.0
+        v = [x / size for x in v]
+    guess = Fraction(size * (1 + 1e-7) + 1e-12)
+    definite(scaled(-1, less_unit(m, guess)), "a bound of a norm")
+    return guess
+
+
+def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/spectrum/universality-bound.md"""
+    given = fields(g, "given", "beta eta", "queries lambda d")
+    asserts = some(a, "asserts", "universality concentration linearisation equivalence")
+    eta = positive(given["eta"], "eta")
+    fixed = given["queries"] is not None
+    if fixed:
+        if given["lambda"] is not None or given["d"] is not None or asserts["linearisation"] or asserts["equivalence"]:
+            raise Rejected("given queries: no lambda, d, linearisation or equivalence")
+        X = matrix(given["queries"], "given.queries")
+        x, d, p = positive(given["beta"], "beta") ** 2, len(X), len(X[0])
+        refuse(d < 2, "given.queries: two at least")
+    else:
+        x, _, d, p = random_size(given)
+    b = x / p
+    hinted_ = not fixed and (asserts["universality"] is not None or asserts["equivalence"] is not None)
+    hint = {k: rational(v, k) for k, v in witness_of(w, "theta cut excess" if hinted_ else "").items()}
+    universal = iv(0)
+
+    def f(n: int) -> I:
+        """(1 - n b^2)^(-p/2)"""
+        return power(1 - n * b * b, Fraction(-p, 2))
+
+    if fixed and asserts["universality"] is not None:
+        ints, den = integers(X)
+        G = [[Fraction(dot(u, v), den * den * p) for v in ints] for u in ints]
+        once = [[exp(x * y) for y in row] for row in G]
+        u2 = [summed(square(square(y) - 1) for y in row) for row in once]
+        spread = summed(once[i][i] * u2[i] for i in range(d))
+        spread += exp(5 * x * max(G[i][i] for i in range(d))) * summed(once[i][i] - 1 for i in range(d))
+        gauss = summed(square(y - 1) for row in once for y in row)
+        universal = (4 * x * norm_of(G) * spread + gauss * 2) / (d * d * eta**3)
+    elif hinted_:
+        cut, z = hint["cut"], hint["excess"]
+        refuse(z <= 0 or cut <= 1, "witness: excess > 0 and cut > 1")
+        below(8 * x, p, "universality.finite")
+        rare = exp((log(cut) + 1 - cut) * Fraction(p, 2)) * d + exp(-z * z / 2)
+        norm = square(root(Fraction(d)) + root(Fraction(p)) + z) / p
+
+        def squares(n: int) -> I:
+            """E sum_ij (e^(n beta^2 G_ij) - 1)^2"""
+            diagonal = phi(4 * n, x, p) - 2 * phi(2 * n, x, p) + 1
+            return diagonal * d + (f(4 * n * n) - 2 * f(n * n) + 1) * (d * (d - 1))
+
+        spread = exp(cut * x) * squares(2) + exp(5 * cut * x) * (phi(2, x, p) - 1) * d
+        universal = (4 * x * norm * spread + squares(1) * 2) / (d * d * eta**3) + rare / eta
+    capped(asserts, "universality", lambda: universal)
+    if asserts["concentration"] is not None:
+        t, most = numbers(asserts["concentration"], "concentration", "deviation at_most")
+        refuse(t <= 0, "concentration.deviation: not positive")
+        at_most(exp(-(2 if fixed else 1) * d * (eta * t) ** 2) * 2, most, "concentration")
+    if asserts["linearisation"] is None and asserts["equivalence"] is None:
+        return
+    below(4 * x, p, "linearisation.finite")
+    e = exp(x)
+    g2 = f(4) + 1 + p * b * b - 2 * f(1) - f(1) * (2 * p * b * b / (1 - b * b))
+    c2 = e - x
+    g1 = phi(4, x, p) - phi(2, x, p) * (2 * x / (1 - 2 * b)) + x * x * (1 + Fraction(2, p))
+    g1 += square(c2) - 2 * c2 * (phi(2, x, p) - x)
+    linear = g2 * (d * (d - 1)) + g1 * d
+    bounded(asserts, "linearisation", lambda: linear)
+
+    def equivalence() -> I:
+        """Of the resolvents of attention and of its equivalent."""
+        lip = 3 * root(Fraction(3)) / (8 * eta * root(eta))
+        parts = root(normaliser(x, d, p, hint["theta"], hint["cut"])) + root(linear / d / (e - 1 - x))
+        return lip * parts + Fraction(1) / (d * eta) + universal
+
+    capped(asserts, "equivalence", equivalence)
