@@ -16,7 +16,7 @@ import click
 
 from certattn._version import __version__
 from certattn.cli.statuses import refused_by_the_system, status_of
-from certattn.cli.suggesting import SuggestingGroup
+from certattn.cli.groups import SuggestingGroup
 from certattn.kernel.errors import CertattnError
 
 # name -> (module, object, line of help). The line stands here so that --help loads no command.

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-from certattn.cli.suggesting import SuggestingGroup
+from certattn.cli.groups import SuggestingGroup
 from certattn.kernel.theorems import CHAPTER_OF
 
 
