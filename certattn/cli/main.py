@@ -15,8 +15,8 @@ from typing import Any, TextIO
 import click
 
 from certattn._version import __version__
-from certattn.cli.statuses import refused_by_the_system, status_of
 from certattn.cli.groups import SuggestingGroup
+from certattn.cli.statuses import refused_by_the_system, status_of
 from certattn.kernel.errors import CertattnError
 
 # name -> (module, object, line of help). The line stands here so that --help loads no command.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import make_certificate, note_option, out_option
+from certattn.cli.generate.making import make_certificate, note_option, out_option
 
 _EXPONENTIAL_EPILOG = """\b
 Examples:

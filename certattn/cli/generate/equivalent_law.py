@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import draw_into, make_certificate, note_option, out_option
+from certattn.cli.generate.making import draw_into, make_certificate, note_option, out_option
 from certattn.kernel.errors import UsageError
 
 _EPILOG = """\b

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import blaming, draw_into, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.making import blaming, draw_into, make_certificate, note_option, out_option, read_mapping
 from certattn.kernel.errors import UsageError
 
 _EPILOG = """\b

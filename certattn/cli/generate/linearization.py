@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import (
+from certattn.cli.generate.making import (
     array_names,
     blaming,
     draw_into,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import array_names, blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.making import array_names, blaming, make_certificate, note_option, out_option, read_mapping
 
 _EPILOG = """\b
 Examples:

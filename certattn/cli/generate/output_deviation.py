@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import array_names, blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.making import array_names, blaming, make_certificate, note_option, out_option, read_mapping
 from certattn.cli.options import arithmetic_option
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError

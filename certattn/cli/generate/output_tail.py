@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import blaming, draw_into, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.making import blaming, draw_into, make_certificate, note_option, out_option, read_mapping
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from certattn.cli.generate.making import blaming, make_certificate, note_option, out_option, read_mapping
 from certattn.cli.generate.proposition_3_1 import c2_option
-from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
 
 _EPILOG = """\b
 Examples:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.shared import blaming, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.making import blaming, make_certificate, note_option, out_option, read_mapping
 from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.report.progress import counting
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import (
+from certattn.cli.generate.making import (
     blaming,
     draw_into,
     index_list,

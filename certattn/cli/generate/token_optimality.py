@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.generate.shared import blaming, index_list, make_certificate, note_option, out_option, read_mapping
+from certattn.cli.generate.making import blaming, index_list, make_certificate, note_option, out_option, read_mapping
 
 _EPILOG = """\b
 Examples:
