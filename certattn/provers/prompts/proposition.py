@@ -21,6 +21,7 @@ from certattn.kernel.theorems.prompts.proposition import Proposition
 from certattn.kernel.theorems.prompts.proposition_inputs import LENGTH, Error, Setting
 from certattn.kernel.theorems.prompts.published_display import read_published
 from certattn.kernel.theorems.prompts.repaired_display import REPAIRED, Repaired
+from certattn.provers.commands import Option
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompts.repaired_search import best_exponent, find_box_witness, find_steps
@@ -28,6 +29,7 @@ from certattn.provers.rounding import round_up, upper_rational
 
 _BITS = 128
 _DIGITS = 6
+C2 = Option("--c2", "The constant c2 of a repaired form; by default nearly the largest that is proved.", metavar="X")
 
 
 def generate(
