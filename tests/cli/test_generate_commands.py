@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import shlex
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+import pytest
 
 from certattn.cli.generate import first_line, generate
 from certattn.cli.generate.command import command_of
@@ -71,6 +73,27 @@ def test_whatever_a_prover_needs_is_asked_for() -> None:
         asked |= {option.input for option in command.options if option.required}
         needed = {name for name, of in inputs.items() if of.default is of.empty and of.kind is of.KEYWORD_ONLY}
         assert needed <= asked, claim
+
+
+def test_what_is_required_is_missed() -> None:
+    found = 0
+    for claim, command, _ in described():
+        needed = {"--out": "c.yaml", **{of.flags: "2" for of in command.options if of.required}}
+        arguments = ["file.yaml"] * len(command.arguments)
+        command_of(claim).make_context(claim, [*arguments, *itertools.chain(*needed.items())])
+        for left_out in needed:
+            given = [word for flag, value in needed.items() if flag != left_out for word in (flag, value)]
+            with pytest.raises(click.MissingParameter) as missed:
+                command_of(claim).make_context(claim, [*arguments, *given])
+            assert missed.value.param is not None
+            assert left_out in missed.value.param.opts
+            found += 1
+        for argument in command.arguments:
+            with pytest.raises(click.MissingParameter) as missed:
+                command_of(claim).make_context(claim, list(itertools.chain(*needed.items())))
+            assert missed.value.param is not None
+            assert missed.value.param.name == argument.input
+    assert found > len(CHAPTER_OF)
 
 
 def test_every_example_is_a_command_line() -> None:

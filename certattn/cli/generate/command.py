@@ -63,8 +63,9 @@ def _option(option: Option, defaults: Mapping[str, Any]) -> click.Option:
         metavar=option.metavar,
         multiple=option.many,
         required=option.required,
-        default=default,
         show_default=said,
+        # To click, a default of None is one, with which nothing is missing.
+        **({} if option.required else {"default": default}),
     )
 
 
