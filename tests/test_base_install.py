@@ -158,7 +158,7 @@ def test_every_module_but_derivations_can_be_imported(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     imported = set(done.stdout.split())
     for claim in CLAIMS:
-        assert {PROVERS[claim].__module__, f"certattn.cli.generate.{claim.replace('-', '_')}"} <= imported
+        assert PROVERS[claim].__module__ in imported
 
 
 def test_a_command_is_tried_for_every_claim() -> None:

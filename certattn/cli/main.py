@@ -15,27 +15,27 @@ from typing import Any, TextIO
 import click
 
 from certattn._version import __version__
+from certattn.cli.groups import LazyGroup
 from certattn.cli.statuses import refused_by_the_system, status_of
-from certattn.cli.suggesting import SuggestingGroup
 from certattn.kernel.errors import CertattnError
 
-# name -> (module, object, line of help). The line stands here so that --help loads no command.
+# What each command does, for a help that loads none: the command `coq-check` is `certattn.cli.coq_check.coq_check`.
 COMMANDS = {
-    "check": ("certattn.cli.check", "check", "Prove, refute or reject certificates."),
-    "generate": ("certattn.cli.generate", "generate", "Make a certificate from arrays or a law."),
-    "audit": ("certattn.cli.audit", "audit", "State and prove what the heads of a transformer do."),
-    "sweep": ("certattn.cli.sweep", "sweep", "Make and check many certificates from one spec."),
-    "explain": ("certattn.cli.explain", "explain", "Say what a verdict or an obligation means."),
-    "trust": ("certattn.cli.trust", "trust", "List the files that a verdict rests on."),
-    "show": ("certattn.cli.show", "show", "Say in words and LaTeX what a certificate states."),
-    "diff": ("certattn.cli.diff", "diff", "Say what has changed between two certificates."),
-    "init": ("certattn.cli.init", "init", "Set a repository up to keep certificates valid."),
-    "plot": ("certattn.cli.plot", "plot", "Draw what a certificate states."),
-    "report": ("certattn.cli.report", "report", "Check certificates and write a page about them."),
-    "derive": ("certattn.cli.derive", "derive", "Print a derivation, or re-prove it with --check."),
-    "export": ("certattn.cli.export", "export", "Write a certificate as a theorem for Coq."),
-    "coq-check": ("certattn.cli.coq_check", "coq_check", "Have Coq prove exported theorems."),
-    "schema": ("certattn.cli.schema", "schema", "Print the JSON Schema of certificates or reports."),
+    "check": "Prove, refute or reject certificates.",
+    "generate": "Make a certificate from arrays or a law.",
+    "audit": "State and prove what the heads of a transformer do.",
+    "sweep": "Make and check many certificates from one spec.",
+    "explain": "Say what a verdict or an obligation means.",
+    "trust": "List the files that a verdict rests on.",
+    "show": "Say in words and LaTeX what a certificate states.",
+    "diff": "Say what has changed between two certificates.",
+    "init": "Set a repository up to keep certificates valid.",
+    "plot": "Draw what a certificate states.",
+    "report": "Check certificates and write a page about them.",
+    "derive": "Print a derivation, or re-prove it with --check.",
+    "export": "Write a certificate as a theorem for Coq.",
+    "coq-check": "Have Coq prove exported theorems.",
+    "schema": "Print the JSON Schema of certificates or reports.",
 }
 
 EPILOG = """\b
@@ -52,8 +52,8 @@ class _OutputGoneError(Exception):
     """A broken pipe, under a name that click does not turn into the exit status 1."""
 
 
-class LazyGroup(SuggestingGroup):
-    """A group whose commands are imported when they are needed."""
+class _Commands(LazyGroup):
+    """The commands of `certattn`, whose output may lose its reader."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -61,19 +61,11 @@ class LazyGroup(SuggestingGroup):
         except BrokenPipeError as error:
             raise _OutputGoneError from error
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, name, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+def _load(name: str) -> click.Command:
+    name = name.replace("-", "_")
+    command: click.Command = getattr(importlib.import_module(f"certattn.cli.{name}"), name)
+    return command
 
 
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -82,7 +74,13 @@ def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-@click.command(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=_Commands,
+    lines=COMMANDS,
+    load=_load,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
 )

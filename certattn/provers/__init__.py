@@ -1,6 +1,6 @@
 """Provers find what a certificate should state. Nothing here is trusted: the checker re-proves it.
 
-One module per claim, each with `generate(out, **inputs) -> Certificate`.
+One module per claim, each with `generate(out, **inputs) -> Certificate` and, at its end, what its command takes.
 """
 
 from __future__ import annotations

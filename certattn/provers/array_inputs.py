@@ -18,9 +18,9 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.array_files import ONLY, ArrayFile, Header
+from certattn.provers.commands import DATA_MODES
 from certattn.provers.output import write_file
 
-DATA_MODES = ("auto", "copy", "reference")
 _CHANGE = "change the array, or name another one"
 
 

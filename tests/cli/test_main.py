@@ -57,7 +57,7 @@ def test_every_error_is_a_message_and_a_status(
     def fail(**_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(main, "COMMANDS", {"fail": (__name__, "unused", "Fail.")})
+    monkeypatch.setitem(main.COMMANDS, "fail", "Fail.")
     monkeypatch.setattr(main.LazyGroup, "get_command", lambda *_: click.Command("fail", callback=fail))
     done = certattn_run("fail")
     assert (done.status, done.out) == (status, "")

@@ -1,4 +1,7 @@
-"""State how exact the kernel's own exponential is, and a score at which it is almost as bad as that."""
+"""State how exact the kernel's exponential in binary64 is.
+
+State how exact the kernel's own exponential is, and a score at which it is almost as bad as that.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.arithmetic.binary64_exponential import THEOREM
+from certattn.provers.commands import Command, Option
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate, write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 from certattn.writing import to_text
@@ -130,3 +134,13 @@ def _table_beside(out: Path) -> Iterator[dict[str, Plain]]:
             with suppress(OSError):
                 path.unlink()
         raise
+
+
+COMMAND = Command(
+    "The table of the exponential is written beside the certificate, as exponential-table.npy.",
+    Option("--tail", "State the bound for the form that adds a tail to the reduced argument.", bool),
+    Option("--at-most", "The bound to state; by default what is proved, rounded up to 6 digits.", metavar="R"),
+    examples="""
+        -o exponential.yaml
+        --tail -o exponential-with-tail.yaml""",
+)

@@ -1,4 +1,6 @@
-"""Find the tightest bound on the deviation of a prompt from its limit, and write it down.
+"""Bound the distance between a prompt's attention and its linear limit.
+
+Find the tightest bound on the deviation of a prompt from its limit, and write it down.
 
 For listed queries it is the largest deviation, rounded up; over a region it is what `region_certificates`
 can prove.
@@ -28,6 +30,20 @@ from certattn.provers.attention.region_certificates import (
     over_region,
     place_region,
     stated_region,
+)
+from certattn.provers.commands import (
+    ARRAY_OR_FILE,
+    DATA_OR_AUTO,
+    QUERY_ROWS,
+    SCORE_SCALE,
+    Argument,
+    Arrays,
+    Command,
+    Option,
+    Whole,
+    Yaml,
+    entries,
+    in_arithmetic,
 )
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -194,3 +210,89 @@ def _listed(
         asserts["per_query"] = each
     added: dict[str, Plain] = {"asserts": {"deviation": asserts}}
     return added if bits == BITS[0] else {**added, "witness": {"bits": str(bits)}}
+
+
+def _inputs(options: dict[str, Any]) -> dict[str, Any]:
+    """The region that one of the options describes. Raises UsageError for several."""
+    radius, centre, box, hull = (options.pop(name) for name in ("radius", "centre", "box", "hull"))
+    if centre is not None and radius is None:
+        raise UsageError("--centre is that of a ball, whose radius is missing: --radius R")
+    found = {
+        "--radius": _ball(radius, centre) if radius is not None else None,
+        "--box": _box(box) if box is not None else None,
+        "--hull": {"kind": "hull"} if hull else None,
+        "--region": options["region"],
+    }
+    given = {name: region for name, region in found.items() if region is not None}
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} describe a region each; expected one")
+    return {**options, "region": next(iter(given.values()), None)}
+
+
+def _ball(radius: str, centre: str | None) -> dict[str, Any]:
+    if centre is None:
+        return {"kind": "ball", "radius": radius}
+    return {"kind": "ball", "centre": entries(centre), "radius": radius}
+
+
+def _box(text: str) -> dict[str, Plain]:
+    ends = [[end.strip() for end in interval.split(":")] for interval in text.split(",")]
+    if any(len(pair) > 2 for pair in ends):
+        raise UsageError(
+            f"--box {text!r}: expected an interval A:B or a number for each coordinate, as in '-1:1, 0:1/2, 0'"
+        )
+    return {"kind": "box", "lower": [pair[0] for pair in ends], "upper": [pair[-1] for pair in ends]}
+
+
+COMMAND = Command(
+    """HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
+    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a .npy file with the tokens.
+    The bound is for every query that is listed, or for every query of a region: a ball (--radius), a
+    box (--box) or a convex hull (--hull). A long run over listed queries that was interrupted goes on
+    where it was when the same command is given again.""",
+    Argument("HEAD", Arrays()),
+    SCORE_SCALE,
+    QUERY_ROWS,
+    Option("--radius", "State it of a ball of this radius around the query that is meant.", metavar="R"),
+    Option("--centre", "The centre of the ball, in the place of a query.", metavar="'Q1, Q2, ...'"),
+    Option("--box", "State it of a box: an interval or a number per coordinate.", metavar="'A1:B1, A2:B2, ...'"),
+    Option("--hull", "State it of all convex combinations of the queries that are meant.", bool, default=False),
+    Option("--region", "State it of the region in a YAML file.", Yaml("given.region"), "FILE"),
+    Option("--cells", "Most cells to cut a region into.", Whole(1)),
+    Option("--lower-bound", "State too, as at_least, the largest deviation found in the region.", bool),
+    Option("--limit", "`empirical`, or a YAML file with a limit.", Yaml("given.limit", word="empirical")),
+    Option("--norm", "", tuple(NORMS)),
+    Option(
+        "--at-most", "The bound to state; by default the smallest that is proved, rounded up to 6 digits.", metavar="R"
+    ),
+    Option("--per-query", "State a bound for each query too.", bool),
+    Option("--relative", "State bounds in units of the output |T(q)| too.", bool),
+    Option(
+        "--causal",
+        "The first query sees the first N tokens, every further one sees one more; all see all by default.",
+        Whole(1),
+        "N",
+    ),
+    ARRAY_OR_FILE,
+    DATA_OR_AUTO,
+    in_arithmetic(ARITHMETICS),
+    examples="""
+        head.npz --scale "1/sqrt(32)" -o head.yaml
+        head.npz --queries 0:64 --norm linf --at-most 0.9 -o head.yaml
+        model.safetensors --array keys=l0.k --array values=l0.v \\
+            --array queries=l0.q -o l0.yaml
+        prompt.npz --limit limit.yaml -o prompt.yaml
+        prompt.npz --queries 38:39 --radius 1/4 -o ball.yaml
+        prompt.npz --box "-1:1, 0:1/2, 0" --cells 1000 -o box.yaml
+        head.npz --scale "1/sqrt(32)" --queries 0:3 --hull -o hull.yaml""",
+    file="""
+        A limit file holds what certificates write under given.limit, for example
+          kind: law
+          law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}
+        A region file holds what they write under given.region, for example
+          kind: box
+          lower: [-1, 0, 0]
+          upper: [1, 1/2, 0]""",
+    inputs=_inputs,
+    progress="parts",
+)

@@ -1,4 +1,4 @@
-"""Enclose softmax means, covariances, their eigenvalues and log-normalisers, round them, and write them down."""
+"""State softmax means at queries, and on request covariances, their eigenvalues and log-normalisers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.checker import ARITHMETICS
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
 from certattn.kernel.document.tree import Plain
@@ -28,6 +29,18 @@ from certattn.kernel.theorems.attention.softmax_mean import (
 from certattn.provers.array_inputs import Source, placed
 from certattn.provers.attention.mean_enclosures import FIRST_BITS, Found, Wanted, enclosures
 from certattn.provers.attention.stated_tables import Array, Printing, exactly, matrices, numbers, vectors
+from certattn.provers.commands import (
+    ARRAY,
+    DATA_OR_AUTO,
+    QUERY_ROWS,
+    SCORE_SCALE,
+    Argument,
+    Arrays,
+    Command,
+    Option,
+    Whole,
+    in_arithmetic,
+)
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -184,3 +197,32 @@ def _range(ends: Sequence[tuple[arb, arb]], printing: Printing) -> dict[str, Pla
     if printing.per_query:
         return {"at_least": numbers([smallest]), "at_most": numbers([largest])}
     return {"at_least": format_rational(min(smallest)), "at_most": format_rational(max(largest))}
+
+
+COMMAND = Command(
+    """HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
+    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a YAML file with a prompt.""",
+    Argument("HEAD", Arrays("given")),
+    SCORE_SCALE,
+    QUERY_ROWS,
+    Option("--covariance", "State the covariance under the softmax weights too.", bool),
+    Option("--eigenvalues", "State the range of its eigenvalues too.", bool),
+    Option("--log-normaliser", "State log Z(q), the log of the sum of e^score, too.", bool),
+    Option("--of", "Whose covariance.", tuple(COVARIANCES)),
+    Option("--digits", "Digits to state.", Whole(1, 1000)),
+    Option("--radius", "The radius to state; by default the smallest, rounded up to 3 digits.", metavar="R"),
+    Option("--per-query", "State a radius, and bounds on eigenvalues, for each query.", bool),
+    ARRAY,
+    DATA_OR_AUTO,
+    in_arithmetic(ARITHMETICS),
+    examples="""
+        head.npz --scale "1/sqrt(32)" --queries 0:4 -o mean.yaml
+        head.npz --covariance --eigenvalues --log-normaliser -o all.yaml
+        head.npz --covariance --of values-keys --radius 1e-9 -o slope.yaml
+        prompt.yaml -o mean.yaml""",
+    file="""
+        A prompt file holds what certificates write under given, for example
+          keys: [[0, 1], [1, 0]]
+          values: [[1], [2]]
+          queries: [[1, 1/2]]""",
+)

@@ -1,4 +1,4 @@
-"""Find bounds of the mean square of a gradient's error, and write them down."""
+"""State the mean square of what the gradients of attention over a random prompt miss of their limits."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.gradient_inputs import GradientError
 from certattn.kernel.theorems.prompts.gradient_mean_square import THEOREM, Way, enclosure_by, read, square_parts
+from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.prompts.options import GRADIENT
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 from certattn.writing import to_text
 
@@ -147,3 +149,23 @@ def _bound(numbers: list[float], t: float, rate: float, length: int) -> float:
     exponent = rate * length * (1 - t) + (length - 1) * math.log(one)
     likely = math.sqrt(max(first, 0)) / (1 - t) + math.sqrt(max(second, 0)) / (1 - t) ** 2
     return likely**2 + (math.exp(exponent) * unlikely if exponent < 700 else math.inf)
+
+
+COMMAND = Command(
+    """PROMPT is a YAML file with `law`, `length`, optionally `V`, and `query` with `U` (or `K`, `Q`) and `scale`; for
+    the gradient in V a `tilt` is enough.""",
+    Argument("PROMPT", Yaml("given")),
+    GRADIENT,
+    Option("--method", "How the bounds are proved; auto takes the sharpest that applies.", METHODS),
+    Option("--digits", "Significant digits to state.", Whole(1, 100)),
+    examples="""
+        prompt.yaml -o gradient.yaml
+        prompt.yaml --gradient V --digits 12 -o values.yaml
+        signs.yaml --method general -o signs.yaml""",
+    file="""
+        A prompt file holds what certificates write under given, for example
+          law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
+          U: [[1, 0], [0, 1]]
+          query: [1, 1/2]
+          length: 1000""",
+)

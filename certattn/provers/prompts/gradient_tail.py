@@ -1,8 +1,12 @@
-"""Find how rarely a gradient's error is large, how large it rarely is, or how long a prompt must be."""
+"""Bound how rarely a gradient of attention over a random prompt is far from that over an infinite one.
+
+Find how rarely a gradient's error is large, how large it rarely is, or how long a prompt must be.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +19,12 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.gradient_tail import THEOREM, read_error
+from certattn.provers.commands import Argument, Command, Option, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompts.gradient_goals import Search, search_of
 from certattn.provers.prompts.heavy_scores import require_light_scores
+from certattn.provers.prompts.options import GRADIENT, LENGTH, PROBABILITY, left_out
 from certattn.provers.prompts.output_tail import MOST_HEAVINESS, Wanted, wanted_numbers
 from certattn.provers.prompts.tail_search import smallest_eps, smallest_length
 from certattn.provers.rounding import round_up, upper_rational
@@ -170,3 +176,32 @@ def _float(value: fmpq) -> float:
 
 def _log(value: fmpq) -> float:
     return math.log(float(value.p)) - math.log(float(value.q))
+
+
+def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
+    """Which number was found."""
+    plain: Any = certificate.plain
+    stated = {**plain["asserts"], **plain["given"]}
+    words = {"exceeds": "height", "probability": "probability", "length": "length"}
+    return "; ".join(f"smallest {words[name]} found: {stated[name]}" for name in left_out(inputs))
+
+
+COMMAND = Command(
+    """LAW is a YAML file with `law`, `query` with any of `K`, `Q` (or `U`) and `scale`, `V`, and `length` unless it is
+    an option; for the gradient in V a `tilt` is enough. Of the three numbers two are given; the third is found.""",
+    Argument("LAW", Yaml("given")),
+    GRADIENT,
+    Option("--exceeds", "What the norm exceeds rarely; the smallest, if left out.", metavar="EPS"),
+    PROBABILITY,
+    LENGTH,
+    examples="""
+        law.yaml --probability 0.01 --length 1000 -o tail.yaml
+        law.yaml --gradient V --exceeds 0.3 --length 1000 -o tail.yaml
+        law.yaml --exceeds 0.3 --probability 0.01 -o length.yaml""",
+    file="""
+        A law file holds what certificates write under given, with or without the length, for example
+          law: {kind: gaussian, mean: [0, 0], covariance: [[1/2, 0], [0, 1/2]]}
+          U: [[1, 0], [0, 1]]
+          query: [1, 1/2]""",
+    finding=_finding,
+)

@@ -1,4 +1,4 @@
-"""Compute the infinite-prompt operator of a law, exactly or at queries, and write it down."""
+"""State the operator that attention becomes for a law of tokens."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import describe, format_rational, square
 from certattn.kernel.theorems.prompts.infinite_prompt_operator import THEOREM, GivenOperator, read_given
+from certattn.provers.commands import Argument, Command, Option, Yaml, entries
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import decimal_exponent, nearest
@@ -142,3 +143,20 @@ def _row(matrix: ExactMatrix) -> list[Plain]:
 
 def _rows(matrix: ExactMatrix) -> list[Plain]:
     return [[format_rational(entry) for entry in row] for row in matrix.to_rows()]
+
+
+COMMAND = Command(
+    "LAW is a YAML file with `law`, and any of `K`, `Q`, `V` (or `U`, `V`), `scale`, `queries`.",
+    Argument("LAW", Yaml("given")),
+    Option(
+        "--query", "A query at which to state T(z).", metavar="'Z1, Z2, ...'", sets="queries", many=True, parse=entries
+    ),
+    Option("--radius", "Half-width of the stated values."),
+    examples="""
+        law.yaml -o operator.yaml
+        signs.yaml --query "1, 1/2" --query "0, 2" -o signs-values.yaml""",
+    file="""
+        A law file holds what certificates write under given, for example
+          law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
+          V: [[1, 0]]""",
+)

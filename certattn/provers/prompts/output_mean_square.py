@@ -1,4 +1,4 @@
-"""Find bounds on the mean square of what a random prompt's attention misses, and write them down."""
+"""State the mean square of what a random prompt's attention misses of the infinite prompt's."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from certattn.kernel.theorems.prompts.averaged_prompts import AveragedPrompt
 from certattn.kernel.theorems.prompts.mean_square_bounds import Bounds, Enclosure, general_bounds
 from certattn.kernel.theorems.prompts.output_mean_square import THEOREM, Method, bounds_of, methods_for, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (
@@ -226,3 +227,32 @@ def _mean(mean: list[arb], digits: int) -> Plain:
     if any((2 * entry.rad() < radius) is not True for entry in mean):
         raise NotProvedError(f"E(T_L - T) is not enclosed within {describe(radius)}; ask for fewer digits")
     return {"value": [format_rational(nearest(entry, places)) for entry in mean], "radius": format_rational(radius)}
+
+
+COMMAND = Command(
+    """PROMPT is a YAML file with `law`, `length`, optionally `V`, and either `tilt`, or `query` and `U` (or
+    `K`, `Q`) and `scale`, or a Gaussian law `queries` in the place of `query`.""",
+    Argument("PROMPT", Yaml("given")),
+    Option(
+        "--method",
+        "How the bounds are proved; auto takes the sharpest way.",
+        (AUTO, "exact", "logistic", "general", "integral", "closed"),
+    ),
+    Option("--digits", "Significant digits of the bounds.", Whole(1, 300)),
+    Option("--t", "general: share of the normaliser, 0 < T < 1; searched for by default.", metavar="T"),
+    Option("--rate", "general: lambda of the Chernoff bound; the best one by default.", metavar="R"),
+    Option("--theta", "closed: exponent of 1/(L - 1); searched for by default.", metavar="THETA"),
+    examples="""
+        prompt.yaml -o mean-square.yaml
+        signs.yaml --method general -o signs.yaml
+        queries.yaml --method closed -o closed.yaml""",
+    file="""
+        A prompt file holds what certificates write under given, for example
+          law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
+          tilt: [1, 1/2]
+          length: 1000
+        or, for an average over queries,
+          law: {kind: gaussian, mean: [0, 0], covariance: [[1/4, 0], [0, 1/4]]}
+          queries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}
+          length: 1000""",
+)

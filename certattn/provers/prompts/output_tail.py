@@ -1,9 +1,12 @@
-"""Find what a certificate of `output-tail` states: the height, the probability or the length of the prompt."""
+"""Bound how rarely the output over a random prompt is far from that over an infinite one.
+
+Find what a certificate of `output-tail` states: the height, the probability or the length of the prompt.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +21,12 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompts.heavy_scores import require_light_scores
-from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal
+from certattn.provers.prompts.options import DIRECTION, HEIGHT, LENGTH, PROBABILITY, left_out
+from certattn.provers.prompts.tail_goals import NORMS, Goal, goals_of, mean_square_goal
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 from certattn.provers.rounding import as_float, round_up, upper_rational
 from certattn.writing import to_text
@@ -272,3 +277,56 @@ def _bounds(certificate: dict[str, Plain], out: Path, settled: bool) -> list[fmp
 
 def _log(value: fmpq) -> float:
     return float(arb(value).log())
+
+
+def _inputs(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, which describe one picture if one is wanted. Raises UsageError."""
+    if options["plot"] is not None:
+        if len(options["directions"]) + (options["norm"] is not None) != 1:
+            raise UsageError("--plot shows one direction or one norm")
+        if options["method"] != RULES:
+            raise UsageError("--plot shows bounds by rules; expected --method rules")
+    return options
+
+
+def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
+    """What was found, in a sentence; "" where nothing was to be found."""
+    plain: Any = certificate.plain
+    parts = [*plain["asserts"].get("directions", []), *filter(None, [plain["asserts"].get("norm")])]
+    words = {"exceeds": "height", "probability": "probability"}
+    found = next(iter(left_out(inputs)), "")
+    if found == "length":
+        return f"smallest length found: {plain['given']['length']} tokens"
+    return f"smallest {words[found]} found: {', '.join(part[found] for part in parts)}" if found else ""
+
+
+COMMAND = Command(
+    """LAW is a YAML file with `law`, and `tilt`, or `query` with any of `K`, `Q` (or `U`) and `scale`; `V`, and
+    `length` unless it is an option. Of the height, the probability and the length two are given; the third is
+    found, as small as the rules allow. A direction or norm is bounded, or several at once.""",
+    Argument("LAW", Yaml("given")),
+    DIRECTION,
+    Option("--norm", "Bound a norm of the deviation.", NORMS),
+    HEIGHT,
+    PROBABILITY,
+    LENGTH,
+    Option(
+        "--method",
+        "mean-square bounds a norm over Gaussian tokens by Markov's inequality: instant, and less sharp.",
+        METHODS,
+    ),
+    to_plot("Draw the bound against the length."),
+    examples="""
+        law.yaml --direction "1, 0" --probability 0.01 --length 1000 -o tail.yaml
+        law.yaml --norm l2 --exceeds 0.3 --length 1000 -o tail.yaml
+        law.yaml --norm linf --exceeds 0.3 --probability 0.01 -o length.yaml
+        law.yaml --direction "0, 1" --exceeds 0.3 --probability 0.01 \\
+            -o tail.yaml --plot tail.svg""",
+    file="""
+        A law file holds what certificates write under given, with or without the length, for example
+          law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}
+          query: [1, 1/2]
+          U: [[1, 0], [0, 1]]""",
+    inputs=_inputs,
+    finding=_finding,
+)

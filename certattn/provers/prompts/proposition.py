@@ -26,6 +26,7 @@ from certattn.kernel.theorems.prompts.propositions import (
     StatedDisplay,
     read_given,
 )
+from certattn.provers.commands import Option
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompts.repaired_search import best_exponent, find_box_witness, find_steps
@@ -34,6 +35,7 @@ from certattn.writing import to_text
 
 _BITS = 128
 _DIGITS = 6
+C2 = Option("--c2", "The constant c2 of a repaired form; by default nearly the largest that is proved.", metavar="X")
 
 
 def generate(

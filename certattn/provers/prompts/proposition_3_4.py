@@ -1,4 +1,4 @@
-"""Proposition 3.4: decide the published display at an instance, or find constants for every length."""
+"""Decide a published bound of gradients at an instance, or repair it for every length."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.prompts.proposition_3_4 import THEOREM
 from certattn.kernel.theorems.prompts.propositions import GRADIENT, Error
+from certattn.provers.commands import Argument, Command, Option, Yaml
 from certattn.provers.exact_inputs import Number
 from certattn.provers.prompts import proposition
 
@@ -28,3 +29,16 @@ def generate(
     if gradient not in (Error.GRADIENT_V.value, Error.GRADIENT_U.value):
         raise UsageError(f"gradient is {gradient!r}, expected 'V' or 'U'")
     return proposition.generate(THEOREM, out, given, {GRADIENT.name: gradient}, c2, note)
+
+
+COMMAND = Command(
+    """LAW is a YAML file with `law`, `queries`, any of `K`, `Q`, `V` (or `U`, `V`), `scale`, and `length` or
+    `sigma`.""",
+    Argument("LAW", Yaml("given")),
+    Option("--gradient", "With respect to V, or to U.", ("V", "U")),
+    proposition.C2,
+    examples="""
+        one-token.yaml --gradient U -o published.yaml
+        laws.yaml --gradient V -o repaired.yaml""",
+    file="The law file is that of `certattn generate proposition-3-1`.",
+)

@@ -1,4 +1,7 @@
-"""Find what a random prompt of a law rarely exceeds, and state it of a concrete prompt too."""
+"""State of a prompt what a random prompt nearly always keeps to.
+
+Find what a random prompt of a law rarely exceeds, and state it of a concrete prompt too.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,13 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational, format_real
 from certattn.kernel.theorems.prompts.typical_prompt import THEOREM, Compared, read_given
 from certattn.provers.array_inputs import placed
+from certattn.provers.commands import ARRAY_OR_FILE, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.prompts import output_tail
+from certattn.provers.prompts.options import DIRECTION, HEIGHT, PROBABILITY
+from certattn.provers.prompts.tail_goals import NORMS
 from certattn.writing import to_text
 
 
@@ -119,3 +125,28 @@ def _tail(
 
 def _rows(matrix: ExactMatrix) -> list[Plain]:
     return [[format_rational(entry) for entry in row] for row in matrix.to_rows()]
+
+
+COMMAND = Command(
+    """PROMPT is a .npz or .safetensors file with arrays `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and
+    `V`; or a .npy file with the tokens. Of the height and the probability at least one is given; the other is
+    found, as small as the rules allow.""",
+    Argument("PROMPT", Arrays()),
+    Option("--law", "The law of the tokens.", Yaml("given.law"), "FILE", required=True),
+    Option("--query", "Which of the queries, counted from 0.", int),
+    SCORE_SCALE,
+    DIRECTION,
+    Option("--norm", "The norm; l2 where no direction is given.", NORMS),
+    HEIGHT,
+    PROBABILITY,
+    ARRAY_OR_FILE,
+    DATA,
+    examples="""
+        prompt.npz --law law.yaml --probability 0.01 -o typical.yaml
+        prompt.npz --law law.yaml --query 5 --norm linf --exceeds 0.3 -o typical.yaml
+        prompt.npz --law law.yaml --direction "1, 0" --probability 0.01 -o typical.yaml""",
+    file="""
+        A law file holds a law as certificates write it, alone or under `law`, for example
+          law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}""",
+    inputs=lambda options: {**options, "law": options["law"].get("law", options["law"])},
+)

@@ -1,4 +1,7 @@
-"""Find the max-margin head and attention of joint training, and what is proved of the regularisation path."""
+"""Find where a head and attention that are trained together go.
+
+Find the max-margin head and attention of joint training, and what is proved of the regularisation path.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from certattn.kernel.theorems.selection.joint_max_margin import THEOREM
 from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
+from certattn.provers.commands import Argument, Command, Option, Yaml, pair_for, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -259,3 +263,28 @@ def _norm(value: Number, name: str) -> fmpq:
 
 def _row(entries: Sequence[fmpq]) -> Plain:
     return [format_rational(x) for x in entries]
+
+
+COMMAND = Command(
+    """DATA is a YAML file with `tokens`, `labels`, `indices` and any of `W`, `lengths`. The head's max-margin
+    direction, its support inputs and the max-margin attention are found exactly; at stated norms, how near every
+    minimiser of the loss is to them.""",
+    Argument("DATA", Yaml("given")),
+    Option(
+        "--at",
+        "Norms of v and p at which to bound the path.",
+        metavar="'R_V, R_P'",
+        many=True,
+        parse=pair_for("--at", "two norms, such as '40, 40'"),
+    ),
+    Option("--loss", "The loss.", LOSSES),
+    to_plot("Draw tokens in the plane, v and p."),
+    examples="""
+        data.yaml -o margins.yaml
+        data.yaml --at "40, 40" --at "100, 60" -o path.yaml --plot path.svg""",
+    file="""
+        A data file holds what certificates write under given, for example
+          tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], [1/2, 1]]]
+          labels: [1, -1, 1]
+          indices: [1, 1, 1]""",
+)

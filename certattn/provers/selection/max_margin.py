@@ -1,5 +1,8 @@
-"""Solve a max-margin problem over the rationals and write down what the checker re-proves: the solution, a direction
-near it, or weights that show that there is none."""
+"""State the solution of a max-margin problem of token selection, or that it has none.
+
+Solve a max-margin problem over the rationals and write down what the checker re-proves: the solution, a direction
+near it, or weights that show that there is none.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
 from certattn.kernel.theorems.selection.max_margin import THEOREM
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import InFile, Source, placed
+from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (
@@ -263,3 +267,27 @@ def _point(point: ExactMatrix, problem: MarginProblem) -> Plain:
 
 def _text(value: fmpq) -> Plain:
     return format_rational(value)
+
+
+COMMAND = Command(
+    """PROBLEM is a YAML file with what stands under `given`, or a .npz or .safetensors file with `keys` (or `tokens`
+    and `W`) of all inputs, one per row, and `lengths` and `indices`; or with `points` and `labels`.""",
+    Argument("PROBLEM", Arrays("given")),
+    Option(
+        "--form",
+        "State the solution itself, or a direction and its distance from the solution; "
+        "auto states a direction where the solution has more than 32 multipliers.",
+        FORMS,
+    ),
+    Option("--digits", "Digits of a direction; half as many of its distance from the solution.", Whole(2, 1000)),
+    ARRAY,
+    DATA_OR_AUTO,
+    examples="""
+        problem.yaml -o margin.yaml
+        inputs.npz -o margin.yaml
+        inputs.npz --form direction --digits 50 -o margin.yaml""",
+    file="""
+        A YAML file holds what certificates write under given, for example
+          keys: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]
+          indices: [1, 1]""",
+)

@@ -1,4 +1,7 @@
-"""Find comparators for the minimisers over balls, and write down what they show of the path."""
+"""State how near the minimisers over balls |p| <= R are to the max-margin direction.
+
+Find comparators for the minimisers over balls, and write down what they show of the path.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ from certattn.kernel.theorems.selection.regularization_path import (
     radius_bounds,
     read_given,
 )
+from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, token_indices
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.figures import Target, require_figure
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -207,3 +211,27 @@ def _inside(entries: list[fmpq], radius: fmpq) -> ExactMatrix:
         if (point @ point.T).entry(0, 0) <= radius * radius:
             return point
         factor *= 1 - _SHORTER
+
+
+COMMAND = Command(
+    """TOKENS is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`, `head`; and
+    `loss`.""",
+    Argument("TOKENS", Yaml("given")),
+    Option(
+        "--radius",
+        "A radius of the path; one of about 40 times the norm of p_mm if left out.",
+        metavar="R",
+        sets="radii",
+        many=True,
+    ),
+    token_indices("The chosen token of each input, counted from 0; the best ones if left out."),
+    to_plot("Draw the path into this file."),
+    examples="""
+        tokens.yaml --radius 40 --radius 400 -o path.yaml
+        tokens.yaml --plot path.svg -o path.yaml""",
+    file="""
+        The file holds what certificates write under given, for example
+          keys: [[[-0.1, 1], [1, 0], [0, 0]]]
+          scores: [[1, 0.9, 0.9]]
+          loss: logistic""",
+)

@@ -1,4 +1,4 @@
-"""Write down that a descent misses the best tokens, although all other scores of every input are equal."""
+"""State that a gradient descent misses the best tokens although all other scores of every input are equal."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from certattn.kernel.theorems.selection.mathematics.paper_smoothness import smoo
 from certattn.kernel.theorems.selection.selection_counterexample import THEOREM
 from certattn.kernel.theorems.selection.selection_inputs import paper_data
 from certattn.kernel.theorems.selection.selection_problem import GIVEN
+from certattn.provers.commands import Argument, Command, Yaml, token_indices
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 from certattn.provers.selection.selection_direction import (
     SEARCH_BITS,
+    STEP_OPTIONS,
     STEPS,
     Run,
     Search,
@@ -115,3 +117,21 @@ def _smoothness(draft: Certificate, run: Run) -> fmpq | None:
     assert eta is not None
     short = round_up(bound, _DIGITS)
     return next((number for number in (short, 1 / eta) if bound <= number <= 1 / eta), None)
+
+
+COMMAND = Command(
+    """DESCENT is a YAML file with two inputs or more: `keys` and `scores`, or `tokens`, `v` and if need be `W`,
+    `labels`; `loss`, `descent` and `start`.""",
+    Argument("DESCENT", Yaml("given")),
+    token_indices("The tokens that the descent selects, one of each input, counted from 0; found if left out."),
+    *STEP_OPTIONS,
+    examples="""
+        descent.yaml -o counterexample.yaml""",
+    file="""
+        The file holds what certificates write under given, for example
+          keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]
+          scores: [[1, 0], [1, 0]]
+          loss: linear
+          descent: {rule: gradient, step: 1/60}
+          start: [3, 0]""",
+)

@@ -1,10 +1,14 @@
-"""Find the theorem, and the step from which on it applies, that settle where a descent goes; and write it down."""
+"""State the direction that descent on the loss of token selection converges to, with a rate.
+
+Find the theorem, and the step from which on it applies, that settle where a descent goes; and write it down.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from flint import arb
 
@@ -35,9 +39,10 @@ from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin,
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
 from certattn.kernel.theorems.selection.selection_inputs import LOSS, StatedTokens, read_tokens
-from certattn.kernel.theorems.selection.selection_problem import GIVEN, MOST_STEPS
+from certattn.kernel.theorems.selection.selection_problem import GIVEN, MOST_STEPS, read_problem
 from certattn.kernel.theorems.selection.selection_theorems import RATE, Situation
-from certattn.provers.exact_inputs import exact, exact_text
+from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, token_indices
+from certattn.provers.exact_inputs import exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
@@ -353,3 +358,48 @@ def require_proved(certificate: Certificate) -> None:
     report = check_certificate(certificate, CheckOptions())
     if report.verdict is not Verdict.VERIFIED:
         raise NotProvedError(f"the checker does not prove what was found ({report.verdict.value}): {report.reason}")
+
+
+def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
+    """What was asked for, or found, and is not stated because it says nothing."""
+    problem = read_problem(certificate)
+    stated = {angle.at for angle in problem.angles}
+    missing = [text for text in inputs["angles"] if exact_rational(text, "--angle") not in stated]
+    said = []
+    if missing:
+        said.append(
+            f"left out --angle {', '.join(missing)}: no bound of 1 - cos below 1, a right angle, is proved there"
+        )
+    if problem.rate is None and problem.rate_begins is not None:
+        said.append("left out the rate: none is proved that is below 1 within 10^30 steps (--late-rate states it)")
+    return "\n".join(said)
+
+
+# How far a descent is followed.
+STEP_OPTIONS = (
+    Option("--steps", "How many steps are enclosed first; found if left out.", int, "K"),
+    Option("--most-steps", "How many steps are tried.", int, "K"),
+)
+COMMAND = Command(
+    """DESCENT is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`; `loss`, `descent`
+    and `start`.""",
+    Argument("DESCENT", Yaml("given")),
+    token_indices("The chosen token of each input, counted from 0; where the descent goes if left out."),
+    Option("--theorem", "The theorem to apply; found if left out.", metavar="NAME"),
+    *STEP_OPTIONS,
+    Option("--angle", "A step (time of the flow) at which to bound the angle.", metavar="K", sets="angles", many=True),
+    Option("--late-rate", "State a rate even if it is below 1 only after 10^30 steps.", bool),
+    to_plot("Draw the run and what is certified of it, for keys in the plane."),
+    examples="""
+        descent.yaml -o direction.yaml
+        descent.yaml --angle 1000 --angle 1000000000 -o direction.yaml
+        descent.yaml -o direction.yaml --plot direction.svg""",
+    file="""
+        The file holds what certificates write under given, for example
+          keys: [[[-0.1, 1], [1, 0], [0, 0]]]
+          scores: [[1, 0.9, 0.9]]
+          loss: logistic
+          descent: {rule: gradient, step: 1}
+          start: [0, -1.5]""",
+    finding=_left_out,
+)

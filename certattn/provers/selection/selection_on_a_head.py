@@ -1,4 +1,4 @@
-"""Find which tokens a head selects, by what margins and weights, and how clearly tokens could be selected."""
+"""State which token a head selects at each query, by what margin, and with what softmax weight."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from certattn.kernel.theorems.selection.head_problem import Head, HeadStatement,
 from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens
 from certattn.kernel.theorems.selection.selection_on_a_head import THEOREM
 from certattn.provers.array_inputs import placed
+from certattn.provers.commands import ARRAY, DATA, QUERY_ROWS, Argument, Arrays, Command, Option, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.prompt_sources import prompt_sources
@@ -242,3 +243,51 @@ def _multipliers(found: Bounds, *, with_query: bool) -> Plain:
         {**({"query": str(i)} if with_query else {}), "token": str(t), "multiplier": format_rational(value)}
         for (i, t), value in found.multipliers.items()
     ]
+
+
+def _worth(text: str) -> str | list[str]:
+    """The name of a score, or the entries of v."""
+    return text if text.replace("-", "").isalpha() else entries(text)
+
+
+def _inputs(options: dict[str, Any]) -> dict[str, Any]:
+    """The options. Raises UsageError for a picture of what is not stated."""
+    if options["plot"] is not None and not options["per_query"]:
+        raise UsageError("--plot shows what is stated of each query; expected --per-query beside it")
+    return options
+
+
+COMMAND = Command(
+    """HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
+    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a YAML file with a head.""",
+    Argument("HEAD", Arrays("given")),
+    Option("--scale", "Factor of the logits, an exact number."),
+    QUERY_ROWS,
+    Option("--causal", "The first query sees the first N tokens, every further one one more.", int, "N"),
+    Option(
+        "--score", "What tokens are worth: |value|, or <v, value>.", metavar="value-norm|'V1, V2, ...'", parse=_worth
+    ),
+    Option(
+        "--separability",
+        "How clearly one matrix selects the selected, or the best, tokens.",
+        (SELECTED.name, BEST.name),
+        many=True,
+    ),
+    Option("--exposure", "How clearly any query selects the token.", int, "TOKEN", many=True),
+    Option("--gap", "How far bounds of a largest margin may be apart.", float),
+    Option("--per-query", "State margins and weights of each query.", bool),
+    ARRAY,
+    DATA,
+    to_plot("Draw selected tokens and weights; with --per-query."),
+    examples="""
+        head.npz --scale "1/sqrt(32)" -o head.yaml
+        head.npz --scale "1/sqrt(32)" --queries 1:512 --causal 2 -o causal.yaml
+        head.npz --score value-norm --separability selected -o head.yaml
+        head.npz --exposure 7 --exposure 11 --per-query -o head.yaml --plot head.svg""",
+    file="""
+        A YAML file in the place of HEAD holds what certificates write under given, for example
+          keys: [[0, 1], [1, 0], [0, 0]]
+          values: [[1], [2], [0]]
+          queries: [[1, 1/2]]""",
+    inputs=_inputs,
+)

@@ -1,4 +1,4 @@
-"""Find the best tokens and the locally optimal selections, and write down why they are these."""
+"""State which tokens are the best ones, and which selections are locally optimal."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin,
 from certattn.kernel.theorems.selection.selection_enumeration import MOST_SELECTIONS
 from certattn.kernel.theorems.selection.selection_inputs import read_tokens
 from certattn.kernel.theorems.selection.token_optimality import GIVEN, NONE, NOT_SEPARABLE, THEOREM
+from certattn.provers.commands import Argument, Command, Option, Yaml, index_list
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
@@ -223,3 +224,30 @@ def _cut(selection: Selection, multipliers: dict[int, fmpq]) -> list[Plain]:
 
 def _indices(rows: Sequence[Sequence[int]]) -> list[Plain]:
     return [[str(index) for index in row] for row in rows]
+
+
+COMMAND = Command(
+    "TOKENS is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`.",
+    Argument("TOKENS", Yaml("given")),
+    Option(
+        "--indices",
+        "A selection, a token for each input counted from 0: whether it is locally optimal.",
+        metavar="'A1, A2, ...'",
+        sets="selections",
+        many=True,
+        parse=index_list,
+    ),
+    Option(
+        "--all/--no-all",
+        "Whether to state all locally optimal selections. [default: where there are at most 10,000 selections]",
+        bool,
+        sets="enumerate_all",
+    ),
+    examples="""
+        tokens.yaml -o optimality.yaml
+        tokens.yaml --indices "0, 1" --no-all -o optimality.yaml""",
+    file="""
+        The file holds what certificates write under given, for example
+          keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]
+          scores: [[1, 0], [1, 0]]""",
+)

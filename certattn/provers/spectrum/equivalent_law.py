@@ -1,4 +1,4 @@
-"""State what is proved of the limit law of the singular values of softmax attention."""
+"""State what is known of the limit law of the singular values of softmax attention with random weights."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from certattn.kernel.theorems.spectrum.law_numbers import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
+from certattn.provers.commands import Command, Option, pair_for, to_plot
 from certattn.provers.exact_inputs import Number, exact_rational, exact_text
 from certattn.provers.output import provenance, require_place, write_certificate
 from certattn.provers.rounding import TooLongError, decimal_exponent, last_place, midpoint, round_nearest
@@ -288,3 +289,28 @@ def _share(finder: _Finder, share: Number) -> Plain:
     if (exact > 0) is not True or (exact < 1) is not True:
         raise UsageError(f"share is {describe(exact)}, expected a number between 0 and 1")
     return {"share": format_rational(exact), **_one(finder, "beta", lambda law: beta_at_share(arb(exact)))}
+
+
+_point = pair_for("--stieltjes", "a real and an imaginary part, such as '1, 1/2'")
+
+
+COMMAND = Command(
+    "",
+    Option("--lambda", "d_qk/d.", metavar="LAMBDA", sets="lambda_", required=True),
+    Option("--beta", "The inverse temperature of softmax; or", metavar="BETA"),
+    Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
+    Option("--beta2", "beta^2.", metavar="NUMBER"),
+    Option("--moments", "How many moments of even order; 0 for none.", int, "N"),
+    Option("--cdf", "State mu([0, X]).", metavar="X", many=True),
+    Option("--density", "State the density at X.", metavar="X", many=True),
+    Option("--stieltjes", "State G(RE + IM i).", metavar="'RE, IM'", many=True, parse=_point),
+    Option(
+        "--share", "State the beta at which R of the variance is not linear.", metavar="R", sets="shares", many=True
+    ),
+    Option("--digits", "Of every number that is stated.", int),
+    to_plot("Draw the density and a quarter circle."),
+    examples="""
+        --beta 1 --lambda 1 -o law.yaml
+        --beta 1/2 --lambda 1/4 --cdf 0.4 --density 1 -o gap.yaml --plot gap.svg
+        --alpha2 1/3 --beta2 2 --lambda 1/8 --stieltjes '1, 1/2' -o given.yaml""",
+)

@@ -1,4 +1,4 @@
-"""Compute expected moments of the matrix of exponential scores, and find the size at which they are near the limit."""
+"""State expected moments of the matrix of exponential scores at finite size, beside those of its limit."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.finite_moments import ASSERTS, GIVEN, THEOREM
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ORDERS, ScoreMatrix, limit_moment
 from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
+from certattn.provers.commands import Command, Option, Whole
 from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.spectrum.score_matrices import around, enclosed, positive
+from certattn.provers.spectrum.score_matrices import SCORE_OPTIONS, around, enclosed, positive
 from certattn.writing import to_text
 
 DIGITS = 6
@@ -169,3 +170,17 @@ class _Search:
 
     def _limit(self) -> arb:
         return limit_moment(self.order, self.beta2, self.lambda_)
+
+
+COMMAND = Command(
+    "With --within, the smallest size is looked for at which the moment of one --order is that near to its limit.",
+    *SCORE_OPTIONS,
+    Option("--d", "Number of queries and of keys; found with --within by default.", Whole(2)),
+    Option("--order", "2k of a moment to state: 2, 4, 6 or 8; all by default.", int, sets="orders", many=True),
+    Option("--within", "State that d is the smallest with the moment this near to its limit.", metavar="E"),
+    Option("--digits", "Digits of bounds.", Whole(1, 30)),
+    examples="""
+        --beta 1/2 --d 1000 -o moments.yaml
+        --beta 3/4 --lambda 1/2 --d 1000 --order 4 -o fourth.yaml
+        --beta 1 --order 4 --within 0.05 -o smallest.yaml""",
+)

@@ -1,4 +1,4 @@
-"""Find how far softmax attention over queries and keys is from its linear part."""
+"""State how far softmax attention is from its linear part."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from certattn.kernel.theorems.spectrum.linearization import (
 from certattn.kernel.theorems.spectrum.linearization_inputs import GIVEN_BETA, GIVEN_SCALE, UNIT
 from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX
 from certattn.provers.array_inputs import InFile, Source, placed
+from certattn.provers.commands import ARRAY, DATA, Argument, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import TooLongError, decimal_exponent, lower_rational, upper_rational
 from certattn.provers.spectrum.matrix_sources import matrix_sources
-from certattn.provers.spectrum.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
+from certattn.provers.spectrum.spectrum_sources import HINTS, bounds_around, enclosures, require_hint, stored_hint
 from certattn.statements.spectrum.linearization import left_side
 from certattn.writing import to_text
 
@@ -250,3 +251,33 @@ def singular_values(problem: StatedStages) -> list[float]:
             if all(value.is_finite() is True for value in values):
                 return [float(value.mid()) for value in values]
     raise NotProvedError(f"the singular values of the remainder for scale {describe(problem.attention.scale)} are open")
+
+
+COMMAND = Command(
+    """TOKENS is a .npz or .safetensors file with arrays `queries` and `keys` (one per row); or a YAML file with what
+    certificates write under given.""",
+    Argument("TOKENS", Arrays("given")),
+    Option("--beta", "Inverse temperature; scores are beta unit^2 <q_i, k_j>/sqrt(p).", metavar="BETA"),
+    Option("--unit", "What queries and keys are multiples of; 1 by default.", metavar="U"),
+    Option("--scale", "Without beta, the factor of the scores, such as '1/sqrt(32)'.", metavar="NUMBER"),
+    to_state("What to state; all by default, without beta norm and stages.", STATES),
+    Option("--digits", "Of every bound.", int),
+    Option(
+        "--hint",
+        "Store singular vectors of the remainder beside the certificate, or let the checker compute them.",
+        HINTS,
+    ),
+    ARRAY,
+    DATA,
+    to_plot("Draw the singular values of the remainder and the quarter circle."),
+    examples="""
+        weights.npz --beta 1/2 -o linear.yaml --plot linear.svg
+        weights.npz --beta 1 --unit 1/1024 --state norm --state distance -o far.yaml
+        head.npz --scale "1/sqrt(32)" -o head.yaml""",
+    file="""
+        A YAML file in the place of TOKENS holds what certificates write under given, for example
+          queries: [[1, 0], [0, 1]]
+          keys: [[1, 2], [-1, 1]]
+          beta: 1/2""",
+    finding=lambda certificate, _: words_of_zeros(certificate),
+)

@@ -13,11 +13,13 @@ from certattn.kernel.theorems.spectrum.causal_matrix import CAUSAL
 from certattn.kernel.theorems.spectrum.matrix_inputs import CENTRED, KEYS, MATRIX, QUERIES
 from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import InFile, Source
+from certattn.provers.commands import Option
 from certattn.provers.exact_inputs import exact_text
 from certattn.provers.prompt_sources import array_of
 
 FORMS = ((MATRIX.name,), (QUERIES.name, KEYS.name))
 _FIELDS = tuple(field for form in FORMS for field in form)
+CENTRED_OR_NOT = Option("--centred/--not-centred", "Whether 1/d is taken off the attention matrix.", bool)
 _EXPECTED = "expected an array matrix, or arrays queries and keys"
 
 

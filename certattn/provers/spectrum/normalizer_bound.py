@@ -1,4 +1,7 @@
-"""Find what is typical of normalisers and queries, for the best bound of what the normaliser of attention changes."""
+"""State what the normaliser of softmax attention changes in its singular values, on average.
+
+Find what is typical of normalisers and queries, for the best bound of what the normaliser of attention changes.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import normalizer_bound
 from certattn.kernel.theorems.spectrum.normalizer_bound import GIVEN, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
+from certattn.provers.commands import Command, Option, Whole
 from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.spectrum.score_matrices import at_most, positive
+from certattn.provers.spectrum.score_matrices import SCORE_OPTIONS, at_most, positive
 from certattn.provers.spectrum.typical_sets import best_normaliser
 from certattn.writing import to_text
 
@@ -56,3 +60,14 @@ def generate(
     certificate["witness"] = {"theta": format_rational(theta), "cut": format_rational(cut)}
     certificate["provenance"] = provenance(exact_text(note, "note"))
     return write_certificate(certificate, THEOREM, out)
+
+
+COMMAND = Command(
+    "How far normalisers may fall below their mean, and how long queries may be, is searched for.",
+    *SCORE_OPTIONS,
+    Option("--d", "Number of queries and of keys.", Whole(2), required=True),
+    Option("--digits", "Digits of bounds.", Whole(1, 12)),
+    examples="""
+        --beta 1/2 --d 1000 -o normalizer.yaml
+        --beta 1 --lambda 1/2 --d 10000 -o normalizer.yaml""",
+)

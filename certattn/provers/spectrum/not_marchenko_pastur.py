@@ -1,4 +1,4 @@
-"""Find by how much the limit law of attention differs from quarter circle laws, and one matrix beside it."""
+"""State by how much the limit law of attention differs from quarter circle laws."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
 )
 from certattn.kernel.theorems.spectrum.spectral_distances import SCALED_SEPARATION, SEPARATION
 from certattn.provers.array_inputs import placed
+from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up
 from certattn.provers.spectrum.best_scales import circle_float_tail, scale_for_law
-from certattn.provers.spectrum.matrix_sources import attention_section, matrix_sources
+from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
 from certattn.provers.spectrum.spectral_distance import (
     bounds_of_matrix,
     law_section,
@@ -201,3 +202,28 @@ def bits_of_support(stated: SpectralLaw) -> int:
         f"the ends of the support of mu are not known at {DEFAULT_LIMITS.max_bits} bits, the most that a check takes "
         "by default; expected a lambda that is not as small, or numbers that are farther from where the gap closes"
     )
+
+
+COMMAND = Command(
+    """FILE is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one per
+    row); or a YAML file with the same.""",
+    Option("--beta", "The inverse temperature of softmax; or", metavar="BETA"),
+    Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
+    Option("--beta2", "beta^2.", metavar="NUMBER"),
+    Option("--lambda", "d_qk/d.", metavar="LAMBDA", sets="lambda_", required=True),
+    Option("--matrix", "One matrix to state separations of.", Arrays("given.finite"), "FILE", sets="source"),
+    SCORE_SCALE,
+    CENTRED_OR_NOT,
+    to_state("What to state; everything by default.", STATES),
+    Option("--places", "Decimal places of the bounds.", int),
+    ARRAY,
+    DATA,
+    to_plot("Draw densities and distribution functions of the law and of quarter circles."),
+    examples="""
+        --beta 1/2 --lambda 1 -o law.yaml
+        --alpha2 1/3 --beta2 2 --lambda 1/8 --state excess -o excess.yaml
+        --beta 1/2 --lambda 1 --matrix weights.npz --scale "1/40" -o weights.yaml""",
+    file="""
+        A YAML file for --matrix holds what certificates write under given.finite, for example
+          matrix: [[1, 2], [3, 4]]""",
+)

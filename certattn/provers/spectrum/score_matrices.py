@@ -11,10 +11,16 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.provers.commands import Option
 from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.rounding import last_place, lower_rational, round_up, upper_rational
 
 _FIRST_BITS = 128
+# The law of the scores, for commands.
+SCORE_OPTIONS = (
+    Option("--beta", "The inverse temperature of the scores.", required=True),
+    Option("--lambda", "p / d, the width over the number of keys.", sets="lambda_"),
+)
 
 
 def positive(value: Number, name: str) -> fmpq:

@@ -81,14 +81,6 @@ def draw_certificate(certificate: Certificate, path: Target, unit: Number | None
         axes.legend(frameon=False, fontsize=9)
 
 
-def require_drawable(unit: Number | None, drawn: bool) -> None:
-    """Raises UsageError for a unit that is nothing, or of no figure."""
-    if unit is not None and not drawn:
-        raise UsageError("--unit is for a figure alone, whose law it says; expected --plot beside it, or no --unit")
-    if unit is not None and not exact_rational(unit, "unit") > 0:
-        raise UsageError(f"unit is {describe(exact_rational(unit, 'unit'))}, expected a positive number")
-
-
 def _law(matrix: StatedMatrix, unit: Number) -> SpectralLaw:
     if isinstance(matrix, CausalMatrix):
         raise UsageError("--unit says the limit law of a matrix without a mask; under one no law is known")

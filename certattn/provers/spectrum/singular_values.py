@@ -1,4 +1,4 @@
-"""Find the singular values of a matrix to state, how many are above a threshold, and what follows from them."""
+"""State the singular values of a matrix, or of attention over queries and keys."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.matrix_inputs import Spectrum, StatedMatrix
 from certattn.kernel.theorems.spectrum.singular_values import THEOREM, Hint, StatedSpectrum, quantity
 from certattn.provers.array_inputs import placed
+from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (
@@ -28,8 +29,8 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
-from certattn.provers.spectrum.matrix_sources import attention_section, matrix_sources
-from certattn.provers.spectrum.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
+from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
+from certattn.provers.spectrum.spectrum_sources import HINTS, bounds_around, enclosures, require_hint, stored_hint
 from certattn.writing import to_text
 
 if TYPE_CHECKING:
@@ -256,3 +257,48 @@ def _range(matrix: StatedMatrix, spectrum: Spectrum, name: str) -> dict[str, Pla
             raise UsageError(f"the matrix is 0 and has no {what}; state the values alone: --state values")
         raise NotProvedError(f"the {name.partition('.')[0].replace('_', ' ')} could not be enclosed")
     return bounds_around(value, _DIGITS)
+
+
+def _inputs(options: dict[str, Any]) -> dict[str, Any]:
+    """The options. Raises UsageError for a unit that is nothing, or of no figure."""
+    unit = options["unit"]
+    if unit is not None and options["plot"] is None:
+        raise UsageError("--unit is for a figure alone, whose law it says; expected --plot beside it, or no --unit")
+    if unit is not None and not exact_rational(unit, "unit") > 0:
+        raise UsageError(f"unit is {describe(exact_rational(unit, 'unit'))}, expected a positive number")
+    return options
+
+
+COMMAND = Command(
+    """MATRIX is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one
+    per row); or a YAML file with the same.""",
+    Argument("MATRIX", Arrays("given")),
+    SCORE_SCALE,
+    CENTRED_OR_NOT,
+    Option("--causal", "Query i sees the first i tokens alone: the matrix of a decoder's head.", bool),
+    Option("--largest", "How many singular values to state; all by default.", int, "K"),
+    Option("--radius", "How far stated values may be off, an exact number.", metavar="R"),
+    Option("--above", "State how many singular values are larger than T.", metavar="T", many=True),
+    to_state("What to state; all but entropy by default, nothing but counts with --above alone.", STATES),
+    Option("--hint", "Store singular vectors beside the certificate, or let the checker compute them.", HINTS),
+    ARRAY,
+    DATA,
+    to_plot("Draw the singular values."),
+    Option(
+        "--unit",
+        "With --plot: the standard deviation of queries and keys, for the limit law.",
+        metavar="U",
+        picture=True,
+    ),
+    examples="""
+        head.npz --scale "1/sqrt(32)" -o head.yaml
+        head.npz --scale "1/sqrt(32)" --above 1 --above 2 -o counts.yaml
+        head.npz --scale "1/sqrt(32)" --causal --largest 8 -o causal.yaml
+        matrix.npy --largest 10 --radius 1e-9 -o largest.yaml
+        matrix.npy --state norm --state effective-rank -o norm.yaml
+        weights.npz --scale "1/20" --unit 1 --state norm -o weights.yaml --plot weights.svg""",
+    file="""
+        A YAML file in the place of MATRIX holds what certificates write under given, for example
+          matrix: [[1, 2], [3, 4]]""",
+    inputs=_inputs,
+)

@@ -1,4 +1,4 @@
-"""Find how far the singular values of a matrix are from the limit law of attention and from quarter circles."""
+"""State how far singular values are from the limit law of attention, and from quarter circles."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
 from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT, WEIGHTS
 from certattn.kernel.theorems.spectrum.truncation import FIXED_POINT
 from certattn.provers.array_inputs import placed
+from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import lower_rational, upper_rational
 from certattn.provers.spectrum.best_scales import circle_float_tail, law_float_tail, scale_for_values
-from certattn.provers.spectrum.matrix_sources import attention_section, matrix_sources
+from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
 from certattn.provers.spectrum.singular_values import spectra
 from certattn.provers.spectrum.truncation import largest_cut, stated_cut
 from certattn.statements.spectrum.spectral_distances import NAMES
@@ -293,3 +294,35 @@ def stated_bounds(between: Between, places: int, *, signed: bool = False, limit:
     if limit is None or most < limit:
         stated[AT_MOST.name] = format_rational(most)
     return stated
+
+
+COMMAND = Command(
+    """MATRIX is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one
+    per row); or a YAML file with the same and the law.""",
+    Argument("MATRIX", Arrays("given")),
+    SCORE_SCALE,
+    CENTRED_OR_NOT,
+    Option("--beta", "The law, by the inverse temperature of softmax; or", metavar="BETA"),
+    Option("--alpha2", "by alpha^2 and", metavar="NUMBER"),
+    Option("--beta2", "beta^2,", metavar="NUMBER"),
+    Option("--lambda", "and d_qk/d; or", metavar="LAMBDA", sets="lambda_"),
+    Option("--unit", "by queries and keys whose entries have the standard deviation U.", metavar="U"),
+    Option(
+        "--truncate-at",
+        "Cut the weights of softmax off at TAU in that law; fixed-point finds the TAU of the number of tokens.",
+        metavar="TAU",
+    ),
+    to_state("What to state; all bounds by default.", STATES),
+    Option("--places", "Decimal places of the bounds.", int),
+    ARRAY,
+    DATA,
+    to_plot("Draw the singular values and both densities."),
+    examples="""
+        weights.npz --scale "1/sqrt(400)" --unit 1 -o weights.yaml --plot weights.svg
+        weights.npz --scale "1/20" --beta 1/2 --lambda 1 -o weights.yaml
+        weights.npz --scale "sqrt(9/1600)" --unit 1 --truncate-at fixed-point -o cut.yaml
+        matrix.npy --alpha2 1/30 --beta2 1/4 --lambda 1 --state separation -o matrix.yaml""",
+    file="""
+        A YAML file in the place of MATRIX holds what certificates write under given, for example
+          {matrix: [[1, 2], [3, 4]], law: {beta: 1, lambda: 1}}""",
+)

@@ -1,4 +1,4 @@
-"""Bounds of how far exponential scores are from Gaussian columns, for given queries or for random ones."""
+"""State how far exponential scores are from Gaussian columns, for given queries or for random ones."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
 )
 from certattn.kernel.theorems.spectrum.score_matrix import BETA
 from certattn.kernel.theorems.spectrum.universality_bound import ETA, QUERIES, THEOREM, random_scores, read_given
+from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up, upper_rational
@@ -128,3 +129,19 @@ def _concentration(d: int, eta: fmpq, chance: fmpq, given_queries: bool) -> Plai
         x = round_up(upper_rational(deviation), 2)
         bound = deviation_bound(d, eta, x, given_queries)
     return {"deviation": format_rational(x), **at_most(bound, 2)}
+
+
+COMMAND = Command(
+    "TASK is a YAML file with `beta`, `eta`, and either `queries` or `lambda` and `d`.",
+    Argument("TASK", Yaml("given")),
+    Option("--probability", "Of the deviation from the mean that is stated."),
+    Option("--digits", "Digits of bounds.", Whole(1, 12)),
+    examples="""
+        random.yaml -o universality.yaml
+        queries.yaml --probability 0.001 -o universality.yaml""",
+    file="""
+        A task file holds what certificates write under given: sizes of random queries,
+          {beta: 1/2, eta: 1, lambda: 1, d: 1000}
+        or queries, one a row, written out or in an array file,
+          {beta: 1/2, eta: 1, queries: [[1, 0], [0, 1]]}""",
+)

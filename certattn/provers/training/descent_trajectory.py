@@ -1,8 +1,12 @@
-"""Run both descents in balls, at enough precision, and state what they prove."""
+"""State how far descent on concrete prompts is from the same descent on infinite ones, at every step.
+
+Run both descents in balls, at enough precision, and state what they prove.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,7 @@ from certattn.kernel.theorems.training.descent_trajectory import THEOREM, read_g
 from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
 from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, read_covariance
 from certattn.provers.array_inputs import Source, placed
+from certattn.provers.commands import ARRAY, DATA, Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import as_float
@@ -120,3 +125,48 @@ def _arrays(
         draft = loads(to_text(head), out)
         exactly = read_covariance(Record(COVARIANCE).read(draft.given, draft.reading)[COVARIANCE])
     return drawn(drawing, np.array([[as_float(entry) for entry in row] for row in exactly.to_rows()]))
+
+
+def _inputs(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, of which some together say which prompts are drawn. Raises UsageError."""
+    prompts, length, seed, all_tasks = (options.pop(name) for name in ("prompts", "length", "seed", "all_tasks"))
+    if (prompts is None) is not (length is None):
+        raise UsageError("--prompts and --length go together: so many prompts of so many tokens are drawn")
+    drawn = Drawing(prompts, length, seed) if prompts is not None else None
+    return {**options, "draw": drawn, "tasks": not all_tasks}
+
+
+COMMAND = Command(
+    """TRAINING is a YAML file with the model, the covariance or laws of the tokens, `start`, `step` and `steps`. The
+    prompts are drawn, or arrays `tokens`, `labels`, `queries`, `targets` and `tasks` of a .npz or .safetensors
+    file.""",
+    Argument("TRAINING", Yaml("given")),
+    Option("--prompts", "Draw so many regression prompts.", int, "N"),
+    Option("--length", "How many tokens a drawn prompt has.", int, "L"),
+    Option("--seed", "The seed of drawn prompts.", int, default=0),
+    Option("--arrays", "A file with the prompts.", Path, "FILE", sets="source"),
+    replace(ARRAY, help="Name of an array in that file."),
+    Option("--all-tasks", "Compare with infinite prompts of all tasks, not of the prompts' own.", bool, default=False),
+    Option(
+        "--at",
+        "Where risks and gradients are compared: each at its own iterate, or both at that of one descent.",
+        PLACES,
+    ),
+    Option("--checkpoint", "A step to state more about.", int, "K", sets="checkpoints", many=True),
+    Option("--gronwall", "State the closed bound of Gronwall's lemma for so many steps.", int, "K"),
+    DATA,
+    to_plot("Draw the certified bounds of the distance."),
+    examples="""
+        training.yaml --prompts 8 --length 64 -o descent.yaml
+        training.yaml --prompts 8 --length 64 --all-tasks -o descent.yaml
+        training.yaml --arrays prompts.npz -o descent.yaml --plot descent.svg""",
+    file="""
+        The file holds what certificates write under given, but for the arrays, for example
+          model: regression
+          covariance: [[1, 1/2], [1/2, 5/4]]
+          start: {A: [[1/2, 0], [0, 1/2]], b: 1/2}
+          step: 1/20
+          steps: 30""",
+    inputs=_inputs,
+    progress="steps",
+)

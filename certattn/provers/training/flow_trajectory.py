@@ -1,4 +1,4 @@
-"""Follow the gradient flow of training in context, and write down where it is: decimals, and a radius."""
+"""State where the gradient flow of training in context is, at some times."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from certattn.kernel.theorems.training.mathematics.regression_descent import fla
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
 from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, integrate, steps
 from certattn.kernel.theorems.training.regression_inputs import balls_around
+from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (
@@ -266,3 +267,48 @@ def _written(point: StatedPoint) -> dict[str, Plain]:
         "risk": {"lower": format_rational(point.risk[0]), "upper": format_rational(point.risk[1])},
         **{name: format_rational(value) for name, value in optional.items() if value is not None},
     }
+
+
+def _entry(text: str) -> tuple[int, int] | None:
+    """The row and column of an entry of A, counted from 0; None for the norm. Raises UsageError."""
+    parts = entries(text)
+    if text == "norm":
+        return None
+    if len(parts) != 2 or not all(part.isascii() and part.isdecimal() for part in parts):
+        raise UsageError(f"--across {text!r}: expected norm, or a row and a column counted from 0, such as '0, 1'")
+    return int(parts[0]), int(parts[1])
+
+
+COMMAND = Command(
+    "FLOW is a YAML file with `covariance` and `start`.",
+    Argument("FLOW", Yaml("given")),
+    Option("--time", "A time at which to state where the flow is.", metavar="T", sets="times", many=True),
+    Option(
+        "--within",
+        "Instead: until it is so near to the zero of R with the same |A|_F^2 - b^2 and sign of b.",
+        metavar="DISTANCE",
+    ),
+    Option("--points", "At N times up to then, T (k/N)^2 for k = 1 to N.", int, "N"),
+    Option("--radius", "How near what is stated is to the truth."),
+    Option("--tube", "Bound the distance from straight lines between the points as well.", bool),
+    Option("--order", "Order of the Taylor polynomials; chosen if left out.", int, "N"),
+    to_plot("Draw what is certified of the path and the risk."),
+    Option(
+        "--across",
+        "With --plot: the entry of A to draw, or norm.",
+        metavar="'I, J'",
+        sets="entry",
+        default="0, 0",
+        parse=_entry,
+        picture=True,
+    ),
+    examples="""
+        flow.yaml --time 1 --time 10 -o points.yaml
+        flow.yaml --within 1e-6 -o arrival.yaml
+        flow.yaml --time 8 --points 16 --tube -o tube.yaml --plot tube.svg""",
+    file="""
+        The file holds what certificates write under given, for example
+          covariance: [[1, 1/2], [1/2, 5/4]]
+          start: {A: [[3/10, 0], [0, 2/5]], b: 1/2}
+        where {alpha: 1/2, P: [[3/5, 0], [0, 4/5]]} is a start, too: A = alpha P and b = alpha.""",
+)

@@ -1,4 +1,4 @@
-"""Compute the risk of in-context regression at a point, what is near it, and the Bayes point that belongs to it."""
+"""State the risk of in-context regression at a point, its gradient, and the Bayes point with the same invariant."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from certattn.kernel.theorems.training.regression_risk import (
     THEOREM,
     read_given,
 )
+from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import decimal_exponent, nearest
@@ -185,3 +186,37 @@ def _positive(radius: Number) -> fmpq:
     if value > 0:
         return value
     raise UsageError(f"radius is {describe(value)}, expected a positive number")
+
+
+def _prediction(text: str) -> tuple[list[str], list[str]]:
+    """w and x. Raises UsageError."""
+    parts = [entries(part) for part in text.split(";")]
+    if len(parts) != 2:
+        raise UsageError(f"--predict {text!r}: expected w and x, such as '1, 0; 2, -1/2'")
+    return parts[0], parts[1]
+
+
+COMMAND = Command(
+    "POINT is a YAML file with `covariance` and `parameters`; DIRECTION one with `A` and `b`.",
+    Argument("POINT", Yaml("given")),
+    to_state("What to state; all that hold there if left out, matrices up to 8 x 8 only.", STATED),
+    Option(
+        "--predict",
+        "State the prediction at w and x.",
+        metavar="'W1, W2, ...; X1, X2, ...'",
+        sets="predictions",
+        many=True,
+        parse=_prediction,
+    ),
+    Option("--along", "State the second derivative along it.", Yaml("along"), "DIRECTION"),
+    Option("--radius", "Half-width of the endpoint."),
+    examples="""
+        point.yaml -o risk.yaml
+        point.yaml --predict "1, 0; 2, -1/2" --state stationary -o bayes.yaml
+        point.yaml --along direction.yaml -o curved.yaml""",
+    file="""
+        A point file holds what certificates write under given, for example
+          covariance: [[1, 1/2], [1/2, 5/4]]
+          parameters: {A: [[5/4, -1/2], [-1/2, 1]], b: 1}
+        and a direction file A and b in the same way.""",
+)

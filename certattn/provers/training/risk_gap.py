@@ -1,4 +1,4 @@
-"""Find how far the risk of a finite prompt may be from that of the infinite one, or how long is long enough."""
+"""State what a finite prompt adds to the risk of in-context regression, or how long is long enough."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from certattn.kernel.theorems.training.risk_gap import (
     THEOREM,
     read_given,
 )
+from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
@@ -198,3 +199,28 @@ def _fits_witness(found: Fits) -> Plain:
         "q": texts(found.q.coefficients),
         "kappa": texts(found.kappa.coefficients),
     }
+
+
+COMMAND = Command(
+    "TASK is a YAML file with a `covariance`, and either a `ball` of parameters or a `length` and `parameters`.",
+    Argument("TASK", Yaml("given")),
+    Option("--length", "Of prompts, over a ball; the shortest is found by default.", Whole(2, MOST_COUNT)),
+    Option("--excess", "Over a ball: how far R_L may be above R.", metavar="E"),
+    Option("--shortfall", "Over a ball: how far R_L may be below R.", metavar="E"),
+    Option("--majorant", "Over a ball: what lies above the sum of squared weights.", MAJORANTS),
+    Option("--theta", "power: its exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
+    Option("--digits", "Digits of bounds that are found.", Whole(1, 6)),
+    examples="""
+        ball.yaml --excess 0.1 -o gap.yaml
+        ball.yaml --length 1000 --majorant logistic -o gap.yaml
+        point.yaml -o gap.yaml""",
+    file="""
+        A task file holds what certificates write under given: a ball of parameters,
+          covariance: [[1, 0], [0, 1]]
+          ball: {A_squared: sqrt(2), b_squared: sqrt(2)}
+        or a length and parameters,
+          covariance: [[1, 0], [0, 1]]
+          length: 64
+          parameters: {A: [[1, 0], [0, 1]], b: 1}""",
+    progress="points",
+)

@@ -1,4 +1,4 @@
-"""Find the rate at which a run of training in context converges, from when on, and to where; and write it down."""
+"""State the rate at which training in context converges, and to which Bayes point."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from certattn.kernel.theorems.training.training_convergence import (
     obligations,
 )
 from certattn.provers.array_inputs import placed
+from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, lower_rational, nearest, round_down, round_up, upper_rational
@@ -303,3 +304,30 @@ def _up(answer: Answer) -> str:
     left = answer.left
     value = left if isinstance(left, fmpq) else upper_rational(_ball(answer))
     return format_rational(round_up(max(value, fmpq(0)), _DIGITS))
+
+
+COMMAND = Command(
+    "TRAINING is a YAML file with `covariance`, `start` and `training`.",
+    Argument("TRAINING", Yaml("given")),
+    Option(
+        "--from",
+        "From when on to state the rate (descent: a step); auto: where it is nine tenths of that at the limit.",
+        metavar="TIME",
+        sets="begins",
+    ),
+    Option("--enclosed", "Until when the run is enclosed step by step; as far as --from if left out.", metavar="TIME"),
+    Option("--risk-at", "A time or step at which to bound the risk.", metavar="TIME", sets="risks", many=True),
+    Option("--numbers/--no-numbers", "State the limit in numbers; up to 8 x 8 they are if left out.", bool),
+    Option("--most-steps", "How far auto looks.", int, "K"),
+    to_plot("Draw the risk of the run and what is certified."),
+    examples="""
+        training.yaml -o rate.yaml
+        training.yaml --from auto -o rate.yaml --plot rate.svg
+        training.yaml --from 40 --enclosed 0 --risk-at 100 -o rate.yaml""",
+    file="""
+        A training file holds what certificates write under given, for example
+          covariance: [[1, 1/2], [1/2, 5/4]]
+          start: {A: [[3/5, 0], [0, 4/5]], b: 1}
+          training: {rule: flow}
+        where {alpha: 1/2, P: [[3/5, 0], [0, 4/5]]} is a start, too: A = alpha P and b = alpha.""",
+)

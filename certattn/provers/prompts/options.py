@@ -1,0 +1,29 @@
+"""Options of the commands of several claims about random prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from certattn.provers.commands import Option, entries
+
+GRADIENT = Option(
+    "--gradient", "The gradient in U, in the Hilbert-Schmidt norm, or in V, in the operator norm.", ("U", "V")
+)
+DIRECTION = Option(
+    "--direction",
+    "A direction u of the output.",
+    metavar="'U1, U2, ...'",
+    sets="directions",
+    many=True,
+    parse=entries,
+)
+HEIGHT = Option("--exceeds", "The height that is exceeded rarely; the smallest, if left out.", metavar="EPS")
+PROBABILITY = Option("--probability", "How rarely; the smallest probability, if left out.", metavar="DELTA")
+LENGTH = Option("--length", "The number of tokens; the smallest, if left out.", metavar="L")
+
+
+def left_out(inputs: Mapping[str, Any]) -> list[str]:
+    """Which of the height, the probability and the length are to be found."""
+    stated = {**inputs, "length": inputs["length"] or inputs["given"].get("length")}
+    return [name for name in ("exceeds", "probability", "length") if stated[name] is None]
