@@ -59,6 +59,20 @@ PAGES = [
 # them at the same time.
 SECTIONED = ("docs/cli.md", "docs/gallery.md")
 
+# Those whose commands take more than three seconds of a processor.
+HEAVY = {
+    "docs/adding-a-claim.md", "docs/audit.md", "docs/ci-owner.md", "docs/engineer.md",
+    "docs/claims/attention/output-deviation.md", "docs/claims/attention/softmax-mean.md",
+    "docs/claims/prompts/infinite-prompt-operator.md", "docs/claims/spectrum/equivalent-law.md",
+    "docs/claims/spectrum/linearization.md", "docs/claims/spectrum/not-marchenko-pastur.md",
+    "docs/claims/spectrum/singular-values.md", "docs/claims/spectrum/spectral-distance.md",
+    "docs/claims/training/flow-trajectory.md", "docs/claims/training/regression-risk.md",
+    "docs/claims/training/risk-gap.md", "docs/cli.md: certattn check", "docs/cli.md: certattn export",
+    "docs/cli.md: certattn generate flow-trajectory", "docs/cli.md: certattn generate output-deviation",
+    "docs/cli.md: certattn generate output-tail", "docs/cli.md: certattn generate spectral-distance",
+    "docs/cli.md: certattn plot",
+}  # fmt: skip
+
 RUN = ("console", "python", "yaml", "toml", "ebnf")
 # What every other kind of block is for, and what is tested of it.
 NOT_RUN = {
@@ -274,14 +288,23 @@ def follow(stretch: Stretch, folder: Path) -> tuple[str, list[str]]:
 # -- the pages
 
 
+FOLLOWED = [each for page in PAGES for each in stretches(page) if any(blocks(each.text))]
+
+
 @pytest.mark.parametrize(
-    "stretch", [each for page in PAGES for each in stretches(page) if any(blocks(each.text))], ids=str
+    "stretch",
+    [pytest.param(each, marks=[pytest.mark.heavy] if str(each) in HEAVY else []) for each in FOLLOWED],
+    ids=map(str, FOLLOWED),
 )
 def test_a_page_shows_what_happens(stretch: Stretch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = fresh_folder(tmp_path, stretch.page)
     monkeypatch.chdir(folder)
     _, differences = follow(stretch, folder)
     assert not differences, "\n".join(differences) + "\n`python tests/test_docs.py` writes today's output"
+
+
+def test_what_is_said_to_be_heavy_is_there() -> None:
+    assert HEAVY - set(map(str, FOLLOWED)) == set()
 
 
 def test_the_readme_s_first_command(tmp_path: Path) -> None:
