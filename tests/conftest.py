@@ -1,7 +1,8 @@
 """Which tests run, and fixtures for every one.
 
-A test that is marked `heavy` takes seconds and shows what others show too, on more examples. One in twenty of these runs,
-drawn by the date; `--all` runs every one, `--seed` repeats a draw, and a test that is named (`file.py::test`) runs anyway.
+A test that is marked `heavy` takes seconds and shows what others show too, on more examples. One in twenty of these
+runs, drawn by the date; `--all` runs every one, `--seed` repeats a draw, and a test that is named (`file.py::test`)
+runs anyway.
 """
 
 from __future__ import annotations
@@ -47,6 +48,12 @@ def pytest_report_header(config: pytest.Config) -> str:
     if config.option.all:
         return "heavy tests: all"
     return f"heavy tests: one in {ONE_IN}, drawn by --seed {config.option.seed}; `pytest --all` runs every one"
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # Coq compiles its library, and proves something.
+    if "library" in getattr(item, "fixturenames", ()):
+        item.add_marker("heavy")
 
 
 def is_drawn(seed: str, test: str) -> bool:

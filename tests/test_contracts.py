@@ -147,6 +147,7 @@ OFFENCES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("module", "line", "contract"), OFFENCES, ids=[f"{m}: {line}" for m, line, _ in OFFENCES])
 def test_every_contract_can_be_broken(checkout: Path, module: str, line: str, contract: str) -> None:
     path = checkout / "certattn" / module

@@ -1,7 +1,7 @@
 """One table of texts, and everything that reads certificates: kernel, second checker, libyaml, JSON Schema, EBNF, Coq.
 
-The tables are the .yaml files beside this one. Each says of a text what it is, or that it is refused. A family of rows is
-one test; what fails names the row.
+The tables are the .yaml files beside this one. Each says of a text what it is, or that it is refused. A family of rows
+is one test; what fails names the row.
 """
 
 from __future__ import annotations

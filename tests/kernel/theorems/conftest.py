@@ -15,9 +15,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from corpus import write_files  # this makes the families of the chapters importable, too
 
-
 # What is asked of every claim alike, over hundreds of changed certificates or with broken kernels over all cases.
-HEAVY = ("test_no_mutant", "test_the_sweep_notices", "test_a_sabotaged_kernel", "test_a_broken_claim", "test_a_broken_part")
+HEAVY = (
+    "test_no_mutant",
+    "test_the_sweep_notices",
+    "test_a_sabotaged_kernel",
+    "test_a_broken_claim",
+    "test_a_broken_part",
+)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
