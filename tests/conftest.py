@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -76,7 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_testnodedown(node: Any) -> None:
     """Every process of xdist leaves out the same tests: those of the first are counted in pytest's last line."""
     if node.gateway.id == "gw0":
-        node.config.hook.pytest_deselected(items=[None] * getattr(node, "workeroutput", {}).get("left out", 0))
+        left_out = getattr(node, "workeroutput", {}).get("left out", 0)
+        node.config.hook.pytest_deselected(items=[SimpleNamespace()] * left_out)
 
 
 # -- fixtures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +15,15 @@ SOME = "tests/test_contracts.py"
 HEAVY = f"{SOME}::test_every_contract_can_be_broken"
 
 
+def pytest_says(*arguments: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
 def collected(*arguments: str) -> tuple[set[str], str]:
     """The tests that would run, and all that is said."""
-    command = [sys.executable, "-m", "pytest", "-n", "0", "--collect-only", "-p", "no:cacheprovider", "-q", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return {line for line in done.stdout.splitlines() if "::" in line}, done.stdout
+    said = pytest_says("-n", "0", "-q", "--collect-only", *arguments)
+    return {line for line in said.splitlines() if "::" in line}, said
 
 
 def test_a_sample_has_every_light_test_and_can_be_repeated() -> None:
@@ -42,3 +47,10 @@ def test_one_in_twenty_is_drawn_and_others_with_another_seed(pytestconfig: pytes
 
 def test_what_is_named_runs() -> None:
     assert len(collected(HEAVY)[0]) >= 20
+
+
+def test_the_first_lines_say_how_to_run_every_test_and_the_last_one_how_many_were_left_out() -> None:
+    """Where processes of xdist run them, too."""
+    said = pytest_says("-n", "1", "--seed", "a word", SOME, "-k", "numpy_is_wanted")
+    assert "\nheavy tests: one in 20, drawn by --seed a word; `pytest --all` runs every one\n" in said
+    assert re.search(r"^=+ 1 passed, \d+ deselected in ", said, re.MULTILINE)
