@@ -36,7 +36,7 @@ REFUSED = "refused"
 
 
 def table(name: str) -> Any:
-    return yaml.load((HERE / f"{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+    return yaml.load((HERE / f"{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.CBaseLoader)
 
 
 def of(families: dict[str, list[Any]]) -> pytest.MarkDecorator:
