@@ -143,6 +143,7 @@ def test_values_that_are_zero(tmp_path: Path, norm: str) -> None:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("size", ["1/2", "4"])
 @pytest.mark.parametrize("direction", [["1", "0"], ["-1", "0"], ["0", "1"]], ids=",".join)
 @pytest.mark.parametrize("length", [1, 10**10])
