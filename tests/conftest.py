@@ -1,16 +1,23 @@
-"""Fixtures for every test."""
+"""Which tests run, and fixtures for every one.
+
+A test that is marked `heavy` takes seconds and shows what others show too, on more examples. One in twenty of these
+runs, drawn by the date; `--all` runs every one, `--seed` repeats a draw, and a test that is named (`file.py::test`)
+runs anyway.
+"""
 
 from __future__ import annotations
 
+import datetime
 import fcntl
 import importlib
 import os
+import random
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +26,61 @@ from certattn.coq.compiled import CompiledLibrary
 from certattn.coq.coqc import Coq, find_coq
 
 ROOT = Path(__file__).resolve().parent.parent
+ONE_IN = 20
+
+
+# -- which tests run
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("certattn")
+    group.addoption("--all", action="store_true", help="run every test, the heavy ones too")
+    group.addoption("--seed", help="draw the sample of heavy tests by this word instead of today's date")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Here, because the processes of xdist are told what is set by now: no midnight lies between them.
+    if config.option.seed is None:
+        config.option.seed = datetime.date.today().isoformat()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if config.option.all:
+        return "heavy tests: all"
+    return f"heavy tests: one in {ONE_IN}, drawn by --seed {config.option.seed}; `pytest --all` runs every one"
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # Coq compiles its library, and proves something.
+    if "library" in getattr(item, "fixturenames", ()):
+        item.add_marker("heavy")
+
+
+def is_drawn(seed: str, test: str) -> bool:
+    """Whether a heavy test is in the sample. It does not depend on which other tests there are."""
+    return random.Random(f"{seed} {test}").random() < 1 / ONE_IN
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.all or any("::" in named for named in config.args):
+        return
+    heavy = [item for item in items if item.get_closest_marker("heavy")]
+    left_out = {item for item in heavy if not is_drawn(config.option.seed, item.nodeid)}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left out"] = len(left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Every process of xdist leaves out the same tests: those of the first are counted in pytest's last line."""
+    if node.gateway.id == "gw0":
+        left_out = getattr(node, "workeroutput", {}).get("left out", 0)
+        node.config.hook.pytest_deselected(items=[SimpleNamespace()] * left_out)
+
+
+# -- fixtures
 
 
 @pytest.fixture(scope="session")

@@ -72,6 +72,7 @@ def matrix(program: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Any
     return program.Matrix(program.Laboratory(folder), certificates, longest=float("inf"))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("name", "how"), HERE)
 def test_every_verdict_is_that_of_the_clean_environment(matrix: Any, name: str, how: str) -> None:
     finding = matrix.ask(NAMES[name], how)

@@ -54,6 +54,7 @@ def test_families_are_all_of_the_gallery_and_its_page_says_how_many_certificates
     assert said in " ".join((ROOT / "docs" / "gallery.md").read_text().split())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_script_regenerates_the_gallery(tool: Tool, family: str) -> None:
     # Byte for byte where the gallery was written; elsewhere searches in floats may end in other last digits.

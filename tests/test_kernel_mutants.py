@@ -39,6 +39,7 @@ def survivors(tool: Tool) -> ModuleType:
     return tool("mutation.kernel_survivors")
 
 
+@pytest.mark.heavy
 def test_known_changes_of_the_kernel_are_noticed_each_by_its_test() -> None:
     script = ROOT / "tools" / "mutation" / "known_kernel_mutants.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)

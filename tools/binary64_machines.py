@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="kinds whose name contains this")
     options, rest = parser.parse_known_args(arguments)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=", "--import-mode=importlib"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib --all"]
     command += rest or [str(FOLDER)]
     outcomes = []
     print(f"{'kind':42} {'passed':>6} {'failed':>6} {'seconds':>8}")

@@ -30,6 +30,7 @@ def score(arena: ModuleType, checkers: ModuleType, name: str, chosen: list[Any],
     return arena.run(checkers.CHECKERS[name], chosen, corpus.folder)
 
 
+@pytest.mark.heavy
 def test_the_kernel_gives_every_verdict_and_reason_that_is_expected(
     arena: ModuleType, checkers: ModuleType, some: list[Any], corpus: Any
 ) -> None:
@@ -47,6 +48,7 @@ def test_several_processes_give_the_same_answers(
     assert (one.claims, one.differences) == (two.claims, two.differences)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", PLUGGED_IN)
 def test_another_checker_accepts_nothing_false_or_is_said_to_be_missing(
     name: str,

@@ -66,6 +66,7 @@ def recorded(path: Path, tokens: int = 9, seed: int = 0, **changes: np.ndarray[A
 MADE = [tiny_models.bert, partial(tiny_models.bert, is_decoder=True), tiny_models.gpt2, tiny_models.llama]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("made", MADE, ids=["BERT", "BERT as a decoder", "GPT-2", "Llama"])
 def test_every_head_of_a_model_has_certificates_that_verify(made: Any, tmp_path: Path) -> None:
     path = model(tmp_path, made)
@@ -445,6 +446,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[s
     return folder, resumed(folder / "out", folder / "heads.npz")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_resumed_audit_says_what_its_certificates_prove(
     attack: str, audited: tuple[Path, list[dict[str, Any]]], tmp_path: Path
@@ -510,6 +512,7 @@ def test_an_audit_without_certificates_proves_nothing(tmp_path: Path, capsys: py
     assert "0 certificates about 2 heads, 0 verified" in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 def test_an_interrupted_audit_ends_at_once_and_goes_on(tmp_path: Path) -> None:
     recorded(tmp_path / "heads.npz", tokens=400)
     command = [sys.executable, "-m", "certattn", "audit", "heads.npz", "-o", "out", "-j", "2"]

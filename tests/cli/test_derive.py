@@ -9,45 +9,10 @@ from types import MappingProxyType
 import pytest
 from click.testing import CliRunner
 
-from certattn import theory
+from certattn import CLAIMS, theory
 from certattn.cli.derive import derive
 from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check
-
-NAMES = (
-    "binary64-exponential",
-    "descent-trajectory",
-    "equivalent-law",
-    "finite-moments",
-    "flow-trajectory",
-    "gradient-mean-square",
-    "gradient-tail",
-    "infinite-prompt-operator",
-    "joint-max-margin",
-    "linearization",
-    "max-margin",
-    "normalizer-bound",
-    "not-marchenko-pastur",
-    "output-deviation",
-    "output-mean-square",
-    "output-tail",
-    "proposition-3-1",
-    "proposition-3-4",
-    "regression-risk",
-    "regularization-path",
-    "risk-gap",
-    "risk-transfer",
-    "selection-counterexample",
-    "selection-direction",
-    "selection-on-a-head",
-    "singular-values",
-    "softmax-mean",
-    "spectral-distance",
-    "token-optimality",
-    "training-convergence",
-    "typical-prompt",
-    "universality-bound",
-)
 
 
 def _run(*arguments: str) -> tuple[int, str]:
@@ -75,10 +40,10 @@ def _checks(holds: bool) -> object:
 def test_without_a_name_it_lists_what_there_is() -> None:
     status, output = _run()
     assert status == 0
-    assert [line.split()[0] for line in output.splitlines()] == list(NAMES)
+    assert [line.split()[0] for line in output.splitlines()] == list(CLAIMS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CLAIMS)
 def test_text_and_latex(name: str) -> None:
     status, text = _run(name)
     assert status == 0
@@ -137,7 +102,7 @@ def test_an_unknown_name_exits_2_and_names_the_known_ones() -> None:
     status, output = _run("output-derivation")
     assert status == 2
     assert "'output-derivation'" in output
-    assert all(name in output for name in NAMES)
+    assert all(name in output for name in CLAIMS)
 
 
 def test_without_sympy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,7 @@ def prompt(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "options",
     [

@@ -40,13 +40,16 @@ def test_show_does_not_open_array_files(certattn_run: Run, head: Path) -> None:
     assert certattn_run("check", "cert.yaml").status == 2
 
 
-@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
-def test_every_certificate_of_the_gallery_can_be_shown(certattn_run: Run, path: Path) -> None:
-    assert certattn_run("show", path).status == 0
-    latex = certattn_run("show", path, "--format", "latex").out
-    assert latex.count("{") == latex.count("}")
-    assert latex.count("\n") == 1
-    assert json.loads(certattn_run("show", path, "--format", "json").out) == certattn.load(path).plain
+@pytest.mark.parametrize("claim", certattn.CLAIMS)
+def test_every_certificate_of_the_gallery_can_be_shown(certattn_run: Run, claim: str) -> None:
+    for path in GALLERY:
+        if path.parent.name == claim:
+            assert certattn_run("show", path).status == 0, path.stem
+            latex = certattn_run("show", path, "--format", "latex").out
+            assert latex.count("{") == latex.count("}"), path.stem
+            assert latex.count("\n") == 1, path.stem
+            shown = certattn_run("show", path, "--format", "json").out
+            assert json.loads(shown) == certattn.load(path).plain, path.stem
 
 
 def test_provenance_cannot_reach_the_terminal(certattn_run: Run, folder: Path, write: Write) -> None:

@@ -128,7 +128,8 @@ def _spent() -> float:
 @functools.cache
 def ordinary_options() -> tuple[str, ...]:
     """Options of pytest for one process without files of its own."""
-    return ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=--strict-markers --import-mode=importlib")
+    addopts = "addopts=--strict-markers --import-mode=importlib --all"
+    return ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", addopts)
 
 
 def main(arguments: list[str] | None = None) -> int:

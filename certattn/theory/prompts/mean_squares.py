@@ -48,7 +48,8 @@ def check_moments(kernel: Kernel) -> Iterator[Check]:
     for name, law, principle, fn in _laws(kernel, a):
         tilted = principle(a)
         found = elementary(kernel.law_moments.spread(law, a, G, fn))
-        expected = sum(G[i][j] * tilted.covariance()[i][j] for i in range(2) for j in range(2))
+        covariance = tilted.covariance()
+        expected = sum(G[i][j] * covariance[i][j] for i in range(2) for j in range(2))
         yield equal(f"tr G C(a), {name}", found, expected)
         plain = principle([sympy.Integer(0)] * 2)
 

@@ -15,6 +15,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from corpus import write_files  # this makes the families of the chapters importable, too
 
+# What is asked of every claim alike, over hundreds of changed certificates or with broken kernels over all cases.
+HEAVY = (
+    "test_no_mutant", "test_the_sweep_notices", "test_a_sabotaged_kernel", "test_a_broken_claim", "test_a_broken_part",
+    "test_what_the_corpus_expects_is_true",
+)  # fmt: skip
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.name.startswith(HEAVY):
+        item.add_marker("heavy")
+
 
 @pytest.fixture(scope="session")
 def arrays(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -1,8 +1,8 @@
 """The corpus is worth something: checkers that are wrong in one way or another fail it.
 
 Two control checkers, one that verifies everything and one that rejects everything, and kernels with
-one part sabotaged. Each must get a case wrong; the kernel itself gets none wrong, and a second
-opinion on every case agrees with what the corpus expects.
+one part sabotaged. Each must get a case wrong; that the kernel gets none wrong is tested beside each
+claim. A second opinion on every case agrees with what the corpus expects.
 """
 
 from __future__ import annotations
@@ -59,11 +59,6 @@ CORPORA = {
     "softmax-mean": mean_cases.CASES,
 }
 CASES = [*operator_cases.CASES, *deviation_cases.CASES]
-
-
-@pytest.mark.parametrize("cases", CORPORA.values(), ids=CORPORA.keys())
-def test_the_checker_gets_no_case_wrong(cases: list[Case], arrays: Path) -> None:
-    assert complaints(cases, arrays) == []
 
 
 # -- two control checkers

@@ -32,6 +32,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
 
 Tool = Callable[[str], ModuleType]
+pytestmark = pytest.mark.heavy
 
 
 # Seventeen dimensions have too many numbers; the number types of arrays are changed bit by bit below.

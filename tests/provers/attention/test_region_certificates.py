@@ -68,6 +68,7 @@ REGIONS: dict[str, Region] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("region", REGIONS.values(), ids=REGIONS)
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("arrays", [SYMMETRIC, EVEN], ids=["symmetric but for a token", "symmetric"])

@@ -83,6 +83,7 @@ def test_mean_squares_are_found_and_bound_simulated_prompts(name: str, gradient:
         assert float(Fraction(stated["mean_square"]["at_least"])) <= squares.mean() + slack
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("gradient", ["U", "V"])
 @pytest.mark.parametrize("name", LAWS)
 def test_a_certified_height_is_no_less_than_the_quantile(name: str, gradient: str, tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def test_each_of_the_three_numbers_is_found(tmp_path: Path, law: str) -> None:
     assert first["witness"]["directions"][0]["rule"] in RULES[law]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("law", LAWS)
 def test_norms_of_every_law(tmp_path: Path, law: str, norm: str) -> None:
@@ -142,6 +143,7 @@ def test_values_that_are_zero(tmp_path: Path, norm: str) -> None:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("size", ["1/2", "4"])
 @pytest.mark.parametrize("direction", [["1", "0"], ["-1", "0"], ["0", "1"]], ids=",".join)
 @pytest.mark.parametrize("length", [1, 10**10])

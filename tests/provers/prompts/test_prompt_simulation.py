@@ -112,6 +112,7 @@ KINDS = (
 )  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_proved_bound_lies_below_the_simulated_quantile(tmp_path: Path, kind: str) -> None:
     """Random laws, tilts, values, directions, lengths and probabilities; some thousand prompts each."""

@@ -107,6 +107,7 @@ def test_few_digits_are_exact_texts() -> None:
 DIRECTIONS = {"up": ["2", "0"], "down": ["-1", "0"], "skew": ["1/2", "-3"]}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("law", LAWS)
 def test_a_search_knows_what_the_kernel_will_prove(law: str, direction: str) -> None:

@@ -22,6 +22,7 @@ def generate(out: Path, **inputs: Any) -> Any:
     return certattn.generate("typical-prompt", out, **{"tokens": TOKENS, "queries": QUERY, "law": LAW, **inputs}).plain
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("law", [LAW, BOX], ids=["gaussian", "box"])
 def test_a_height_is_found_for_a_probability(norm: str, law: dict[str, Any], tmp_path: Path) -> None:
@@ -41,6 +42,7 @@ def test_a_probability_is_found_for_a_height(tmp_path: Path) -> None:
     assert 0 < float(stated["probability"]) < 0.1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "more",
     [

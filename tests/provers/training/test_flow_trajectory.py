@@ -36,6 +36,7 @@ def test_times_are_stated_in_their_order(tmp_path: Path) -> None:
     assert float(points[-1]["risk"]["upper"]) < float(points[0]["risk"]["lower"])
 
 
+@pytest.mark.heavy
 def test_up_to_the_limit(tmp_path: Path) -> None:
     points = made(tmp_path / "c.yaml", given=PLANE, within="1e-4", points=4, radius="1e-30", tube=True)
     assert len(points) == 4
@@ -54,6 +55,7 @@ def test_dimension_five_to_within_a_millionth_of_the_limit(tool: Tool, tmp_path:
     assert point["radius"] == "1e-20"
 
 
+@pytest.mark.heavy
 def test_an_order_is_kept(tmp_path: Path) -> None:
     certificate = certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, times=["1"], order=10)
     assert certificate.plain["witness"] == {"bits": "96", "order": "10"}
@@ -107,6 +109,7 @@ def test_steps_that_were_not_taken_are_not_said_to_be(tmp_path: Path) -> None:
         certattn.generate("flow-trajectory", tmp_path / "c.yaml", given=PLANE, within="1e-30")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
