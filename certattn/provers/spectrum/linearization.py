@@ -27,7 +27,7 @@ from certattn.kernel.theorems.spectrum.linearization import (
     sizes_in_binary64,
 )
 from certattn.kernel.theorems.spectrum.linearization_inputs import GIVEN_BETA, GIVEN_SCALE, UNIT
-from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX
+from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX
 from certattn.provers.array_inputs import InFile, Source, placed
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

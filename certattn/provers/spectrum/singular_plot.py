@@ -18,7 +18,7 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
 from certattn.kernel.theorems.spectrum.law_numbers import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix, StatedMatrix
+from certattn.kernel.theorems.spectrum.stated_matrix import AttentionMatrix, StatedMatrix
 from certattn.kernel.theorems.spectrum.singular_values import ABOVE as THRESHOLD
 from certattn.kernel.theorems.spectrum.singular_values import (
     COUNT,

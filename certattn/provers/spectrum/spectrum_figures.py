@@ -12,7 +12,7 @@ from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.reals import Real, describe
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_density
-from certattn.kernel.theorems.spectrum.matrix_inputs import StatedMatrix
+from certattn.kernel.theorems.spectrum.stated_matrix import StatedMatrix
 from certattn.kernel.theorems.spectrum.singular_values import Hint
 from certattn.provers.spectrum.singular_values import spectra
 

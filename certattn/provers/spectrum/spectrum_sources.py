@@ -17,7 +17,7 @@ from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.spectrum.matrix_inputs import StatedMatrix
+from certattn.kernel.theorems.spectrum.stated_matrix import StatedMatrix
 from certattn.provers.output import write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 

@@ -13,7 +13,7 @@ from certattn.kernel.document.schema import ByKey, Field, Flag, Record, Values
 from certattn.kernel.given.attention_inputs import SCALE
 from certattn.kernel.given.causal import sight_of_queries
 from certattn.kernel.mathematics.attention_matrix import is_uniform_where_seen
-from certattn.kernel.theorems.spectrum.matrix_inputs import (
+from certattn.kernel.theorems.spectrum.stated_matrix import (
     ATTENTION_FORM,
     CENTRED,
     KEYS,

@@ -39,7 +39,7 @@ from certattn.kernel.theorems.spectrum.linearization_inputs import GIVEN, Attent
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import nonlinear_energy
 from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import kolmogorov_distance
 from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
-from certattn.kernel.theorems.spectrum.matrix_inputs import IN_DOUBLES, Spectrum
+from certattn.kernel.theorems.spectrum.stated_matrix import IN_DOUBLES, Spectrum
 from certattn.kernel.theorems.spectrum.singular_values import HINT, Hint, read_hint
 
 # The matrices of STAGES, as the documentation of fields calls them.

@@ -13,7 +13,7 @@ from certattn.fast.linearization import Parts, parts
 from certattn.kernel.mathematics.linearization import REMAINDER, STAGES
 from certattn.kernel.theorems.spectrum.linearization_inputs import Attention
 from certattn.kernel.theorems.spectrum.matrix_binary64 import doubles, naming_what_is_not_finite, spectrum_of
-from certattn.kernel.theorems.spectrum.matrix_inputs import Spectrum
+from certattn.kernel.theorems.spectrum.stated_matrix import Spectrum
 
 if TYPE_CHECKING:
     from certattn.kernel.theorems.spectrum.singular_values import Hint

@@ -16,7 +16,7 @@ from certattn.kernel.mathematics.linearization import STAGES, Parts, parts
 from certattn.kernel.mathematics.reals import Real, describe, real_root, square
 from certattn.kernel.mathematics.singular_values import FixedPoint
 from certattn.kernel.theorems.spectrum.law_numbers import BETA, LARGEST_BETA
-from certattn.kernel.theorems.spectrum.matrix_inputs import KEYS, QUERIES, Spectrum, StatedMatrix, require_tokens
+from certattn.kernel.theorems.spectrum.stated_matrix import KEYS, QUERIES, Spectrum, StatedMatrix, require_tokens
 
 GIVEN_SCALE = Field("scale", Scale(), "factor of the scores; with beta it may be left out", required=False)
 GIVEN_BETA = Field("beta", BETA.kind, BETA.doc, required=False)

@@ -1,4 +1,4 @@
-"""The matrices of `matrix_inputs` in doubles: the same singular values as in integers, as wider balls, much faster."""
+"""The matrices of `stated_matrix` in doubles: the same singular values as in integers, as wider balls, much faster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from certattn.fast.singular_values import FloatFactors
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.given.stored_prompts import require_finite, stored_rows
-from certattn.kernel.theorems.spectrum.matrix_inputs import GivenMatrix, SoftmaxMatrix, Spectrum, StatedMatrix
+from certattn.kernel.theorems.spectrum.stated_matrix import GivenMatrix, SoftmaxMatrix, Spectrum, StatedMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

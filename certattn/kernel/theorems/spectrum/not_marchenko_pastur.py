@@ -32,7 +32,7 @@ from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import La
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences
 from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
-from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX_FORMS, StatedMatrix, read_matrix
+from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX_FORMS, StatedMatrix, read_matrix
 from certattn.kernel.theorems.spectrum.spectral_distances import (
     SCALES,
     SEPARATION_FIELDS,

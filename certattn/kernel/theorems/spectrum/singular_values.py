@@ -42,7 +42,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.causal_matrix import HEAD_FORMS, read_head_matrix
 from certattn.kernel.theorems.spectrum.mathematics.spectrum_shape import effective_rank, entropy, stable_rank
-from certattn.kernel.theorems.spectrum.matrix_inputs import IN_DOUBLES, Spectrum, StatedMatrix
+from certattn.kernel.theorems.spectrum.stated_matrix import IN_DOUBLES, Spectrum, StatedMatrix
 
 VALUE = Field("value", Vector(), "the largest singular values, or all of them, from the largest on")
 RADIUS = Field("radius", Bounds(minimum=0), "largest error: one number, or one per value")

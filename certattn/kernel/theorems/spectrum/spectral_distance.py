@@ -27,7 +27,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import ByKey, Field, Record, some_of
 from certattn.kernel.given.attention_inputs import SCALE
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.matrix_inputs import (
+from certattn.kernel.theorems.spectrum.stated_matrix import (
     ATTENTION_FORM,
     CENTRED,
     KEYS,

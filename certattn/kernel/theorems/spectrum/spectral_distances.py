@@ -21,7 +21,7 @@ from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import (
     scaled,
 )
 from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
-from certattn.kernel.theorems.spectrum.matrix_inputs import IN_DOUBLES, GivenMatrix, StatedMatrix
+from certattn.kernel.theorems.spectrum.stated_matrix import IN_DOUBLES, GivenMatrix, StatedMatrix
 
 LAW_SCALE = Field(
     "law_scale", Rational(above=0), "c > 0: the law of c x, x of mu, is about the nearest", required=False

@@ -8,7 +8,7 @@ from certattn.kernel.document.schema import Choice, EitherKey, Field, Kind, Rati
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA, LARGEST_BETA
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, read_law
-from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix, StatedMatrix
+from certattn.kernel.theorems.spectrum.stated_matrix import AttentionMatrix, StatedMatrix
 
 WEIGHTS = "weights"
 FROM = Field(

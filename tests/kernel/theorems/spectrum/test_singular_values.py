@@ -21,7 +21,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import attention_matrix as in_arb
 from certattn.kernel.mathematics import singular_values as exact
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum import causal_matrix, matrix_inputs, singular_values
+from certattn.kernel.theorems.spectrum import causal_matrix, stated_matrix, singular_values
 
 Tool = Callable[[str], ModuleType]
 Array = np.ndarray[Any, Any]
@@ -127,26 +127,26 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "the matrix 0 has a largest value": (singular_values, "_largest", lambda matrix, spectrum: arb(1)),
     "nothing is centred": (
-        matrix_inputs, "attention_matrix",
-        lambda queries, keys, scale, *, centred, causal, found=matrix_inputs.attention_matrix: found(
+        stated_matrix, "attention_matrix",
+        lambda queries, keys, scale, *, centred, causal, found=stated_matrix.attention_matrix: found(
             queries, keys, scale, centred=False, causal=causal
         ),
     ),
     "no mask is looked at": (
-        matrix_inputs, "attention_matrix",
-        lambda queries, keys, scale, *, centred, causal, found=matrix_inputs.attention_matrix: found(
+        stated_matrix, "attention_matrix",
+        lambda queries, keys, scale, *, centred, causal, found=stated_matrix.attention_matrix: found(
             queries, keys, scale, centred=centred, causal=False
         ),
     ),
-    "masks are not read": (singular_values, "read_head_matrix", matrix_inputs.read_matrix),
+    "masks are not read": (singular_values, "read_head_matrix", stated_matrix.read_matrix),
     "11'/d is taken off under a mask": (
         in_arb, "causal_row",
         lambda row, weights, seen: row([*weights[:seen], *[arb(0)] * (len(weights) - seen)]),
     ),
     "all is 0 under a mask": (causal_matrix.CausalMatrix, "rank_bound", property(lambda self: 0)),
-    "the rank is not known": (matrix_inputs.AttentionMatrix, "rank_bound", property(lambda self: self.count)),
+    "the rank is not known": (stated_matrix.AttentionMatrix, "rank_bound", property(lambda self: self.count)),
     "hints are believed": (
-        matrix_inputs, "enclose",
+        stated_matrix, "enclose",
         lambda matrix, factors, rank: exact.SingularValues(
             [] if factors is None else [value * arb(2) ** -factors.value_places for value in factors.values],
             arb(0), arb(0), min(matrix.shape), 1,
