@@ -18,7 +18,6 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
 from certattn.kernel.theorems.spectrum.law_numbers import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.stated_matrix import AttentionMatrix, StatedMatrix
 from certattn.kernel.theorems.spectrum.singular_values import ABOVE as THRESHOLD
 from certattn.kernel.theorems.spectrum.singular_values import (
     COUNT,
@@ -30,6 +29,7 @@ from certattn.kernel.theorems.spectrum.singular_values import (
     StatedSpectrum,
 )
 from certattn.kernel.theorems.spectrum.spectral_law import law_of_weights
+from certattn.kernel.theorems.spectrum.stated_matrix import AttentionMatrix, StatedMatrix
 from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float

@@ -16,8 +16,8 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.spectrum.stated_matrix import Spectrum, StatedMatrix
 from certattn.kernel.theorems.spectrum.singular_values import THEOREM, Hint, StatedSpectrum, quantity
+from certattn.kernel.theorems.spectrum.stated_matrix import Spectrum, StatedMatrix
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

@@ -17,7 +17,6 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX, StatedMatrix
 from certattn.kernel.theorems.spectrum.spectral_distance import BOUNDED, THEOREM, read_given
 from certattn.kernel.theorems.spectrum.spectral_distances import (
     CIRCLE_SCALE,
@@ -31,6 +30,7 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     wanted_scales,
 )
 from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT, WEIGHTS
+from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX, StatedMatrix
 from certattn.kernel.theorems.spectrum.truncation import FIXED_POINT
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_text

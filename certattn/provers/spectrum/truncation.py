@@ -12,7 +12,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import nonlinear_energy
-from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import TruncatedWeights
 from certattn.kernel.theorems.spectrum.truncation import ABOVE, BELOW, GROWTH, LARGEST, SOME, FixedPoint
 from certattn.provers.rounding import midpoint
 

@@ -49,8 +49,12 @@ from certattn.kernel.document.schema import (
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, read_law
-from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
+    EquivalentLaw,
+    GapState,
+    beta_at_share,
+    critical_beta,
+)
 
 LARGEST_ORDER = 100
 OPEN, NONE = "open", "none"

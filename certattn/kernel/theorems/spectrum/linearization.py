@@ -37,10 +37,9 @@ from certattn.kernel.mathematics.linearization import ATTENTION, SCORES, STAGES,
 from certattn.kernel.mathematics.linearization import REMAINDER as REMAINDER_STAGE
 from certattn.kernel.theorems.spectrum.linearization_inputs import GIVEN, Attention, read_attention
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import nonlinear_energy
-from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import kolmogorov_distance
-from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
-from certattn.kernel.theorems.spectrum.stated_matrix import IN_DOUBLES, Spectrum
+from certattn.kernel.theorems.spectrum.mathematics.law_distance import kolmogorov_distance, quarter_circle_tail
 from certattn.kernel.theorems.spectrum.singular_values import HINT, Hint, read_hint
+from certattn.kernel.theorems.spectrum.stated_matrix import IN_DOUBLES, Spectrum
 
 # The matrices of STAGES, as the documentation of fields calls them.
 _MATRICES = {

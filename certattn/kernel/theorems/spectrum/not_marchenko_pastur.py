@@ -30,9 +30,7 @@ from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, L
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences
-from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
-from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX_FORMS, StatedMatrix, read_matrix
+from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences, quarter_circle_tail
 from certattn.kernel.theorems.spectrum.spectral_distances import (
     SCALES,
     SEPARATION_FIELDS,
@@ -46,6 +44,7 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     wanted_scales,
 )
 from certattn.kernel.theorems.spectrum.spectral_law import read_spectral_law
+from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX_FORMS, StatedMatrix, read_matrix
 
 FINITE = Field("finite", MATRIX_FORMS, "one matrix: given, or that of queries and keys", required=False)
 VALUE = Field("value", Rational(), "the number")

@@ -27,16 +27,6 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import ByKey, Field, Record, some_of
 from certattn.kernel.given.attention_inputs import SCALE
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.stated_matrix import (
-    ATTENTION_FORM,
-    CENTRED,
-    KEYS,
-    MATRIX,
-    MATRIX_FORM,
-    QUERIES,
-    StatedMatrix,
-    read_matrix,
-)
 from certattn.kernel.theorems.spectrum.spectral_distances import (
     DISTANCE_FIELDS,
     SCALES,
@@ -48,6 +38,16 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     wanted_scales,
 )
 from certattn.kernel.theorems.spectrum.spectral_law import LAW_FORMS, read_spectral_law
+from certattn.kernel.theorems.spectrum.stated_matrix import (
+    ATTENTION_FORM,
+    CENTRED,
+    KEYS,
+    MATRIX,
+    MATRIX_FORM,
+    QUERIES,
+    StatedMatrix,
+    read_matrix,
+)
 from certattn.kernel.theorems.spectrum.truncation import FIXED_POINT, FixedPoint, read_fixed_point
 
 LAW = Field(

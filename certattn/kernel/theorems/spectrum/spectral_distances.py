@@ -14,13 +14,13 @@ from certattn.kernel.document.schema import Field, Rational, Values
 from certattn.kernel.given.ranges import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import (
+from certattn.kernel.theorems.spectrum.mathematics.law_distance import (
     OneSided,
     kolmogorov_distance,
     one_sided_distances,
+    quarter_circle_tail,
     scaled,
 )
-from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
 from certattn.kernel.theorems.spectrum.stated_matrix import IN_DOUBLES, GivenMatrix, StatedMatrix
 
 LAW_SCALE = Field(

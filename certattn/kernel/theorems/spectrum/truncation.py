@@ -15,7 +15,7 @@ from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import TruncatedWeights
 from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT
 
 SOME, LARGEST = "some", "largest"

@@ -18,8 +18,8 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.mathematics.attention_matrix import is_uniform_where_seen
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
-from certattn.kernel.theorems.spectrum.stated_matrix import AttentionMatrix
 from certattn.kernel.theorems.spectrum.singular_values import THEOREM
+from certattn.kernel.theorems.spectrum.stated_matrix import AttentionMatrix
 from certattn.statements.spectrum.singular_values import WORDING
 
 Array = np.ndarray[Any, Any]

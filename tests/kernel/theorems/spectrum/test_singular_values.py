@@ -21,7 +21,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import attention_matrix as in_arb
 from certattn.kernel.mathematics import singular_values as exact
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum import causal_matrix, stated_matrix, singular_values
+from certattn.kernel.theorems.spectrum import causal_matrix, singular_values, stated_matrix
 
 Tool = Callable[[str], ModuleType]
 Array = np.ndarray[Any, Any]

@@ -24,7 +24,7 @@ from certattn.kernel.theorems.spectrum import (
     spectral_law,
     truncation,
 )
-from certattn.kernel.theorems.spectrum.mathematics import kolmogorov
+from certattn.kernel.theorems.spectrum.mathematics import law_distance
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 
 Tool = Callable[[str], ModuleType]
@@ -182,7 +182,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "one side of F_n alone": (
         spectral_distances, "kolmogorov_distance",
-        lambda values, tail: kolmogorov.one_sided_distances(values, tail).above,
+        lambda values, tail: law_distance.one_sided_distances(values, tail).above,
     ),
     "scales are not looked at": (spectral_distances, "scaled", lambda tail, scale: tail),
     "all quarter circles have the variance 1": (
@@ -216,7 +216,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "differences of laws are 0": (
         not_marchenko_pastur, "differences",
-        lambda tail, other, end, goals: kolmogorov.OneSided(arb(0), arb(0)),
+        lambda tail, other, end, goals: law_distance.OneSided(arb(0), arb(0)),
     ),
 }  # fmt: skip
 
