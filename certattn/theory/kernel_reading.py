@@ -333,8 +333,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.mathematics.linearization")
 
     @cached_property
-    def linearization_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.linearization_inputs")
+    def stated_linearization(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.linearization")
 
     @cached_property
     def regression(self) -> Any:

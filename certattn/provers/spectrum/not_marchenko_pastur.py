@@ -31,7 +31,7 @@ from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
     of_law,
     read_given,
 )
-from certattn.kernel.theorems.spectrum.spectral_distances import SCALED_SEPARATION, SEPARATION
+from certattn.kernel.theorems.spectrum.spectral_distance import SCALED_SEPARATION, SEPARATION
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

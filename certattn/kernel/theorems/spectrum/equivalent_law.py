@@ -47,8 +47,7 @@ from certattn.kernel.document.schema import (
     some_of,
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, read_law
+from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
     EquivalentLaw,
     GapState,

@@ -16,22 +16,21 @@ and of one finite matrix beside it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import EitherKey, Field, Rational, Record, some_of
 from certattn.kernel.given.ranges import BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
+from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences, quarter_circle_tail
-from certattn.kernel.theorems.spectrum.spectral_distances import (
+from certattn.kernel.theorems.spectrum.spectral_distance import (
     SCALES,
     SEPARATION_FIELDS,
     Between,
@@ -43,8 +42,7 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     require_square,
     wanted_scales,
 )
-from certattn.kernel.theorems.spectrum.spectral_law import read_spectral_law
-from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX_FORMS, StatedMatrix, read_matrix
+from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX_FORMS, InTiers, StatedMatrix, read_matrix
 
 FINITE = Field("finite", MATRIX_FORMS, "one matrix: given, or that of queries and keys", required=False)
 VALUE = Field("value", Rational(), "the number")
@@ -72,7 +70,7 @@ def read_given(certificate: Certificate) -> tuple[SpectralLaw, StatedMatrix | No
     """The section `given` alone. Raises MalformedError."""
     form, values = GIVEN.read(certificate.given, certificate.reading)
     matrix = require_square(read_matrix(*values[FINITE])) if FINITE in values else None
-    return read_spectral_law((form, values), matrix), matrix
+    return read_law(form, values), matrix
 
 
 def read(certificate: Certificate) -> StatedDistances:
@@ -99,13 +97,15 @@ def obligations(stated: StatedDistances) -> Iterator[Obligation]:
         yield Obligation(FOURTH_MOMENT.name, left, "=", right)
     for field in OF_LAW:
         if field in asserts:
-            number = _number(stated, law, field.name, [asserts[field][b] for b, _ in BOUNDS if b in asserts[field]])
-            yield from between_bounds(field.name, number, asserts[field], exact=field is not SCALED_DISTANCE)
+            bounds, exact = asserts[field], field is not SCALED_DISTANCE
+            goals = [bounds[bound] for bound, _ in BOUNDS if bound in bounds]
+            between = InTiers[Between](partial(_of_law, stated, law, field.name, goals))
+            yield from between_bounds(field.name, between, lambda found: found, bounds, exact=exact)
     yield from of_matrix(stated, SEPARATION_FIELDS)
 
 
-def _number(stated: StatedDistances, law: Shared[EquivalentLaw], name: str, goals: Sequence[fmpq]) -> Shared[Between]:
-    return Shared(lambda: of_law(stated.law, law(), name, stated.scales, goals))
+def _of_law(stated: StatedDistances, law: Shared[EquivalentLaw], name: str, goals: Sequence[fmpq]) -> Between:
+    return of_law(stated.law, law(), name, stated.scales, goals)
 
 
 def of_law(
@@ -113,8 +113,7 @@ def of_law(
 ) -> Between:
     """What may be bounded of a law, from it at the working precision; sharp enough to be told from the goals."""
     if name == EXCESS.name:
-        numbers = stated.exact
-        excess: Enclosure = law.numbers.relative_excess if numbers is None else numbers.relative_excess
+        excess: arb | fmpq = (law.numbers if stated.exact is None else stated.exact).relative_excess
         return Between(excess, excess)
     if name == DISTANCE.name:
         variance = law.numbers.variance
