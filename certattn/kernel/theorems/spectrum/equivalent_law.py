@@ -246,12 +246,5 @@ def _transform(name: str, law: Shared[EquivalentLaw], stated: Values) -> Obligat
     return Obligation(name, off, "<=", stated[RADIUS])
 
 
-THEOREM = Theorem(
-    name="equivalent-law",
-    title="the limit law of the singular values of softmax attention: moments, edges, gap, density, transform",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "the limit law of the singular values of softmax attention: moments, edges, gap, density, transform"
+THEOREM = Theorem("equivalent-law", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

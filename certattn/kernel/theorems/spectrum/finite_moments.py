@@ -185,12 +185,5 @@ def _smallest(place: str, scores: ScoreMatrix, item: Values, smaller: Before) ->
         yield Obligation(f"{place}.before", nearest, ">", item[WITHIN], needs=needs)
 
 
-THEOREM = Theorem(
-    name="finite-moments",
-    title="expected moments of the matrix of exponential scores at finite size, beside those of its limit",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "expected moments of the matrix of exponential scores at finite size, beside those of its limit"
+THEOREM = Theorem("finite-moments", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -383,12 +383,5 @@ def _size(quantity: Quantity, sizes: Sizes) -> arb:
     return sizes[quantity]
 
 
-THEOREM = Theorem(
-    name="linearization",
-    title="softmax attention beside its linear part: norms, singular values, and what the normaliser changes",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "softmax attention beside its linear part: norms, singular values, and what the normaliser changes"
+THEOREM = Theorem("linearization", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -42,9 +42,9 @@ from certattn.kernel.theorems.spectrum.spectral_distance import (
     require_square,
     wanted_scales,
 )
-from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX_FORMS, InTiers, StatedMatrix, read_matrix
+from certattn.kernel.theorems.spectrum.stated_matrix import InTiers, StatedMatrix, matrix_forms, read_matrix
 
-FINITE = Field("finite", MATRIX_FORMS, "one matrix: given, or that of queries and keys", required=False)
+FINITE = Field("finite", matrix_forms(), "one matrix: given, or that of queries and keys", required=False)
 VALUE = Field("value", Rational(), "the number")
 FOURTH_MOMENT = Field("fourth_moment", Record(VALUE), "m_4 - 2 m_2^2, exactly", required=False)
 EXCESS = Field("excess", SIGNED, "bounds of m_4/m_2^2 - 2", required=False)
@@ -125,12 +125,5 @@ def of_law(
     return Between.at_best_scale(differences(law.tail, circle_tail(scale), ends, goals))
 
 
-THEOREM = Theorem(
-    name="not-marchenko-pastur",
-    title="the limit law of the singular values of attention is no quarter circle: by moments, and by how much",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "the limit law of the singular values of attention is no quarter circle: by moments, and by how much"
+THEOREM = Theorem("not-marchenko-pastur", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -40,15 +40,18 @@ from certattn.kernel.given.ranges import NONNEGATIVE
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.mathematics.spectrum_shape import effective_rank, entropy, stable_rank
 from certattn.kernel.theorems.spectrum.stated_matrix import (
-    HEAD_FORMS,
+    CAUSAL,
     HINT,
     Hint,
     InTiers,
     Spectrum,
     StatedMatrix,
+    matrix_forms,
     read_hint,
     read_matrix,
 )
+
+GIVEN = matrix_forms(masks=[CAUSAL])
 
 VALUE = Field("value", Vector(), "the largest singular values, or all of them, from the largest on")
 RADIUS = Field("radius", Bounds(minimum=0), "largest error: one number, or one per value")
@@ -105,7 +108,7 @@ class StatedSpectrum:
 def read(certificate: Certificate) -> StatedSpectrum:
     """Everything stated, of no more singular values than there are. Raises MalformedError."""
     reading, hint = certificate.reading, certificate.witness
-    matrix = read_matrix(*HEAD_FORMS.read(certificate.given, reading))
+    matrix = read_matrix(*GIVEN.read(certificate.given, reading))
     asserts = ASSERTS.read(certificate.asserts, reading)
     if VALUES in asserts:
         _require_values(asserts[VALUES], matrix.count)
@@ -202,12 +205,5 @@ def quantity(name: str, spectrum: Spectrum) -> arb | fmpq:
     return found if kind == "entropy" else effective_rank(found)
 
 
-THEOREM = Theorem(
-    name="singular-values",
-    title="singular values of a matrix or of softmax attention: values, counts, norms, effective rank",
-    given=HEAD_FORMS,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "singular values of a matrix or of softmax attention: values, counts, norms, effective rank"
+THEOREM = Theorem("singular-values", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

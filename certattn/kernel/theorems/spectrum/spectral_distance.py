@@ -34,8 +34,7 @@ from flint import arb, ctx, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import ByKey, Choice, EitherKey, Field, Kind, Rational, Record, Values, some_of
-from certattn.kernel.given.attention_inputs import SCALE
+from certattn.kernel.document.schema import Choice, EitherKey, Field, Kind, Rational, Record, Values, some_of
 from certattn.kernel.given.ranges import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
@@ -49,16 +48,11 @@ from certattn.kernel.theorems.spectrum.mathematics.law_distance import (
     scaled,
 )
 from certattn.kernel.theorems.spectrum.stated_matrix import (
-    ATTENTION_FORM,
-    CENTRED,
-    KEYS,
-    MATRIX,
-    MATRIX_FORM,
-    QUERIES,
     GivenMatrix,
     InTiers,
     SoftmaxMatrix,
     StatedMatrix,
+    matrix_forms,
     read_matrix,
 )
 
@@ -84,7 +78,7 @@ LAW_FORMS: Kind[tuple[str, Values]] = EitherKey(
 OF_LAW = Field(
     "law", LAW_FORMS, "the law mu: beta and lambda, or from: weights, truncated or not; or alpha2, beta2 and lambda"
 )
-GIVEN = ByKey({ATTENTION_FORM: Record(QUERIES, KEYS, SCALE, CENTRED, OF_LAW), MATRIX_FORM: Record(MATRIX, OF_LAW)})
+GIVEN = matrix_forms(OF_LAW)
 
 
 def read_given(certificate: Certificate) -> tuple[StatedMatrix, SpectralLaw]:
@@ -366,12 +360,5 @@ def _high(number: Callable[[T], Between], known: T) -> arb | fmpq:
     return number(known).high
 
 
-THEOREM = Theorem(
-    name="spectral-distance",
-    title="how far the singular values of one matrix are from the limit law of attention, and from quarter circles",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "how far the singular values of one matrix are from the limit law of attention, and from quarter circles"
+THEOREM = Theorem("spectral-distance", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

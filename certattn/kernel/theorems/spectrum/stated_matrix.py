@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flint import arb, fmpq
 
@@ -27,8 +27,7 @@ from certattn.kernel.given.ranges import BOUNDS
 from certattn.kernel.mathematics.attention_matrix import attention_matrix
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
-from certattn.kernel.mathematics.singular_values import Factors, FixedPoint, SingularValues, enclose
-from certattn.kernel.theorems.spectrum.mathematics.jacobi import jacobi_factors
+from certattn.kernel.mathematics.singular_values import Factors, FixedPoint, SingularValues, enclose, jacobi_factors
 
 if TYPE_CHECKING:
     from certattn.fast.dense import Dense
@@ -53,9 +52,13 @@ CAUSAL = Field(
     "all see all if left out",
     required=False,
 )
-ATTENTION_FORM, MATRIX_FORM = QUERIES.name, MATRIX.name
-MATRIX_FORMS = ByKey({ATTENTION_FORM: Record(QUERIES, KEYS, SCALE, CENTRED), MATRIX_FORM: Record(MATRIX)})
-HEAD_FORMS = ByKey({ATTENTION_FORM: Record(QUERIES, KEYS, SCALE, CENTRED, CAUSAL), MATRIX_FORM: Record(MATRIX)})
+
+
+def matrix_forms(*beside: Field[Any], masks: Sequence[Field[bool]] = ()) -> ByKey:
+    """Queries and keys, or the matrix itself, and what else is given."""
+    attention = Record(QUERIES, KEYS, SCALE, CENTRED, *masks, *beside)
+    return ByKey({QUERIES.name: attention, MATRIX.name: Record(MATRIX, *beside)})
+
 
 LEFT = Field("U", Matrix(), "left singular vectors, a column for each value, m x r")
 SINGULAR = Field("s", Vector(), "r singular values, from the largest on")
@@ -238,8 +241,8 @@ class SoftmaxMatrix(StatedMatrix):
 
 
 def read_matrix(form: str, values: Values) -> GivenMatrix | SoftmaxMatrix:
-    """The matrix of one form of MATRIX_FORMS or HEAD_FORMS, its shapes checked. Raises MalformedError."""
-    if form == MATRIX_FORM:
+    """The matrix of one form of `matrix_forms`, its shapes checked. Raises MalformedError."""
+    if form == MATRIX.name:
         return GivenMatrix(values[MATRIX])
     queries, keys = values[QUERIES], values[KEYS]
     require_tokens(queries, keys)

@@ -151,12 +151,5 @@ def _finite(name: str, scores: ScoreMatrix, factor: int, part: Part) -> Obligati
     return Obligation(name, fmpq(scores.p), ">", factor * scores.beta2, part)
 
 
-THEOREM = Theorem(
-    name="universality-bound",
-    title="the exponential scores of softmax attention beside Gaussian columns, with constants",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "the exponential scores of softmax attention beside Gaussian columns, with constants"
+THEOREM = Theorem("universality-bound", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

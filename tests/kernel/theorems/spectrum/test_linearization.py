@@ -195,7 +195,7 @@ def truth(tokens: tuple[Array, Array]) -> dict[str, float]:
     return found
 
 
-def test_of_equal_keys_nothing_has_a_size_relative_to_M(tokens: tuple[Array, Array], tmp_path: Path) -> None:
+def test_of_equal_keys_nothing_has_a_relative_size(tokens: tuple[Array, Array], tmp_path: Path) -> None:
     """M is exactly 0 there, which Arb's balls show of a large matrix too."""
     equal = (tokens[0], np.tile(tokens[1][0], (SIZE, 1)))
     report = stated(tmp_path, equal, "scale: 1/7", "stages: {linear: {relative_norm: {at_least: 0}}}")

@@ -145,7 +145,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "masks are not read": (
         singular_values, "read_matrix",
         lambda form, values, found=stated_matrix.read_matrix: (
-            replace(found(form, values), causal=False) if form == stated_matrix.ATTENTION_FORM else found(form, values)
+            replace(found(form, values), causal=False) if form == "queries" else found(form, values)
         ),
     ),
     "11'/d is taken off under a mask": (
