@@ -64,9 +64,7 @@ UNIT = Field("unit", Rational(above=0), "what numbers of queries and keys are mu
 GIVEN = Record(QUERIES, KEYS, GIVEN_SCALE, GIVEN_BETA, UNIT)
 
 NORM = Field("norm", NONNEGATIVE, "bounds of the spectral norm", required=False)
-DISTANCE = Field(
-    "distance", NONNEGATIVE, "bounds of the Kolmogorov distance to the quarter circle law of variance alpha^2", False
-)
+DISTANCE = Field("distance", NONNEGATIVE, "bounds of the distance to the quarter circle of variance alpha^2", False)
 LARGEST = Field("largest", NONNEGATIVE, "bounds of max_i |tbar_i|", required=False)
 DIFFERENCE = Field("difference", NONNEGATIVE, "bounds of the spectral norm |M - T Pi|", required=False)
 BOUND = Field("bound", NONNEGATIVE, "bounds of max_i |tbar_i| |M|, which is at least that", required=False)
@@ -192,14 +190,11 @@ class Attention:
 
     def parts(self, bits: int) -> Parts:
         """M, L and tbar at the working precision, which is `bits`; of large matrices the same from 64 bits on."""
-        own = self.stages[REMAINDER_STAGE].own_bits(bits)
-        if own not in self._parts:
-            self._parts[own] = parts(*self.exact, self.scale, self.rate)
-        return self._parts[own]
+        return self._parts(self.stages[REMAINDER_STAGE].own_bits(bits))
 
     @cached_property
-    def _parts(self) -> dict[int, Parts]:
-        return {}
+    def _parts(self) -> Callable[[int], Parts]:
+        return cache(lambda _: parts(*self.exact, self.scale, self.rate))
 
     @cached_property
     def parts_in_doubles(self) -> FloatParts:

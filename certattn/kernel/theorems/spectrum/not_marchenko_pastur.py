@@ -48,15 +48,9 @@ FINITE = Field("finite", matrix_forms(), "one matrix: given, or that of queries 
 VALUE = Field("value", Rational(), "the number")
 FOURTH_MOMENT = Field("fourth_moment", Record(VALUE), "m_4 - 2 m_2^2, exactly", required=False)
 EXCESS = Field("excess", SIGNED, "bounds of m_4/m_2^2 - 2", required=False)
-DISTANCE = Field(
-    "distance", NONNEGATIVE, "bounds of the distance of mu to the quarter circle of the same variance", required=False
-)
-SCALED_DISTANCE = Field(
-    "scaled_distance", NONNEGATIVE, "bounds of the smallest distance of mu to any quarter circle", required=False
-)
-SCALE = Field(
-    "scale", Rational(above=0), "c > 0: the quarter circle of variance c^2 is about the nearest to mu", required=False
-)
+DISTANCE = Field("distance", NONNEGATIVE, "bounds of that of mu to the quarter circle of the same variance", False)
+SCALED_DISTANCE = Field("scaled_distance", NONNEGATIVE, "bounds of the smallest of mu to any quarter circle", False)
+SCALE = Field("scale", Rational(above=0), "c > 0: the quarter circle of variance c^2 is about the nearest to mu", False)
 
 OF_LAW = (EXCESS, DISTANCE, SCALED_DISTANCE)
 _ASSERTED = (FOURTH_MOMENT, *OF_LAW, *SEPARATION_FIELDS)

@@ -61,9 +61,7 @@ ABOVE = Field("above", Rational(minimum=0), "the threshold t >= 0")
 COUNT = Field("count", Count(0), "how many singular values are larger than t")
 INSIDE = Field("at_least", Rational(minimum=0), "these are at least so large", required=False)
 OUTSIDE = Field("at_most", Rational(minimum=0), "the others are at most so large", required=False)
-COUNTS = Field(
-    "counts", Listing(Record(ABOVE, COUNT, INSIDE, OUTSIDE)), "how many are above a threshold", required=False
-)
+COUNTS = Field("counts", Listing(Record(ABOVE, COUNT, INSIDE, OUTSIDE)), "how many are above a threshold", False)
 
 OF_VALUES = Field("values", NONNEGATIVE, "with shares sigma_k / sum sigma", required=False)
 OF_SQUARES = Field("squares", NONNEGATIVE, "with shares sigma_k^2 / sum sigma^2", required=False)

@@ -34,7 +34,7 @@ from flint import arb, ctx, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Choice, EitherKey, Field, Kind, Rational, Record, Values, some_of
+from certattn.kernel.document.schema import Choice, EitherKey, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.ranges import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
@@ -61,23 +61,12 @@ T = TypeVar("T")
 # -- the law and the matrix
 
 WEIGHTS = "weights"
-FROM = Field(
-    "from", Choice((WEIGHTS,)), "lambda = p/d and beta^2 = scale^2 p unit^4, from d queries and keys in p dims"
-)
+FROM = Field("from", Choice((WEIGHTS,)), "lambda = p/d, beta^2 = scale^2 p unit^4, of d queries and keys in p dims")
 UNIT = Field("unit", Rational(above=0), "the standard deviation of their entries; 1 if left out", required=False)
-TRUNCATED_AT = Field(
-    "truncated_at", Rational(above=0), "tau > 0: the weights of softmax are cut off there", required=False
-)
-LAW_FORMS: Kind[tuple[str, Values]] = EitherKey(
-    {
-        FROM.name: Record(FROM, UNIT, TRUNCATED_AT),
-        BETA.name: Record(BETA, LAMBDA, TRUNCATED_AT),
-        ALPHA2.name: Record(ALPHA2, BETA2, LAMBDA),
-    }
-)
-OF_LAW = Field(
-    "law", LAW_FORMS, "the law mu: beta and lambda, or from: weights, truncated or not; or alpha2, beta2 and lambda"
-)
+TRUNCATED_AT = Field("truncated_at", Rational(above=0), "tau > 0: the weights of softmax are cut off there", False)
+_BY_BETA, _BY_ALPHA = Record(BETA, LAMBDA, TRUNCATED_AT), Record(ALPHA2, BETA2, LAMBDA)
+LAW_FORMS = EitherKey({"from": Record(FROM, UNIT, TRUNCATED_AT), "beta": _BY_BETA, "alpha2": _BY_ALPHA})
+OF_LAW = Field("law", LAW_FORMS, "mu: by beta and lambda or from: weights, truncated or not; or by alpha2 too")
 GIVEN = matrix_forms(OF_LAW)
 
 
@@ -137,17 +126,12 @@ BOUNDED = (
 SOME, LARGEST = "some", "largest"
 RADIUS = Field("radius", Rational(above=0), "r: a solution lies between tau - r and tau + r")
 WHICH = Field("which", Choice((SOME, LARGEST)), "whether that solution is the largest one")
-FIXED_POINT = Field(
-    "fixed_point", Record(RADIUS, WHICH), "that tau^2 = d m(tau) has a solution near truncated_at", required=False
-)
+FIXED_POINT = Field("fixed_point", Record(RADIUS, WHICH), "tau^2 = d m(tau) has a solution near truncated_at", False)
 ASSERTS = Record(FIXED_POINT, *BOUNDED, rules=[some_of(FIXED_POINT, *BOUNDED)])
 
-LAW_SCALE = Field(
-    "law_scale", Rational(above=0), "c > 0: the law of c x, x of mu, is about the nearest", required=False
-)
-CIRCLE_SCALE = Field(
-    "quarter_circle_scale", Rational(above=0), "c > 0: the quarter circle of variance c^2 is about the nearest", False
-)
+_POSITIVE = Rational(above=0)
+LAW_SCALE = Field("law_scale", _POSITIVE, "c > 0: the law of c x, x of mu, is about the nearest", required=False)
+CIRCLE_SCALE = Field("quarter_circle_scale", _POSITIVE, "c > 0: that of variance c^2 is about the nearest", False)
 SCALES = (LAW_SCALE, CIRCLE_SCALE)
 WITNESS = Record(*SCALES)
 # The scales of the witness that bounds of a quantity take; others are enclosed and take none.

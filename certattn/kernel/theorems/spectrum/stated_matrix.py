@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flint import arb, fmpq
@@ -45,13 +45,8 @@ MATRIX = Field("matrix", Matrix(), "the matrix M, m x n")
 QUERIES = Field("queries", Matrix(), "d queries, a row for each token")
 KEYS = Field("keys", Matrix(), "d keys of the same dimension, a row for each token")
 CENTRED = Field("centred", Flag(), "true for M = sqrt(d) (A - 11'/d), false for M = sqrt(d) A")
-CAUSAL = Field(
-    "causal",
-    Flag(),
-    "true where query i sees the first i tokens alone, and C_ij = 1/i (j <= i) takes the place of 11'/d; "
-    "all see all if left out",
-    required=False,
-)
+_MASK = "true where query i sees the first i tokens alone, C_ij = 1/i (j <= i) then takes the place of 11'/d; else all"
+CAUSAL = Field("causal", Flag(), _MASK, required=False)
 
 
 def matrix_forms(*beside: Field[Any], masks: Sequence[Field[bool]] = ()) -> ByKey:
@@ -128,19 +123,16 @@ class StatedMatrix(ABC):
 
     def spectrum(self, bits: int) -> Spectrum:
         """Enclosures at the working precision, which is `bits`; of a large matrix the same from 64 bits on."""
-        own = self.own_bits(bits)
-        if own not in self._found:
-            self._found[own] = self._enclosed(own)
-        return self._found[own]
+        return self._spectra(self.own_bits(bits))
 
     def own_bits(self, bits: int) -> int:
         """The precision beyond which nothing gets better, or `bits`."""
         return bits if self.count <= _SMALL else min(bits, _LARGE_BITS)
 
     @cached_property
-    def _found(self) -> dict[int, Spectrum]:
+    def _spectra(self) -> Callable[[int], Spectrum]:
         """What has been enclosed, by precision."""
-        return {}
+        return cache(self._enclosed)
 
     def _enclosed(self, bits: int) -> Spectrum:
         matrix = self.fixed_point(bits)
