@@ -20,9 +20,8 @@ from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared, Side, Tier
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
-from certattn.kernel.document.schema import ByKey, Field, Flag, Record, Values
+from certattn.kernel.document.schema import ByKey, Field, Flag, Record, Scale, Values
 from certattn.kernel.errors import RefusedError
-from certattn.kernel.given.attention_inputs import SCALE, read_scale
 from certattn.kernel.given.ranges import BOUNDS
 from certattn.kernel.mathematics.attention_matrix import attention_matrix
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -44,6 +43,7 @@ MOST_TOKENS = 2**14
 MATRIX = Field("matrix", Matrix(), "the matrix M, m x n")
 QUERIES = Field("queries", Matrix(), "d queries, a row for each token")
 KEYS = Field("keys", Matrix(), "d keys of the same dimension, a row for each token")
+SCALE = Field("scale", Scale(), "factor of the scores, such as 1/sqrt(32); 1 if left out", required=False)
 CENTRED = Field("centred", Flag(), "true for M = sqrt(d) (A - 11'/d), false for M = sqrt(d) A")
 _MASK = "true where query i sees the first i tokens alone, C_ij = 1/i (j <= i) then takes the place of 11'/d; else all"
 CAUSAL = Field("causal", Flag(), _MASK, required=False)
@@ -238,7 +238,8 @@ def read_matrix(form: str, values: Values) -> GivenMatrix | SoftmaxMatrix:
         return GivenMatrix(values[MATRIX])
     queries, keys = values[QUERIES], values[KEYS]
     require_tokens(queries, keys)
-    return SoftmaxMatrix(queries, keys, read_scale(values), values[CENTRED], values.get(CAUSAL) is True)
+    scale = values[SCALE] if SCALE in values else fmpq(1)
+    return SoftmaxMatrix(queries, keys, scale, values[CENTRED], values.get(CAUSAL) is True)
 
 
 def require_tokens(queries: MatrixInput, keys: MatrixInput) -> None:
@@ -280,9 +281,9 @@ def holds_doubles(part: MatrixInput) -> bool:
     """Whether a matrix comes from an array file whose numbers are doubles."""
     if part.stored is None:
         return False
-    from certattn.kernel.given import stored_prompts
+    from certattn.kernel.given import stored_rows
 
-    return stored_prompts.holds_doubles(part)
+    return stored_rows.holds_doubles(part)
 
 
 def in_doubles(inputs: Sequence[MatrixInput], compute: Callable[..., T]) -> T:
@@ -291,7 +292,7 @@ def in_doubles(inputs: Sequence[MatrixInput], compute: Callable[..., T]) -> T:
     Where binary64 refuses numbers that are not finite, it is said where they stand.
     """
     from certattn.fast.dense import gathered
-    from certattn.kernel.given.stored_prompts import require_finite, stored_rows
+    from certattn.kernel.given.stored_rows import require_finite, stored_rows
 
     try:
         return compute(*(gathered(stored_rows(part, part.shape[1]), part.shape) for part in inputs))
