@@ -342,10 +342,8 @@ CASES: dict[str, list[Case]] = {
     ],
     "balls.l2_norm": [Case(lambda *x: balls.l2_norm(x), norm, (REAL, REAL, REAL))],
     "balls.linf_norm": [Case(lambda *x: balls.linf_norm(x), lambda *x: max(map(abs, x)), (REAL, REAL, REAL))],
-    "capped_sums.normal_tail": [
-        Case(
-            capped_sums.normal_tail, lambda x: (1 - mp.erf(x / mp.sqrt(2))) / 2, (Domain(Fraction(-20), Fraction(20)),)
-        )
+    "balls.normal_tail": [
+        Case(balls.normal_tail, lambda x: (1 - mp.erf(x / mp.sqrt(2))) / 2, (Domain(Fraction(-20), Fraction(20)),))
     ],
     "capped_sums.density": [Case(capped_sums.density, lambda g: mp.npdf(g), (MIDDLE,))],
     "capped_sums.scaled_erfc": [

@@ -40,7 +40,7 @@ from functools import cached_property
 
 from flint import acb, acb_poly, arb, ctx, fmpq
 
-from certattn.kernel.mathematics.capped_sums import normal_tail
+from certattn.kernel.mathematics.balls import normal_tail
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import (
     LawNumbers,
