@@ -73,15 +73,6 @@ FROBENIUS = Field("frobenius", NONNEGATIVE, "bounds of the Frobenius norm", requ
 RELATIVE_NORM = Field("relative_norm", NONNEGATIVE, "bounds of the spectral norm over that of M", required=False)
 RELATIVE_FROBENIUS = Field("relative_frobenius", NONNEGATIVE, "bounds of the Frobenius norm over that of M", False)
 
-# The matrices of STAGES, as the documentation of fields calls them.
-_MATRICES = {
-    "attention": "M",
-    "scores": "T Pi",
-    "linear": "L",
-    "attention_less_scores": "M - T Pi",
-    "scores_less_linear": "T Pi - L",
-    "attention_less_linear": "M - L",
-}
 _SIZES = (NORM, FROBENIUS, RELATIVE_NORM, RELATIVE_FROBENIUS)
 # Nothing is said of M relative to itself.
 _SIZES_OF = {name: _SIZES[:2] if name == ATTENTION else _SIZES for name in STAGES}
@@ -91,10 +82,10 @@ def _group(name: str, doc: str, fields: Sequence[Field[Values]]) -> Field[Values
     return Field(name, Record(*fields, rules=[some_of(*fields)]), doc, required=False)
 
 
-_STAGES = [_group(name, f"sizes of {_MATRICES[name]}", _SIZES_OF[name]) for name in STAGES]
+_STAGES = [_group(name, f"sizes of {name.replace('_', ' ')}", _SIZES_OF[name]) for name in STAGES]
 REMAINDER = _group("remainder", "N = M - L: its norm, its singular values", (NORM, DISTANCE))
 NORMALISER = _group("normaliser", "what the normaliser changes", (LARGEST, DIFFERENCE, BOUND, WASSERSTEIN))
-STAGES_FIELD = _group("stages", "sizes of the stages and of their differences", _STAGES)
+STAGES_FIELD = _group("stages", "sizes of M (attention), T Pi (scores), L (linear), of their differences", _STAGES)
 GROUPS = (REMAINDER, NORMALISER, STAGES_FIELD)
 ASSERTS = Record(*GROUPS, rules=[some_of(*GROUPS)])
 WITNESS = Record(HINT)
