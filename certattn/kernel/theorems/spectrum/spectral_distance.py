@@ -101,7 +101,8 @@ def read_spectral_law(form: str, values: Values, matrix: StatedMatrix) -> Spectr
 
 def law_of_weights(matrix: SoftmaxMatrix, unit: fmpq, tau: fmpq | None = None) -> SpectralLaw:
     """That of as many random queries and keys whose entries have this standard deviation, of any beta."""
-    assert not matrix.causal
+    if matrix.causal:
+        raise ValueError("no law is known under a mask")
     tokens, dimension = matrix.keys.shape
     beta2 = square(matrix.scale) * dimension * unit**4
     return SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit, tau)
