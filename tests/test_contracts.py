@@ -139,7 +139,7 @@ OFFENCES = [
     ("kernel/mathematics/laws.py", "import certattn.fast.units", "What is trusted"),
     (
         "kernel/theorems/training/risk_gap.py",
-        "import certattn.kernel.theorems.spectrum.truncation",
+        "import certattn.kernel.theorems.spectrum.limit_law",
         "A chapter of theorems",
     ),
     ("kernel/theorems/prompts/mathematics/supports.py", "import certattn.kernel.document.tree", "Mathematics knows"),

@@ -101,20 +101,12 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.equivalent_formulas")
 
     @cached_property
-    def truncated_weights(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.truncated_weights")
-
-    @cached_property
-    def kolmogorov(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.kolmogorov")
+    def equivalent_law(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.equivalent_law")
 
     @cached_property
     def law_distance(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.law_distance")
-
-    @cached_property
-    def quarter_circle(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.quarter_circle")
 
     @cached_property
     def exponential_bound(self) -> Any:
@@ -325,10 +317,6 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompt_gap")
 
     @cached_property
-    def walk_sums(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.walk_sums")
-
-    @cached_property
     def finite_moments(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.finite_moments")
 
@@ -341,8 +329,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.mathematics.linearization")
 
     @cached_property
-    def linearization_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.linearization_inputs")
+    def stated_linearization(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.linearization")
 
     @cached_property
     def regression(self) -> Any:
@@ -422,7 +410,7 @@ def _symbolic_flint() -> ModuleType:
     matrices = dict.fromkeys(("arb_mat", "fmpq_mat", "fmpz_mat"), SymbolicMatrix)
     # Nothing is rounded here: there is no working precision.
     precision = SimpleNamespace(prec=None)
-    polynomials = {"arb_poly": SymbolicPolynomial}
+    polynomials = dict.fromkeys(("arb_poly", "acb_poly"), SymbolicPolynomial)
     module.__dict__.update(numbers, **matrices, **polynomials, ctx=precision, __FLINT_VERSION__="symbolic")
     return module
 

@@ -17,8 +17,7 @@ from certattn.kernel.mathematics import attention_matrix as in_arb
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real, real_root
-from certattn.kernel.mathematics.singular_values import FixedPoint, SingularValues, enclose
-from certattn.kernel.theorems.spectrum.mathematics.jacobi import jacobi_factors
+from certattn.kernel.mathematics.singular_values import FixedPoint, SingularValues, enclose, jacobi_factors
 
 Array = np.ndarray[Any, Any]
 

@@ -62,9 +62,9 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.prompts.mathematics import mean_square
 from certattn.kernel.theorems.selection.mathematics import activations, chosen_tokens, joint_bounds, path_bound
 from certattn.kernel.theorems.spectrum.mathematics import (
-    energy_thresholds,
     equivalent_formulas,
-    quarter_circle,
+    equivalent_law,
+    law_distance,
     spectrum_shape,
 )
 from certattn.kernel.theorems.training.mathematics import analytic_weights, softmax_power_majorants
@@ -342,10 +342,8 @@ CASES: dict[str, list[Case]] = {
     ],
     "balls.l2_norm": [Case(lambda *x: balls.l2_norm(x), norm, (REAL, REAL, REAL))],
     "balls.linf_norm": [Case(lambda *x: balls.linf_norm(x), lambda *x: max(map(abs, x)), (REAL, REAL, REAL))],
-    "capped_sums.normal_tail": [
-        Case(
-            capped_sums.normal_tail, lambda x: (1 - mp.erf(x / mp.sqrt(2))) / 2, (Domain(Fraction(-20), Fraction(20)),)
-        )
+    "balls.normal_tail": [
+        Case(balls.normal_tail, lambda x: (1 - mp.erf(x / mp.sqrt(2))) / 2, (Domain(Fraction(-20), Fraction(20)),))
     ],
     "capped_sums.density": [Case(capped_sums.density, lambda g: mp.npdf(g), (MIDDLE,))],
     "capped_sums.scaled_erfc": [
@@ -418,15 +416,13 @@ CASES: dict[str, list[Case]] = {
         )
     ],
     "path_bound.least_cosine": [Case(path_bound.least_cosine, lambda p, m, r: p / m / r, (REAL, POSITIVE, POSITIVE))],
-    "quarter_circle.quarter_circle_tail": [
-        Case(quarter_circle.quarter_circle_tail, quarter_circle_tail, (REAL, POSITIVE))
+    "law_distance.quarter_circle_tail": [Case(law_distance.quarter_circle_tail, quarter_circle_tail, (REAL, POSITIVE))],
+    "law_distance.inner_tail": [
+        Case(law_distance.inner_tail, lambda r: quarter_circle_tail(2 * r, mp.mpf(1)), (UNIT,))
     ],
-    "quarter_circle.inner_tail": [
-        Case(quarter_circle.inner_tail, lambda r: quarter_circle_tail(2 * r, mp.mpf(1)), (UNIT,))
-    ],
-    "quarter_circle.quarter_circle_density": [
+    "law_distance.quarter_circle_density": [
         Case(
-            quarter_circle.quarter_circle_density,
+            law_distance.quarter_circle_density,
             lambda x, m: mp.sqrt(max(0, 4 * m - x * x)) / (mp.pi * m),
             (NONNEGATIVE, POSITIVE),
         )
@@ -741,10 +737,10 @@ def thresholds(count: int, rng: Draw) -> Iterator[Assertion]:
         asked = share / (1 - share)
         with working_precision(rng.choice(PRECISIONS[1:])):
             roots = {
-                "energy_thresholds.beta_at_ratio": energy_thresholds.beta_at_ratio(ball(asked, Fraction(0))),
-                "energy_thresholds.beta_at_share": energy_thresholds.beta_at_share(ball(share, Fraction(0))),
+                "equivalent_law.beta_at_ratio": equivalent_law.beta_at_ratio(ball(asked, Fraction(0))),
+                "equivalent_law.beta_at_share": equivalent_law.beta_at_share(ball(share, Fraction(0))),
             }
-            critical = energy_thresholds.critical_beta(ball(share, Fraction(0)))
+            critical = equivalent_law.critical_beta(ball(share, Fraction(0)))
         for name, found in roots.items():
             low, high = (
                 (mp.mpf(int(m)) * mp.mpf(2) ** int(e) for m, e in (found.lower().man_exp(), found.upper().man_exp()))
@@ -770,7 +766,7 @@ def thresholds(count: int, rng: Draw) -> Iterator[Assertion]:
                     verify=False,
                 )
                 value = (1 - t) ** 3 / (1 + 3 * t) - real(share)
-                yield "energy_thresholds.critical_beta", str(share), bool(sign * value >= -(mp.mpf(2) ** -300))
+                yield "equivalent_law.critical_beta", str(share), bool(sign * value >= -(mp.mpf(2) ** -300))
 
 
 # -- binary64

@@ -48,17 +48,6 @@ def causal_row(row: Callable[[Sequence[arb]], list[arb]], weights: Sequence[arb]
     return [entry * factor for entry in row(weights[:seen])] + [arb(0)] * (len(weights) - seen)
 
 
-def is_uniform(queries: ExactMatrix, keys: ExactMatrix) -> bool:
-    """Whether every query has one score for all keys, so that A = 1 1'/d exactly; the scale is not 0."""
-    return (keys.centred(keys.take_rows([0])) @ queries.T).is_zero()
-
-
-def is_uniform_where_seen(queries: ExactMatrix, keys: ExactMatrix) -> bool:
-    """Whether query i has one score for the first i keys, for all i, so that A = C exactly; the scale is not 0."""
-    scores = queries @ keys.centred(keys.take_rows([0])).T
-    return all(scores.entry(i, j) == 0 for i in range(scores.rows) for j in range(i + 1))
-
-
 def total(weights: Sequence[arb]) -> arb:
     """Z, the sum of the weights."""
     found = arb(0)

@@ -59,3 +59,8 @@ def linf_norm(vector: Sequence[arb]) -> arb:
 
 
 NORMS = {"l2": l2_norm, "linf": linf_norm}
+
+
+def normal_tail(x: arb) -> arb:
+    """Q(x) = P(g > x) = erfc(x / sqrt 2) / 2, g a standard normal number; of a complex ball the same function."""
+    return (x * arb(2).rsqrt()).erfc() / 2

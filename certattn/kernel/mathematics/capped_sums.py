@@ -22,6 +22,7 @@ from typing import Any
 
 from flint import arb
 
+from certattn.kernel.mathematics.balls import normal_tail
 from certattn.kernel.mathematics.gaussian_parts import Plane
 from certattn.kernel.mathematics.quadrature import integral, tolerance_bits
 
@@ -48,11 +49,6 @@ class Capped:
 
 # Numbers of which nothing is known.
 _UNKNOWN = Capped(arb.nan(), arb.nan())
-
-
-def normal_tail(x: Ball) -> Ball:
-    """Q(x) = P(g > x) = erfc(x / sqrt 2) / 2."""
-    return (x * arb(2).rsqrt()).erfc() / 2
 
 
 def density(g: Ball) -> Ball:

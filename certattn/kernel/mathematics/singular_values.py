@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from flint import arb, fmpz, fmpz_mat
 
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 
@@ -116,10 +117,6 @@ class FixedPoint:
         return cls(fmpz_mat(len(rows), len(rows[0]), numerators), places, squares.sqrt().upper())
 
     @property
-    def transposed(self) -> FixedPoint:
-        return FixedPoint(self.numerators.transpose(), self.places, self.error)
-
-    @property
     def shape(self) -> tuple[int, int]:
         return self.numerators.nrows(), self.numerators.ncols()
 
@@ -138,11 +135,6 @@ class Factors:
     values: Sequence[fmpz]
     places: int
     value_places: int
-
-    @property
-    def transposed(self) -> Factors:
-        """Those of the transposed matrix."""
-        return Factors(self.right, self.left, self.values, self.places, self.value_places)
 
 
 def enclose(matrix: FixedPoint, factors: Factors | None, rank: int) -> SingularValues:
@@ -234,3 +226,83 @@ def _exponent(size: arb) -> int:
     """e with size < 2^e, about; 0 for the number 0."""
     mantissa, exponent = size.man_exp()
     return int(exponent) + mantissa.bit_length()
+
+
+# -- factors of a small matrix, to any number of bits: a hint, of which nothing is proved here
+
+Column = list[arb]
+_MOST_SWEEPS = 60
+# Bits beyond those that are wanted, for the rounding along the way.
+_GUARD = 32
+
+
+def jacobi_factors(matrix: FixedPoint, bits: int) -> Factors | None:
+    """Factors of a matrix to about so many bits; None for the matrix 0.
+
+    One-sided Jacobi: the columns of B = M V are turned into each other, two at a time, until they are orthogonal. Then
+    their lengths are about the singular values, and the columns divided by them about the left singular vectors (M. R.
+    Hestenes, Inversion of matrices by biorthogonalization, J. SIAM 6 (1958)). It needs no starting point, and is not
+    troubled by values that are equal or 0. `enclose` proves how good the result is.
+    """
+    wide = matrix.shape[0] < matrix.shape[1]
+    table = matrix.numerators if wide else matrix.numerators.transpose()
+    count, length, own = table.nrows(), table.ncols(), bits + _GUARD
+    with working_precision(own):
+        # A column of B, and below it that of V.
+        columns = [
+            [arb(entry).mid() for entry in column] + [arb(int(i == j)) for i in range(count)]
+            for j, column in enumerate(table.tolist())
+        ]
+        squares = [_product(column, column, length) for column in columns]
+        size = sum(squares, arb(0)).mid()
+        _orthogonalise(columns, length, bits, size * arb(2) ** (-2 * bits - _GUARD))
+        sizes = [_product(column, column, length).sqrt().mid() for column in columns]
+        # Columns by falling lengths; those that are about 0 are left out.
+        kept = [j for j in range(count) if (sizes[j] > (size.sqrt() * arb(2) ** -bits).mid()) is True]
+        kept.sort(key=lambda j: nearest_integer(sizes[j], bits), reverse=True)
+        if len(kept) == 0:
+            return None
+        left = fmpz_mat([[nearest_integer(x / sizes[j], own) for x in columns[j][:length]] for j in kept]).transpose()
+        right = fmpz_mat([[nearest_integer(x, own) for x in columns[j][length:]] for j in kept]).transpose()
+        # Lengths are in units of 2^-places: so many more places for their own bits.
+        values = sorted((nearest_integer(sizes[j], bits) for j in kept), reverse=True)
+        return Factors(*((right, left) if wide else (left, right)), values, own, matrix.places + bits)
+
+
+def _orthogonalise(columns: list[Column], length: int, bits: int, least: arb) -> None:
+    """Turn columns into each other until all angles are right to 2^-bits; those below `least`, squared, count as 0."""
+    tolerance = arb(2) ** (-2 * bits)
+    pairs = [(i, j) for j in range(len(columns)) for i in range(j)]
+    for _ in range(_MOST_SWEEPS):
+        done = True
+        for i, j in pairs:
+            first, second = _product(columns[i], columns[i], length), _product(columns[j], columns[j], length)
+            both = _product(columns[i], columns[j], length)
+            small = (first <= least) is True or (second <= least) is True
+            if not small and (both * both <= tolerance * first * second) is not True:
+                done = False
+                columns[i], columns[j] = _turned(columns[i], columns[j], _slope(first, second, both))
+        if done:
+            return
+
+
+def _slope(first: arb, second: arb, both: arb) -> arb:
+    """The tangent of the smaller of the angles that make two columns orthogonal."""
+    ratio = (second - first) / (2 * both)
+    slope = 1 / (abs(ratio) + (1 + ratio * ratio).sqrt())
+    return (slope if (ratio >= 0) is True else -slope).mid()
+
+
+def _turned(first: Column, second: Column, slope: arb) -> tuple[Column, Column]:
+    cosine = (1 + slope * slope).rsqrt()
+    sine = cosine * slope
+    pairs = list(zip(first, second, strict=True))
+    return [(cosine * x - sine * y).mid() for x, y in pairs], [(sine * x + cosine * y).mid() for x, y in pairs]
+
+
+def _product(first: Column, second: Column, length: int) -> arb:
+    """Of the upper parts alone."""
+    total = arb(0)
+    for x, y in zip(first[:length], second[:length], strict=True):
+        total += x * y
+    return total.mid()

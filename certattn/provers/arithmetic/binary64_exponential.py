@@ -30,7 +30,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.arithmetic.binary64_exponential import THEOREM
+from certattn.kernel.theorems.arithmetic.binary64_exponential import MOST, THEOREM
 from certattn.provers.commands import Command, Option
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate, write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -82,7 +82,7 @@ def generate(out: Path, *, tail: bool = False, at_most: str | None = None, note:
             "provenance": provenance(note),
         }
         with not_yet_written(out):
-            asserted = THEOREM.read(loads(to_text(certificate), out)).at_most
+            asserted = THEOREM.read(loads(to_text(certificate), out)).error.get(MOST)
         if asserted is not None and asserted < bound:
             proved = arb(bound).str(10, radius=False)
             raise NotProvedError(f"at_most {stated} is too small: what is proved is about {proved}")

@@ -15,10 +15,13 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.equivalent_law import ASSERTS, LARGEST_ORDER, NONE, OPEN, THEOREM
-from certattn.kernel.theorems.spectrum.law_numbers import LARGEST_BETA
-from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA, LawNumbers
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
+    EquivalentLaw,
+    GapState,
+    beta_at_share,
+    critical_beta,
+)
 from certattn.provers.commands import Command, Option, pair_for, to_plot
 from certattn.provers.exact_inputs import Number, exact_rational, exact_text
 from certattn.provers.output import provenance, require_place, write_certificate

@@ -13,9 +13,9 @@ from flint import arb
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
+from certattn.kernel.theorems.spectrum.mathematics.law_distance import quarter_circle_tail
 from certattn.kernel.theorems.spectrum.not_marchenko_pastur import DISTANCE, SCALE, THEOREM
-from certattn.kernel.theorems.spectrum.spectral_distances import StatedDistances
+from certattn.kernel.theorems.spectrum.spectral_distance import StatedDistances
 from certattn.provers.figures import Target, canvas
 from certattn.provers.spectrum.best_scales import tail_table
 from certattn.provers.spectrum.equivalent_plot import density_curve, law_title

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flint import arb
 
@@ -17,28 +17,34 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.linearization import REMAINDER
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.linearization import (
+    GIVEN_BETA,
+    GIVEN_SCALE,
     QUANTITIES,
     THEOREM,
+    UNIT,
     Quantity,
     Sizes,
     StatedStages,
     sizes_in_arb,
     sizes_in_binary64,
 )
-from certattn.kernel.theorems.spectrum.linearization_inputs import GIVEN_BETA, GIVEN_SCALE, UNIT
-from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX
+from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX
 from certattn.provers.array_inputs import InFile, Source, placed
 from certattn.provers.commands import ARRAY, DATA, Argument, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import TooLongError, decimal_exponent, lower_rational, upper_rational
 from certattn.provers.spectrum.matrix_sources import matrix_sources
-from certattn.provers.spectrum.spectrum_sources import HINTS, bounds_around, enclosures, require_hint, stored_hint
+from certattn.provers.spectrum.spectrum_sources import (
+    HINTS,
+    bounds_around,
+    enclosures,
+    is_uniform,
+    require_hint,
+    stored_hint,
+)
 from certattn.statements.spectrum.linearization import left_side
 from certattn.writing import to_text
-
-if TYPE_CHECKING:
-    from certattn.fast.dense import Dense
 
 # What may be stated, and as which quantities of the claim.
 STATES: Mapping[str, tuple[str, ...]] = {
@@ -115,7 +121,7 @@ def generate(
 
 def words_of_zeros(certificate: Certificate) -> str:
     """What is to be said of keys that no query tells apart, for which relative sizes are left out; else nothing."""
-    if not THEOREM.read(certificate).attention.is_uniform:
+    if not is_uniform(*THEOREM.read(certificate).attention.exact, causal=False):
         return ""
     return (
         "note: no query tells the keys apart, so that M and L are 0; sizes relative to M are left out, and bounds of "
@@ -145,7 +151,7 @@ def _write(out: Path, given: Plain, *, states: Sequence[str], digits: int, hint:
     problem = THEOREM.read(loads(to_text(draft), out))
     wanted = _wanted(problem, states)
     matrix = problem.attention.stages[REMAINDER]
-    with stored_hint(out, matrix, hint, partial(_in_doubles, problem)) as witness:
+    with stored_hint(out, matrix, hint) as witness:
         if witness:
             problem = THEOREM.read(loads(to_text({**draft, "witness": witness}), out))
         certificate["asserts"] = _asserted(problem, wanted, digits)
@@ -166,7 +172,7 @@ def _wanted(problem: StatedStages, states: Sequence[str]) -> list[str]:
     found: dict[Quantity, str] = {}
     for name in known:
         quantity = QUANTITIES[name]
-        undefined = quantity.is_relative and attention.is_uniform
+        undefined = quantity.is_relative and is_uniform(*attention.exact, causal=False)
         if any(name in STATES[state] for state in chosen) and not undefined:
             # What has two names is stated once.
             found.setdefault(quantity, name)
@@ -232,12 +238,6 @@ def _require_digits(what: str, ball: arb, digits: int) -> None:
         f"{what} could not be enclosed to {digits} digits, only to {max(0, least)}; expected fewer digits, or where a "
         "hint is stored the hint float64"
     )
-
-
-def _in_doubles(problem: StatedStages) -> Dense:
-    from certattn.kernel.theorems.spectrum.linearization_binary64 import FloatStages
-
-    return FloatStages(problem.attention, None).dense(REMAINDER)
 
 
 def singular_values(problem: StatedStages) -> list[float]:

@@ -15,6 +15,7 @@ from certattn.kernel.theorems.spectrum.linearization import THEOREM, alpha_squar
 from certattn.provers.figures import Target, canvas
 from certattn.provers.spectrum.linearization import singular_values
 from certattn.provers.spectrum.spectrum_figures import BITS, CIRCLE, POINT, circle_curve, in_maths
+from certattn.provers.spectrum.spectrum_sources import is_uniform
 
 _FILL = "#9db8d2"
 
@@ -26,7 +27,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
     values = np.array(singular_values(problem))
     bins = int(np.clip(attention.size / 12, 5, 60))
     with canvas(path, (6.4, 3.6)) as (_, axes):
-        if attention.is_uniform:
+        if is_uniform(*attention.exact, causal=False):
             _draw_zeros(axes, attention.size)
         else:
             axes.hist(

@@ -9,8 +9,7 @@ from typing import Any
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.spectrum.causal_matrix import CAUSAL
-from certattn.kernel.theorems.spectrum.matrix_inputs import CENTRED, KEYS, MATRIX, QUERIES
+from certattn.kernel.theorems.spectrum.stated_matrix import CAUSAL, CENTRED, KEYS, MATRIX, QUERIES
 from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import InFile, Source
 from certattn.provers.commands import Option

@@ -30,7 +30,7 @@ from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
     of_law,
     read_given,
 )
-from certattn.kernel.theorems.spectrum.spectral_distances import SCALED_SEPARATION, SEPARATION
+from certattn.kernel.theorems.spectrum.spectral_distance import SCALED_SEPARATION, SEPARATION
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_text

@@ -15,10 +15,8 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.given.ranges import BOUNDS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
-from certattn.kernel.theorems.spectrum.law_numbers import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix, StatedMatrix
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.singular_values import ABOVE as THRESHOLD
 from certattn.kernel.theorems.spectrum.singular_values import (
     COUNT,
@@ -29,7 +27,8 @@ from certattn.kernel.theorems.spectrum.singular_values import (
     VALUES,
     StatedSpectrum,
 )
-from certattn.kernel.theorems.spectrum.spectral_law import law_of_weights
+from certattn.kernel.theorems.spectrum.spectral_distance import law_of_weights
+from certattn.kernel.theorems.spectrum.stated_matrix import SoftmaxMatrix, StatedMatrix
 from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
@@ -82,9 +81,9 @@ def draw_certificate(certificate: Certificate, path: Target, unit: Number | None
 
 
 def _law(matrix: StatedMatrix, unit: Number) -> SpectralLaw:
-    if isinstance(matrix, CausalMatrix):
+    if isinstance(matrix, SoftmaxMatrix) and matrix.causal:
         raise UsageError("--unit says the limit law of a matrix without a mask; under one no law is known")
-    if not isinstance(matrix, AttentionMatrix):
+    if not isinstance(matrix, SoftmaxMatrix):
         raise UsageError("--unit is the standard deviation of queries and keys; of a matrix alone no law is known")
     if not matrix.centred:
         raise UsageError("--unit says the limit law of the centred matrix; expected no --not-centred, or no --unit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flint import arb, fmpq
 
@@ -15,8 +15,8 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.spectrum.matrix_inputs import Spectrum, StatedMatrix
-from certattn.kernel.theorems.spectrum.singular_values import THEOREM, Hint, StatedSpectrum, quantity
+from certattn.kernel.theorems.spectrum.singular_values import THEOREM, StatedSpectrum, quantity
+from certattn.kernel.theorems.spectrum.stated_matrix import Hint, Spectrum, StatedMatrix
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
@@ -30,11 +30,15 @@ from certattn.provers.rounding import (
     upper_rational,
 )
 from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
-from certattn.provers.spectrum.spectrum_sources import HINTS, bounds_around, enclosures, require_hint, stored_hint
+from certattn.provers.spectrum.spectrum_sources import (
+    HINTS,
+    bounds_around,
+    enclosures,
+    is_zero,
+    require_hint,
+    stored_hint,
+)
 from certattn.writing import to_text
-
-if TYPE_CHECKING:
-    from certattn.fast.dense import Dense
 
 # What may be stated beside values and counts, and as which quantities of the claim.
 STATES: Mapping[str, tuple[str, ...]] = {
@@ -147,7 +151,7 @@ def _write(out: Path, given: Plain, wanted: _Wanted, note: str) -> Certificate:
     draft: dict[str, Plain] = {**certificate, "asserts": {"norm": {"at_least": "0"}}}
     problem = THEOREM.read(loads(to_text(draft), out))
     matrix = problem.matrix
-    with stored_hint(out, matrix, wanted.hint, partial(_in_doubles, matrix)) as witness:
+    with stored_hint(out, matrix, wanted.hint) as witness:
         if witness:
             problem = THEOREM.read(loads(to_text({**draft, "witness": witness}), out))
         certificate["asserts"] = _asserted(problem, wanted)
@@ -171,19 +175,7 @@ def _asserted(problem: StatedSpectrum, wanted: _Wanted) -> dict[str, Plain]:
 
 def spectra(matrix: StatedMatrix, hint: Hint | None) -> Iterator[tuple[int, Spectrum]]:
     """Enclosures in the order of the checker's arithmetics, with the precision to compare them at."""
-    return enclosures(matrix, partial(_in_binary64, matrix, hint), matrix.spectrum)
-
-
-def _in_binary64(matrix: StatedMatrix, hint: Hint | None) -> Spectrum:
-    from certattn.kernel.theorems.spectrum.matrix_binary64 import spectrum_in_binary64
-
-    return spectrum_in_binary64(matrix, hint)
-
-
-def _in_doubles(matrix: StatedMatrix) -> Dense:
-    from certattn.kernel.theorems.spectrum.matrix_binary64 import dense_matrix
-
-    return dense_matrix(matrix)
+    return enclosures(matrix, partial(matrix.spectrum_in_doubles, hint), matrix.spectrum)
 
 
 def _from_spectrum(matrix: StatedMatrix, spectrum: Spectrum, wanted: _Wanted) -> dict[str, Plain]:
@@ -249,10 +241,10 @@ def _count(spectrum: Spectrum, threshold: fmpq) -> Plain:
 
 
 def _range(matrix: StatedMatrix, spectrum: Spectrum, name: str) -> dict[str, Plain]:
-    value = quantity(spectrum, name)
+    value = quantity(name, spectrum)
     ball = arb(value)
     if ball.is_finite() is not True:
-        if matrix.is_zero:
+        if is_zero(matrix):
             what = name.partition(".")[0].replace("_", " ")
             raise UsageError(f"the matrix is 0 and has no {what}; state the values alone: --state values")
         raise NotProvedError(f"the {name.partition('.')[0].replace('_', ' ')} could not be enclosed")

@@ -16,21 +16,24 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX, StatedMatrix
-from certattn.kernel.theorems.spectrum.spectral_distance import BOUNDED, THEOREM, read_given
-from certattn.kernel.theorems.spectrum.spectral_distances import (
+from certattn.kernel.theorems.spectrum.spectral_distance import (
+    BOUNDED,
     CIRCLE_SCALE,
+    FIXED_POINT,
     LAW_SCALE,
     SCALED_CIRCLE,
     SCALED_SEPARATION,
     SCALES,
     SEPARATION,
+    THEOREM,
+    TRUNCATED_AT,
+    WEIGHTS,
     Between,
     Distances,
+    read_given,
     wanted_scales,
 )
-from certattn.kernel.theorems.spectrum.spectral_law import TRUNCATED_AT, WEIGHTS
-from certattn.kernel.theorems.spectrum.truncation import FIXED_POINT
+from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX, StatedMatrix
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_text
@@ -39,6 +42,7 @@ from certattn.provers.rounding import lower_rational, upper_rational
 from certattn.provers.spectrum.best_scales import circle_float_tail, law_float_tail, scale_for_values
 from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
 from certattn.provers.spectrum.singular_values import spectra
+from certattn.provers.spectrum.spectrum_sources import is_zero
 from certattn.provers.spectrum.truncation import largest_cut, stated_cut
 from certattn.statements.spectrum.spectral_distances import NAMES
 from certattn.writing import to_text
@@ -199,7 +203,7 @@ def bounds_of_matrix(
     """
     if not wanted:
         return {}, {}
-    if wanted_scales(wanted) and matrix.is_zero:
+    if wanted_scales(wanted) and is_zero(matrix):
         raise UsageError(
             f"{named} is 0: at every scale of a law all of it lies above the singular values, and no scale is nearest; "
             f"expected {instead}"

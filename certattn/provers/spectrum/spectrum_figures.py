@@ -11,9 +11,8 @@ from flint import arb
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.reals import Real, describe
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_density
-from certattn.kernel.theorems.spectrum.matrix_inputs import StatedMatrix
-from certattn.kernel.theorems.spectrum.singular_values import Hint
+from certattn.kernel.theorems.spectrum.mathematics.law_distance import quarter_circle_density
+from certattn.kernel.theorems.spectrum.stated_matrix import Hint, StatedMatrix
 from certattn.provers.spectrum.singular_values import spectra
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

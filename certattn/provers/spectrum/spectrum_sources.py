@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from flint import arb, fmpq
 
@@ -16,13 +16,11 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.spectrum.matrix_inputs import StatedMatrix
+from certattn.kernel.theorems.spectrum.stated_matrix import GivenMatrix, SoftmaxMatrix, StatedMatrix
 from certattn.provers.output import write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
-
-if TYPE_CHECKING:
-    from certattn.fast.dense import Dense
 
 T = TypeVar("T")
 HINTS = ("recompute", "float32", "float64")
@@ -32,7 +30,7 @@ def enclosures(
     matrix: StatedMatrix, in_binary64: Callable[[], T], in_arb: Callable[[int], T]
 ) -> Iterator[tuple[int, T]]:
     """What the checker's arithmetics enclose, in its order, each with the working precision that goes with it."""
-    if matrix.tiers:
+    if matrix.stands_in_doubles:
         found = None
         with working_precision(AFTER_BINARY64), suppress(Binary64Error):
             found = in_binary64()
@@ -44,6 +42,21 @@ def enclosures(
             enclosed = in_arb(bits)
         yield bits, enclosed
         bits, before = 2 * bits, matrix.own_bits(bits)
+
+
+def is_zero(matrix: StatedMatrix) -> bool:
+    """Whether a matrix is exactly 0: given so, or centred where no query tells apart the keys that it sees."""
+    if isinstance(matrix, GivenMatrix):
+        return matrix.exact.is_zero()
+    return isinstance(matrix, SoftmaxMatrix) and matrix.centred and is_uniform(*matrix.exact, causal=matrix.causal)
+
+
+def is_uniform(queries: ExactMatrix, keys: ExactMatrix, *, causal: bool) -> bool:
+    """Whether every query has one score for all the keys that it sees; the scale is not 0."""
+    scores = queries @ keys.centred(keys.take_rows([0])).T
+    if not causal:
+        return scores.is_zero()
+    return all(scores.entry(i, j) == 0 for i in range(scores.rows) for j in range(i + 1))
 
 
 def bounds_around(value: arb | fmpq, digits: int) -> dict[str, Plain]:
@@ -62,19 +75,16 @@ def require_hint(kind: str) -> None:
 
 
 @contextmanager
-def stored_hint(out: Path, matrix: StatedMatrix, kind: str, dense: Callable[[], Dense]) -> Iterator[dict[str, Plain]]:
-    """The witness, whose arrays are in a file beside the certificate; removed again if the block raises.
-
-    dense: the matrix in doubles.
-    """
+def stored_hint(out: Path, matrix: StatedMatrix, kind: str) -> Iterator[dict[str, Plain]]:
+    """The witness, whose arrays are in a file beside the certificate; removed again if the block raises."""
     if kind == "recompute":
         yield {}
         return
-    if not matrix.tiers:
+    if not matrix.stands_in_doubles:
         raise UsageError("a hint is for a matrix in array files of floats, or of integers up to 32 bits; leave it out")
     import numpy as np
 
-    left, values, right = np.linalg.svd(dense().values, full_matrices=False)
+    left, values, right = np.linalg.svd(matrix.dense().values, full_matrices=False)
     arrays: dict[str, Any] = {"U": left.astype(kind), "s": values, "V": np.ascontiguousarray(right.T.astype(kind))}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)

@@ -11,8 +11,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import nonlinear_energy
-from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights
-from certattn.kernel.theorems.spectrum.truncation import ABOVE, BELOW, GROWTH, LARGEST, SOME, FixedPoint
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import TruncatedWeights
+from certattn.kernel.theorems.spectrum.spectral_distance import LARGEST, SOME, Solution, change_of_sign
 from certattn.provers.rounding import midpoint
 
 _BITS, _STEPS = 192, 2000
@@ -47,11 +47,11 @@ def stated_cut(tau: fmpq, beta2: fmpq, tokens: int, places: int) -> Plain:
     radius = max((off / unit).ceil() * unit, unit)
     if radius < tau:
         with working_precision(_BITS):
-            proof = Proof(list(FixedPoint(beta2, tau, tokens, radius, largest=True).obligations()))
+            proof = Proof(list(change_of_sign(Solution(beta2, tau, tokens, radius, largest=True))))
             proof.ask(proof.obligations, _BITS)
         proved = {name for name, answer in proof.answers.items() if answer.outcome is Outcome.PROVED}
-        if proved.issuperset((BELOW, ABOVE)):
-            which = LARGEST if GROWTH in proved else SOME
+        if proved.issuperset(("fixed_point.below", "fixed_point.above")):
+            which = LARGEST if "fixed_point.growth" in proved else SOME
             return {"radius": format_rational(radius), "which": which}
     raise NotProvedError(
         f"no solution of tau^2 = {tokens} m(tau) could be enclosed within {format_rational(radius)} of "

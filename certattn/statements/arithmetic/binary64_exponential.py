@@ -11,7 +11,10 @@ from certattn.fast.exponential_bound import REACH
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.arithmetic.binary64_exponential import (
     CONSTANTS,
+    LEAST,
+    MOST,
     NUMBERS,
+    SCORE,
     SCORES,
     TABLE,
     TAIL,
@@ -29,16 +32,16 @@ _SENTENCES = {
 
 
 def statement(exponential: StatedExponential) -> Statement:
-    given, tail = exponential.given, exponential.has_tail
+    given, tail, error = exponential.given, exponential.has_tail, exponential.error
     stated = ", ".join(f"{field.name} = {hexadecimal(given[CONSTANTS][field])}" for field in NUMBERS)
     bound, latex = [], []
     target = "2^-K e^(s + x)" if tail else "2^-K e^s"
     symbol = r"2^{-K} e^{s + x}" if tail else r"2^{-K} e^s"
-    if exponential.at_most is not None:
-        bound.append(f"is at most {describe(exponential.at_most)}")
-        latex.append(rf"\left| F / ({symbol}) - 1 \right| \le {describe(exponential.at_most)}")
-    if exponential.at_score is not None:
-        score, least = exponential.at_score
+    if MOST in error:
+        bound.append(f"is at most {describe(error[MOST])}")
+        latex.append(rf"\left| F / ({symbol}) - 1 \right| \le {describe(error[MOST])}")
+    if exponential.at is not None:
+        score, least = exponential.at[SCORE], exponential.at[LEAST]
         at = f"at s = {hexadecimal(score)}{', x = 0' if tail else ''} where subnormal numbers are kept"
         bound.append(f"is at least {describe(least)} {at}")
         latex.append(rf"\left| F / (2^{{-K}} e^s) - 1 \right|_{{s = s_0}} \ge {describe(least)}")
@@ -63,8 +66,8 @@ def sentence(exponential: StatedExponential, name: str) -> str:
         score, _ = exponential.worst_tried()
         number = len(exponential.tried())
         return f"the largest relative error of {number} that were tried, at s = {hexadecimal(score)}"
-    if name == "at" and exponential.at_score is not None:
-        return f"the relative error at s = {hexadecimal(exponential.at_score[0])}"
+    if name == "at" and exponential.at is not None:
+        return f"the relative error at s = {hexadecimal(exponential.at[SCORE])}"
     return _SENTENCES[name]
 
 

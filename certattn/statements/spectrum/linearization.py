@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.spectrum.linearization import NONZERO, QUANTITIES, Quantity, StatedStages
-from certattn.kernel.theorems.spectrum.linearization_inputs import Attention
+from certattn.kernel.theorems.spectrum.linearization import NONZERO, QUANTITIES, Attention, Quantity, StatedStages
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.wording import Statement, Wording
 

@@ -11,7 +11,7 @@ from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
     SCALED_DISTANCE,
     VALUE,
 )
-from certattn.kernel.theorems.spectrum.spectral_distances import SEPARATION_FIELDS, TAKES, StatedDistances
+from certattn.kernel.theorems.spectrum.spectral_distance import SEPARATION_FIELDS, TAKES, StatedDistances
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.spectrum.spectral_distances import (
     NAMES,

@@ -22,6 +22,7 @@ from certattn.kernel.theorems.spectrum.singular_values import (
     StatedSpectrum,
 )
 from certattn.statements.ranges import range_latex, range_words
+from certattn.statements.spectrum.matrices import matrix_latex, matrix_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 _SHOWN = 4
@@ -54,7 +55,7 @@ _QUANTITIES = {
 def statement(stated: StatedSpectrum) -> Statement:
     matrix, asserts = stated.matrix, stated.asserts
     counts = asserts.items(COUNTS)
-    pieces, latex = [], [matrix.latex] if matrix.latex else []
+    pieces, latex = [], matrix_latex(matrix)
     if VALUES in asserts:
         pieces.append(_values(asserts[VALUES], matrix.count))
         many = asserts[VALUES][VALUE].shape[1]
@@ -66,7 +67,7 @@ def statement(stated: StatedSpectrum) -> Statement:
     for name, bounds in stated.ranges.items():
         pieces.append(f"{_QUANTITIES[name][0]} is {range_words(bounds)}")
         latex.append(range_latex(bounds, _QUANTITIES[name][1]))
-    words = f"For {matrix.words()}, with singular values sigma_1 >= sigma_2 >= ...: {'; '.join(pieces)}."
+    words = f"For {matrix_words(matrix)}, with singular values sigma_1 >= sigma_2 >= ...: {'; '.join(pieces)}."
     return Statement(words, r",\qquad ".join(latex))
 
 

@@ -8,7 +8,7 @@ from flint import arb
 
 from certattn.kernel.document.schema import Field, Values
 from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
-from certattn.kernel.theorems.spectrum.spectral_distances import (
+from certattn.kernel.theorems.spectrum.spectral_distance import (
     CIRCLE,
     LAW,
     SCALED_CIRCLE,
@@ -19,6 +19,7 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
 )
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.spectrum.limit_law import law_words, variance_latex, variance_words
+from certattn.statements.spectrum.matrices import matrix_words
 from certattn.statements.wording import Answer
 
 # What obligations call the quantities.
@@ -85,7 +86,7 @@ def bound_sentence(quantity: str, name: str, *, exact: bool) -> str:
 
 def distance_words(stated: StatedDistances) -> str:
     """What the quantities are about."""
-    matrix = "" if stated.matrix is None else _SPECTRUM.format(stated.matrix.words())
+    matrix = "" if stated.matrix is None else _SPECTRUM.format(matrix_words(stated.matrix))
     return (
         f"For {matrix}{law_words(stated.law)}; the distance of two laws of distribution "
         "functions F and G is sup_x |F(x) - G(x)|, and the quarter circle law of variance m has the density "

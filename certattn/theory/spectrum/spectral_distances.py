@@ -22,7 +22,7 @@ def check_steps(kernel: Kernel) -> Iterator[Check]:
     for count in _COUNTS:
         places = [real(f"x_{k}") for k in range(1, count + 1)]
         tails = {x: sympy.Symbol(f"T_{k}", nonnegative=True) for k, x in enumerate(places, 1)}
-        found = kernel.kolmogorov.one_sided_distances(
+        found = kernel.law_distance.one_sided_distances(
             [SymbolicNumber(x) for x in places], lambda x, tails=tails: SymbolicNumber(tails[x.expr])
         )
         known = list(tails.values())
@@ -51,14 +51,14 @@ def check_scales(kernel: Kernel) -> Iterator[Check]:
     falling = {"e^-u": sympy.exp(-u), "1/(1+u)": 1 / (1 + u), "1/(1+u)^2": 1 / (1 + u) ** 2}
     for name, tail in falling.items():
         moved = plain(
-            kernel.kolmogorov.scaled(lambda y, tail=tail: SymbolicNumber(tail.subs(u, y.expr)), c)(SymbolicNumber(x))
+            kernel.law_distance.scaled(lambda y, tail=tail: SymbolicNumber(tail.subs(u, y.expr)), c)(SymbolicNumber(x))
         )
         yield equal(f"P(c X > x) = T(x/c) for {name}", moved, tail.subs(u, x / c))
         yield positive(f"it grows with c for {name}", sympy.simplify(sympy.diff(moved, c)))
     f = positive_symbol("f")
     yield positive("its derivative is x f(x/c)/c^2, -f the derivative of T", -f * sympy.diff(x / c, c))
     a, b = positive_symbol("a"), positive_symbol("b")
-    pair = kernel.kolmogorov.OneSided(SymbolicNumber(a), SymbolicNumber(b))
+    pair = kernel.law_distance.OneSided(SymbolicNumber(a), SymbolicNumber(b))
     yield Check("the distance is the larger one", plain(pair.distance) == sympy.Max(a, b))
     yield Check("the least is the smaller one", plain(pair.least) == sympy.Min(a, b))
 
@@ -66,7 +66,7 @@ def check_scales(kernel: Kernel) -> Iterator[Check]:
 def check_circles(kernel: Kernel) -> Iterator[Check]:
     """The tail of the quarter circle, from its density."""
     m, r = positive_symbol("m"), positive_symbol("r")
-    tail = plain(kernel.quarter_circle.inner_tail(SymbolicNumber(r)))
+    tail = plain(kernel.law_distance.inner_tail(SymbolicNumber(r)))
     # The density times dx/dr, x = 2 sqrt(m) r; both sides times sqrt(1 - r^2).
     root = sympy.sqrt((1 - r) * (1 + r))
     density = sympy.sqrt(4 * m) * root / (sympy.pi * m) * sympy.diff(2 * sympy.sqrt(m) * r, r)

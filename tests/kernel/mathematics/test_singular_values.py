@@ -10,6 +10,7 @@ from mpmath import matrix as mp_matrix
 from mpmath import mp, svd_r
 
 from certattn.fast.singular_values import lapack_factors
+from certattn.kernel.mathematics import singular_values
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.singular_values import (
@@ -18,10 +19,9 @@ from certattn.kernel.mathematics.singular_values import (
     SingularValues,
     distortion,
     enclose,
+    jacobi_factors,
     nearest_integer,
 )
-from certattn.kernel.theorems.spectrum.mathematics import jacobi
-from certattn.kernel.theorems.spectrum.mathematics.jacobi import jacobi_factors
 from certattn.kernel.theorems.spectrum.mathematics.spectrum_shape import effective_rank, entropy, stable_rank, times_log
 
 Rows = list[list[fmpq]]
@@ -55,7 +55,8 @@ def test_hints_from_doubles_have_sixty_places() -> None:
 def test_columns_that_have_vanished_are_not_turned_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of equal columns one is left after a turn for each other one; angles of what rounding leaves are never right."""
     slopes = []
-    monkeypatch.setattr(jacobi, "_slope", lambda *sides, own=jacobi._slope: slopes.append(sides) or own(*sides))
+    own = singular_values._slope
+    monkeypatch.setattr(singular_values, "_slope", lambda *sides: slopes.append(sides) or own(*sides))
     with working_precision(64):
         factors = jacobi_factors(FixedPoint.exact(ExactMatrix.rational([[fmpq(1)] * 4] * 5), 64), 64)
     assert factors is not None

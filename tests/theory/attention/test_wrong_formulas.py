@@ -313,7 +313,7 @@ WRONG = [
     ("Gaussian tokens from", PARTS, "dot(tilt, centre) - log_mgf", "dot(tilt, centre)"),
     ("Capped summands", CAPPED, "1 - (1 - whole.outside) ** length +", "whole.outside +"),
     ("Capped summands", CAPPED, "whole.inside**length", "whole.inside"),
-    ("Capped summands", CAPPED, "(x * arb(2).rsqrt()).erfc() / 2", "(x * arb(2).rsqrt()).erfc()"),
+    ("Capped summands", BALLS, "(x * arb(2).rsqrt()).erfc() / 2", "(x * arb(2).rsqrt()).erfc()"),
     ("The noise", CAPPED, "(centre + spread * spread / 2).exp()", "(centre + spread * spread).exp()"),
     ("The noise", CAPPED, "(height - end * end / 2).exp()", "height.exp()"),
     ("The noise", CAPPED, "scaled_erfc(k * arb(2).rsqrt()) / 2", "scaled_erfc(k) / 2"),

@@ -8,12 +8,12 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-STEPS, CIRCLE = "kernel.theorems.spectrum.mathematics.kolmogorov", "kernel.theorems.spectrum.mathematics.quarter_circle"
+STEPS, CIRCLE = "kernel.theorems.spectrum.mathematics.law_distance", "kernel.theorems.spectrum.mathematics.law_distance"
 LAW, CELLS = (
     "kernel.theorems.spectrum.mathematics.equivalent_formulas",
     "kernel.theorems.spectrum.mathematics.law_distance",
 )
-CUT = "kernel.theorems.spectrum.mathematics.truncated_weights"
+CUT = "kernel.theorems.spectrum.mathematics.equivalent_law"
 DISTANCE, OTHER = "spectral-distance", "not-marchenko-pastur"
 
 WRONG = [

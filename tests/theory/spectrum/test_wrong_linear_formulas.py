@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-STAGES, INPUTS = "kernel.mathematics.linearization", "kernel.theorems.spectrum.linearization_inputs"
+STAGES, INPUTS = "kernel.mathematics.linearization", "kernel.theorems.spectrum.linearization"
 ROWS, ENERGY = "kernel.mathematics.attention_matrix", "kernel.theorems.spectrum.mathematics.equivalent_formulas"
 
 WRONG = [

@@ -6,7 +6,7 @@ import pytest
 from wrong_formulas import assert_noticed
 
 WALKS, MOMENTS, LAW = (
-    "kernel.theorems.spectrum.mathematics.walk_sums",
+    "kernel.theorems.spectrum.mathematics.finite_moments",
     "kernel.theorems.spectrum.mathematics.finite_moments",
     "kernel.theorems.spectrum.mathematics.equivalent_formulas",
 )

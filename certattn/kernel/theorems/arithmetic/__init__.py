@@ -1,6 +1,6 @@
 """Theorems about the checker's own arithmetic.
 
 A module, or a few, for each claim: `binary64-exponential`.
-They make obligations and decide nothing. They import `given`, `decide.claim`, `decide.verdict`, `document`,
+They make obligations and decide nothing. They import `given`, `decide.obligation`, `decide.theorem`, `document`,
 `mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
 """

@@ -25,18 +25,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from certattn.fast.exact_rounding import is_binary64
 from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, own_exponential, relative_error_bound
 from certattn.fast.exponential_value import relative_error_at, scores_to_try, tails_to_try
-from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Shared
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values, some_of
 from certattn.kernel.errors import BoundNotProvedError
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 
@@ -65,12 +64,16 @@ WITNESS = Record()
 
 @dataclass(frozen=True)
 class StatedExponential:
-    """What is given, and what is asserted of the relative error; `at_score` is a score and a lower bound there."""
+    """What is given, and what is asserted of the relative error and of whose constants these are."""
 
     given: Values
-    at_most: fmpq | None
-    at_score: tuple[fmpq, fmpq] | None
+    error: Values
     used_by_kernel: bool
+
+    @property
+    def at(self) -> Values | None:
+        """A score and a lower bound there."""
+        return self.error.get(AT)
 
     @property
     def has_tail(self) -> bool:
@@ -79,21 +82,13 @@ class StatedExponential:
     @cached_property
     def function(self) -> Exponential:
         """The function, with its table. Raises MalformedError where an entry is no binary64 number."""
-        constants, table = self.given[CONSTANTS], self.given[TABLE]
+        given, table = self.given, self.given[TABLE]
         entries = table.load()
         for j, entry in enumerate(entries.row(0)):
             if is_binary64(entry) is not True:
                 raise table.node.malformed("binary64 numbers", f"{describe(entry)} as entry {j}")
-        return Exponential(
-            l1=constants[HIGH],
-            l2=constants[LOW],
-            inverse=constants[INVERSE],
-            c2=constants[SQUARE],
-            c3=constants[CUBE],
-            table=entries,
-            score_limit=self.given[SCORES],
-            tail_limit=self.given.get(TAIL) or fmpq(0),
-        )
+        high, low, inverse, square, cube = (given[CONSTANTS][field] for field in NUMBERS)
+        return Exponential(high, low, inverse, square, cube, entries, given[SCORES], given.get(TAIL) or fmpq(0))
 
     @cached_property
     def tried(self) -> Shared[list[tuple[fmpq, arb]]]:
@@ -101,7 +96,7 @@ class StatedExponential:
         return Shared(self._tried)
 
     def _tried(self) -> list[tuple[fmpq, arb]]:
-        scores = scores_to_try(self.function) + ([self.at_score[0]] if self.at_score is not None else [])
+        scores = scores_to_try(self.function) + ([self.at[SCORE]] if self.at is not None else [])
         pairs = [(score, tail) for score in scores for tail in tails_to_try(self.function)]
         errors = [(score, relative_error_at(self.function, score, tail)) for score, tail in pairs]
         return [(score, error) for score, error in errors if error is not None]
@@ -111,102 +106,65 @@ class StatedExponential:
         return max(self.tried(), key=lambda pair: pair[1].mid(), default=(fmpq(0), arb(0)))
 
 
-def obligations(stated: StatedExponential) -> Iterator[Obligation | NoProof]:
-    if stated.at_most is not None:
-        yield from _upper(stated, stated.at_most)
-    if stated.at_score is not None:
-        yield _lower(stated.function, *stated.at_score)
+def read(certificate: Certificate) -> StatedExponential:
+    """Constants that are binary64 numbers, and so many entries of the table. Raises MalformedError."""
+    reading = certificate.reading
+    given, asserts = GIVEN.read(certificate.given, reading), ASSERTS.read(certificate.asserts, reading)
+    if certificate.witness is not None:
+        WITNESS.read(certificate.witness, reading)
+    constants, table = given[CONSTANTS], given[TABLE]
+    for field in NUMBERS:
+        if is_binary64(constants[field]) is not True:
+            raise constants.node(field).malformed("a binary64 number, such as 0x1.8p-3", describe(constants[field]))
+    if table.shape[1] != SIZE:
+        raise table.node.malformed(f"{SIZE} numbers, one for each j", f"{table.shape[1]} numbers")
+    stated = StatedExponential(given, asserts[RELATIVE_ERROR], asserts.get(USED_BY) is not None)
+    if stated.at is not None:
+        score = stated.at[SCORE]
+        if is_binary64(score) is not True or abs(score) > given[SCORES]:
+            raise stated.at.node(SCORE).malformed("a binary64 number of at most scores_up_to", describe(score))
+    return stated
+
+
+def obligations(stated: StatedExponential) -> Iterator[Obligation]:
+    """Scores that are tried can refute a bound for all of them; the proof can only prove it or not."""
+    function, error, at = stated.function, stated.error, stated.at
+    if MOST in error:
+        yield Obligation("at_most.tried", lambda: stated.worst_tried()[1], "<=", error[MOST])
+        yield Obligation("at_most", lambda: _proved_error(function), "<=", error[MOST], Part.WITNESS)
+    if at is not None:
+        score = at[SCORE]
+        yield Obligation("at", lambda: _error_at(function, score), ">=", at[LEAST])
     if stated.used_by_kernel:
-        yield from _of_kernel(stated)
+        own = own_exponential(tail=stated.has_tail)
+        scores, tails = function.score_limit - own.score_limit, function.tail_limit - own.tail_limit
+        yield Obligation("kernel.constants", _constants(function), "=", _constants(own))
+        yield Obligation("kernel.table", function.table, "=", own.table)
+        yield Obligation("kernel.scores", lambda: arb(scores), ">=", fmpq(0))
+        if stated.has_tail:
+            yield Obligation("kernel.tail", lambda: arb(tails), ">=", fmpq(0))
 
 
-def _upper(stated: StatedExponential, bound: fmpq) -> Iterator[Obligation | NoProof]:
-    """The bound for all scores. Scores that are tried can refute it; the proof can only prove it or not."""
-    yield Obligation("at_most.tried", lambda: stated.worst_tried()[1], "<=", bound)
-    proved = Shared(lambda: relative_error_bound(stated.function))
-
-    def enclosed() -> arb:
-        try:
-            return proved()
-        except BoundNotProvedError:
-            # At fewer bits than PROOF_BITS.
-            return arb("nan")
-
+def _proved_error(function: Exponential) -> arb:
     try:
-        with working_precision(PROOF_BITS):
-            proved()
+        return relative_error_bound(function)
     except BoundNotProvedError as error:
-        yield NoProof("at_most", str(error))
-    else:
-        yield Obligation("at_most", enclosed, "<=", bound, Part.WITNESS)
+        if ctx.prec < PROOF_BITS:
+            return arb("nan")
+        raise NoBound(str(error)) from None
 
 
-def _lower(function: Exponential, score: fmpq, least: fmpq) -> Obligation | NoProof:
-    def error() -> arb:
-        found = relative_error_at(function, score, fmpq(0))
-        return arb("nan") if found is None else found
-
-    # Whether there is a result does not depend on the precision.
-    if relative_error_at(function, score, fmpq(0)) is None:
-        return NoProof("at", "the operations give no finite result")
-    return Obligation("at", error, ">=", least)
-
-
-def _of_kernel(stated: StatedExponential) -> Iterator[Obligation]:
-    function, own = stated.function, own_exponential(tail=stated.has_tail)
-    yield Obligation("kernel.constants", _constants(function), "=", _constants(own))
-    yield Obligation("kernel.table", function.table, "=", own.table)
-    scores, tails = function.score_limit - own.score_limit, function.tail_limit - own.tail_limit
-    yield Obligation("kernel.scores", lambda: arb(scores), ">=", fmpq(0))
-    if stated.has_tail:
-        yield Obligation("kernel.tail", lambda: arb(tails), ">=", fmpq(0))
+def _error_at(function: Exponential, score: fmpq) -> arb:
+    found = relative_error_at(function, score, fmpq(0))
+    if found is None:
+        # Whatever the precision.
+        raise NoBound("the operations give no finite result")
+    return found
 
 
 def _constants(function: Exponential) -> ExactMatrix:
     return ExactMatrix.row_vector([function.l1, function.l2, function.inverse, function.c2, function.c3])
 
 
-# -- reading
-
-
-def read(certificate: Certificate) -> StatedExponential:
-    reading = certificate.reading
-    given, asserts = GIVEN.read(certificate.given, reading), ASSERTS.read(certificate.asserts, reading)
-    if certificate.witness is not None:
-        WITNESS.read(certificate.witness, reading)
-    _require_numbers(given)
-    error = asserts[RELATIVE_ERROR]
-    at_score = _read_score(error.get(AT), given[SCORES])
-    return StatedExponential(given, error.get(MOST), at_score, asserts.get(USED_BY) is not None)
-
-
-def _require_numbers(given: Values) -> None:
-    """Constants that are binary64 numbers, and so many entries of the table."""
-    constants = given[CONSTANTS]
-    for field in NUMBERS:
-        if is_binary64(constants[field]) is not True:
-            raise constants.node(field).malformed("a binary64 number, such as 0x1.8p-3", describe(constants[field]))
-    table = given[TABLE]
-    if table.shape[1] != SIZE:
-        raise table.node.malformed(f"{SIZE} numbers, one for each j", f"{table.shape[1]} numbers")
-
-
-def _read_score(at: Values | None, limit: fmpq) -> tuple[fmpq, fmpq] | None:
-    if at is None:
-        return None
-    score = at[SCORE]
-    if is_binary64(score) is not True or abs(score) > limit:
-        raise at.node(SCORE).malformed("a binary64 number of at most scores_up_to", describe(score))
-    return score, at[LEAST]
-
-
-THEOREM = Theorem(
-    name="binary64-exponential",
-    title="how exact an exponential made of binary64 additions and multiplications is",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-    begin=PROOF_BITS,
-)
+_TITLE = "how exact an exponential made of binary64 additions and multiplications is"
+THEOREM = Theorem("binary64-exponential", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations, begin=PROOF_BITS)

@@ -19,8 +19,8 @@ from flint import arb, ctx, fmpq
 
 from certattn.kernel.document.schema import Count, Field, Rational, Record, Values, Variant
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.balls import row_of_balls
-from certattn.kernel.mathematics.capped_sums import MOST_HEIGHT, Cap, Capped, capped, capped_bound, normal_tail
+from certattn.kernel.mathematics.balls import normal_tail, row_of_balls
+from certattn.kernel.mathematics.capped_sums import MOST_HEIGHT, Cap, Capped, capped, capped_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.gaussian_parts import Part, exact_part, gaussian_parts, plane

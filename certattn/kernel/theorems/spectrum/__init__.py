@@ -1,7 +1,7 @@
 """Theorems about the singular values of attention, and about their law.
 
-A module, or a few, for each claim: `equivalent-law`, `spectral-distance`, `not-marchenko-pastur`,
+A module for each claim: `equivalent-law`, `spectral-distance`, `not-marchenko-pastur`,
 `finite-moments`, `normalizer-bound`, `universality-bound`, `linearization` and `singular-values`.
-They make obligations and decide nothing. They import `given`, `decide.claim`, `decide.verdict`, `document`,
+They make obligations and decide nothing. They import `given`, `decide.obligation`, `decide.theorem`, `document`,
 `mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
 """

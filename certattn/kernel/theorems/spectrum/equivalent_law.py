@@ -34,33 +34,23 @@ from flint import acb, arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Shared, Side
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import (
-    Count,
-    EitherKey,
-    Field,
-    Kind,
-    Listing,
-    Rational,
-    Record,
-    Values,
-    Variant,
-    some_of,
-)
+from certattn.kernel.document.schema import Count, EitherKey, Field, Listing, Rational, Record, Values, Variant, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, read_law
-from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_share, critical_beta
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
+    EquivalentLaw,
+    GapState,
+    beta_at_share,
+    critical_beta,
+)
 
 LARGEST_ORDER = 100
 OPEN, NONE = "open", "none"
 
-GIVEN: Kind[tuple[str, Values]] = EitherKey({"beta": Record(BETA, LAMBDA), "alpha2": Record(ALPHA2, BETA2, LAMBDA)})
+GIVEN = EitherKey({"beta": Record(BETA, LAMBDA), "alpha2": Record(ALPHA2, BETA2, LAMBDA)})
 
 VALUE = Field("value", Rational(), "the number")
 RADIUS = Field("radius", Rational(minimum=0), "how far it may be from the true one")
-_NUMBER = Record(VALUE, RADIUS)
-
 ORDER = Field("order", Count(2), f"2n, an even number up to {LARGEST_ORDER}")
 AT = Field("at", Rational(minimum=0), "the point x >= 0")
 SHARE = Field("share", Rational(above=0), "alpha^2/(alpha^2 + beta^2), a number below 1")
@@ -84,28 +74,22 @@ def _below_one(item: Values) -> None:
         raise item.node(SHARE).malformed("a number between 0 and 1")
 
 
-MOMENTS = Field(
-    "moments", Listing(Record(ORDER, VALUE, RADIUS, rules=[_even])), "moments of mu of even order", required=False
-)
+_NUMBER = Record(VALUE, RADIUS)
+_AT_POINTS = Listing(Record(AT, VALUE, RADIUS))
+_OF_ORDERS = Listing(Record(ORDER, VALUE, RADIUS, rules=[_even]))
+_AT_SHARES = Listing(Record(SHARE, VALUE, RADIUS, rules=[_below_one]))
+_KINDS = Variant("kind", {OPEN: Record(LOWER, UPPER, RADIUS, OUTER_MASS), NONE: Record()})
+MOMENTS = Field("moments", _OF_ORDERS, "moments of mu of even order", required=False)
 RIGHT_EDGE = Field("right_edge", _NUMBER, "the largest point of the support", required=False)
-GAP = Field(
-    "gap",
-    Variant("kind", {OPEN: Record(LOWER, UPPER, RADIUS, OUTER_MASS), NONE: Record()}),
-    "the gap of the support, or that there is none",
-    required=False,
-)
+GAP = Field("gap", _KINDS, "the gap of the support, or that there is none", required=False)
 THRESHOLD = Field("threshold", _NUMBER, "beta_c(lambda), below which the support has a gap", required=False)
 STIELTJES = Field("stieltjes", Listing(Record(Z, G, RADIUS)), "the Stieltjes transform at points", required=False)
-DENSITY = Field("density", Listing(Record(AT, VALUE, RADIUS)), "the density of mu at points", required=False)
-CDF = Field("cdf", Listing(Record(AT, VALUE, RADIUS)), "mu([0, x]) at points", required=False)
+DENSITY = Field("density", _AT_POINTS, "the density of mu at points", required=False)
+CDF = Field("cdf", _AT_POINTS, "mu([0, x]) at points", required=False)
 DENSITY_BOUND = Field("density_bound", _NUMBER, "the density at 0, its largest value", required=False)
 NONLINEAR_SHARE = Field("nonlinear_share", _NUMBER, "alpha^2/(alpha^2 + beta^2)", required=False)
-SHARE_REACHED = Field(
-    "share_reached",
-    Listing(Record(SHARE, VALUE, RADIUS, rules=[_below_one])),
-    "the beta at which softmax has a stated share alpha^2/(alpha^2 + beta^2)",
-    required=False,
-)
+_REACHED = "the beta at which softmax has a stated share alpha^2/(alpha^2 + beta^2)"
+SHARE_REACHED = Field("share_reached", _AT_SHARES, _REACHED, required=False)
 
 _ASSERTED = (
     MOMENTS, RIGHT_EDGE, GAP, THRESHOLD, STIELTJES, DENSITY, CDF, DENSITY_BOUND, NONLINEAR_SHARE, SHARE_REACHED
@@ -142,60 +126,50 @@ def obligations(stated: StatedOfLaw) -> Iterator[Obligation]:
         found: list[fmpq] = exact.moments(highest)
         return found
 
-    def moment(order: int) -> arb | fmpq:
-        return (law().moments(highest) if exact is None else exact_moments())[order // 2 - 1]
+    def moment(item: Values) -> arb | fmpq:
+        return (law().moments(highest) if exact is None else exact_moments())[item[ORDER] // 2 - 1]
 
-    def share() -> arb | fmpq:
-        found: arb | fmpq = law().numbers.share if exact is None else exact.share
+    def share(_: Values) -> arb | fmpq:
+        found: arb | fmpq = (law().numbers if exact is None else exact).share
         return found
 
-    def density(x: fmpq) -> arb:
-        return law().density(arb(x))
-
-    def cdf(x: fmpq) -> arb:
-        return 1 - law().tail(arb(x))
-
-    def reached(share: fmpq) -> arb:
-        return beta_at_share(arb(share))
-
-    for index, item in enumerate(asserts.items(MOMENTS)):
-        yield _near(f"moments[{index}]", partial(moment, item[ORDER]), item)
-    if RIGHT_EDGE in asserts:
-        yield _near("right_edge", lambda: law().right_edge(), asserts[RIGHT_EDGE])
+    yield from _each(asserts, MOMENTS, moment)
+    yield from _one(asserts, RIGHT_EDGE, lambda _: law().right_edge())
     if GAP in asserts:
         kind, gap = asserts[GAP]
         yield from _open_gap(stated.law, law, gap) if kind == OPEN else _no_gap(stated.law, law)
     if THRESHOLD in asserts:
         yield Obligation("threshold.lambda", stated.law.lambda_, "<", fmpq(1))
-        beta = lambda: critical_beta(law().numbers.lambda_)  # noqa: E731
-        yield _near("threshold", beta, asserts[THRESHOLD], ["threshold.lambda"])
+    yield from _one(asserts, THRESHOLD, lambda _: critical_beta(law().numbers.lambda_), ["threshold.lambda"])
     for index, item in enumerate(asserts.items(STIELTJES)):
-        yield _transform(f"stieltjes[{index}]", law, item)
-    for index, item in enumerate(asserts.items(DENSITY)):
-        yield _near(f"density[{index}]", partial(density, item[AT]), item)
-    for index, item in enumerate(asserts.items(CDF)):
-        yield _near(f"cdf[{index}]", partial(cdf, item[AT]), item)
-    if DENSITY_BOUND in asserts:
-        yield _near("density_bound", lambda: law().density_bound(), asserts[DENSITY_BOUND])
-    if NONLINEAR_SHARE in asserts:
-        yield _near("nonlinear_share", share, asserts[NONLINEAR_SHARE])
-    for index, item in enumerate(asserts.items(SHARE_REACHED)):
-        yield _near(f"share_reached[{index}]", partial(reached, item[SHARE]), item)
+        yield Obligation(f"stieltjes[{index}]", partial(_off_transform, law, item), "<=", item[RADIUS])
+    yield from _each(asserts, DENSITY, lambda item: law().density(arb(item[AT])))
+    yield from _each(asserts, CDF, lambda item: 1 - law().tail(arb(item[AT])))
+    yield from _one(asserts, DENSITY_BOUND, lambda _: law().density_bound())
+    yield from _one(asserts, NONLINEAR_SHARE, share)
+    yield from _each(asserts, SHARE_REACHED, lambda item: beta_at_share(arb(item[SHARE])))
 
 
-def _near(
-    name: str,
-    truth: Callable[[], arb | fmpq],
-    stated: Values,
-    needs: Sequence[str] = (),
-    value: Field[fmpq] = VALUE,
-) -> Obligation:
-    """|truth - value| <= radius, exactly where the truth is a rational."""
-    number = stated[value]
+# A number of the law, exactly where it is a rational, by what else stands beside it.
+Truth = Callable[[Values], arb | fmpq]
+
+
+def _each(asserts: Values, field: Field[list[Values]], truth: Truth) -> Iterator[Obligation]:
+    for index, item in enumerate(asserts.items(field)):
+        yield _near(f"{field.name}[{index}]", truth, item)
+
+
+def _one(asserts: Values, field: Field[Values], truth: Truth, needs: Sequence[str] = ()) -> Iterator[Obligation]:
+    if field in asserts:
+        yield _near(field.name, truth, asserts[field], needs)
+
+
+def _near(name: str, truth: Truth, stated: Values, needs: Sequence[str] = (), value: Field[fmpq] = VALUE) -> Obligation:
+    """|truth - value| <= radius."""
 
     def off() -> arb | fmpq:
-        found = truth()
-        return abs(found - number) if isinstance(found, fmpq) else abs(found - arb(number))
+        found = truth(stated)
+        return abs(found - stated[value]) if isinstance(found, fmpq) else abs(found - arb(stated[value]))
 
     return Obligation(name, off, "<=", stated[RADIUS], needs=needs)
 
@@ -219,36 +193,25 @@ def has_no_gap_by_lambda(stated: SpectralLaw) -> bool:
 
 
 def _open_gap(stated: SpectralLaw, law: Shared[EquivalentLaw], gap: Values) -> Iterator[Obligation]:
-    def end(which: int) -> arb:
+    def end(which: int, _: Values) -> arb:
         found = law().gap()
         return arb.nan() if isinstance(found, GapState) else found[which]
 
     needs = ["gap.lambda", "gap.discriminant"]
     yield Obligation("gap.lambda", stated.lambda_, "<", fmpq(1))
     yield Obligation("gap.discriminant", _discriminant(stated, law), ">", fmpq(0))
-    yield _near("gap.lower", lambda: end(0), gap, needs, LOWER)
-    yield _near("gap.upper", lambda: end(1), gap, needs, UPPER)
+    yield _near("gap.lower", partial(end, 0), gap, needs, LOWER)
+    yield _near("gap.upper", partial(end, 1), gap, needs, UPPER)
     if OUTER_MASS in gap:
         mass, known = ExactMatrix.row_vector([gap[OUTER_MASS]]), ExactMatrix.row_vector([stated.lambda_])
         yield Obligation("gap.outer_mass", mass, "=", known, needs=needs)
 
 
-def _transform(name: str, law: Shared[EquivalentLaw], stated: Values) -> Obligation:
-    z, value = (stated[Z][RE], stated[Z][UPPER_IM]), (stated[G][RE], stated[G][IM])
-
-    def off() -> arb:
-        found = law().stieltjes(acb(*(arb(part) for part in z)))
-        return arb.nan() if found is None else abs(found - acb(*(arb(part) for part in value)))
-
-    return Obligation(name, off, "<=", stated[RADIUS])
+def _off_transform(law: Shared[EquivalentLaw], stated: Values) -> arb:
+    """|G(z) - value|."""
+    found = law().stieltjes(acb(arb(stated[Z][RE]), arb(stated[Z][UPPER_IM])))
+    return arb.nan() if found is None else abs(found - acb(arb(stated[G][RE]), arb(stated[G][IM])))
 
 
-THEOREM = Theorem(
-    name="equivalent-law",
-    title="the limit law of the singular values of softmax attention: moments, edges, gap, density, transform",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "the limit law of the singular values of softmax attention: moments, edges, gap, density, transform"
+THEOREM = Theorem("equivalent-law", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

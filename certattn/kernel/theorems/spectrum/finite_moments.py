@@ -17,7 +17,7 @@ k <= 4 a certificate asserts
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flint import arb, fmpq
@@ -43,12 +43,20 @@ _RELATIONS: dict[str, Relation] = {BELOW: "<", ABOVE: ">"}
 FOURTH = 4
 
 
+ORDER = Field("order", Count(2), "2k: 2, 4, 6 or 8")
+
+
 def _known_order(item: Values) -> None:
     if item[ORDER] not in ORDERS:
         raise item.node(ORDER).malformed("2, 4, 6 or 8", str(item[ORDER]))
 
 
-ORDER = Field("order", Count(2), "2k: 2, 4, 6 or 8")
+def _known_orders(asserts: Values) -> None:
+    for order in asserts.items(INFINITE):
+        if order not in ORDERS:
+            raise asserts.node(INFINITE).malformed("orders 2, 4, 6 or 8", str(order))
+
+
 _BOUNDED = Listing(Record(ORDER, AT_LEAST, AT_MOST, rules=[_known_order, some_bound]))
 MOMENTS = Field("moments", _BOUNDED, "bounds of E m_2k(T)", required=False)
 RATIOS = Field("ratios", _BOUNDED, "bounds of E m_2k(T) / m_2k, m_2k the moment of the limit law", required=False)
@@ -58,27 +66,42 @@ INFINITE = Field("infinite", Listing(Count(2)), "orders 2k with E m_2k(T) = infi
 WITHIN = Field("within", Rational(above=0), "largest distance of E m_2k(T) / m_2k from 1")
 FROM = Field("from", Count(1), "no size from this on, but below d, is within the distance")
 _SMALLEST = Listing(Record(ORDER, WITHIN, FROM, rules=[_known_order]))
-SMALLEST = Field("smallest", _SMALLEST, "d is the smallest size for an accuracy", False)
+SMALLEST = Field("smallest", _SMALLEST, "d is the smallest size for an accuracy", required=False)
 SIDE = Field("beta", Choice((BELOW, ABOVE)), "on which side of sqrt(log(d)/(2k)) beta is")
 _THRESHOLDS = Listing(Record(ORDER, SIDE, rules=[_known_order]))
 THRESHOLDS = Field("thresholds", _THRESHOLDS, "where single entries begin to dominate", required=False)
-
-
-def _known_orders(asserts: Values) -> None:
-    for order in asserts.items(INFINITE):
-        if order not in ORDERS:
-            raise asserts.node(INFINITE).malformed("orders 2, 4, 6 or 8", str(order))
-
 
 GIVEN = Record(BETA, LAMBDA, SIZE)
 _ASSERTED = (MOMENTS, RATIOS, ENTRY_PARTS, VARIANCE, INFINITE, SMALLEST, THRESHOLDS)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED), _known_orders])
 WITNESS = Record()
+_sections = sections(GIVEN, ASSERTS, WITNESS)
+
+
+def read(certificate: Certificate) -> Sections:
+    """Everything stated, with sizes that can be. Raises MalformedError."""
+    stated = _sections(certificate)
+    score_matrix(stated.given)
+    for item in stated.asserts.items(SMALLEST):
+        before(stated.given, item)
+    return stated
+
+
+def before(given: Values, item: Values) -> Before:
+    """The smaller sizes of an item of `smallest`. Raises MalformedError."""
+    d, first, step = given[SIZE], item[FROM], int(given[LAMBDA].q)
+    if first >= d:
+        raise item.node(FROM).malformed(f"a size below d = {d}", str(first))
+    sizes = range(-(-first // step) * step, d, step)
+    if len(sizes) > MOST_SIZES:
+        expected = f"at most {MOST_SIZES} sizes from there to d"
+        raise item.node(FROM).malformed(expected, counted(len(sizes), "size"), "begin closer to d")
+    return Before(sizes, given[LAMBDA], given[BETA] * given[BETA])
 
 
 @dataclass(frozen=True)
 class Before:
-    """The sizes below d for which lambda d is a whole number, from the stated one on, of an item of `smallest`."""
+    """The sizes below d for which lambda d is a whole number, from the stated one on."""
 
     sizes: range
     lambda_: fmpq
@@ -98,41 +121,15 @@ class Before:
         return (self.largest_width <= moment_condition(order, self.beta2)) is True
 
 
-def before(given: Values, item: Values) -> Before:
-    """Those of an item. Raises MalformedError."""
-    d, first, step = given[SIZE], item[FROM], int(given[LAMBDA].q)
-    if first >= d:
-        raise item.node(FROM).malformed(f"a size below d = {d}", str(first))
-    sizes = range(-(-first // step) * step, d, step)
-    if len(sizes) > MOST_SIZES:
-        raise item.node(FROM).malformed(
-            f"at most {MOST_SIZES} sizes from there to d", counted(len(sizes), "size"), "begin closer to d"
-        )
-    return Before(sizes, given[LAMBDA], given[BETA] * given[BETA])
-
-
-_sections = sections(GIVEN, ASSERTS, WITNESS)
-
-
-def read(certificate: Certificate) -> Sections:
-    """Everything stated, with sizes that can be. Raises MalformedError."""
-    stated = _sections(certificate)
-    score_matrix(stated.given)
-    for item in stated.asserts.items(SMALLEST):
-        before(stated.given, item)
-    return stated
-
-
 def obligations(stated: Sections) -> Iterator[Obligation]:
     given, asserts = stated.given, stated.asserts
     scores = score_matrix(given)
     for field in (MOMENTS, RATIOS, ENTRY_PARTS):
         for index, item in enumerate(asserts.items(field)):
             place = f"{field.name}[{index}]"
+            number = _bounded(field, scores, item[ORDER], given[LAMBDA])
             yield _finite(place, scores, item[ORDER])
-            yield from within(
-                place, _bounded(field, scores, item[ORDER], given[LAMBDA]), item, needs=[f"{place}.finite"]
-            )
+            yield from within(place, number, item, needs=[f"{place}.finite"])
     if VARIANCE in asserts:
         yield _finite("variance", scores, FOURTH)
         variance = Shared(scores.second_moment_variance)
@@ -161,36 +158,24 @@ def _bounded(field: Field[list[Values]], scores: ScoreMatrix, order: int, lambda
 
 def _smallest(place: str, scores: ScoreMatrix, item: Values, smaller: Before) -> Iterator[Obligation]:
     """Within the distance at d; and further away, or infinite, at every size before."""
-    order, lambda_, needs = item[ORDER], smaller.lambda_, [f"{place}.finite"]
+    order, needs = item[ORDER], [f"{place}.finite"]
 
-    def distance(of: ScoreMatrix, limit: arb) -> arb:
-        return abs(of.moment(order) / limit - 1)
-
-    def at() -> arb:
-        return distance(scores, limit_moment(order, scores.beta2, lambda_))
-
-    def nearest() -> arb:
-        limit = limit_moment(order, scores.beta2, lambda_)
-        first, *others = [distance(other, limit) for other in smaller.scores if other.has_moment(order)]
+    def nearest(among: Sequence[ScoreMatrix]) -> arb:
+        limit = limit_moment(order, scores.beta2, smaller.lambda_)
+        first, *others = [abs(of.moment(order) / limit - 1) for of in among]
         for other in others:
             first = first.min(other)
         return first
 
     yield _finite(place, scores, order)
-    yield Obligation(f"{place}.at", at, "<=", item[WITHIN], needs=needs)
+    yield Obligation(f"{place}.at", lambda: nearest([scores]), "<=", item[WITHIN], needs=needs)
     if smaller.all_infinite(order):
         width, condition = smaller.largest_width, moment_condition(order, scores.beta2)
         yield Obligation(f"{place}.before", width, "<=", condition, needs=needs)
     else:
-        yield Obligation(f"{place}.before", nearest, ">", item[WITHIN], needs=needs)
+        earlier = lambda: nearest([of for of in smaller.scores if of.has_moment(order)])  # noqa: E731
+        yield Obligation(f"{place}.before", earlier, ">", item[WITHIN], needs=needs)
 
 
-THEOREM = Theorem(
-    name="finite-moments",
-    title="expected moments of the matrix of exponential scores at finite size, beside those of its limit",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "expected moments of the matrix of exponential scores at finite size, beside those of its limit"
+THEOREM = Theorem("finite-moments", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

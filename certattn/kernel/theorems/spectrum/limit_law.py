@@ -1,4 +1,4 @@
-"""The limit law mu of the singular values of softmax attention, by its numbers."""
+"""The limit law mu of the singular values of softmax attention, by its numbers: beta and lambda, or alpha^2 too."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.schema import Values
-from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA, LARGEST_BETA
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
+from certattn.kernel.document.schema import Field, Rational, Values
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA, LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+
+BETA = Field("beta", Rational(above=0), "the inverse temperature of softmax(beta S)")
+LAMBDA = Field("lambda", Rational(above=0), "d_qk/d, the dimension of queries and keys over the number of tokens")
+ALPHA2 = Field("alpha2", Rational(above=0), "alpha^2, the variance that is not linear in the scores")
+BETA2 = Field("beta2", Rational(above=0), "beta^2, the variance that is")
 
 
 @dataclass(frozen=True)

@@ -19,88 +19,73 @@ matrices, and about no limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Enclosure, Obligation, Part, Shared
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Field, Record, Values, some_of
-from certattn.kernel.given.ranges import NONNEGATIVE, within
+from certattn.kernel.document.matrices import MatrixInput
+from certattn.kernel.document.schema import Field, Kind, Rational, Record, Scale, Values, some_of
+from certattn.kernel.given.ranges import NONNEGATIVE
 from certattn.kernel.mathematics.balls import linf_norm
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.mathematics.linearization import ATTENTION, SCORES, STAGES, wasserstein
+from certattn.kernel.mathematics.linearization import ATTENTION, CHANGE, SCORES, STAGES, Parts, parts, wasserstein
 from certattn.kernel.mathematics.linearization import REMAINDER as REMAINDER_STAGE
-from certattn.kernel.theorems.spectrum.linearization_inputs import GIVEN, Attention, read_attention
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import nonlinear_energy
-from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import kolmogorov_distance
-from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
-from certattn.kernel.theorems.spectrum.matrix_inputs import IN_DOUBLES, Spectrum
-from certattn.kernel.theorems.spectrum.singular_values import HINT, Hint, read_hint
+from certattn.kernel.mathematics.reals import Real, describe, real_root, square
+from certattn.kernel.mathematics.singular_values import FixedPoint
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA, nonlinear_energy
+from certattn.kernel.theorems.spectrum.mathematics.law_distance import kolmogorov_distance, quarter_circle_tail
+from certattn.kernel.theorems.spectrum.stated_matrix import (
+    HINT,
+    KEYS,
+    QUERIES,
+    Hint,
+    InTiers,
+    Spectrum,
+    StatedMatrix,
+    in_doubles,
+    read_hint,
+    require_tokens,
+)
 
-# The matrices of STAGES, as the documentation of fields calls them.
-_MATRICES = {
-    "attention": "M",
-    "scores": "T Pi",
-    "linear": "L",
-    "attention_less_scores": "M - T Pi",
-    "scores_less_linear": "T Pi - L",
-    "attention_less_linear": "M - L",
-}
+if TYPE_CHECKING:
+    from certattn.fast.dense import Dense
+    from certattn.fast.linearization import Parts as FloatParts
 
-
-def _something(values: Values) -> None:
-    record = values.at
-    assert isinstance(record.value, dict)
-    if len(record.value) == 0:
-        raise record.malformed("at least one number that is bounded", "none")
-
+GIVEN_SCALE = Field("scale", Scale(), "factor of the scores; with beta it may be left out", required=False)
+GIVEN_BETA = Field("beta", Rational(above=0), "the inverse temperature of softmax(beta S)", required=False)
+UNIT = Field("unit", Rational(above=0), "what numbers of queries and keys are multiples of; 1 by default", False)
+GIVEN = Record(QUERIES, KEYS, GIVEN_SCALE, GIVEN_BETA, UNIT)
 
 NORM = Field("norm", NONNEGATIVE, "bounds of the spectral norm", required=False)
-DISTANCE = Field(
-    "distance",
-    NONNEGATIVE,
-    "bounds of the Kolmogorov distance to the quarter circle law of variance alpha^2",
-    required=False,
-)
+DISTANCE = Field("distance", NONNEGATIVE, "bounds of the distance to the quarter circle of variance alpha^2", False)
 LARGEST = Field("largest", NONNEGATIVE, "bounds of max_i |tbar_i|", required=False)
 DIFFERENCE = Field("difference", NONNEGATIVE, "bounds of the spectral norm |M - T Pi|", required=False)
 BOUND = Field("bound", NONNEGATIVE, "bounds of max_i |tbar_i| |M|, which is at least that", required=False)
 WASSERSTEIN = Field("wasserstein", NONNEGATIVE, "bounds of W_2 of the singular values of M and of T Pi", required=False)
 FROBENIUS = Field("frobenius", NONNEGATIVE, "bounds of the Frobenius norm", required=False)
 RELATIVE_NORM = Field("relative_norm", NONNEGATIVE, "bounds of the spectral norm over that of M", required=False)
-RELATIVE_FROBENIUS = Field(
-    "relative_frobenius", NONNEGATIVE, "bounds of the Frobenius norm over that of M", required=False
-)
+RELATIVE_FROBENIUS = Field("relative_frobenius", NONNEGATIVE, "bounds of the Frobenius norm over that of M", False)
 
-_OWN = (NORM, FROBENIUS)
-_SIZES = (*_OWN, RELATIVE_NORM, RELATIVE_FROBENIUS)
+_SIZES = (NORM, FROBENIUS, RELATIVE_NORM, RELATIVE_FROBENIUS)
 # Nothing is said of M relative to itself.
-_SIZES_OF = {name: _OWN if name == ATTENTION else _SIZES for name in STAGES}
-_STAGES = [
-    Field(name, Record(*_SIZES_OF[name], rules=[_something]), f"sizes of {_MATRICES[name]}", required=False)
-    for name in STAGES
-]
-_OF_REMAINDER = (NORM, DISTANCE)
-_OF_NORMALISER = (LARGEST, DIFFERENCE, BOUND, WASSERSTEIN)
-REMAINDER = Field(
-    "remainder",
-    Record(*_OF_REMAINDER, rules=[_something]),
-    "N = M - L: its norm, its singular values",
-    required=False,
-)
-NORMALISER = Field(
-    "normaliser", Record(*_OF_NORMALISER, rules=[_something]), "what the normaliser changes", required=False
-)
-STAGES_FIELD = Field(
-    "stages",
-    Record(*_STAGES, rules=[_something]),
-    "sizes of the stages and of their differences",
-    required=False,
-)
+_SIZES_OF = {name: _SIZES[:2] if name == ATTENTION else _SIZES for name in STAGES}
+
+
+def _group(name: str, doc: str, fields: Sequence[Field[Values]]) -> Field[Values]:
+    return Field(name, Record(*fields, rules=[some_of(*fields)]), doc, required=False)
+
+
+_STAGES = [_group(name, f"sizes of {name.replace('_', ' ')}", _SIZES_OF[name]) for name in STAGES]
+REMAINDER = _group("remainder", "N = M - L: its norm, its singular values", (NORM, DISTANCE))
+NORMALISER = _group("normaliser", "what the normaliser changes", (LARGEST, DIFFERENCE, BOUND, WASSERSTEIN))
+STAGES_FIELD = _group("stages", "sizes of M (attention), T Pi (scores), L (linear), of their differences", _STAGES)
 GROUPS = (REMAINDER, NORMALISER, STAGES_FIELD)
 ASSERTS = Record(*GROUPS, rules=[some_of(*GROUPS)])
 WITNESS = Record(HINT)
@@ -119,7 +104,7 @@ class Quantity:
     @property
     def needs_beta(self) -> bool:
         """Whether it is about the quarter circle or about T."""
-        return self.kind in _OF_BETA or (self.stage != "" and STAGES[self.stage].slope != 0)
+        return STAGES[self.stage].slope != 0 if self.stage else True
 
     @property
     def is_relative(self) -> bool:
@@ -127,21 +112,115 @@ class Quantity:
         return self.kind.startswith("relative")
 
 
-_OF_BETA = (DISTANCE.name, LARGEST.name, BOUND.name, WASSERSTEIN.name)
-# By the names that obligations have, in their order.
+# By the names that obligations have, which are the fields where bounds stand, in their order.
 QUANTITIES: Mapping[str, Quantity] = {
-    "remainder.norm": Quantity("norm", "attention_less_linear"),
+    "remainder.norm": Quantity("norm", REMAINDER_STAGE),
     "remainder.distance": Quantity("distance"),
     "normaliser.largest": Quantity("largest"),
-    "normaliser.difference": Quantity("norm", "attention_less_scores"),
+    "normaliser.difference": Quantity("norm", CHANGE),
     "normaliser.bound": Quantity("bound"),
     "normaliser.wasserstein": Quantity("wasserstein"),
-    **{
-        f"stages.{name}.{field.name}": Quantity(field.name, name)
-        for name, fields in _SIZES_OF.items()
-        for field in fields
-    },
+    **{f"stages.{name}.{size.name}": Quantity(size.name, name) for name in STAGES for size in _SIZES_OF[name]},
 }
+
+
+# -- what is stated
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """beta, and the unit u: tokens have the queries u q_i and the keys u k_j."""
+
+    beta: fmpq
+    unit: fmpq
+
+    def scale_square(self, width: int) -> fmpq:
+        """s^2 = beta^2 u^4/p, p the dimension of queries and keys."""
+        root = self.beta * self.unit * self.unit
+        return root * root / width
+
+    def rate(self, width: int) -> fmpq:
+        """beta^2 u^2/(2p): times |q_i|^2 it is half the variance of a score given the query."""
+        root = self.beta * self.unit
+        return root * root / (2 * width)
+
+
+@dataclass(frozen=True)
+class Attention:
+    """d >= 2 queries and keys with the scale of their scores, and beta where it is given."""
+
+    queries: MatrixInput
+    keys: MatrixInput
+    scale: Real
+    temperature: Temperature | None
+
+    @property
+    def size(self) -> int:
+        """d."""
+        return self.keys.shape[0]
+
+    @property
+    def width(self) -> int:
+        """p."""
+        return self.keys.shape[1]
+
+    @property
+    def rate(self) -> fmpq | None:
+        """What c_i is |q_i|^2 times; None without beta."""
+        return None if self.temperature is None else self.temperature.rate(self.width)
+
+    @cached_property
+    def stages(self) -> dict[str, StageMatrix]:
+        """All of them, by name."""
+        return {name: StageMatrix(self, name) for name in STAGES}
+
+    @cached_property
+    def exact(self) -> tuple[ExactMatrix, ExactMatrix]:
+        """Queries and keys."""
+        return self.queries.load(), self.keys.load()
+
+    def parts(self, bits: int) -> Parts:
+        """M, L and tbar at the working precision, which is `bits`; of large matrices the same from 64 bits on."""
+        return self._parts(self.stages[REMAINDER_STAGE].own_bits(bits))
+
+    @cached_property
+    def _parts(self) -> Callable[[int], Parts]:
+        return cache(lambda _: parts(*self.exact, self.scale, self.rate))
+
+    @cached_property
+    def parts_in_doubles(self) -> FloatParts:
+        """The same in doubles, within proved distances. Raises Binary64Error."""
+        from certattn.fast.linearization import parts
+
+        return in_doubles([self.queries, self.keys], lambda q, k: parts(q, k, self.scale, self.rate))
+
+
+@dataclass(frozen=True)
+class StageMatrix(StatedMatrix):
+    """One of STAGES, d x d."""
+
+    attention: Attention
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.attention.size, self.attention.size
+
+    @property
+    def inputs(self) -> Sequence[MatrixInput]:
+        return [self.attention.queries, self.attention.keys]
+
+    @property
+    def rank_bound(self) -> int:
+        # All end with Pi; L = s Q K' Pi / sqrt(d).
+        rank = self.count - 1
+        return min(rank, self.attention.width) if self.name == "linear" else rank
+
+    def fixed_point(self, bits: int) -> FixedPoint | None:
+        return FixedPoint.rounded(self.attention.parts(bits).rows(STAGES[self.name]), bits)
+
+    def dense(self) -> Dense:
+        return self.attention.parts_in_doubles.stage(STAGES[self.name])
 
 
 @dataclass(frozen=True)
@@ -155,33 +234,58 @@ class StatedStages:
     @property
     def ranges(self) -> dict[str, Values]:
         """All bounds, by the names of QUANTITIES and in their order."""
-        found: dict[str, Values] = {}
-        for group, fields in ((REMAINDER, _OF_REMAINDER), (NORMALISER, _OF_NORMALISER)):
-            if group in self.asserts:
-                found |= _there(group.name, self.asserts[group], fields)
-        if STAGES_FIELD in self.asserts:
-            stages = self.asserts[STAGES_FIELD]
-            for stage in _STAGES:
-                if stage in stages:
-                    found |= _there(f"{STAGES_FIELD.name}.{stage.name}", stages[stage], _SIZES_OF[stage.name])
-        return found
+        found = {name: self._bounds(name) for name in QUANTITIES}
+        return {name: bounds for name, bounds in found.items() if bounds is not None}
 
-
-def _there(group: str, values: Values, fields: Iterable[Field[Values]]) -> dict[str, Values]:
-    return {f"{group}.{one.name}": values[one] for one in fields if one in values}
+    def _bounds(self, name: str) -> Values | None:
+        values = self.asserts
+        kind: Kind[Any] = ASSERTS
+        for key in name.split("."):
+            assert isinstance(kind, Record)
+            stated = kind.fields[key]
+            if stated not in values:
+                return None
+            values, kind = values[stated], stated.kind
+        return values
 
 
 def read(certificate: Certificate) -> StatedStages:
     """Everything stated. Raises MalformedError."""
-    attention = read_attention(GIVEN.read(certificate.given, certificate.reading))
-    asserts, hint = ASSERTS.read(certificate.asserts, certificate.reading), None
-    for name, bounds in StatedStages(attention, asserts, None).ranges.items():
+    reading, hint = certificate.reading, certificate.witness
+    attention = read_attention(GIVEN.read(certificate.given, reading))
+    stated = StatedStages(attention, ASSERTS.read(certificate.asserts, reading), None)
+    for name, bounds in stated.ranges.items():
         if QUANTITIES[name].needs_beta and attention.temperature is None:
             raise bounds.at.malformed("beta in given, which this is about", f"{name} and no given.beta")
-    if certificate.witness is not None:
-        witness = WITNESS.read(certificate.witness, certificate.reading)
-        hint = read_hint(witness[HINT], attention.stages[REMAINDER_STAGE]) if HINT in witness else None
-    return StatedStages(attention, asserts, hint)
+    witness = None if hint is None else WITNESS.read(hint, reading)
+    return StatedStages(attention, stated.asserts, read_hint(witness, attention.stages[REMAINDER_STAGE]))
+
+
+def read_attention(given: Values) -> Attention:
+    """Shapes that fit, and a scale that is beta's. Raises MalformedError."""
+    queries, keys, beta, stated = given[QUERIES], given[KEYS], given.get(GIVEN_BETA), given.get(GIVEN_SCALE)
+    require_tokens(queries, keys)
+    if keys.shape[0] < 2:
+        raise keys.node.malformed("at least 2 queries and keys", "1 of each: of one token A is 1, and M and L are 0")
+    if beta is None:
+        if UNIT in given:
+            raise given.node(UNIT).malformed("no unit without beta", f"the unit {describe(given[UNIT])} and no beta")
+        if stated is None:
+            raise given.at.malformed("scale, or beta")
+        return Attention(queries, keys, stated, None)
+    if beta > LARGEST_BETA:
+        raise given.node(GIVEN_BETA).malformed(f"a number of at most {LARGEST_BETA}")
+    temperature = Temperature(beta, given[UNIT] if UNIT in given else fmpq(1))
+    scale = real_root(temperature.scale_square(keys.shape[1]))
+    if stated is not None:
+        negative = isinstance(stated, fmpq) and stated < 0
+        if negative or square(stated) != square(scale):
+            expected = f"scale = beta unit^2/sqrt(p) = {describe(scale)}, or none"
+            raise given.node(GIVEN_SCALE).malformed(expected, describe(stated))
+    return Attention(queries, keys, scale, temperature)
+
+
+# -- sizes
 
 
 @dataclass(frozen=True)
@@ -190,7 +294,7 @@ class Sizes:
 
     attention: Attention
     spectrum: Callable[[str], Spectrum]
-    excess: Callable[[], list[arb]]
+    excess: Callable[[], Sequence[arb]]
     _known: dict[Quantity, arb] = field(default_factory=dict)
 
     def __getitem__(self, quantity: Quantity) -> arb:
@@ -208,7 +312,9 @@ class Sizes:
         if kind == "frobenius":
             return BALLS.sqrt(arb(self.spectrum(quantity.stage).energy))
         if kind == "distance":
-            return self._distance()
+            variance = alpha_square(self.attention)
+            values = self.spectrum(REMAINDER_STAGE).singular.values()
+            return kolmogorov_distance(values, lambda x: quarter_circle_tail(x, variance))
         if kind == "wasserstein":
             attention, scores = (self.spectrum(name).singular.values() for name in (ATTENTION, SCORES))
             found: arb = wasserstein(attention, scores, BALLS)
@@ -216,14 +322,12 @@ class Sizes:
         largest = linf_norm(self.excess())
         if kind == "largest":
             return largest
-        bound = largest * self[Quantity("norm", ATTENTION)]
+        bound = largest * self[NORM_OF_M]
         # Neither factor is negative; their product's ball may reach below 0 all the same.
         return bound.nonnegative_part() if bound.is_finite() is True else bound
 
-    def _distance(self) -> arb:
-        variance = alpha_square(self.attention)
-        values = self.spectrum(REMAINDER_STAGE).singular.values()
-        return kolmogorov_distance(values, lambda x: quarter_circle_tail(x, variance))
+
+NORM_OF_M = Quantity("norm", ATTENTION)
 
 
 def alpha_square(attention: Attention) -> arb:
@@ -236,48 +340,34 @@ def alpha_square(attention: Attention) -> arb:
 
 def sizes_in_arb(attention: Attention, bits: int) -> Sizes:
     """At the working precision, which is `bits`."""
-    return Sizes(attention, lambda stage: attention.spectrum(stage, bits), lambda: list(attention.excess(bits)))
+    return Sizes(attention, lambda stage: attention.stages[stage].spectrum(bits), lambda: attention.parts(bits).excess)
 
 
-def sizes_in_binary64(problem: StatedStages) -> Sizes:
+def sizes_in_binary64(stated: StatedStages) -> Sizes:
     """Balls at the working precision, as wide as doubles make them. Raises Binary64Error."""
-    from certattn.kernel.theorems.spectrum.linearization_binary64 import FloatStages
+    attention = stated.attention
 
-    stages = FloatStages(problem.attention, problem.hint)
-    return Sizes(problem.attention, stages.spectrum, lambda: list(stages.excess))
+    @cache
+    def spectrum(stage: str) -> Spectrum:
+        return attention.stages[stage].spectrum_in_doubles(stated.hint if stage == REMAINDER_STAGE else None)
+
+    return Sizes(attention, spectrum, lambda: attention.parts_in_doubles.excess)
 
 
 def obligations(stated: StatedStages) -> Iterator[Obligation]:
     attention, ranges = stated.attention, stated.ranges
-    in_arb = Shared(lambda: sizes_in_arb(attention, ctx.prec))
-    tiers = {IN_DOUBLES: Shared(lambda: sizes_in_binary64(stated))} if attention.stages[REMAINDER_STAGE].tiers else {}
+    doubles = partial(sizes_in_binary64, stated) if attention.stages[ATTENTION].stands_in_doubles else None
+    sizes = InTiers[Sizes](lambda: sizes_in_arb(attention, ctx.prec), doubles)
     if any(QUANTITIES[name].is_relative for name in ranges):
-        zero = fmpq(0)
-        fast = {tier: (partial(_norm, attention, sizes), zero) for tier, sizes in tiers.items()}
-        yield Obligation(NONZERO, partial(_norm, attention, in_arb), ">", zero, Part.WITNESS, fast=fast)
+        yield sizes.compared(NONZERO, partial(_size, NORM_OF_M), ">", fmpq(0), Part.WITNESS)
     for name, bounds in ranges.items():
-        quantity = QUANTITIES[name]
-        doubles = {tier: partial(_size, sizes, quantity) for tier, sizes in tiers.items()}
-        needs = [NONZERO] if quantity.is_relative else []
-        yield from within(name, partial(_size, in_arb, quantity), bounds, needs=needs, fast=doubles)
+        needs = [NONZERO] if QUANTITIES[name].is_relative else []
+        yield from sizes.within(name, partial(_size, QUANTITIES[name]), bounds, needs)
 
 
-def _size(sizes: Shared[Sizes], quantity: Quantity) -> arb:
-    return sizes()[quantity]
+def _size(quantity: Quantity, sizes: Sizes) -> arb:
+    return sizes[quantity]
 
 
-def _norm(attention: Attention, sizes: Shared[Sizes]) -> Enclosure:
-    """|M|, which is 0 where A is 11'/d: no ball shows that."""
-    norm = sizes()[Quantity("norm", ATTENTION)]
-    return fmpq(0) if (norm > 0) is not True and attention.is_uniform else norm
-
-
-THEOREM = Theorem(
-    name="linearization",
-    title="softmax attention beside its linear part: norms, singular values, and what the normaliser changes",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "softmax attention beside its linear part: norms, singular values, and what the normaliser changes"
+THEOREM = Theorem("linearization", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -55,12 +55,5 @@ def obligations(stated: Sections) -> Iterator[Obligation]:
         yield Obligation("distance", lambda: square().sqrt(), "<=", asserts[DISTANCE][MOST], Part.WITNESS, needs)
 
 
-THEOREM = Theorem(
-    name="normalizer-bound",
-    title="what the normaliser of softmax attention changes in its singular values, on average",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=sections(GIVEN, ASSERTS, WITNESS),
-    obligations=obligations,
-)
+_TITLE = "what the normaliser of softmax attention changes in its singular values, on average"
+THEOREM = Theorem("normalizer-bound", _TITLE, GIVEN, ASSERTS, WITNESS, sections(GIVEN, ASSERTS, WITNESS), obligations)

@@ -16,23 +16,21 @@ and of one finite matrix beside it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Enclosure, Obligation, Shared
+from certattn.kernel.decide.obligation import Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import EitherKey, Field, Rational, Record, some_of
 from certattn.kernel.given.ranges import BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.law_numbers import ALPHA2, BETA, BETA2, LAMBDA
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
+from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences
-from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
-from certattn.kernel.theorems.spectrum.matrix_inputs import MATRIX_FORMS, StatedMatrix, read_matrix
-from certattn.kernel.theorems.spectrum.spectral_distances import (
+from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences, quarter_circle_tail
+from certattn.kernel.theorems.spectrum.spectral_distance import (
     SCALES,
     SEPARATION_FIELDS,
     Between,
@@ -44,21 +42,15 @@ from certattn.kernel.theorems.spectrum.spectral_distances import (
     require_square,
     wanted_scales,
 )
-from certattn.kernel.theorems.spectrum.spectral_law import read_spectral_law
+from certattn.kernel.theorems.spectrum.stated_matrix import InTiers, StatedMatrix, matrix_forms, read_matrix
 
-FINITE = Field("finite", MATRIX_FORMS, "one matrix: given, or that of queries and keys", required=False)
+FINITE = Field("finite", matrix_forms(), "one matrix: given, or that of queries and keys", required=False)
 VALUE = Field("value", Rational(), "the number")
 FOURTH_MOMENT = Field("fourth_moment", Record(VALUE), "m_4 - 2 m_2^2, exactly", required=False)
 EXCESS = Field("excess", SIGNED, "bounds of m_4/m_2^2 - 2", required=False)
-DISTANCE = Field(
-    "distance", NONNEGATIVE, "bounds of the distance of mu to the quarter circle of the same variance", required=False
-)
-SCALED_DISTANCE = Field(
-    "scaled_distance", NONNEGATIVE, "bounds of the smallest distance of mu to any quarter circle", required=False
-)
-SCALE = Field(
-    "scale", Rational(above=0), "c > 0: the quarter circle of variance c^2 is about the nearest to mu", required=False
-)
+DISTANCE = Field("distance", NONNEGATIVE, "bounds of that of mu to the quarter circle of the same variance", False)
+SCALED_DISTANCE = Field("scaled_distance", NONNEGATIVE, "bounds of the smallest of mu to any quarter circle", False)
+SCALE = Field("scale", Rational(above=0), "c > 0: the quarter circle of variance c^2 is about the nearest to mu", False)
 
 OF_LAW = (EXCESS, DISTANCE, SCALED_DISTANCE)
 _ASSERTED = (FOURTH_MOMENT, *OF_LAW, *SEPARATION_FIELDS)
@@ -72,7 +64,7 @@ def read_given(certificate: Certificate) -> tuple[SpectralLaw, StatedMatrix | No
     """The section `given` alone. Raises MalformedError."""
     form, values = GIVEN.read(certificate.given, certificate.reading)
     matrix = require_square(read_matrix(*values[FINITE])) if FINITE in values else None
-    return read_spectral_law((form, values), matrix), matrix
+    return read_law(form, values), matrix
 
 
 def read(certificate: Certificate) -> StatedDistances:
@@ -99,13 +91,15 @@ def obligations(stated: StatedDistances) -> Iterator[Obligation]:
         yield Obligation(FOURTH_MOMENT.name, left, "=", right)
     for field in OF_LAW:
         if field in asserts:
-            number = _number(stated, law, field.name, [asserts[field][b] for b, _ in BOUNDS if b in asserts[field]])
-            yield from between_bounds(field.name, number, asserts[field], exact=field is not SCALED_DISTANCE)
+            bounds, exact = asserts[field], field is not SCALED_DISTANCE
+            goals = [bounds[bound] for bound, _ in BOUNDS if bound in bounds]
+            between = InTiers[Between](partial(_of_law, stated, law, field.name, goals))
+            yield from between_bounds(field.name, between, lambda found: found, bounds, exact=exact)
     yield from of_matrix(stated, SEPARATION_FIELDS)
 
 
-def _number(stated: StatedDistances, law: Shared[EquivalentLaw], name: str, goals: Sequence[fmpq]) -> Shared[Between]:
-    return Shared(lambda: of_law(stated.law, law(), name, stated.scales, goals))
+def _of_law(stated: StatedDistances, law: Shared[EquivalentLaw], name: str, goals: Sequence[fmpq]) -> Between:
+    return of_law(stated.law, law(), name, stated.scales, goals)
 
 
 def of_law(
@@ -113,8 +107,7 @@ def of_law(
 ) -> Between:
     """What may be bounded of a law, from it at the working precision; sharp enough to be told from the goals."""
     if name == EXCESS.name:
-        numbers = stated.exact
-        excess: Enclosure = law.numbers.relative_excess if numbers is None else numbers.relative_excess
+        excess: arb | fmpq = (law.numbers if stated.exact is None else stated.exact).relative_excess
         return Between(excess, excess)
     if name == DISTANCE.name:
         variance = law.numbers.variance
@@ -126,12 +119,5 @@ def of_law(
     return Between.at_best_scale(differences(law.tail, circle_tail(scale), ends, goals))
 
 
-THEOREM = Theorem(
-    name="not-marchenko-pastur",
-    title="the limit law of the singular values of attention is no quarter circle: by moments, and by how much",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "the limit law of the singular values of attention is no quarter circle: by moments, and by how much"
+THEOREM = Theorem("not-marchenko-pastur", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

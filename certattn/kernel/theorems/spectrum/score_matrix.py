@@ -23,9 +23,8 @@ def score_matrix(given: Values) -> ScoreMatrix:
     """d, p = lambda d and beta^2. Raises MalformedError where lambda d is no whole number."""
     d, width = given[SIZE], given[LAMBDA] * given[SIZE]
     if width.q != 1:
-        raise given.node(SIZE).malformed(
-            f"d with lambda d a whole number: a multiple of {given[LAMBDA].q}", f"lambda d = {describe(width)}"
-        )
+        expected = f"d with lambda d a whole number: a multiple of {given[LAMBDA].q}"
+        raise given.node(SIZE).malformed(expected, f"lambda d = {describe(width)}")
     return ScoreMatrix(d, int(width.p), given[BETA] * given[BETA])
 
 

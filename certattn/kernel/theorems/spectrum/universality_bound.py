@@ -19,7 +19,7 @@ normaliser may fall below its mean, how long a query may be, and how much larger
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from flint import arb, ctx, fmpq
@@ -65,9 +65,6 @@ _ASSERTED = (UNIVERSALITY, CONCENTRATION, LINEARISATION, EQUIVALENCE)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
 WITNESS = Record(THETA, CUT, EXCESS)
 
-# p has to be larger than this times beta^2.
-_UNIVERSALITY, _LINEARISATION, _EQUIVALENCE = 8, 4, 12
-
 
 def read_given(certificate: Certificate) -> Values:
     """The section `given` alone. Raises MalformedError."""
@@ -101,62 +98,45 @@ def read(certificate: Certificate) -> Sections:
 
 
 def obligations(stated: Sections) -> Iterator[Obligation]:
-    scores = random_scores(stated.given)
-    return _of_given(stated.given, stated.asserts) if scores is None else _of_random(scores, stated)
-
-
-def _of_given(given: Values, asserts: Values) -> Iterator[Obligation]:
-    queries, beta2, eta = given[QUERIES], given[BETA] * given[BETA], given[ETA]
-
-    def bound() -> arb:
-        matrix = queries.load()
-        return universality_bound(sizes_of(matrix, beta2, ctx.prec), matrix.rows, beta2, eta)
-
-    if UNIVERSALITY in asserts:
-        yield Obligation("universality", bound, "<=", asserts[UNIVERSALITY][MOST], Part.WITNESS)
-    yield from _concentration(asserts, queries.shape[0], eta, given_queries=True)
-
-
-def _of_random(scores: ScoreMatrix, stated: Sections) -> Iterator[Obligation]:
-    """A condition on p before every mean over queries, which is infinite otherwise."""
-    asserts, eta, hint = stated.asserts, stated.given[ETA], stated.witness
+    """Of random queries a condition on p before every mean over them, which is infinite otherwise."""
+    given, asserts, hint, eta = stated.given, stated.asserts, stated.witness, stated.given[ETA]
+    scores = random_scores(given)
     if hint is not None:
         yield from typical(hint)
         yield Obligation("excess", hint[EXCESS], ">", fmpq(0), Part.WITNESS)
-    if UNIVERSALITY in asserts:
-        yield _finite("universality.finite", scores, _UNIVERSALITY, Part.WITNESS)
-        rests = ("universality.finite", "cut", "excess")
-        bound = lambda: mean_universality(scores, eta, stated.hint[CUT], stated.hint[EXCESS])  # noqa: E731
-        yield Obligation("universality", bound, "<=", asserts[UNIVERSALITY][MOST], Part.WITNESS, rests)
-    yield from _concentration(asserts, scores.d, eta, given_queries=False)
-    if LINEARISATION in asserts:
-        yield _finite("linearisation.finite", scores, _LINEARISATION, Part.STATEMENT)
-        mean = lambda: linearisation(scores)  # noqa: E731
-        yield from within("linearisation", mean, asserts[LINEARISATION], needs=["linearisation.finite"])
-    if EQUIVALENCE in asserts:
-        yield _finite("equivalence.finite", scores, _EQUIVALENCE, Part.WITNESS)
-        needs = ("equivalence.finite", *TYPICAL, "excess")
-        whole = lambda: equivalence_bound(scores, eta, *(stated.hint[f] for f in (THETA, CUT, EXCESS)))  # noqa: E731
-        yield Obligation("equivalence", whole, "<=", asserts[EQUIVALENCE][MOST], Part.WITNESS, needs)
-
-
-def _concentration(asserts: Values, d: int, eta: fmpq, *, given_queries: bool) -> Iterator[Obligation]:
+    if UNIVERSALITY in asserts and scores is None:
+        yield _bounded("universality", lambda: _bound_of_given(given), asserts[UNIVERSALITY])
+    if UNIVERSALITY in asserts and scores is not None:
+        yield _finite("universality", scores, 8, Part.WITNESS)
+        mean = lambda: mean_universality(scores, eta, stated.hint[CUT], stated.hint[EXCESS])  # noqa: E731
+        yield _bounded("universality", mean, asserts[UNIVERSALITY], ("universality.finite", "cut", "excess"))
     if CONCENTRATION in asserts:
-        deviation, most = asserts[CONCENTRATION][DEVIATION], asserts[CONCENTRATION][MOST]
-        bound = lambda: deviation_bound(d, eta, deviation, given_queries)  # noqa: E731
-        yield Obligation("concentration", bound, "<=", most, Part.WITNESS)
+        d, deviation = given[QUERIES].shape[0] if scores is None else scores.d, asserts[CONCENTRATION][DEVIATION]
+        tail = lambda: deviation_bound(d, eta, deviation, scores is None)  # noqa: E731
+        yield _bounded("concentration", tail, asserts[CONCENTRATION])
+    if LINEARISATION in asserts and scores is not None:
+        yield _finite("linearisation", scores, 4, Part.STATEMENT)
+        squares = lambda: linearisation(scores)  # noqa: E731
+        yield from within("linearisation", squares, asserts[LINEARISATION], needs=["linearisation.finite"])
+    if EQUIVALENCE in asserts and scores is not None:
+        yield _finite("equivalence", scores, 12, Part.WITNESS)
+        whole = lambda: equivalence_bound(scores, eta, *(stated.hint[f] for f in (THETA, CUT, EXCESS)))  # noqa: E731
+        yield _bounded("equivalence", whole, asserts[EQUIVALENCE], ("equivalence.finite", *TYPICAL, "excess"))
+
+
+def _bounded(name: str, bound: Callable[[], arb], stated: Values, needs: Sequence[str] = ()) -> Obligation:
+    return Obligation(name, bound, "<=", stated[MOST], Part.WITNESS, needs)
 
 
 def _finite(name: str, scores: ScoreMatrix, factor: int, part: Part) -> Obligation:
-    return Obligation(name, fmpq(scores.p), ">", factor * scores.beta2, part)
+    """p > factor beta^2."""
+    return Obligation(f"{name}.finite", fmpq(scores.p), ">", factor * scores.beta2, part)
 
 
-THEOREM = Theorem(
-    name="universality-bound",
-    title="the exponential scores of softmax attention beside Gaussian columns, with constants",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+def _bound_of_given(given: Values) -> arb:
+    queries, beta2 = given[QUERIES].load(), given[BETA] * given[BETA]
+    return universality_bound(sizes_of(queries, beta2, ctx.prec), queries.rows, beta2, given[ETA])
+
+
+_TITLE = "the exponential scores of softmax attention beside Gaussian columns, with constants"
+THEOREM = Theorem("universality-bound", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -20,7 +20,6 @@ from flint import arb, fmpq
 from certattn.fast import exponential, exponential_bound, exponential_value
 from certattn.kernel.decide import checker, proof
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
-from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
@@ -105,9 +104,9 @@ def test_a_check_asks_for_more_bits_where_a_score_needs_them(arrays: Path) -> No
     """A lower bound that agrees with the error at the score to 60 digits."""
     case = by_name("the kernel's own exponential: only one score")
     problem = binary64_exponential.THEOREM.read(loads(case.text, arrays / "case.yaml"))
-    assert problem.at_score is not None
+    assert problem.at is not None
     with working_precision(400):
-        error = exponential_value.relative_error_at(problem.function, problem.at_score[0], fmpq(0))
+        error = exponential_value.relative_error_at(problem.function, problem.at[binary64_exponential.SCORE], fmpq(0))
         assert error is not None
         mantissa, exponent = (error * (1 - arb(10) ** -60)).lower().man_exp()
     close = fmpq(mantissa) * fmpq(2) ** int(exponent)
@@ -192,8 +191,8 @@ def holds(left: Any, right: Any) -> tuple[bool, bool]:
     return True, False
 
 
-def proved(name: str, reason: str) -> Obligation:
-    return Obligation(name, fmpq(0), "<=", fmpq(0))
+def unproved(function: Any) -> arb:
+    return arb(0)
 
 
 all_table_errors = exponential_bound.table_errors
@@ -204,7 +203,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (proof._COMPARED, "<=", holds),
     "lower bounds are not looked at": (proof._COMPARED, ">=", holds),
     "constants are not compared": (proof, "_identical", passes),
-    "what is unproved passes": (binary64_exponential, "NoProof", proved),
+    "what is unproved passes": (binary64_exponential, "_proved_error", unproved),
     "nothing is tried": (binary64_exponential.StatedExponential, "_tried", lambda self: []),
     "no condition is checked": (exponential_bound, "_require", lambda condition, words: None),
     "every number is a double": (binary64_exponential, "is_binary64", lambda value: True),
@@ -303,6 +302,6 @@ def test_the_sweep_notices_a_checker_that_lets_things_pass(
 ) -> None:
     mutants = list(mutate.mutants(tree_of(by_name("stated constants"), arrays)))[::9]
     monkeypatch.setattr(proof, "decide", passes)
-    monkeypatch.setattr(binary64_exponential, "NoProof", proved)
+    monkeypatch.setattr(binary64_exponential, "_proved_error", unproved)
     tally = mutate.sweep(mutants, arrays)
     assert len(tally.false_accepts) > 3

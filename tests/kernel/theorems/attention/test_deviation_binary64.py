@@ -17,7 +17,7 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document import arrays as array_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import GuardError, NotProvedError, UsageError
-from certattn.kernel.given import stored_prompts
+from certattn.kernel.given import stored_rows
 from certattn.kernel.given.tiers import DEFAULT
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.theorems.attention.deviation_binary64 import compared, deviations, off_limit
@@ -184,7 +184,7 @@ def test_in_pieces_from_disk_it_is_the_same(rows_at_once: int, keep: int, tmp_pa
         np.save(tmp_path / f"{name}.npy", array)
     write_certificate(tmp_path, arrays)
     monkeypatch.setattr(array_files, "_KEEP_BYTES", keep)
-    monkeypatch.setattr(stored_prompts, "_CHUNK_NUMBERS", 2 * rows_at_once)
+    monkeypatch.setattr(stored_rows, "_CHUNK_NUMBERS", 2 * rows_at_once)
     report = check_file(tmp_path / "c.yaml", CheckOptions(arithmetic="binary64"))
     assert report.verdict is Verdict.VERIFIED, report.reason
     problem = THEOREM.read(load(tmp_path / "c.yaml"))

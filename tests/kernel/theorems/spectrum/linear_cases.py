@@ -161,7 +161,7 @@ asserts:
         "one key too few": ("[[1, 2], [1/2, 0], [-1, 1]]", "[[1, 2], [1/2, 0]]", MALFORMED, "like the keys"),
         "keys of another dimension": ("[[1, 2], [1/2, 0], [-1, 1]]", "[[1], [1/2], [-1]]", MALFORMED, "like the keys"),
         "no keys": ("  keys: [[1, 2], [1/2, 0], [-1, 1]]\n", "", MALFORMED, "keys"),
-        "an empty stage": ("{relative_frobenius: {at_most: 0.1155}}", "{}", MALFORMED, "at least one number"),
+        "an empty stage": ("{relative_frobenius: {at_most: 0.1155}}", "{}", MALFORMED, "nothing that is asserted"),
         "an empty range": ("{relative_frobenius: {at_most: 0.1155}}", "{norm: {}}", MALFORMED, "at_least or at_most"),
         "M relative to itself": (
             "frobenius: {at_least: 0.53918}",
@@ -209,12 +209,12 @@ asserts:
             "beta in given",
         ),
         "a unit": ("scale: -2/3", "scale: -2/3, unit: 1", MALFORMED, "no unit without beta"),
-        "no stages": ("stages:\n", "stages: {}\nwitness:\n", MALFORMED, "at least one number"),
+        "no stages": ("stages:\n", "stages: {}\nwitness:\n", MALFORMED, "nothing that is asserted"),
         "an empty remainder": (
             "{norm: {at_least: 0.187798, at_most: 0.187799}}",
             "{}",
             MALFORMED,
-            "at least one number",
+            "nothing that is asserted",
         ),
     },
 )

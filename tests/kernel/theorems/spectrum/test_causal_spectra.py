@@ -13,11 +13,11 @@ from flint import fmpq
 import certattn
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.mathematics.attention_matrix import is_uniform_where_seen
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.causal_matrix import CausalMatrix
-from certattn.kernel.theorems.spectrum.matrix_inputs import AttentionMatrix
 from certattn.kernel.theorems.spectrum.singular_values import THEOREM
+from certattn.kernel.theorems.spectrum.spectral_distance import law_of_weights
+from certattn.kernel.theorems.spectrum.stated_matrix import SoftmaxMatrix
+from certattn.provers.spectrum.spectrum_sources import is_uniform
 from certattn.statements.reports import Report
 from certattn.statements.spectrum.singular_values import WORDING
 from certattn.writing import to_text
@@ -179,16 +179,19 @@ def test_words_and_formulas_name_the_mask_and_what_is_taken_off(tmp_path: Path) 
     assert "of which the first query sees the first 1, with" in one.words
 
 
-@pytest.mark.parametrize(("mask", "kind"), [("true", CausalMatrix), ("false", AttentionMatrix)])
-def test_a_mask_makes_a_matrix_of_its_own_kind(mask: str, kind: type, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mask", ["true", "false"])
+def test_a_matrix_knows_of_its_mask(mask: str, tmp_path: Path) -> None:
     """So that what is known of matrices without one is not applied to it."""
     text = (
         f"certattn: 1\nclaim: singular-values\ngiven: {{queries: [[1]], keys: [[0]], causal: {mask}, centred: true}}\n"
         "asserts: {norm: {at_most: 9}}\n"
     )
     matrix = THEOREM.read(loads(text, tmp_path / "c.yaml")).matrix
-    assert type(matrix) is kind
-    assert not issubclass(CausalMatrix, AttentionMatrix)
+    assert isinstance(matrix, SoftmaxMatrix)
+    assert matrix.causal is (mask == "true")
+    if matrix.causal:
+        with pytest.raises(ValueError, match="mask"):
+            law_of_weights(matrix, fmpq(1))
 
 
 @pytest.mark.parametrize("claim", ["spectral-distance", "not-marchenko-pastur"])
@@ -210,8 +213,8 @@ def exact(rows: list[list[int]]) -> ExactMatrix:
 
 def test_equal_scores_are_asked_of_what_is_seen() -> None:
     keys = exact([[1, 1], [1, 2], [1, 5]])
-    assert is_uniform_where_seen(exact([[3, 9], [1, 0], [2, 0]]), keys)
-    assert not is_uniform_where_seen(exact([[3, 9], [1, 1], [2, 0]]), keys)
-    assert not is_uniform_where_seen(exact([[3, 9], [1, 0], [2, 1]]), keys)
+    assert is_uniform(exact([[3, 9], [1, 0], [2, 0]]), keys, causal=True)
+    assert not is_uniform(exact([[3, 9], [1, 1], [2, 0]]), keys, causal=True)
+    assert not is_uniform(exact([[3, 9], [1, 0], [2, 1]]), keys, causal=True)
     # The first two keys are alike, the third is not.
-    assert is_uniform_where_seen(exact([[3, 9], [1, 7], [2, 0]]), exact([[1, 1], [1, 1], [1, 5]]))
+    assert is_uniform(exact([[3, 9], [1, 7], [2, 0]]), exact([[1, 1], [1, 1], [1, 5]]), causal=True)

@@ -19,7 +19,6 @@ from certattn.kernel.given import ranges
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import finite_moments
 from certattn.kernel.theorems.spectrum.mathematics import finite_moments as formulas
-from certattn.kernel.theorems.spectrum.mathematics import walk_sums
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix, limit_moment
 
 Tool = Callable[[str], ModuleType]
@@ -171,7 +170,7 @@ def _binomial(n: int, m: int) -> int:
 # -- kernels with one part sabotaged
 
 
-def _twice(k: int, found: Any = walk_sums.walk_sums) -> Any:
+def _twice(k: int, found: Any = formulas.walk_sums) -> Any:
     return tuple((r, c, tuple((q, 2 * n) for q, n in terms)) for r, c, terms in found(k))
 
 

@@ -12,15 +12,14 @@ from typing import Any
 import linear_cases as cases
 import numpy as np
 import pytest
-from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, Case, check
+from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, check
 from flint import arb, fmpq
 from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.given import ranges
 from certattn.kernel.mathematics import linearization as formulas
 from certattn.kernel.mathematics.linearization import Stage
-from certattn.kernel.theorems.spectrum import linearization, linearization_inputs
+from certattn.kernel.theorems.spectrum import linearization, stated_matrix
 from certattn.statements.reports import Report
 
 Array = np.ndarray[Any, Any]
@@ -94,17 +93,19 @@ def test_all_stages_map_the_ones_to_0_and_so_lack_a_rank(tmp_path: Path) -> None
 
 
 def rows_of(stages: dict[str, Stage]) -> tuple[Any, str, Any]:
-    return (linearization_inputs, "STAGES", {**formulas.STAGES, **stages})
+    return (linearization, "STAGES", {**formulas.STAGES, **stages})
 
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (
-        ranges, "Listed", proved_in_place("<="),
+        stated_matrix, "Obligation", proved_in_place("<="),
     ),
     "lower bounds are not looked at": (
-        ranges, "Listed", proved_in_place(">="),
+        stated_matrix, "Obligation", proved_in_place(">="),
     ),
-    "M is never 0": (linearization, "_norm", lambda attention, sizes: arb(1)),
+    "M is never 0": (
+        linearization, "_size", lambda quantity, sizes: arb(1) if sizes[quantity] == 0 else sizes[quantity]
+    ),
     "the linear part without Pi": (
         formulas, "linear_part",
         lambda queries, keys, scale: formulas.table_of_balls(
@@ -119,7 +120,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "the distance is 0": (linearization, "kolmogorov_distance", lambda values, tail: arb(0)),
     "W_2 is 0": (linearization, "wasserstein", lambda first, second, fn: arb(0)),
-    "any scale is beta's": (linearization_inputs, "square", lambda value: fmpq(1)),
+    "any scale is beta's": (linearization, "square", lambda value: fmpq(1)),
 }  # fmt: skip
 
 
@@ -192,6 +193,15 @@ def truth(tokens: tuple[Array, Array]) -> dict[str, float]:
                 for kind, size in sizes.items()
             }
     return found
+
+
+def test_of_equal_keys_nothing_has_a_relative_size(tokens: tuple[Array, Array], tmp_path: Path) -> None:
+    """M is exactly 0 there, which Arb's balls show of a large matrix too."""
+    equal = (tokens[0], np.tile(tokens[1][0], (SIZE, 1)))
+    report = stated(tmp_path, equal, "scale: 1/7", "stages: {linear: {relative_norm: {at_least: 0}}}")
+    assert report.verdict is REJECTED
+    assert "where M is 0" in report.reason
+    assert stated(tmp_path, equal, "scale: 1/7", "stages: {attention: {norm: {at_most: 0}}}").verdict is ACCEPT
 
 
 def asserted(numbers: dict[str, float], off: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,7 +13,7 @@ import causal_spectrum_cases
 import numpy as np
 import pytest
 import singular_cases as cases
-from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, Case, check
+from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, check
 from flint import arb
 from sabotage import proved_in_place
 
@@ -20,7 +21,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import attention_matrix as in_arb
 from certattn.kernel.mathematics import singular_values as exact
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum import causal_matrix, matrix_inputs, singular_values
+from certattn.kernel.theorems.spectrum import singular_values, stated_matrix
 from certattn.statements.reports import Report
 
 Tool = Callable[[str], ModuleType]
@@ -106,47 +107,58 @@ def test_up_to_24_values_are_enclosed_to_any_number_of_bits(size: int, sharp: bo
 
 def test_binary64_needs_all_matrices_in_files_of_doubles(tmp_path: Path) -> None:
     in_file = reference(tmp_path, "queries", np.eye(2))
-    for keys, tiers in ((reference(tmp_path, "keys", np.eye(2)), ("binary64",)), ("[[1, 0], [0, 1]]", ())):
+    for keys, whole in ((reference(tmp_path, "keys", np.eye(2)), True), ("[[1, 0], [0, 1]]", False)):
         given = f"{{queries: {in_file}, keys: {keys}, centred: true}}"
         text = f"certattn: 1\nclaim: singular-values\ngiven: {given}\nasserts: {{norm: {{at_most: 100}}}}\n"
         problem = singular_values.THEOREM.read(loads(text, tmp_path / "case.yaml"))
-        assert problem.matrix.tiers == tiers
+        assert problem.matrix.stands_in_doubles is whole
 
 
 # -- kernels with one part sabotaged
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (
-        singular_values, "Obligation", proved_in_place("<="),
+        stated_matrix, "Obligation", proved_in_place("<="),
     ),
     "lower bounds are not looked at": (
-        singular_values, "Obligation", proved_in_place(">="),
+        stated_matrix, "Obligation", proved_in_place(">="),
     ),
     "thresholds are not looked at": (
-        singular_values, "Obligation", proved_in_place(">"),
+        stated_matrix, "Obligation", proved_in_place(">"),
     ),
-    "the matrix 0 has a largest value": (singular_values, "_largest", lambda matrix, spectrum: arb(1)),
+    "the matrix 0 has a largest value": (
+        singular_values, "_sigma",
+        lambda k, spectrum, found=singular_values._sigma: arb(1) if found(k, spectrum) == 0 else found(k, spectrum),
+    ),
     "nothing is centred": (
-        matrix_inputs, "attention_matrix",
-        lambda queries, keys, scale, *, centred, causal, found=matrix_inputs.attention_matrix: found(
+        stated_matrix, "attention_matrix",
+        lambda queries, keys, scale, *, centred, causal, found=stated_matrix.attention_matrix: found(
             queries, keys, scale, centred=False, causal=causal
         ),
     ),
     "no mask is looked at": (
-        matrix_inputs, "attention_matrix",
-        lambda queries, keys, scale, *, centred, causal, found=matrix_inputs.attention_matrix: found(
+        stated_matrix, "attention_matrix",
+        lambda queries, keys, scale, *, centred, causal, found=stated_matrix.attention_matrix: found(
             queries, keys, scale, centred=centred, causal=False
         ),
     ),
-    "masks are not read": (singular_values, "read_head_matrix", matrix_inputs.read_matrix),
+    "masks are not read": (
+        singular_values, "read_matrix",
+        lambda form, values, found=stated_matrix.read_matrix: (
+            replace(found(form, values), causal=False) if form == "queries" else found(form, values)
+        ),
+    ),
     "11'/d is taken off under a mask": (
         in_arb, "causal_row",
         lambda row, weights, seen: row([*weights[:seen], *[arb(0)] * (len(weights) - seen)]),
     ),
-    "all is 0 under a mask": (causal_matrix.CausalMatrix, "rank_bound", property(lambda self: 0)),
-    "the rank is not known": (matrix_inputs.AttentionMatrix, "rank_bound", property(lambda self: self.count)),
+    "all is 0 under a mask": (
+        stated_matrix.SoftmaxMatrix, "rank_bound",
+        property(lambda self: 0 if self.causal else self.count - self.centred),
+    ),
+    "the rank is not known": (stated_matrix.SoftmaxMatrix, "rank_bound", property(lambda self: self.count)),
     "hints are believed": (
-        matrix_inputs, "enclose",
+        stated_matrix, "enclose",
         lambda matrix, factors, rank: exact.SingularValues(
             [] if factors is None else [value * arb(2) ** -factors.value_places for value in factors.values],
             arb(0), arb(0), min(matrix.shape), 1,
@@ -154,7 +166,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "entropy of the squares is that of the values": (
         singular_values, "quantity",
-        lambda spectrum, name, found=singular_values.quantity: found(spectrum, name.replace("squares", "values")),
+        lambda name, spectrum, found=singular_values.quantity: found(name.replace("squares", "values"), spectrum),
     ),
     "stable ranks are 1": (singular_values, "stable_rank", lambda energy, norm, most: arb(1)),
 }  # fmt: skip
@@ -210,6 +222,34 @@ def test_a_large_matrix_by_both_arithmetics(matrix: Array, tmp_path: Path) -> No
     sharper = stated(tmp_path, given, values.replace("1e-10", "5e-13"))
     assert sharper.verdict is ACCEPT
     assert "Arb" in sharper.arithmetic
+
+
+@pytest.mark.parametrize("size", [4, SIZE])
+@pytest.mark.parametrize("place", ["in doubles", "written out"])
+@pytest.mark.parametrize("kind", ["given", "equal keys", "equal keys where seen"])
+def test_of_the_matrix_0_every_number_is_known(kind: str, place: str, size: int, tmp_path: Path) -> None:
+    """Exactly, without a look at what it is made of: nothing has a size relative to it, and no value is above 0."""
+    rng, causal = np.random.default_rng(7), kind == "equal keys where seen"
+    keys = np.tile(rng.standard_normal(3), (size, 1))
+    arrays = {"queries": rng.standard_normal((size, 3)), "keys": keys}
+    if causal:
+        # The last key is another, but the last query cannot tell it from the others.
+        arrays["keys"][-1], arrays["queries"][-1] = [1, 2, 3], 0
+    arrays = {"matrix": np.zeros((size, size + 1))} if kind == "given" else arrays
+    shown = {
+        name: reference(tmp_path, name, array) if place == "in doubles" else f"[{', '.join(map(numbers, array))}]"
+        for name, array in arrays.items()
+    }
+    given = ", ".join(f"{name}: {array}" for name, array in shown.items())
+    given += "" if kind == "given" else f", centred: true, scale: 1/3, causal: {str(causal).lower()}"
+    for asserts in (
+        "stable_rank: {at_least: 1}", "entropy: {values: {at_most: 9}}", "effective_rank: {squares: {at_most: 99}}"
+    ):  # fmt: skip
+        report = stated(tmp_path, given, asserts)
+        assert report.verdict is REJECTED
+        assert "M is 0" in report.reason
+    assert stated(tmp_path, given, "counts: [{above: 0, count: 0}], energy: {at_most: 0}").verdict is ACCEPT
+    assert stated(tmp_path, given, "norm: {at_least: 1e-300}").verdict is REFUTED
 
 
 def test_values_exchanged_by_a_hair_are_refuted(matrix: Array, tmp_path: Path) -> None:

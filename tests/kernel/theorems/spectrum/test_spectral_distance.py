@@ -17,14 +17,8 @@ from flint import arb, fmpq
 from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.spectrum import (
-    not_marchenko_pastur,
-    spectral_distance,
-    spectral_distances,
-    spectral_law,
-    truncation,
-)
-from certattn.kernel.theorems.spectrum.mathematics import kolmogorov
+from certattn.kernel.theorems.spectrum import not_marchenko_pastur, spectral_distance, stated_matrix
+from certattn.kernel.theorems.spectrum.mathematics import law_distance
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 
 Tool = Callable[[str], ModuleType]
@@ -171,44 +165,44 @@ def test_signs_of_separations_are_found(tmp_path: Path) -> None:
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (
-        spectral_distances, "Obligation", proved_in_place("<="),
+        stated_matrix, "Obligation", proved_in_place("<="),
     ),
     "lower bounds are not looked at": (
-        spectral_distances, "Obligation", proved_in_place(">="),
+        stated_matrix, "Obligation", proved_in_place(">="),
     ),
     "a scale's own distance is taken for the smallest": (
-        spectral_distances.Between, "at_best_scale",
+        spectral_distance.Between, "at_best_scale",
         classmethod(lambda cls, found: cls(found.distance, found.distance)),
     ),
     "one side of F_n alone": (
-        spectral_distances, "kolmogorov_distance",
-        lambda values, tail: kolmogorov.one_sided_distances(values, tail).above,
+        spectral_distance, "kolmogorov_distance",
+        lambda values, tail: law_distance.one_sided_distances(values, tail).above,
     ),
-    "scales are not looked at": (spectral_distances, "scaled", lambda tail, scale: tail),
+    "scales are not looked at": (spectral_distance, "scaled", lambda tail, scale: tail),
     "all quarter circles have the variance 1": (
-        spectral_distances, "quarter_circle_tail",
-        lambda x, variance, found=spectral_distances.quarter_circle_tail: found(x, arb(1)),
+        spectral_distance, "quarter_circle_tail",
+        lambda x, variance, found=spectral_distance.quarter_circle_tail: found(x, arb(1)),
     ),
     "separations have the other sign": (
-        spectral_distances.Between, "__sub__",
-        lambda self, other: spectral_distances.Between(other.low - self.high, other.high - self.low),
+        spectral_distance.Between, "__sub__",
+        lambda self, other: spectral_distance.Between(other.low - self.high, other.high - self.low),
     ),
     "weights have lambda 1": (
-        spectral_law, "fmpq", lambda *parts, found=fmpq: found(1) if len(parts) == 2 else found(*parts)
+        spectral_distance, "fmpq", lambda *parts, found=fmpq: found(1) if len(parts) == 2 else found(*parts)
     ),
     "no law is truncated": (
         EquivalentLaw, "truncated",
         classmethod(lambda cls, beta2, lambda_, tau: cls.from_square(beta2, lambda_)),
     ),
     "only one end of a bracket": (
-        truncation, "Obligation", proved_in_place(">="),
+        spectral_distance, "Obligation", proved_in_place(">="),
     ),
     "a solution is the largest": (
-        truncation.TruncatedWeights, "growth", lambda self, tokens: (arb(0), arb(1)),
+        spectral_distance.TruncatedWeights, "growth", lambda self, tokens: (arb(0), arb(1)),
     ),
     "any number of tokens": (
         spectral_distance, "read_fixed_point",
-        lambda asserts, law, tokens, found=truncation.read_fixed_point: found(asserts, law, 4),
+        lambda asserts, law, tokens, found=spectral_distance.read_fixed_point: found(asserts, law, 4),
     ),
     "any matrix is square": (not_marchenko_pastur, "require_square", lambda matrix: matrix),
     "moments are equal": (
@@ -216,7 +210,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "differences of laws are 0": (
         not_marchenko_pastur, "differences",
-        lambda tail, other, end, goals: kolmogorov.OneSided(arb(0), arb(0)),
+        lambda tail, other, end, goals: law_distance.OneSided(arb(0), arb(0)),
     ),
 }  # fmt: skip
 

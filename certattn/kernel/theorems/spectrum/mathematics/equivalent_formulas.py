@@ -22,6 +22,9 @@ from dataclasses import dataclass
 
 from certattn.kernel.mathematics.functions import Functions, Number, exp_remainder, natural_power
 
+# Of softmax: beyond, alpha^2 has more digits than can be handled.
+LARGEST_BETA = 1000
+
 
 @dataclass(frozen=True)
 class LawNumbers:

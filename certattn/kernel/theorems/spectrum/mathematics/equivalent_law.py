@@ -10,20 +10,46 @@ The theorems that this rests on, all proved in `docs/claims/spectrum/equivalent-
 4.  h has one zero v in (0, 1), the right edge is K(sqrt(v/b)). The support has a gap exactly where lambda < 1 and the
     discriminant of h is positive; its ends are the values of K at the two zeros of h beyond 1, and mu has the mass
     lambda above it.
+
+With x = beta^2 the ratio of the two parts of softmax's variance is rho(x) = alpha^2/beta^2 = (e^x - 1 - x)/x =
+int_0^1 (e^(sx) - 1) ds, so that e^(x/2) - 1 <= rho(x) <= (e^x - 1)/2 (Jensen; a convex function below its chord) and
+rho(x) >= x/2.
+
+Softmax weights that are cut off: e^(beta g - beta^2/2), g a standard normal number, and at most tau.
+
+With c = (log tau)/beta + beta/2, where the two are equal, Q(x) = P(g > x), and f(g) = min(e^(beta g - beta^2/2), tau),
+
+    E f = Q(beta - c) + tau Q(c),    E g f = beta Q(beta - c),    E f^2 = e^(beta^2) Q(2 beta - c) + tau^2 Q(c) .
+
+f/E f has the variance m and the part beta_tau g along g:
+
+    m = E f^2/(E f)^2 - 1,    beta_tau = E g f/E f,    alpha_tau^2 = m - beta_tau^2,
+
+with these in the place of e^(beta^2) - 1, beta and alpha^2 the law of `equivalent_formulas` is the truncated one. For d
+tokens tau is chosen by tau^2 = d m(tau). As m' < 2 tau Q(c)/(E f)^2, and Q(c) falls and E f grows with tau,
+t^2 - d m(t) grows for all t from a tau on at which d Q(c) <= (E f)^2: a zero of it there is the largest.
+
+`docs/claims/spectrum/spectral-distance.md` has the proofs of what is said of these.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from flint import acb, acb_poly, arb, ctx, fmpq
 
+from certattn.kernel.mathematics.balls import normal_tail
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.spectrum.mathematics.bisection import scale_of_change, zero_between
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers, nonlinear_energy
-from certattn.kernel.theorems.spectrum.mathematics.truncated_weights import TruncatedWeights
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import (
+    LawNumbers,
+    critical_ratio,
+    energy_ratio,
+    nonlinear_energy,
+    place_of_double_root,
+    ratio_of_share,
+)
 
 # A guess of a root is good to about 2^-32, less where others are near; each step of Newton's method doubles that.
 _GUESS_BITS = 20
@@ -283,3 +309,116 @@ def _larger(bound: arb, other: arb) -> arb:
 def _smaller(bound: arb, other: arb) -> arb:
     """The smaller of two upper bounds, each the upper end of a ball."""
     return bound.upper().min(other.upper()) if other.is_finite() is True else bound
+
+
+# -- weights that are cut off
+
+
+class TruncatedWeights:
+    """Moments of f at the working precision, for beta^2 > 0 and tau > 0."""
+
+    def __init__(self, beta2: fmpq, tau: fmpq) -> None:
+        square, top = arb(beta2), arb(tau)
+        beta = square.sqrt()
+        cut = top.log() / beta + beta / 2
+        below = normal_tail(beta - cut)
+        self.share_cut = normal_tail(cut)
+        self.mean = below + top * self.share_cut
+        self.slope = beta * below
+        self.second = square.exp() * normal_tail(2 * beta - cut) + top * top * self.share_cut
+
+    @property
+    def variance(self) -> arb:
+        """m, of f/E f."""
+        found: arb = self.second / (self.mean * self.mean) - 1
+        return found
+
+    @property
+    def beta2(self) -> arb:
+        """beta_tau^2."""
+        root = self.slope / self.mean
+        found: arb = root * root
+        return found
+
+    @property
+    def alpha2(self) -> arb:
+        """alpha_tau^2, which is positive, as f is not affine."""
+        return self.variance - self.beta2
+
+    def growth(self, tokens: int) -> tuple[arb, arb]:
+        """d Q(c) and (E f)^2: where the first is no larger, t^2 - d m(t) grows for all t from this tau on."""
+        return tokens * self.share_cut, self.mean * self.mean
+
+
+# -- where the ratio of the two parts of softmax's variance reaches a number, and where the gap closes
+
+
+def beta_at_ratio(ratio: arb) -> arb:
+    """The beta > 0 with alpha^2/beta^2 = ratio > 0; NaN where the precision is too low."""
+    growth = (1 + ratio).log()
+    # Somewhat beyond the two bounds, so that the signs at them are proved.
+    below = ((1 + 2 * ratio).log() * 3 / 4).mid()
+    above = (3 * growth.min(ratio)).mid()
+    square = zero_between(lambda x: energy_ratio(x, BALLS) - ratio, below, above)
+    return square.sqrt() if (square > 0) is True else arb.nan()
+
+
+def beta_at_share(share: arb) -> arb:
+    """The beta > 0 at which alpha^2/(alpha^2 + beta^2) is a number between 0 and 1."""
+    return beta_at_ratio(ratio_of_share(share))
+
+
+def critical_beta(lambda_: arb) -> arb:
+    """beta_c, 0 < lambda < 1: the support of the law has a gap exactly for beta < beta_c.
+
+    NaN where the precision is too low, or lambda is not between 0 and 1.
+    """
+    t = zero_between(lambda t: -place_of_double_root(t, lambda_), arb(0), arb(1))
+    return beta_at_ratio(critical_ratio(t)) if (t > 0) is True and (t < 1) is True else arb.nan()
+
+
+# -- zeros of real functions between two numbers, by bisection with proved signs
+
+
+# Sizes up to 2 to this are gone through.
+_EXPONENTS = 2**14
+
+
+def zero_between(function: Callable[[arb], arb], below: arb, above: arb) -> arb:
+    """A ball with a zero of a continuous function that is proved < 0 at `below` and > 0 at `above`, exact numbers.
+
+    Either of them may be the larger one. As small as the working precision shows; NaN where the signs at the two are
+    not proved. With signs proved at all ends, every function that the enclosures hold has such a zero.
+    """
+    if (function(below) < 0) is not True or (function(above) > 0) is not True:
+        return arb.nan()
+    for _ in range(ctx.prec + 8):
+        middle = ((below + above) / 2).mid()
+        value = function(middle)
+        if (value < 0) is True:
+            below = middle
+        elif (value > 0) is True:
+            above = middle
+        else:
+            # It may be the zero itself: come closer from both sides.
+            near = ((below + middle) / 2).mid(), ((middle + above) / 2).mid()
+            moved = [(function(near[0]) < 0) is True, (function(near[1]) > 0) is True]
+            below, above = near[0] if moved[0] else below, near[1] if moved[1] else above
+            if not any(moved):
+                break
+    return below.union(above)
+
+
+def scale_of_change(function: Callable[[arb], arb], origin: arb, far: arb) -> tuple[arb, arb]:
+    """Two numbers on the way from `origin` to `far`, the second at most twice as far from the origin, or (origin, far).
+
+    Of a function that changes its sign once on the way, from < 0 to > 0, they are on both sides of that: bisection
+    takes hundreds of steps to come from a large number to a change next to the origin, the exponents of its distance
+    are gone through in a few. A guess: `zero_between` looks at the signs.
+    """
+    size = far - origin
+    near, steps = 0, 2 * ctx.prec + _EXPONENTS
+    while steps - near > 1:
+        middle = (near + steps) // 2
+        near, steps = (middle, steps) if (function(origin + size * arb(2) ** -middle) > 0) is True else (near, middle)
+    return ((origin + size * arb(2) ** -steps).mid(), (origin + size * arb(2) ** -near).mid())

@@ -1,18 +1,126 @@
-"""How far apart two laws on x >= 0 are: the largest difference of their tails, by a search that leaves nothing out.
+"""How far finitely many numbers are from a law on x >= 0, all scales of one, or a law from another: sup |F - G|.
 
-Tails fall. On a cell [a, b] the difference T(x) - S(x) is at most T(a) - S(b). Cells whose bound is not above a
-difference that is attained are left; the others are halved. The first cells end where pieces of the supports do: a law
-of two pieces, one 10^100 times as wide as the other, would take hundreds of halvings to come to the small one.
+Of finitely many numbers x_1 >= ... >= x_n, let F_n(x) = #{k : x_k <= x}/n, F the distribution function of a law without
+atoms, T = 1 - F. With
+
+    D+ = max_k (k/n - T(x_k)),    D- = max_k (T(x_k) - (k-1)/n),
+
+sup_x |F_n(x) - F(x)| = max(D+, D-): between neighbours 1 - F_n is constant and T falls continuously, so the supremum is
+reached from the left or the right at some x_k. Where numbers are equal, those of the terms that are not limits of
+F - F_n or F_n - F are no larger than others that are: the share of numbers >= x_k is at least k/n, that of numbers
+> x_k at most (k-1)/n.
+
+The law of c times a number >= 0 has the tail T(x/c), which grows with c. So D+ falls and D- grows with c, and for every
+c the smallest distance over all scales lies between min(D+, D-) and max(D+, D-) at c.
+
+The quarter circle law is the limit of the singular values of a square matrix with independent entries, their squares
+have the Marchenko-Pastur law of ratio 1. With variance m the density is sqrt(4m - x^2)/(pi m) on [0, 2 sqrt(m)], and
+with r = x/(2 sqrt(m))
+
+    P(X > x) = 2/pi (arccos r - r sqrt(1 - r^2)).
+
+The largest difference of the tails of two laws is found by a search that leaves nothing out. Tails fall: on a cell
+[a, b] the difference T(x) - S(x) is at most T(a) - S(b). Cells whose bound is not above a difference that is attained
+are left; the others are halved. The first cells end where pieces of the supports do: a law of two pieces, one 10^100
+times as wide as the other, would take hundreds of halvings to come to the small one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import OneSided, Tail
+Tail = Callable[[arb], arb]
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """D+ and D-: how far the one tail is above the other somewhere, and below it."""
+
+    above: arb
+    below: arb
+
+    @property
+    def distance(self) -> arb:
+        """sup |F_n - F|."""
+        return self.above.max(self.below)
+
+    @property
+    def least(self) -> arb:
+        """What no scale of the law falls below, if this is of one of them."""
+        return self.above.min(self.below)
+
+
+def kolmogorov_distance(values: Sequence[arb], tail: Tail) -> arb:
+    """An enclosure of sup_x |F_n(x) - F(x)|; not finite where an enclosure that it needs is not.
+
+    values: balls around x_1 >= ... >= x_n, n >= 1. tail: an enclosure of T(x) for every x of a ball.
+    """
+    return one_sided_distances(values, tail).distance
+
+
+def one_sided_distances(values: Sequence[arb], tail: Tail) -> OneSided:
+    """Enclosures of D+ and D-, with the same arguments."""
+    count = len(values)
+    # Neither is negative: far out both tails are equal.
+    above, below = arb(0), arb(0)
+    for k, value in enumerate(values, 1):
+        known = tail(value)
+        above, below = above.max(excess(k, count, known)), below.max(lack(k, count, known))
+    return OneSided(above, below)
+
+
+def excess(k: int, count: int, tail: arb) -> arb:
+    """k/n - T(x_k)."""
+    return fmpq(k, count) - tail
+
+
+def lack(k: int, count: int, tail: arb) -> arb:
+    """T(x_k) - (k-1)/n."""
+    return tail - fmpq(k - 1, count)
+
+
+def scaled(tail: Tail, scale: fmpq) -> Tail:
+    """The tail of the law of `scale` times a number of the law."""
+    return lambda x: tail(x / scale)
+
+
+# -- quarter circles
+
+
+def quarter_circle_tail(x: arb, variance: arb) -> arb:
+    """An enclosure of P(X > x) that holds for every x and every variance > 0 of the balls."""
+    ratio = x / (2 * variance.sqrt())
+    if ratio.is_finite() is not True:
+        return arb.nan()
+    # The tail decreases: its values at the ends of the ball are the extreme ones.
+    return _tail(ratio.lower()).union(_tail(ratio.upper()))
+
+
+def _tail(ratio: arb) -> arb:
+    """At an exact ratio."""
+    if (ratio <= 0) is True:
+        return arb(1)
+    if (ratio >= 1) is True:
+        return arb(0)
+    return inner_tail(ratio)
+
+
+def inner_tail(ratio: arb) -> arb:
+    """The tail at a ratio r between 0 and 1."""
+    return 2 * (ratio.acos() - ratio * ((1 - ratio) * (1 + ratio)).sqrt()) / arb.pi()
+
+
+def quarter_circle_density(x: arb, variance: arb) -> arb:
+    """An enclosure of the density at x >= 0."""
+    return (4 * variance - x * x).nonnegative_part().sqrt() / (arb.pi() * variance)
+
+
+# -- two laws
+
 
 # Halvings at 64 bits, and what a doubling of the precision adds; a search also ends where so many cells are left.
 _ROUNDS, _MORE_ROUNDS, _MOST_CELLS = 13, 3, 4000

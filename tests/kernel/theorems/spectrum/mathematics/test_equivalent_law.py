@@ -10,11 +10,16 @@ from flint import acb, arb, fmpq
 from scipy.integrate import quad
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.bisection import zero_between
-from certattn.kernel.theorems.spectrum.mathematics.energy_thresholds import beta_at_ratio, beta_at_share, critical_beta
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
-from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_density, quarter_circle_tail
+from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
+    EquivalentLaw,
+    GapState,
+    beta_at_ratio,
+    beta_at_share,
+    critical_beta,
+    zero_between,
+)
+from certattn.kernel.theorems.spectrum.mathematics.law_distance import quarter_circle_density, quarter_circle_tail
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,13 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import kolmogorov_distance, one_sided_distances, scaled
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences
-from certattn.kernel.theorems.spectrum.mathematics.quarter_circle import quarter_circle_tail
+from certattn.kernel.theorems.spectrum.mathematics.law_distance import (
+    differences,
+    kolmogorov_distance,
+    one_sided_distances,
+    quarter_circle_tail,
+    scaled,
+)
 
 
 def uniform(x: arb) -> arb:
