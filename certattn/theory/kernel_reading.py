@@ -321,10 +321,6 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.path_bound")
 
     @cached_property
-    def bayes_points(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.bayes_points")
-
-    @cached_property
     def finite_prompt_gap(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompt_gap")
 

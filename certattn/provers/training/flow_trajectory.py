@@ -32,12 +32,9 @@ from certattn.kernel.theorems.training.flow_trajectory import (
     read_draft,
     taylor_order,
 )
-from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
 from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, integrate, steps
-from certattn.kernel.theorems.training.regression_inputs import balls_around
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import (

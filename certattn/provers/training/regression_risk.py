@@ -18,9 +18,13 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point, inverse_squares
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.regression_inputs import PARAMETERS, exact_regression, read_parameters
+from certattn.kernel.theorems.training.mathematics.regression import (
+    Parameters,
+    bayes_point,
+    exact_regression,
+    inverse_squares,
+)
+from certattn.kernel.theorems.training.regression_inputs import PARAMETERS, read_parameters
 from certattn.kernel.theorems.training.regression_risk import (
     ASSERTS,
     BAYES,

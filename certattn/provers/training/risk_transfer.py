@@ -17,10 +17,9 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import FinitePrompts, Piece, bound_of_risk, tube
-from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.mathematics.regression import balls_around, flat
 from certattn.kernel.theorems.training.mathematics.validated_flow import steps
 from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
-from certattn.kernel.theorems.training.regression_inputs import balls_around
 from certattn.kernel.theorems.training.risk_transfer import DEFAULT_ORDER, DEFAULT_PIECES, THEOREM, read
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

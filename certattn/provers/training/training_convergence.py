@@ -22,14 +22,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.regression_rates import (
-    DescentRates,
-    FlowRates,
-    covariance_constants,
-)
-from certattn.kernel.theorems.training.regression_inputs import exact_regression
+from certattn.kernel.theorems.training.mathematics.regression import Parameters, bayes_point, exact_regression
+from certattn.kernel.theorems.training.mathematics.regression_rates import DescentRates, FlowRates, covariance_constants
 from certattn.kernel.theorems.training.training_convergence import (
     THEOREM,
     StatedLimit,

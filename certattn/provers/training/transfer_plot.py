@@ -11,9 +11,8 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import FinitePrompts, bound_of_risk, tube
-from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.mathematics.regression import balls_around, flat
 from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
-from certattn.kernel.theorems.training.regression_inputs import balls_around
 from certattn.kernel.theorems.training.risk_transfer import read
 from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float

@@ -30,14 +30,8 @@ from certattn.kernel.theorems.training.context_inputs import (
 )
 from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Loss, Trained, balls_of, tasks_of
 from certattn.kernel.theorems.training.mathematics.infinite_contexts import LawContext, PopulationLoss, TaskContext
-from certattn.kernel.theorems.training.regression_inputs import (
-    COVARIANCE,
-    START,
-    A,
-    B,
-    read_covariance,
-    regression_of_balls,
-)
+from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls
+from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, A, B, read_covariance
 
 STEP = Field("step", Rational(above=0), "the step eta of both descents")
 STEPS = Field("steps", Count(1), "K, the number of steps")

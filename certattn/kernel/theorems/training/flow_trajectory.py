@@ -33,17 +33,14 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point
 from certattn.kernel.theorems.training.mathematics.flow_tubes import Straying
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow, invariant_reach
 from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, Step, Stop, Vector, integrate
 from certattn.kernel.theorems.training.regression_inputs import (
     COVARIANCE,
     PARAMETERS,
     START,
-    balls_around,
     read_covariance,
     read_parameters,
 )

@@ -19,7 +19,7 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import Real, Surd, describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training.gap_at_parameters import NODES_INCREASE, nodes_increase
-from certattn.kernel.theorems.training.mathematics.definiteness import is_positive_definite
+from certattn.kernel.theorems.training.mathematics.regression import is_positive_definite
 from certattn.kernel.theorems.training.mathematics.risk_gap import Ball
 from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Majorant, Power, Tabulated
 

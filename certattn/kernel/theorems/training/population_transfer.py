@@ -9,8 +9,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part
 from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import FinitePrompts, Piece, bound_of_risk, tube
-from certattn.kernel.theorems.training.mathematics.regression_descent import flat
-from certattn.kernel.theorems.training.regression_inputs import balls_around
+from certattn.kernel.theorems.training.mathematics.regression import balls_around, flat
 from certattn.kernel.theorems.training.transfer_setting import Followed, Setting, at_the_start
 
 

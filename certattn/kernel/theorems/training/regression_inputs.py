@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from flint import arb
-
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix
-from certattn.kernel.theorems.training.mathematics.definiteness import is_positive_definite
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, Regression
+from certattn.kernel.theorems.training.mathematics.regression import (
+    Parameters,
+    is_positive_definite,
+)
 
 COVARIANCE = Field("covariance", Matrix(), "covariance Sigma of tokens and query: d x d, positive definite")
 A = Field("A", Matrix(), "the matrix A of the scores <x_i, A x>, d x d")
@@ -40,18 +39,3 @@ def read_parameters(values: Values, dimension: int) -> Parameters:
 def parameters_words(values: Values) -> str:
     """For statements: the numbers where few are written out."""
     return f"A = {values[A].words()} and b = {describe(values[B])}"
-
-
-def exact_regression(covariance: ExactMatrix) -> Regression:
-    """The task over the rationals."""
-    return Regression(covariance, ExactMatrix.identity(covariance.rows))
-
-
-def regression_of_balls(covariance: ExactMatrix) -> Regression:
-    """The task at the working precision."""
-    return Regression(BallMatrix.around(covariance), BallMatrix.identity(covariance.rows))
-
-
-def balls_around(exact: Parameters) -> Parameters:
-    """The parameters at the working precision."""
-    return Parameters(BallMatrix.around(exact.A), arb(exact.b))

@@ -31,15 +31,18 @@ from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import Choice, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point, inverse_squares
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
+from certattn.kernel.theorems.training.mathematics.regression import (
+    Parameters,
+    balls_around,
+    bayes_point,
+    exact_regression,
+    inverse_squares,
+)
 from certattn.kernel.theorems.training.regression_inputs import (
     COVARIANCE,
     PARAMETERS,
     A,
     B,
-    balls_around,
-    exact_regression,
     read_covariance,
     read_parameters,
 )

@@ -35,12 +35,7 @@ from certattn.kernel.theorems.training.context_inputs import (
 )
 from certattn.kernel.theorems.training.empirical_transfer import EmpiricalTransfer
 from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
-from certattn.kernel.theorems.training.regression_inputs import (
-    COVARIANCE,
-    START,
-    read_covariance,
-    read_parameters,
-)
+from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, read_covariance, read_parameters
 from certattn.kernel.theorems.training.transfer_setting import Setting
 
 LENGTH = Field("length", Rational(minimum=2), "the least length L of the prompts, an integer")

@@ -45,27 +45,27 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_descent import descend
-from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.regression_descent import RegressionStep, flat, shaped
+from certattn.kernel.theorems.training.mathematics.regression import (
+    BallMatrix,
+    Parameters,
+    balls_around,
+    exact_regression,
+    flat,
+    regression_of_balls,
+    shaped,
+    squared_factor,
+)
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
-from certattn.kernel.theorems.training.mathematics.regression_levels import length_below, risk_after
 from certattn.kernel.theorems.training.mathematics.regression_rates import (
     DescentRates,
     FlowRates,
+    RegressionStep,
     covariance_constants,
-    squared_factor,
+    length_below,
+    risk_after,
 )
 from certattn.kernel.theorems.training.mathematics.validated_flow import Stop, integrate
-from certattn.kernel.theorems.training.regression_inputs import (
-    COVARIANCE,
-    START,
-    balls_around,
-    exact_regression,
-    read_covariance,
-    read_parameters,
-    regression_of_balls,
-)
+from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, read_covariance, read_parameters
 
 FLOW, DESCENT = "flow", "descent"
 STEP = Field("step", Rational(above=0), "the step eta")

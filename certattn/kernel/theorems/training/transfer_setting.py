@@ -10,8 +10,7 @@ from flint import fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.regression_inputs import exact_regression
+from certattn.kernel.theorems.training.mathematics.regression import Parameters, exact_regression
 
 T = TypeVar("T")
 

@@ -22,7 +22,6 @@ from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix
 from certattn.kernel.theorems.training.mathematics.finite_prompt_gap import (
     GapBounds,
     Neighbourhood,
@@ -33,6 +32,7 @@ from certattn.kernel.theorems.training.mathematics.finite_prompt_gap import (
     scores,
     widest,
 )
+from certattn.kernel.theorems.training.mathematics.regression import BallMatrix
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
 from certattn.kernel.theorems.training.mathematics.validated_flow import Step, steps
 

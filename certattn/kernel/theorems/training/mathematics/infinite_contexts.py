@@ -17,7 +17,6 @@ from certattn.kernel.mathematics.enclosure import inflated
 from certattn.kernel.mathematics.functions import BALLS, natural_power
 from certattn.kernel.mathematics.law_moments import third_cumulant, tilted_covariance
 from certattn.kernel.mathematics.laws import Law
-from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix
 from certattn.kernel.theorems.training.mathematics.context_losses import (
     Curvatures,
     Evaluation,
@@ -26,7 +25,7 @@ from certattn.kernel.theorems.training.mathematics.context_losses import (
     Trained,
     inflated_matrix,
 )
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, Regression
+from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, Regression
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from certattn.kernel.theorems.training.mathematics.context_losses import (
     tasks_of,
 )
 from certattn.kernel.theorems.training.mathematics.infinite_contexts import LawContext, PopulationLoss, TaskContext
-from certattn.kernel.theorems.training.regression_inputs import regression_of_balls
+from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls
 
 Array = np.ndarray[Any, Any]
 LENGTHS = (7, 4, 9)
