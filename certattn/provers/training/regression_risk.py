@@ -24,7 +24,7 @@ from certattn.kernel.theorems.training.mathematics.regression import (
     exact_regression,
     inverse_squares,
 )
-from certattn.kernel.theorems.training.regression_inputs import PARAMETERS, read_parameters
+from certattn.kernel.theorems.training.regression_task import PARAMETERS, read_parameters
 from certattn.kernel.theorems.training.regression_risk import (
     ASSERTS,
     BAYES,

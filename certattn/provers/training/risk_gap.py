@@ -19,7 +19,7 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.training.gap_at_parameters import Fits, GapAtParameters
 from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
 from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Logistic, Majorant, Power, Tabulated
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, read_covariance, read_parameters
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, read_covariance, read_parameters
 from certattn.kernel.theorems.training.risk_gap import (
     A_SQUARED,
     B_SQUARED,

@@ -11,7 +11,7 @@ from certattn.kernel.theorems.training.descent_setting import LAWS, REGRESSION, 
 from certattn.kernel.theorems.training.descent_trajectory import StatedDescents
 from certattn.kernel.theorems.training.gronwall_bound import Gronwall
 from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE
+from certattn.kernel.theorems.training.regression_task import COVARIANCE
 from certattn.kernel.theorems.training.trajectory_assertions import (
     CHECKPOINT_STEP,
     CHECKPOINTS,

@@ -8,7 +8,7 @@ from flint import fmpq
 
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.flow_trajectory import POINTS, StatedFlow, StatedPoint, obligations
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, parameters_words
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, parameters_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 

@@ -9,7 +9,7 @@ from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.schema import Field, Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.mathematics.regression import Parameters, exact_regression
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, A, B, parameters_words
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, A, B, parameters_words
 from certattn.kernel.theorems.training.regression_risk import (
     ALONG,
     AT,

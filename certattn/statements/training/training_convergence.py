@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, parameters_words
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, parameters_words
 from certattn.kernel.theorems.training.training_convergence import (
     LIMIT,
     LIMIT_A,

@@ -18,20 +18,11 @@ from certattn.kernel.document.schema import Count, Field, Listing, Rational, Rec
 from certattn.kernel.given.attention_inputs import LAW, StatedLaw
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.context_inputs import (
-    LABELS,
-    LENGTHS,
-    QUERIES,
-    TARGETS,
-    TOKENS,
-    StatedPrompts,
-    read_attention_prompts,
-    read_regression_prompts,
-)
+from certattn.kernel.theorems.training.concrete_prompts import LABELS, LENGTHS, QUERIES, TARGETS, TOKENS, StatedPrompts, read_attention_prompts, read_regression_prompts
 from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Loss, Trained, balls_of, tasks_of
 from certattn.kernel.theorems.training.mathematics.infinite_contexts import LawContext, PopulationLoss, TaskContext
 from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, A, B, read_covariance
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, A, B, read_covariance
 
 STEP = Field("step", Rational(above=0), "the step eta of both descents")
 STEPS = Field("steps", Count(1), "K, the number of steps")

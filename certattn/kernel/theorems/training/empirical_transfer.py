@@ -9,7 +9,7 @@ from flint import arb
 
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.context_inputs import StatedPrompts
+from certattn.kernel.theorems.training.concrete_prompts import StatedPrompts
 from certattn.kernel.theorems.training.mathematics.context_losses import Loss, Trained
 from certattn.kernel.theorems.training.mathematics.loss_flow import Leg, legs, risk_near
 from certattn.kernel.theorems.training.transfer_setting import Followed, Setting, at_the_start

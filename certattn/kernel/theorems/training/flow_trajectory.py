@@ -37,13 +37,7 @@ from certattn.kernel.theorems.training.mathematics.flow_tubes import Straying
 from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow, invariant_reach
 from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, Step, Stop, Vector, integrate
-from certattn.kernel.theorems.training.regression_inputs import (
-    COVARIANCE,
-    PARAMETERS,
-    START,
-    read_covariance,
-    read_parameters,
-)
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, PARAMETERS, START, read_covariance, read_parameters
 
 GIVEN = Record(COVARIANCE, START)
 

@@ -38,14 +38,7 @@ from certattn.kernel.theorems.training.mathematics.regression import (
     exact_regression,
     inverse_squares,
 )
-from certattn.kernel.theorems.training.regression_inputs import (
-    COVARIANCE,
-    PARAMETERS,
-    A,
-    B,
-    read_covariance,
-    read_parameters,
-)
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, PARAMETERS, A, B, read_covariance, read_parameters
 
 BAYES, SADDLE = "bayes", "saddle"
 

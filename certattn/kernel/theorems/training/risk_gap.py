@@ -28,7 +28,7 @@ from certattn.kernel.theorems.training.gap_at_parameters import Fits, GapAtParam
 from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
 from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum
 from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Logistic, Majorant, Power, Tabulated
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, PARAMETERS, read_covariance, read_parameters
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, PARAMETERS, read_covariance, read_parameters
 
 PROMPT_LENGTH = Field("length", Count(2), "number L of tokens of a prompt")
 POINT = Field("parameters", PARAMETERS, "the parameters A and b of attention")

@@ -65,7 +65,7 @@ from certattn.kernel.theorems.training.mathematics.regression_rates import (
     risk_after,
 )
 from certattn.kernel.theorems.training.mathematics.validated_flow import Stop, integrate
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, read_covariance, read_parameters
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, read_covariance, read_parameters
 
 FLOW, DESCENT = "flow", "descent"
 STEP = Field("step", Rational(above=0), "the step eta")

@@ -15,7 +15,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.theorems.training.descent_setting import WEIGHTS, ExactWeights, Setting, read_weights
 from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE, Iterate, Pair
-from certattn.kernel.theorems.training.regression_inputs import A, B
+from certattn.kernel.theorems.training.regression_task import A, B
 
 BOUNDS = Field("at_most", Vector(), "one bound for every k = 0, ..., K, or K + 1 bounds, the first for k = 0")
 WHERE = Field("at", Choice((EACH, FINITE, INFINITE)), "each loss at its own iterate, or both at that of one")

@@ -18,7 +18,7 @@ from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import descent_trajectory, gronwall_bound
-from certattn.kernel.theorems.training.context_inputs import StatedPrompts
+from certattn.kernel.theorems.training.concrete_prompts import StatedPrompts
 from certattn.kernel.theorems.training.mathematics import context_descent, context_losses, infinite_contexts
 from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures, Evaluation, Trained
 
