@@ -277,10 +277,6 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.given.prompt_inputs")
 
     @cached_property
-    def infinite_contexts(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.infinite_contexts")
-
-    @cached_property
     def infinite_prompt_operator(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.prompts.infinite_prompt_operator")
 

@@ -24,16 +24,17 @@ from certattn.kernel.theorems.training.mathematics.regression import (
     exact_regression,
     inverse_squares,
 )
-from certattn.kernel.theorems.training.regression_task import PARAMETERS, read_parameters
 from certattn.kernel.theorems.training.regression_risk import (
     ASSERTS,
+    AT,
     BAYES,
+    GIVEN,
     PREDICTIONS,
     SADDLE,
     SECOND_DERIVATIVE,
     THEOREM,
-    read_given,
 )
+from certattn.kernel.theorems.training.regression_task import PARAMETERS, read_parameters, read_task
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import decimal_exponent, nearest
@@ -124,8 +125,7 @@ def generate(
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
         draft = loads(to_text({**certificate, "asserts": {}}), out)
-        _, covariance, at = read_given(draft)
-        point = _Point(covariance, at)
+        point = _Point(*read_task(GIVEN.read(draft.given, draft.reading), AT))
         asserts = {name: _stated(point, name, half_width) for name in _wanted(point, states)}
         if along is not None:
             asserts["second_derivative"] = point.second_derivative(_direction(exact(along, "along"), point, out))

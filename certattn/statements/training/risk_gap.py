@@ -6,8 +6,9 @@ from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.gap_at_parameters import GapAtParameters
 from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, parameters_words
+from certattn.kernel.theorems.training.regression_task import COVARIANCE
 from certattn.kernel.theorems.training.risk_gap import POINT, StatedGap
+from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Statement, Wording
 
 _BOUND = "an upper bound of {} over the ball is <= the stated {}"

@@ -6,8 +6,9 @@ from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.empirical_transfer import EmpiricalTransfer
 from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, parameters_words
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, START
 from certattn.kernel.theorems.training.risk_transfer import StatedTransfer
+from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Statement, Wording
 
 

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TypeVar
+
+from certattn.kernel.decide.theorem import Sections
 from certattn.kernel.document.matrices import Matrix, MatrixInput
-from certattn.kernel.document.schema import Field, Rational, Record, Values
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Count, Field, Rational, Reading, Record, Values
+from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.mathematics.regression import (
-    Parameters,
-    is_positive_definite,
-)
+from certattn.kernel.theorems.training.mathematics.regression import Parameters, is_positive_definite
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CountUpTo(Count):
+    """A plain integer that is no larger than `most`, of something: more would take a check too long."""
+
+    most: int
+    noun: str = ""
+    hint: str = ""
+
+    def read(self, node: Node, reading: Reading) -> int:
+        value = super().read(node, reading)
+        if value > self.most:
+            most, found = (counted(number, self.noun) if self.noun else str(number) for number in (self.most, value))
+            raise node.malformed(f"at most {most}", found, self.hint)
+        return value
+
 
 COVARIANCE = Field("covariance", Matrix(), "covariance Sigma of tokens and query: d x d, positive definite")
 A = Field("A", Matrix(), "the matrix A of the scores <x_i, A x>, d x d")
 B = Field("b", Rational(), "the factor b of the values b y_i")
 PARAMETERS = Record(A, B)
 START = Field("start", PARAMETERS, "where training starts")
+
+LOWER = Field("lower", Rational(), "lower bound")
+UPPER = Field("upper", Rational(), "upper bound")
+BOUNDS = Record(LOWER, UPPER)
 
 
 def read_covariance(stated: MatrixInput) -> ExactMatrix:
@@ -36,6 +61,13 @@ def read_parameters(values: Values, dimension: int) -> Parameters:
     return Parameters(values[A].load(), values[B])
 
 
-def parameters_words(values: Values) -> str:
-    """For statements: the numbers where few are written out."""
-    return f"A = {values[A].words()} and b = {describe(values[B])}"
+def read_task(given: Values, point: Field[Values] = START) -> tuple[ExactMatrix, Parameters]:
+    """Sigma, and a point (A, b). Raises MalformedError."""
+    covariance = read_covariance(given[COVARIANCE])
+    return covariance, read_parameters(given[point], covariance.rows)
+
+
+def hinted(found: Sections, field: Field[T], default: T) -> T:
+    """What the witness says, or else the default."""
+    stated = found.witness.get(field) if found.witness is not None else None
+    return default if stated is None else stated

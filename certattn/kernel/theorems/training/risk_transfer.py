@@ -25,7 +25,14 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import ByKey, Count, Field, Rational, Record, Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.concrete_prompts import LABELS, LENGTHS, QUERIES, TARGETS, TOKENS, read_regression_prompts
+from certattn.kernel.theorems.training.concrete_prompts import (
+    LABELS,
+    LENGTHS,
+    QUERIES,
+    TARGETS,
+    TOKENS,
+    read_regression_prompts,
+)
 from certattn.kernel.theorems.training.empirical_transfer import EmpiricalTransfer
 from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
 from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, read_covariance, read_parameters

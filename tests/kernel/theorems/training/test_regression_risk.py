@@ -18,7 +18,7 @@ from certattn.kernel.decide.obligation import Obligation, Relation, Side
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training import regression_task, regression_risk
+from certattn.kernel.theorems.training import regression_risk, regression_task
 from certattn.kernel.theorems.training.mathematics.regression import Parameters, Regression
 from certattn.kernel.theorems.training.regression_risk import PREDICTIONS, read
 from certattn.statements.training.regression_risk import WORDING
