@@ -317,8 +317,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.path_bound")
 
     @cached_property
-    def finite_prompt_gap(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompt_gap")
+    def finite_prompts(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompts")
 
     @cached_property
     def walk_sums(self) -> Any:

@@ -13,7 +13,7 @@ import pytest
 import certattn
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
-from certattn.kernel.theorems.training.descent_trajectory import GRONWALL, tube_steps, read
+from certattn.kernel.theorems.training.descent_trajectory import GRONWALL, read, tube_steps
 from certattn.provers.figures import canvas
 from certattn.provers.training import descent_plot
 from certattn.provers.training.context_prompts import Drawing

@@ -26,6 +26,8 @@ LABELS = Field("labels", Matrix(), "label y of every token: one column")
 LENGTHS = Field("lengths", Listing(Count(1)), "tokens of each prompt; all equally long if left out", required=False)
 QUERIES = Field("queries", Matrix(), "query of each prompt, one per row")
 TARGETS = Field("targets", Matrix(), "target of each query, one per row")
+ATTENTION_PROMPTS = (TOKENS, LENGTHS, QUERIES, TARGETS)
+REGRESSION_PROMPTS = (TOKENS, LABELS, LENGTHS, QUERIES, TARGETS)
 
 
 @dataclass(frozen=True)

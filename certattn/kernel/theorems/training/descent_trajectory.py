@@ -52,11 +52,8 @@ from certattn.kernel.given.attention_inputs import LAW, StatedLaw
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training.concrete_prompts import (
-    LABELS,
-    LENGTHS,
-    QUERIES,
-    TARGETS,
-    TOKENS,
+    ATTENTION_PROMPTS,
+    REGRESSION_PROMPTS,
     StatedPrompts,
     read_attention_prompts,
     read_regression_prompts,
@@ -97,13 +94,12 @@ V = Field("V", Matrix(), "the matrix V of the values V z_i")
 WEIGHTS_START = Field("start", Record(U, V), "where both descents start")
 LAWS = Field("laws", Listing(LAW), "law of the tokens of infinite prompts: one for all prompts, or one for each")
 
-_SHARED = (STEP, STEPS, TOKENS, LENGTHS, QUERIES, TARGETS)
 REGRESSION, ATTENTION = "regression", "attention"
 GIVEN = Variant(
     "model",
     {
-        REGRESSION: Record(COVARIANCE, TASKS, START, LABELS, *_SHARED),
-        ATTENTION: Record(LAWS, WEIGHTS_START, *_SHARED),
+        REGRESSION: Record(COVARIANCE, TASKS, START, STEP, STEPS, *REGRESSION_PROMPTS),
+        ATTENTION: Record(LAWS, WEIGHTS_START, STEP, STEPS, *ATTENTION_PROMPTS),
     },
 )
 

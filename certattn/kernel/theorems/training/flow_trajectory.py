@@ -116,7 +116,7 @@ def read(certificate: Certificate) -> StatedFlow:
             expected = f"a time after that of the point before, {describe(before[TIME])}"
             raise point.node(TIME).malformed(expected, describe(point[TIME]))
     places = [read_parameters(point, covariance.rows) for point in points]
-    return StatedFlow(found.given, found.asserts, covariance, start, places, hinted(found, ORDER, 0))
+    return StatedFlow(found.given, found.asserts, covariance, start, places, hinted(found.witness, ORDER, 0))
 
 
 def is_at_rest(covariance: ExactMatrix, start: Parameters) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from certattn.kernel.decide.theorem import Sections
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Rational, Reading, Record, Values
@@ -67,7 +66,7 @@ def read_task(given: Values, point: Field[Values] = START) -> tuple[ExactMatrix,
     return covariance, read_parameters(given[point], covariance.rows)
 
 
-def hinted(found: Sections, field: Field[T], default: T) -> T:
-    """What the witness says, or else the default."""
-    stated = found.witness.get(field) if found.witness is not None else None
+def hinted(witness: Values | None, field: Field[T], default: T) -> T:
+    """What the witness says, if there is one, or else the default."""
+    stated = witness.get(field) if witness is not None else None
     return default if stated is None else stated

@@ -136,7 +136,7 @@ def read(certificate: Certificate) -> StatedTraining:
     covariance, start = read_task(found.given)
     if LIMIT in asserts and LIMIT_A in asserts[LIMIT]:
         read_parameters(asserts[LIMIT], covariance.rows)
-    enclosed = hinted(found, ENCLOSED, asserts.get(FROM) or fmpq(0))
+    enclosed = hinted(found.witness, ENCLOSED, asserts.get(FROM) or fmpq(0))
     if rule == DESCENT:
         times = [(asserts, FROM), *((risk, AT) for risk in asserts.items(RISKS))]
         for values, field in [*times, (found.witness, ENCLOSED)]:
@@ -147,7 +147,7 @@ def read(certificate: Certificate) -> StatedTraining:
             place = hint.node(ENCLOSED) if hint is not None and ENCLOSED in hint else asserts.at
             expected = f"at most {MOST_STEPS} steps that are enclosed (witness.enclosed)"
             raise place.malformed(expected, f"{describe(enclosed)} steps")
-    order = hinted(found, ORDER, DEFAULT_ORDER)
+    order = hinted(found.witness, ORDER, DEFAULT_ORDER)
     return StatedTraining(found.given, asserts, covariance, start, training.get(STEP), enclosed, order)
 
 
