@@ -369,12 +369,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.risk_gap")
 
     @cached_property
-    def softmax_power_majorants(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.softmax_power_majorants")
-
-    @cached_property
-    def analytic_weights(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.analytic_weights")
+    def exponential_fits(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.exponential_fits")
 
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""
