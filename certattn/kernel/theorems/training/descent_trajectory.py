@@ -72,14 +72,7 @@ from certattn.kernel.theorems.training.mathematics.context_descent import (
 )
 from certattn.kernel.theorems.training.mathematics.context_losses import Loss, Trained, balls_of
 from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls
-from certattn.kernel.theorems.training.regression_task import (
-    COVARIANCE,
-    START,
-    A,
-    B,
-    CountUpTo,
-    read_covariance,
-)
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, A, B, CountUpTo, read_covariance
 
 # -- what is given
 
@@ -87,7 +80,7 @@ STEP = Field("step", Rational(above=0), "the step eta of both descents")
 # So many steps take hours where prompts are short.
 STEPS = Field("steps", CountUpTo(1, 100_000, "step"), "K, the number of steps")
 TASKS = Field(
-    "tasks", Matrix(), "w_n of each prompt, one per row; left out, infinite prompts are of all tasks", required=False
+    "tasks", Matrix(), "w_n of each prompt, one per row; left out: infinite prompts of all tasks", required=False
 )
 U = Field("U", Matrix(), "the matrix U of the scores <z_i, U q>")
 V = Field("V", Matrix(), "the matrix V of the values V z_i")
@@ -95,13 +88,9 @@ WEIGHTS_START = Field("start", Record(U, V), "where both descents start")
 LAWS = Field("laws", Listing(LAW), "law of the tokens of infinite prompts: one for all prompts, or one for each")
 
 REGRESSION, ATTENTION = "regression", "attention"
-GIVEN = Variant(
-    "model",
-    {
-        REGRESSION: Record(COVARIANCE, TASKS, START, STEP, STEPS, *REGRESSION_PROMPTS),
-        ATTENTION: Record(LAWS, WEIGHTS_START, STEP, STEPS, *ATTENTION_PROMPTS),
-    },
-)
+OF_TASKS = Record(COVARIANCE, TASKS, START, STEP, STEPS, *REGRESSION_PROMPTS)
+OF_LAWS = Record(LAWS, WEIGHTS_START, STEP, STEPS, *ATTENTION_PROMPTS)
+GIVEN = Variant("model", {REGRESSION: OF_TASKS, ATTENTION: OF_LAWS})
 
 # -- what is asserted
 
@@ -408,12 +397,5 @@ def _value(one: Compared, pair: Pair) -> arb | NoBound:
         return reason
 
 
-THEOREM = Theorem(
-    name="descent-trajectory",
-    title="gradient descent on concrete prompts beside the same descent on infinite ones",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+TITLE = "gradient descent on concrete prompts beside the same descent on infinite ones"
+THEOREM = Theorem("descent-trajectory", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

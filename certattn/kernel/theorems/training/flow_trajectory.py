@@ -33,51 +33,27 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.training import regression_task as task
 from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow, invariant_reach
 from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, Step, Stop, Vector, integrate
-from certattn.kernel.theorems.training.regression_task import (
-    BOUNDS,
-    COVARIANCE,
-    LOWER,
-    START,
-    UPPER,
-    A,
-    B,
-    CountUpTo,
-    hinted,
-    read_parameters,
-    read_task,
-)
 
-GIVEN = Record(COVARIANCE, START)
+GIVEN = Record(task.COVARIANCE, task.START)
 
 TIME = Field("time", Rational(above=0), "a time t of the flow")
 RADIUS = Field("radius", Rational(minimum=0), "Euclidean distance of (A(t), b(t)) from the stated A and b, at most")
-RISK = Field("risk", BOUNDS, "bounds of R at the time", required=False)
-BAYES = Field(
-    "bayes",
-    Rational(minimum=0),
-    "distance from the zero of R with the same |A|_F^2 - b^2 and sign of b, at most",
-    required=False,
-)
-TUBE = Field(
-    "tube",
-    Rational(minimum=0),
-    "distance from the straight line between the point before (the start) and this one, at most, at all times between",
-    required=False,
-)
-POINT = Record(TIME, A, B, RADIUS, RISK, BAYES, TUBE)
+RISK = Field("risk", task.BOUNDS, "bounds of R at the time", required=False)
+# Of the zero of R with the same |A|_F^2 - b^2 and sign of b.
+BAYES = Field("bayes", Rational(minimum=0), "distance from the Bayes point of the flow, at most", required=False)
+# At all times between the point before, or the start, and this one.
+TUBE = Field("tube", Rational(minimum=0), "distance from the line that leads to this point, at most", required=False)
+POINT = Record(TIME, task.A, task.B, RADIUS, RISK, BAYES, TUBE)
 POINTS = Field("points", Listing(POINT), "where the flow is at some times, each after the one before")
 ASSERTS = Record(POINTS)
 
 LEAST_ORDER, MOST_ORDER = 8, 100
-ORDER = Field(
-    "order",
-    CountUpTo(LEAST_ORDER, MOST_ORDER),
-    f"order of the Taylor polynomials, at most {MOST_ORDER}",
-    required=False,
-)
+ORDERS = task.CountUpTo(LEAST_ORDER, MOST_ORDER)
+ORDER = Field("order", ORDERS, f"order of the Taylor polynomials, at most {MOST_ORDER}", required=False)
 WITNESS = Record(ORDER, BITS)
 READ = sections(GIVEN, ASSERTS, WITNESS)
 
@@ -105,7 +81,7 @@ class StatedFlow:
 def read(certificate: Certificate) -> StatedFlow:
     """Every dimension checked. Raises MalformedError."""
     found = READ(certificate)
-    covariance, start = read_task(found.given)
+    covariance, start = task.read_task(found.given)
     points = found.asserts[POINTS]
     for point in points:
         if BAYES in point and is_at_rest(covariance, start):
@@ -115,8 +91,8 @@ def read(certificate: Certificate) -> StatedFlow:
         if point[TIME] <= before[TIME]:
             expected = f"a time after that of the point before, {describe(before[TIME])}"
             raise point.node(TIME).malformed(expected, describe(point[TIME]))
-    places = [read_parameters(point, covariance.rows) for point in points]
-    return StatedFlow(found.given, found.asserts, covariance, start, places, hinted(found.witness, ORDER, 0))
+    places = [task.read_parameters(point, covariance.rows) for point in points]
+    return StatedFlow(found.given, found.asserts, covariance, start, places, task.hinted(found.witness, ORDER, 0))
 
 
 def is_at_rest(covariance: ExactMatrix, start: Parameters) -> bool:
@@ -136,8 +112,8 @@ def obligations(stated: StatedFlow) -> Iterator[Obligation]:
         yield Obligation(f"{place}.invariant", change, "<=", partial(_reach, at, point[RADIUS]))
         yield Obligation(f"{place}.distance", of(EnclosedFlow.distance), "<=", point[RADIUS])
         if RISK in point:
-            yield Obligation(f"{place}.risk.lower", of(EnclosedFlow.risk), ">=", point[RISK][LOWER])
-            yield Obligation(f"{place}.risk.upper", of(EnclosedFlow.risk), "<=", point[RISK][UPPER])
+            yield Obligation(f"{place}.risk.lower", of(EnclosedFlow.risk), ">=", point[RISK][task.LOWER])
+            yield Obligation(f"{place}.risk.upper", of(EnclosedFlow.risk), "<=", point[RISK][task.UPPER])
         if BAYES in point:
             yield Obligation(f"{place}.bayes", of(EnclosedFlow.from_bayes), "<=", point[BAYES])
         if TUBE in point:
@@ -270,11 +246,5 @@ class Straying:
 
 
 THEOREM = Theorem(
-    name="flow-trajectory",
-    title="where the gradient flow of training in context is",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
+    "flow-trajectory", "where the gradient flow of training in context is", GIVEN, ASSERTS, WITNESS, read, obligations
 )

@@ -38,14 +38,7 @@ from certattn.kernel.theorems.training.mathematics.regression import (
     exact_regression,
     inverse_squares,
 )
-from certattn.kernel.theorems.training.regression_task import (
-    COVARIANCE,
-    PARAMETERS,
-    A,
-    B,
-    read_parameters,
-    read_task,
-)
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, PARAMETERS, A, B, read_parameters, read_task
 
 BAYES, SADDLE = "bayes", "saddle"
 
@@ -63,12 +56,8 @@ PREDICTION = Field("value", Rational(), "b w'Sigma A x")
 PREDICTIONS = Field("predictions", Listing(Record(TASK, QUERY, PREDICTION)), "at stated w and x", required=False)
 RADIUS = Field("radius", Rational(minimum=0), "largest error of b and of an entry of A")
 TRACE = Field("trace", Rational(), "tr(Sigma^-2), which is b^4 + invariant * b^2", required=False)
-ENDPOINT = Field(
-    "endpoint",
-    Record(A, B, RADIUS, TRACE),
-    "the Bayes point with the invariant and the sign of b of the given parameters",
-    required=False,
-)
+BAYES_POINT = Record(A, B, RADIUS, TRACE)
+ENDPOINT = Field("endpoint", BAYES_POINT, "the Bayes point with this invariant and sign of b", required=False)
 
 GIVEN = Record(COVARIANCE, AT)
 _ASSERTED = (RISK, GRADIENT, INVARIANT, SECOND_DERIVATIVE, STATIONARY, PREDICTIONS, ENDPOINT)
@@ -147,12 +136,5 @@ def _endpoint(stated: Values, Sigma: ExactMatrix, at: Parameters) -> Iterator[Ob
         yield Obligation("endpoint.trace", stated[TRACE], "=", lambda: inverse_squares(Sigma))
 
 
-THEOREM = Theorem(
-    name="regression-risk",
-    title="the risk of in-context regression at a point: its value, its gradient, and where it vanishes",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+TITLE = "the risk of in-context regression at a point: its value, its gradient, and where it vanishes"
+THEOREM = Theorem("regression-risk", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -448,12 +448,5 @@ def _near_root(value: fmpq) -> fmpq:
     return fmpq(root if root > 0 else fmpz(1), value.q)
 
 
-THEOREM = Theorem(
-    name="risk-gap",
-    title="what a finite prompt adds to the risk of in-context regression, and how long is long enough",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+TITLE = "what a finite prompt adds to the risk of in-context regression, and how long is long enough"
+THEOREM = Theorem("risk-gap", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

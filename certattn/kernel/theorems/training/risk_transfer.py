@@ -241,12 +241,5 @@ class Flows:
         return bound_of_risk(self.prompts, self._end.end) if self._end is not None else arb.nan()
 
 
-THEOREM = Theorem(
-    name="risk-transfer",
-    title="training on long prompts ends with a small risk, and runs beside training on infinite ones",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+TITLE = "training on long prompts ends with a small risk, and runs beside training on infinite ones"
+THEOREM = Theorem("risk-transfer", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -35,6 +35,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_descent import descend
+from certattn.kernel.theorems.training import regression_task as task
 from certattn.kernel.theorems.training.mathematics.regression import (
     BallMatrix,
     Parameters,
@@ -55,23 +56,12 @@ from certattn.kernel.theorems.training.mathematics.regression_rates import (
     risk_after,
 )
 from certattn.kernel.theorems.training.mathematics.validated_flow import Stop, integrate
-from certattn.kernel.theorems.training.regression_task import (
-    BOUNDS,
-    COVARIANCE,
-    LOWER,
-    START,
-    UPPER,
-    CountUpTo,
-    hinted,
-    read_parameters,
-    read_task,
-)
 
 FLOW, DESCENT = "flow", "descent"
 STEP = Field("step", Rational(above=0), "the step eta")
 RULES = Variant("rule", {FLOW: Record(), DESCENT: Record(STEP)})
 TRAINING = Field("training", RULES, "the gradient flow of R, or gradient descent on it")
-GIVEN = Record(COVARIANCE, START, TRAINING)
+GIVEN = Record(task.COVARIANCE, task.START, TRAINING)
 
 FROM = Field("from", Rational(minimum=0), "time or step from which the rate holds; 0 if left out", required=False)
 RISK = Field("risk", Rational(minimum=0), "bound of R at that time")
@@ -82,7 +72,7 @@ SIGN = Field("sign", Choice(SIGNS), "the sign of b")
 LIMIT_A = Field("A", Matrix(), "A in the limit, up to the radius", required=False)
 LIMIT_B = Field("b", Rational(), "b in the limit, up to the radius", required=False)
 RADIUS = Field("radius", Rational(minimum=0), "Euclidean distance of (A, b) from the limit, at most", required=False)
-INVARIANT = Field("invariant", BOUNDS, "bounds of |A|_F^2 - b^2 in the limit", required=False)
+INVARIANT = Field("invariant", task.BOUNDS, "bounds of |A|_F^2 - b^2 in the limit", required=False)
 POINT = Record(SIGN, LIMIT_A, LIMIT_B, RADIUS, INVARIANT, rules=[all_or_none(LIMIT_A, LIMIT_B, RADIUS)])
 LIMIT = Field("limit", POINT, "the point that training reaches", required=False)
 AT = Field("at", Rational(minimum=0), "a time, or a step")
@@ -90,13 +80,9 @@ AT_MOST = Field("at_most", Rational(minimum=0), "bound of R there")
 RISKS = Field("risks", Listing(Record(AT, AT_MOST)), "bounds of R at some times or steps", required=False)
 ASSERTS = Record(FROM, RISK, RATE, LENGTH, LIMIT, RISKS)
 
-ENCLOSED = Field(
-    "enclosed",
-    Rational(minimum=0),
-    "the run is enclosed until then, and bounded by rates after it; `from` if left out",
-    required=False,
-)
-ORDER = Field("order", CountUpTo(1, 60), "order of the Taylor polynomials that enclose the flow", required=False)
+# Until `from` where it is left out; after it the run is bounded by rates.
+ENCLOSED = Field("enclosed", Rational(minimum=0), "until when the run is enclosed", required=False)
+ORDER = Field("order", task.CountUpTo(1, 60), "order of the Taylor polynomials that enclose the flow", required=False)
 WITNESS = Record(ENCLOSED, ORDER)
 READ = sections(GIVEN, ASSERTS, WITNESS)
 
@@ -133,10 +119,10 @@ def read(certificate: Certificate) -> StatedTraining:
     """Every dimension checked. Raises MalformedError."""
     found = READ(certificate)
     asserts, (rule, training) = found.asserts, found.given[TRAINING]
-    covariance, start = read_task(found.given)
+    covariance, start = task.read_task(found.given)
     if LIMIT in asserts and LIMIT_A in asserts[LIMIT]:
-        read_parameters(asserts[LIMIT], covariance.rows)
-    enclosed = hinted(found.witness, ENCLOSED, asserts.get(FROM) or fmpq(0))
+        task.read_parameters(asserts[LIMIT], covariance.rows)
+    enclosed = task.hinted(found.witness, ENCLOSED, asserts.get(FROM) or fmpq(0))
     if rule == DESCENT:
         times = [(asserts, FROM), *((risk, AT) for risk in asserts.items(RISKS))]
         for values, field in [*times, (found.witness, ENCLOSED)]:
@@ -147,7 +133,7 @@ def read(certificate: Certificate) -> StatedTraining:
             place = hint.node(ENCLOSED) if hint is not None and ENCLOSED in hint else asserts.at
             expected = f"at most {MOST_STEPS} steps that are enclosed (witness.enclosed)"
             raise place.malformed(expected, f"{describe(enclosed)} steps")
-    order = hinted(found.witness, ORDER, DEFAULT_ORDER)
+    order = task.hinted(found.witness, ORDER, DEFAULT_ORDER)
     return StatedTraining(found.given, asserts, covariance, start, training.get(STEP), enclosed, order)
 
 
@@ -193,7 +179,7 @@ def _limit(
     # The flow has one limit, and keeps the invariant. Of descent a range is known.
     part, needs = (Part.STATEMENT, ()) if stated.step is None else (Part.WITNESS, conditions)
     if LIMIT_A in limit:
-        point, radius = read_parameters(limit, stated.covariance.rows), limit[RADIUS]
+        point, radius = task.read_parameters(limit, stated.covariance.rows), limit[RADIUS]
 
         def distance() -> arb:
             found = run().distance(point, positive)
@@ -204,8 +190,8 @@ def _limit(
     if INVARIANT in limit:
         least: Side = stated.start.invariant() if stated.step is None else lambda: run().invariants[0]
         most: Side = stated.start.invariant() if stated.step is None else lambda: run().invariants[1]
-        yield Obligation("limit.invariant.lower", least, ">=", limit[INVARIANT][LOWER], part, needs)
-        yield Obligation("limit.invariant.upper", most, "<=", limit[INVARIANT][UPPER], part, needs)
+        yield Obligation("limit.invariant.lower", least, ">=", limit[INVARIANT][task.LOWER], part, needs)
+        yield Obligation("limit.invariant.upper", most, "<=", limit[INVARIANT][task.UPPER], part, needs)
 
 
 class TrainingRun:
@@ -334,12 +320,5 @@ class TrainingRun:
         return l2_norm(flat(Parameters(inverse.scaled(1 / b), b) - balls_around(point)))
 
 
-THEOREM = Theorem(
-    name="training-convergence",
-    title="training in context converges to the Bayes predictor, at a rate",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+TITLE = "training in context converges to the Bayes predictor, at a rate"
+THEOREM = Theorem("training-convergence", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -113,19 +113,12 @@ class BallMatrix:
     def rows(self) -> int:
         return self.balls.nrows()
 
-    @property
-    def columns(self) -> int:
-        return self.balls.ncols()
-
     def entries(self) -> list[arb]:
         """Row by row."""
         return self.balls.entries()
 
     def __add__(self, other: BallMatrix) -> BallMatrix:
         return BallMatrix(self.balls + other.balls)
-
-    def __neg__(self) -> BallMatrix:
-        return BallMatrix(-self.balls)
 
     def __sub__(self, other: BallMatrix) -> BallMatrix:
         return BallMatrix(self.balls - other.balls)
