@@ -30,11 +30,11 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import Choice, Field, Listing, Rational, Record, Values, Variant, all_or_none
 from certattn.kernel.mathematics.balls import l2_norm
+from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.mathematics.selection_descent import descend
 from certattn.kernel.theorems.training import regression_task as task
 from certattn.kernel.theorems.training.mathematics.regression import (
     BallMatrix,
