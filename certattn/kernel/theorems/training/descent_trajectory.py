@@ -36,18 +36,7 @@ from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import (
-    ByKey,
-    Choice,
-    Count,
-    Field,
-    Listing,
-    Rational,
-    Record,
-    Values,
-    Variant,
-    some_of,
-)
+from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Rational, Record, Values, Variant, some_of
 from certattn.kernel.given.attention_inputs import LAW, StatedLaw
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
@@ -78,10 +67,9 @@ from certattn.kernel.theorems.training.regression_task import COVARIANCE, START,
 
 STEP = Field("step", Rational(above=0), "the step eta of both descents")
 # So many steps take hours where prompts are short.
-STEPS = Field("steps", CountUpTo(1, 100_000, "step"), "K, the number of steps")
-TASKS = Field(
-    "tasks", Matrix(), "w_n of each prompt, one per row; left out: infinite prompts of all tasks", required=False
-)
+MOST_STEPS = 100_000
+STEPS = Field("steps", CountUpTo(1, MOST_STEPS, "step"), "K, the number of steps")
+TASKS = Field("tasks", Matrix(), "w_n of each prompt, one per row; left out: prompts of all tasks", required=False)
 U = Field("U", Matrix(), "the matrix U of the scores <z_i, U q>")
 V = Field("V", Matrix(), "the matrix V of the values V z_i")
 WEIGHTS_START = Field("start", Record(U, V), "where both descents start")
@@ -106,7 +94,7 @@ RANGE = Record(AT_MOST, AT_LEAST, rules=[some_of(AT_MOST, AT_LEAST)])
 RADIUS = Field("radius", Rational(minimum=0), "largest distance of the iterate from this point")
 # Told apart by a key of the weights that the model trains.
 _POINT = ByKey({A.name: Record(A, B, RADIUS), U.name: Record(U, V, RADIUS)})
-CHECKPOINT_STEP = Field("step", Count(0), "k")
+CHECKPOINT_STEP = Field("step", CountUpTo(0, MOST_STEPS), "k")
 DISTANCE = Field("distance", RANGE, "range of |theta_k^L - theta_k^inf|", required=False)
 FINITE_POINT = Field(FINITE, _POINT, "a point near theta_k^L", required=False)
 INFINITE_POINT = Field(INFINITE, _POINT, "a point near theta_k^inf", required=False)
@@ -119,7 +107,7 @@ CHECKPOINTS = Field("checkpoints", Listing(CHECKPOINT), "what holds after some s
 TUBE_RADIUS = Field("radius", Rational(above=0), "r, the radius of the tube around the infinite iterates")
 GAP = Field("gap", Rational(above=0), "g, a bound of |grad R_L - grad R_inf| in the tube")
 RATE = Field("rate", Rational(above=0), "nu, with |I - eta Hess R_inf| <= 1 + eta nu in the tube")
-TUBE_STEPS = Field("steps", Count(1), "the steps that the bound is for, at most K; K if left out", required=False)
+TUBE_STEPS = Field("steps", CountUpTo(1, MOST_STEPS), "steps that it is for, at most K; K if left out", required=False)
 _NUMBERS = Record(TUBE_RADIUS, GAP, RATE, TUBE_STEPS)
 GRONWALL = Field("gronwall", _NUMBERS, "the closed bound of the distance", required=False)
 
