@@ -265,10 +265,6 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.given.prompt_inputs")
 
     @cached_property
-    def infinite_contexts(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.infinite_contexts")
-
-    @cached_property
     def infinite_prompt_operator(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.prompts.infinite_prompt_operator")
 
@@ -309,12 +305,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.path_bound")
 
     @cached_property
-    def bayes_points(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.bayes_points")
-
-    @cached_property
-    def finite_prompt_gap(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompt_gap")
+    def finite_prompts(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompts")
 
     @cached_property
     def finite_moments(self) -> Any:
@@ -361,12 +353,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.risk_gap")
 
     @cached_property
-    def softmax_power_majorants(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.softmax_power_majorants")
-
-    @cached_property
-    def analytic_weights(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.analytic_weights")
+    def exponential_fits(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.exponential_fits")
 
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""

@@ -67,7 +67,7 @@ from certattn.kernel.theorems.spectrum.mathematics import (
     law_distance,
     spectrum_shape,
 )
-from certattn.kernel.theorems.training.mathematics import analytic_weights, softmax_power_majorants
+from certattn.kernel.theorems.training.mathematics import exponential_fits, risk_gap
 
 mp = mpmath.mp.clone()
 mp.prec = 1600
@@ -543,50 +543,48 @@ CASES: dict[str, list[Case]] = {
     "joint_bounds.first_alignment": [
         Case(joint_bounds.first_alignment, lambda g, x, y: 1 - (x + y) / g, (POSITIVE, REAL, REAL))
     ],
-    "softmax_power_majorants.outer_moment": [
+    "risk_gap.outer_moment": [
         Case(
-            lambda y, k=k: softmax_power_majorants.outer_moment(k, y),
+            lambda y, k=k: risk_gap.outer_moment(k, y),
             outer_moment(k),
             (Domain(Fraction(0), Fraction(200), False),),
         )  # type: ignore[misc]
         for k in (0, 1, 3)
     ],
-    "softmax_power_majorants.ramp": [
-        Case(softmax_power_majorants.ramp, lambda v, r, a, b: r * b - v * a, (REAL, REAL, REAL, REAL))
-    ],
-    "softmax_power_majorants.power_factor": [
+    "risk_gap.ramp": [Case(risk_gap.ramp, lambda v, r, a, b: r * b - v * a, (REAL, REAL, REAL, REAL))],
+    "risk_gap.power_factor": [
         Case(
-            lambda t, n: softmax_power_majorants.power_factor(t, n, BALLS),
+            lambda t, n: risk_gap.power_factor(t, n, BALLS),
             lambda t, n: t**t * (1 - t) ** (1 - t) / (n - 1) ** t,
             (UNIT, ABOVE_TWO),
         )
     ],
-    "softmax_power_majorants.power_moment": [
+    "risk_gap.power_moment": [
         Case(
-            lambda r: softmax_power_majorants.power_moment(3, r, BALLS),
+            lambda r: risk_gap.power_moment(3, r, BALLS),
             lambda r: 15 * r ** (-mp.mpf(7) / 2),
             (POSITIVE,),
         )
     ],
-    "softmax_power_majorants.chord_excess": [
+    "risk_gap.chord_excess": [
         Case(
-            softmax_power_majorants.chord_excess,
+            risk_gap.chord_excess,
             lambda h, q: mp.mpf(13) / 12 * h * h / 8 * q,
             (POSITIVE, POSITIVE),
             "above",
         )
     ],
-    "analytic_weights.density_growth": [
+    "exponential_fits.density_growth": [
         Case(
-            lambda t, y: analytic_weights.density_growth(t, y, BALLS),
+            lambda t, y: exponential_fits.density_growth(t, y, BALLS),
             lambda t, y: (1 + t * t) ** (mp.mpf(1) / 4) * mp.exp(t * y / 8),
             (SHORT, SHORT),
         )
     ],
-    "analytic_weights.kept_share": [Case(analytic_weights.kept_share, lambda c, y: 1 - c * y / 3, (REAL, REAL))],
-    "analytic_weights.thinned_collision": [
+    "exponential_fits.kept_share": [Case(exponential_fits.kept_share, lambda c, y: 1 - c * y / 3, (REAL, REAL))],
+    "exponential_fits.thinned_collision": [
         Case(
-            lambda p, v: analytic_weights.thinned_collision(11, p, v, BALLS),
+            lambda p, v: exponential_fits.thinned_collision(11, p, v, BALLS),
             lambda p, v: 2 * mp.exp(v) / (p * 11),
             (UNIT, REAL),
         )

@@ -12,8 +12,8 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.training.descent_setting import REGRESSION, Setting
-from certattn.kernel.theorems.training.mathematics.context_descent import Pair, growth, pairs, tube_around
+from certattn.kernel.theorems.training.descent_trajectory import REGRESSION, Descents
+from certattn.kernel.theorems.training.mathematics.context_descent import Pair, growth, tube_around
 from certattn.kernel.theorems.training.mathematics.context_losses import Trained
 from certattn.provers.rounding import lower_rational, nearest, round_down, round_up, upper_rational
 
@@ -51,7 +51,7 @@ class Wanted:
 class Run:
     """Rows of stated bounds for k = 0, ..., and checkpoints; `lost` is the bits lost to rounding in the end."""
 
-    setting: Setting
+    setting: Descents
     wanted: Wanted
     bits: int
     bounds: dict[str, list[Plain]] = field(default_factory=lambda: {"distance": [], "risk_gap": [], "gradient_gap": []})
@@ -85,7 +85,7 @@ class Run:
 
     def _point(self, point: Trained) -> dict[str, Plain]:
         """Decimals near the iterate, and a radius that holds it."""
-        first, last = self.setting.start.names
+        first, last = ("A", "b") if self.setting.model == REGRESSION else ("U", "V")
         U, V = _table(point.U), _table(point.V)
         numbers = len(point.entries())
         radius = round_up(upper_rational(arb(numbers).sqrt() * arb(fmpq(51, 100 * 10**_POINT_PLACES))), 1)
@@ -109,7 +109,7 @@ class Run:
         return math.ceil((self.lost + _KNOWN_BITS) / 64) * 64
 
 
-def find_run(setting: Setting, wanted: Wanted) -> Run:
+def find_run(setting: Descents, wanted: Wanted) -> Run:
     """The first run that leaves the iterates known well enough. Raises NotProvedError where none is found."""
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
@@ -121,12 +121,11 @@ def find_run(setting: Setting, wanted: Wanted) -> Run:
     raise NotProvedError("the iterates grow so fast that no precision encloses them: take smaller steps, or fewer")
 
 
-def _run(setting: Setting, wanted: Wanted, bits: int) -> tuple[Run, float]:
+def _run(setting: Descents, wanted: Wanted, bits: int) -> tuple[Run, float]:
     """A run, cut short where an iterate is lost; and the bits that it lost in a step."""
     run = Run(setting, wanted, bits)
     with working_precision(bits):
-        both = pairs(setting.prompts.loss(), setting.infinite(bits), setting.start.balls(), arb(setting.step))
-        for k, pair in zip(range(setting.steps + 1), both, strict=False):
+        for k, pair in zip(range(setting.steps + 1), setting.pairs(), strict=False):
             error = pair.finite.point.error().max(pair.infinite.point.error())
             run.lost = max(run.lost, bits + _log2(error))
             if (error < _LOST) is not True:
@@ -143,7 +142,7 @@ def _log2(error: arb) -> float:
     return float(error.log() / arb(2).log()) if (error > 0) is True else -math.inf
 
 
-def _gronwall(early: list[Pair], setting: Setting) -> dict[str, Plain]:
+def _gronwall(early: list[Pair], setting: Descents) -> dict[str, Plain]:
     """The narrowest tube that is found to hold its own bound. Raises NotProvedError."""
     steps, step = len(early), setting.step
     radius = fmpq(1, 10**9)

@@ -13,8 +13,7 @@ from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, lo
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.training.empirical_transfer import EmpiricalTransfer
-from certattn.kernel.theorems.training.risk_transfer import DEFAULT_TRAVEL, THEOREM, read
+from certattn.kernel.theorems.training.risk_transfer import DEFAULT_TRAVEL, THEOREM, obligations, read
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import exact
 from certattn.provers.output import not_yet_written, write_certificate
@@ -64,8 +63,7 @@ def _found(
         witness: Asserted = {"pieces": str(pieces), "travel": format_rational(travel)}
         with not_yet_written(out):
             stated = read(loads(to_text({**certificate, "asserts": asserts, "witness": witness}), out))
-        assert isinstance(stated.transfer, EmpiricalTransfer)
-        proof = Proof(list(stated.transfer.obligations()))
+        proof = Proof(list(obligations(stated)))
         proof.ask(proof.obligations, _BITS)
         found = proof.answers
         if found["infinite"].outcome is not Outcome.PROVED:

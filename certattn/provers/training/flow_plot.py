@@ -15,8 +15,9 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.training.flow_trajectory import StatedFlow, read
-from certattn.kernel.theorems.training.regression_inputs import exact_regression
+from certattn.kernel.theorems.training.flow_trajectory import RISK, TIME, TUBE, StatedFlow, read
+from certattn.kernel.theorems.training.mathematics.regression import exact_regression
+from certattn.kernel.theorems.training.regression_task import LOWER, UPPER
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.training.training_runs import Array, FloatRun, doubles
@@ -39,7 +40,7 @@ def draw_certificate(certificate: Certificate, path: Target, entry: tuple[int, i
     def project(A: Array, b: float) -> Array:
         return np.array([np.linalg.norm(A) if entry is None else A[entry], b])
 
-    last = as_float(problem.points[-1].time)
+    last = as_float(problem.points[-1][TIME])
     run = list(takewhile(lambda p: p.time <= last, FloatRun(problem.covariance, problem.start).points(_STEPS)))
     with canvas(path, (8.4, 3.8), ncols=2) as (_, (left, right)):
         _draw_path(left, problem, project)
@@ -60,12 +61,12 @@ def _draw_path(axes: Any, problem: StatedFlow, project: Project) -> None:
     """Stated points, and around the lines between them all that the tubes allow."""
     corners = [(doubles(problem.start.A), as_float(problem.start.b))]
     label = f"{standing()}: the path lies here"
-    for point in problem.points:
-        corners.append((doubles(point.parameters.A), as_float(point.parameters.b)))
-        if point.tube is None:
+    for point, at in zip(problem.points, problem.places, strict=True):
+        corners.append((doubles(at.A), as_float(at.b)))
+        if TUBE not in point:
             continue
         line = np.array([project(*_between(corners[-2], corners[-1], s)) for s in np.linspace(0, 1, _DISCS)])
-        for outline in _outlines(line, as_float(point.tube)):
+        for outline in _outlines(line, as_float(point[TUBE])):
             axes.fill(*outline.T, color=_LIGHT, lw=0, zorder=1, label=label)
             label = ""
     stated = np.array([project(*corner) for corner in corners])
@@ -96,7 +97,7 @@ def _draw_risk(axes: Any, problem: StatedFlow) -> None:
     """Boxes between the times where the risk is bounded: it never increases."""
     first = as_float(exact_regression(problem.covariance).risk(problem.start))
     stated = [
-        (as_float(p.time), as_float(p.risk[0]), as_float(p.risk[1])) for p in problem.points if p.risk is not None
+        (as_float(p[TIME]), as_float(p[RISK][LOWER]), as_float(p[RISK][UPPER])) for p in problem.points if RISK in p
     ]
     bounded = [(0.0, first, first), *stated]
     label = f"{standing()}: the risk lies here"

@@ -1,9 +1,9 @@
-"""State where the gradient flow of training in context is, at some times."""
+"""Follow the gradient flow of training in context, and write down where it is: decimals, and a radius."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,22 +20,18 @@ from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.training.flow_trajectory import (
+    GIVEN,
     LEAST_ORDER,
     MOST_ORDER,
     THEOREM,
-    StatedFlow,
-    StatedPoint,
     is_at_rest,
     obligations,
-    read_draft,
     taylor_order,
 )
-from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
 from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, integrate, steps
-from certattn.kernel.theorems.training.regression_inputs import balls_around
+from certattn.kernel.theorems.training.regression_task import read_task
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -57,6 +53,8 @@ RADIUS = "1e-20"
 _BITS = (64, 96, 128, 160, 192, 256, 384, 512, 1024)
 _SHARP = 2**4
 _RISK_DIGITS, _DISTANCE_DIGITS = 6, 3
+
+Asserted = dict[str, Plain]
 
 
 def generate(
@@ -93,15 +91,17 @@ def generate(
         raise UsageError(f"order is {order}, expected {LEAST_ORDER} to {MOST_ORDER}")
     head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": _given(given)}
     with not_yet_written(out):
-        setting = replace(read_draft(loads(to_text({**head, "asserts": {}}), out)), order=order)
+        draft = loads(to_text({**head, "asserts": {}}), out)
+        covariance, start = read_task(GIVEN.read(draft.given, draft.reading))
+    setting = _Setting(head, out, covariance, start, order or 0)
     stated_radius = exact_rational(radius, "radius")
     if stated_radius <= 0:
         raise UsageError(f"radius is {describe(stated_radius)}, expected a number > 0")
-    problem, bits = _stated(setting, _times(setting, times, within, points), stated_radius, tube)
+    points_found, bits = _stated(setting, _times(setting, times, within, points), stated_radius, tube)
     witness: dict[str, Plain] = {"bits": str(bits)}
     certificate: dict[str, Plain] = {
         **head,
-        "asserts": {"points": [_written(point) for point in problem.points]},
+        "asserts": {"points": points_found},
         "witness": witness if order is None else {**witness, "order": str(order)},
     }
     with not_yet_written(out):
@@ -126,7 +126,7 @@ def _given(given: dict[str, Any]) -> Plain:
 # -- when
 
 
-def _times(setting: StatedFlow, times: Sequence[Number], within: Number | None, points: int) -> list[fmpq]:
+def _times(setting: _Setting, times: Sequence[Number], within: Number | None, points: int) -> list[fmpq]:
     """The times to state, in their order. Raises UsageError, NotProvedError."""
     if not times and within is None:
         raise UsageError("no time; expected one or several (--time), or how near to a zero of R to go (--within)")
@@ -148,7 +148,7 @@ def _times(setting: StatedFlow, times: Sequence[Number], within: Number | None, 
     return [chosen[0] * fmpq(k * k, points * points) for k in range(1, points + 1)] if points > 1 else chosen
 
 
-def _arrival(setting: StatedFlow, within: fmpq) -> fmpq:
+def _arrival(setting: _Setting, within: fmpq) -> fmpq:
     """When the flow is so near to the zero of R that it goes to, about. Raises UsageError, NotProvedError."""
     if within <= 0:
         raise UsageError(f"within is {describe(within)}, expected a number > 0")
@@ -160,7 +160,7 @@ def _arrival(setting: StatedFlow, within: fmpq) -> fmpq:
         start = around(flat(balls_around(setting.start)))
         ends = {sign: flat(bayes_point(setting.covariance, setting.start.invariant(), sign)) for sign in (True, False)}
         count = 0
-        for count, step in enumerate(steps(field, start, fmpq(MOST_STEPS) ** 2, taylor_order(setting, bits))):
+        for count, step in enumerate(steps(field, start, fmpq(MOST_STEPS) ** 2, taylor_order(setting.order, bits))):
             end = ends[(step.end.centre[-1] > 0) is True]
             gap = l2_norm([x - y for x, y in zip(step.end.centre, end, strict=True)])
             if (gap + step.end.error <= within) is True:
@@ -174,21 +174,21 @@ def _arrival(setting: StatedFlow, within: fmpq) -> fmpq:
     )
 
 
-def _other_order(setting: StatedFlow) -> str:
+def _other_order(setting: _Setting) -> str:
     """What else to do where the order was asked for: a low one takes many steps."""
-    return "" if setting.order is None else f", or a higher order than {setting.order}, or none (--order)"
+    return "" if setting.order == 0 else f", or a higher order than {setting.order}, or none (--order)"
 
 
 # -- what
 
 
-def _stated(setting: StatedFlow, times: list[fmpq], radius: fmpq, tube: bool) -> tuple[StatedFlow, int]:
+def _stated(setting: _Setting, times: list[fmpq], radius: fmpq, tube: bool) -> tuple[list[Plain], int]:
     """Points with all bounds, rounded to the safe side, and the precision. Raises NotProvedError."""
     for bits in _BITS:
         with working_precision(bits):
-            problem = _located(setting, times, radius, bits)
-            if problem is not None:
-                return _bounded(problem, bits, tube), bits
+            points = _located(setting, times, radius, bits)
+            if points is not None:
+                return _bounded(setting, points, bits, tube), bits
     raise NotProvedError(
         f"the flow is not enclosed as narrowly as {describe(radius)} up to t = {describe(times[-1])} with "
         f"{_BITS[-1]} bits and {MOST_STEPS} steps; expected an earlier time (--time) or a larger radius (--radius)"
@@ -196,49 +196,42 @@ def _stated(setting: StatedFlow, times: list[fmpq], radius: fmpq, tube: bool) ->
     )
 
 
-def _located(setting: StatedFlow, times: list[fmpq], radius: fmpq, bits: int) -> StatedFlow | None:
+def _located(setting: _Setting, times: list[fmpq], radius: fmpq, bits: int) -> list[Asserted] | None:
     """The points in decimals; None where their enclosures are too wide."""
     start = around(flat(balls_around(setting.start)))
-    found = integrate(RegressionFlow(setting.covariance), start, times, taylor_order(setting, bits)).found
+    found = integrate(RegressionFlow(setting.covariance), start, times, taylor_order(setting.order, bits)).found
     size = setting.covariance.rows
     # So many numbers, each rounded by half a unit, are at a distance of less than the radius.
     unit = last_place(radius / (size + 1), 1)
-    points = []
+    points: list[Asserted] = []
     for time in times:
         if time not in found or (found[time].error * _SHARP < radius) is not True:
             return None
-        numbers = [round_nearest(midpoint(entry), unit) for entry in found[time].centre]
-        A = ExactMatrix.rational([numbers[i * size : (i + 1) * size] for i in range(size)])
-        points.append(StatedPoint(time, Parameters(A, numbers[-1]), radius, None, None, None))
-    return replace(setting, points=points)
+        *entries, b = [format_rational(round_nearest(midpoint(entry), unit)) for entry in found[time].centre]
+        A: list[Plain] = [list[Plain](entries[i * size : (i + 1) * size]) for i in range(size)]
+        points.append({"time": format_rational(time), "A": A, "b": b, "radius": format_rational(radius)})
+    return points
 
 
-def _bounded(problem: StatedFlow, bits: int, tube: bool) -> StatedFlow:
+def _bounded(setting: _Setting, points: list[Asserted], bits: int, tube: bool) -> list[Plain]:
     """With bounds of the risk at all points, of the distance from the Bayes point at the last, and tubes."""
-    zero, last = fmpq(0), len(problem.points) - 1
-    moves = not is_at_rest(problem.covariance, problem.start)
-    asked = [
-        replace(point, risk=(zero, zero), bayes=zero if index == last and moves else None, tube=zero if tube else None)
-        for index, point in enumerate(problem.points)
-    ]
-    draft = replace(problem, points=asked)
-    proof = Proof(list(obligations(draft)))
-    proof.ask(proof.obligations, bits)
-    sides = _Sides({name: answer.left for name, answer in proof.answers.items()})
-    points = []
-    for index, point in enumerate(problem.points):
+    moves = not is_at_rest(setting.covariance, setting.start)
+    zero: Asserted = {"risk": {"lower": "0", "upper": "0"}, **({"tube": "0"} if tube else {})}
+    last: Asserted = {"bayes": "0"} if moves else {}
+    asked: list[Plain] = [{**point, **zero, **(last if point is points[-1] else {})} for point in points]
+    sides = setting.sides(asked, bits)
+    found: list[Plain] = []
+    for index, point in enumerate(points):
         place = f"points[{index}]"
-        risk = max(lower_rational(sides.ball(f"{place}.risk.lower")), zero)
-        bounds = (round_down(risk, _RISK_DIGITS), sides.above(f"{place}.risk.upper", _RISK_DIGITS))
-        points.append(
-            replace(
-                point,
-                risk=bounds,
-                bayes=sides.above(f"{place}.bayes", _DISTANCE_DIGITS) if index == last and moves else None,
-                tube=sides.above(f"{place}.tube", _DISTANCE_DIGITS) if tube else None,
-            )
-        )
-    return replace(problem, points=points)
+        risk = max(lower_rational(sides.ball(f"{place}.risk.lower")), fmpq(0))
+        bounds: Asserted = {
+            "lower": format_rational(round_down(risk, _RISK_DIGITS)),
+            "upper": sides.above(f"{place}.risk.upper", _RISK_DIGITS),
+        }
+        others = [*(["bayes"] if moves and point is points[-1] else []), *(["tube"] if tube else [])]
+        distances: Asserted = {name: sides.above(f"{place}.{name}", _DISTANCE_DIGITS) for name in others}
+        found.append({**point, "risk": bounds, **distances})
+    return found
 
 
 @dataclass(frozen=True)
@@ -250,23 +243,28 @@ class _Sides:
     def ball(self, name: str) -> arb:
         return arb(self.found[name])
 
-    def above(self, name: str, digits: int) -> fmpq:
+    def above(self, name: str, digits: int) -> str:
         """A decimal that is at least as large."""
-        return round_up(max(upper_rational(self.ball(name)), fmpq(0)), digits)
+        return format_rational(round_up(max(upper_rational(self.ball(name)), fmpq(0)), digits))
 
 
-def _written(point: StatedPoint) -> dict[str, Plain]:
-    """As certificates write it."""
-    assert point.risk is not None
-    optional = {"bayes": point.bayes, "tube": point.tube}
-    return {
-        "time": format_rational(point.time),
-        "A": [[format_rational(entry) for entry in row] for row in point.parameters.A.to_rows()],
-        "b": format_rational(point.parameters.b),
-        "radius": format_rational(point.radius),
-        "risk": {"lower": format_rational(point.risk[0]), "upper": format_rational(point.risk[1])},
-        **{name: format_rational(value) for name, value in optional.items() if value is not None},
-    }
+@dataclass(frozen=True)
+class _Setting:
+    """The task, from `head` of a certificate, and the order that was asked for, or 0."""
+
+    head: Asserted
+    out: Path
+    covariance: ExactMatrix
+    start: Parameters
+    order: int
+
+    def sides(self, points: list[Plain], bits: int) -> _Sides:
+        """What the checker compares with bounds of these points."""
+        order: Asserted = {"witness": {"order": str(self.order)}} if self.order else {}
+        stated = THEOREM.read(loads(to_text({**self.head, "asserts": {"points": points}, **order}), self.out))
+        proof = Proof(list(obligations(stated)))
+        proof.ask(proof.obligations, bits)
+        return _Sides({name: answer.left for name, answer in proof.answers.items()})
 
 
 def _entry(text: str) -> tuple[int, int] | None:

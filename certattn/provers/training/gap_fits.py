@@ -16,11 +16,15 @@ from flint import arb, fmpq, fmpq_poly
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
-from certattn.kernel.theorems.training.gap_at_parameters import NODE_BITS, Fits
-from certattn.kernel.theorems.training.mathematics.analytic_weights import MOST_CURVED, interpolation_errors
-from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum
+from certattn.kernel.theorems.training.mathematics.exponential_fits import (
+    MOST_CURVED,
+    ExponentialSum,
+    interpolation_errors,
+    on_piece,
+    weights,
+)
 from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.weight_samples import on_piece, weights
+from certattn.kernel.theorems.training.risk_gap import NODE_BITS, Fits
 from certattn.provers.rounding import as_float, midpoint, round_nearest
 
 # The degree of fits that are to be accurate to 10^-n is _DEGREES[0] + n _DEGREES[1].

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from math import ceil, exp, log
 
 from flint import arb, fmpq
@@ -12,9 +11,7 @@ from flint import arb, fmpq
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
-from certattn.kernel.theorems.training.mathematics.risk_gap import Ball
-from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Logistic, Majorant, Power
+from certattn.kernel.theorems.training.mathematics.risk_gap import Ball, Logistic, Majorant, Power
 from certattn.provers.rounding import as_float
 from certattn.provers.training.gap_tables import tabulated
 
@@ -30,15 +27,10 @@ _FIRST, _LARGEST_STEP = 64, 64.0
 class Search:
     """Majorants of a kind over a ball, `asked` the bounds that they should keep; `theta` is of a power."""
 
-    problem: GapOverBall
+    ball: Ball
     kind: str
     theta: fmpq | None
     asked: Mapping[str, fmpq]
-
-    @cached_property
-    def ball(self) -> Ball:
-        with working_precision(BITS):
-            return self.problem.ball()
 
     def majorant(self, length: int) -> Majorant:
         if self.kind == "logistic":

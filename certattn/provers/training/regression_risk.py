@@ -17,18 +17,23 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point, inverse_squares
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.regression_inputs import PARAMETERS, exact_regression, read_parameters
+from certattn.kernel.theorems.training.mathematics.regression import (
+    Parameters,
+    bayes_point,
+    exact_regression,
+    inverse_squares,
+)
 from certattn.kernel.theorems.training.regression_risk import (
     ASSERTS,
+    AT,
     BAYES,
+    GIVEN,
     PREDICTIONS,
     SADDLE,
     SECOND_DERIVATIVE,
     THEOREM,
-    read_given,
 )
+from certattn.kernel.theorems.training.regression_task import PARAMETERS, read_parameters, read_task
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -121,8 +126,7 @@ def generate(
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
         draft = loads(to_text({**certificate, "asserts": {}}), out)
-        _, covariance, at = read_given(draft)
-        point = _Point(covariance, at)
+        point = _Point(*read_task(GIVEN.read(draft.given, draft.reading), AT))
         asserts = {name: _stated(point, name, half_width) for name in _wanted(point, states)}
         if along is not None:
             asserts["second_derivative"] = point.second_derivative(_direction(exact(along, "along"), point, out))

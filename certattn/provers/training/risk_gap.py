@@ -8,6 +8,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.kernel.document.schema import Values
@@ -15,18 +16,17 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.gap_at_parameters import Fits, GapAtParameters
-from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
-from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Logistic, Majorant, Power, Tabulated
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, read_covariance, read_parameters
+from certattn.kernel.theorems.training.mathematics.risk_gap import Ball, Majorant, Power, Tabulated
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, read_covariance, read_task
 from certattn.kernel.theorems.training.risk_gap import (
-    A_SQUARED,
-    B_SQUARED,
     BALL,
+    GIVEN,
     POINT,
     PROMPT_LENGTH,
     THEOREM,
-    read_given,
+    Fits,
+    GapAtParameters,
+    ball_of,
 )
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
@@ -79,9 +79,10 @@ def generate(
             raise UsageError(f"{name} is {describe(bound)}, expected a number > 0")
     exponent = None if theta is None else exact_rational(theta, "theta")
     with not_yet_written(out):
-        values = read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        draft = loads(to_text({**certificate, "asserts": {}}), out)
+        _, values = GIVEN.read(draft.given, draft.reading)
         if BALL in values:
-            search = Search(_problem(values), _kind(majorant, exponent), exponent, bounds)
+            search = Search(_ball(values), _kind(majorant, exponent), exponent, bounds)
             certificate |= _over_ball(search, length, digits)
         else:
             other = None if majorant == TABLE else majorant
@@ -104,9 +105,9 @@ def _require_none(options: Mapping[str, object]) -> None:
 # -- over a ball
 
 
-def _problem(values: Values) -> GapOverBall:
-    ball = values[BALL]
-    return GapOverBall(read_covariance(values[COVARIANCE]), ball[A_SQUARED], ball[B_SQUARED], 2, {}, Logistic(2))
+def _ball(values: Values) -> Ball:
+    with working_precision(BITS):
+        return ball_of(read_covariance(values[COVARIANCE]), values[BALL])
 
 
 def _kind(majorant: str, theta: fmpq | None) -> str:
@@ -162,17 +163,16 @@ def _witness(majorant: Majorant) -> Plain:
 
 
 def _at_parameters(values: Values, digits: int, said: Said | None) -> dict[str, Plain]:
-    covariance = read_covariance(values[COVARIANCE])
-    parameters = read_parameters(values[POINT], covariance.rows)
+    covariance, parameters = read_task(values, POINT)
     length = values[PROMPT_LENGTH]
     found = fits(covariance, parameters, length, 10.0**-digits)
     if said is not None:
         look(length, found, said)
-    problem = GapAtParameters(covariance, parameters, length, None, None, found)
-    with working_precision(BITS):
-        gap = problem.gap()
-    if gap is None:
-        raise NotProvedError("averages over the query are infinite for every growth that was tried")
+    try:
+        with working_precision(BITS):
+            gap = GapAtParameters(covariance, parameters, length, found).gap()
+    except NoBound:
+        raise NotProvedError("averages over the query are infinite for every growth that was tried") from None
     return {"asserts": {"gap": _range(gap, digits)}, "witness": _fits_witness(found)}
 
 

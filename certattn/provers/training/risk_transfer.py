@@ -18,12 +18,10 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import FinitePrompts, Piece, bound_of_risk, tube
-from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.mathematics.finite_prompts import FinitePrompts, Piece, bound_of_risk, tube
+from certattn.kernel.theorems.training.mathematics.regression import balls_around, flat
 from certattn.kernel.theorems.training.mathematics.validated_flow import steps
-from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
-from certattn.kernel.theorems.training.regression_inputs import balls_around
-from certattn.kernel.theorems.training.risk_transfer import DEFAULT_ORDER, DEFAULT_PIECES, THEOREM, read
+from certattn.kernel.theorems.training.risk_transfer import DEFAULT_ORDER, DEFAULT_PIECES, LENGTH, THEOREM, read
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -122,9 +120,8 @@ class _Finder:
             "witness": {"pieces": str(pieces)},
         }
         with not_yet_written(out):
-            problem = read(loads(to_text(draft), out)).transfer
-        assert isinstance(problem, PopulationTransfer)
-        self._setting, self._length = problem.setting, problem.length
+            self._setting = read(loads(to_text(draft), out))
+        self._length = self._setting.given[LENGTH]
         self._known = self._setting.known_at_the_start
         if self._known and not self._setting.falls_from_the_start:
             raise NotProvedError(
@@ -203,7 +200,7 @@ class _Finder:
         best: tuple[fmpq, arb] | None = None
         for piece in self._tube(length, horizon, self._pieces):
             count = piece.last / width
-            if piece.closed is not True or count.q != 1 or (self._time is not None and piece.last < horizon):
+            if piece.distance.closed is not True or count.q != 1 or (self._time is not None and piece.last < horizon):
                 continue
             bound = bound_of_risk(prompts, piece.end)
             if goal is not None and (bound <= goal * _ROOM) is True:
@@ -216,7 +213,7 @@ class _Finder:
         """What the certificate's own pieces prove."""
         pieces = int(count.p)
         last = self._tube(length, count * width, pieces)[-1]
-        if (last.closed and last.last == count * width) is not True:
+        if (last.distance.closed and last.last == count * width) is not True:
             return None
         prompts = self._prompts(length)
         if not self._tends_to_zero(prompts.field.risk(last.flow)):
@@ -224,7 +221,7 @@ class _Finder:
         bound = upper_rational(bound_of_risk(prompts, last.end))
         if goal is not None and bound > goal:
             return None
-        distance = round_up(upper_rational(last.reached), _DIGITS)
+        distance = round_up(upper_rational(last.distance.reached), _DIGITS)
         return _Found(length, count * width, pieces, round_up(bound, _DIGITS), distance)
 
 

@@ -20,21 +20,9 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.regression_rates import (
-    DescentRates,
-    FlowRates,
-    covariance_constants,
-)
-from certattn.kernel.theorems.training.regression_inputs import exact_regression
-from certattn.kernel.theorems.training.training_convergence import (
-    THEOREM,
-    StatedLimit,
-    StatedRisk,
-    StatedTraining,
-    obligations,
-)
+from certattn.kernel.theorems.training.mathematics.regression import Parameters, bayes_point, exact_regression
+from certattn.kernel.theorems.training.mathematics.regression_rates import DescentRates, FlowRates, covariance_constants
+from certattn.kernel.theorems.training.training_convergence import ASSERTS, THEOREM, StatedTraining, obligations
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
@@ -55,6 +43,8 @@ _PLACES = 15
 _FIRST_BITS = 64
 # The limit of larger problems is stated in numbers only where that is asked for.
 _MOST_ROWS = 8
+# What is asserted while it is not yet known.
+_ANY: dict[str, Plain] = {"risk": "0", "rate": "1"}
 
 
 def generate(
@@ -142,7 +132,8 @@ class _Finder:
     """Reads the task once; what is stated comes from the kernel's own enclosures."""
 
     def __init__(self, certificate: dict[str, Plain], out: Path, most_steps: int) -> None:
-        draft: dict[str, Plain] = {**certificate, "asserts": {"risk": "0", "rate": "1"}}
+        self._certificate, self._out = certificate, out
+        draft: dict[str, Plain] = {**certificate, "asserts": _ANY}
         with not_yet_written(out):
             self._problem = THEOREM.read(loads(to_text(draft), out))
         self._most_steps = most_steps
@@ -204,39 +195,40 @@ class _Finder:
     def asserts(self, wanted: _Wanted, risks: list[fmpq], numbers: bool | None) -> dict[str, Plain]:
         """The section, every number rounded to the safe side. Raises NotProvedError."""
         size = self._problem.covariance.rows
-        zero = StatedLimit(True, None, None)
-        problem = replace(
-            self._problem,
-            begins=wanted.begins,
-            enclosed=wanted.enclosed,
-            length=fmpq(0),
-            limit=zero,
-            risks=[StatedRisk(time, fmpq(0)) for time in risks],
-        )
-        found = self._proved(problem)
+        times = [format_rational(time) for time in risks]
+        begins: dict[str, Plain] = {"from": format_rational(wanted.begins)} if wanted.begins != 0 else {}
+        draft: dict[str, Plain] = {
+            **begins,
+            **_ANY,
+            "length": "0",
+            "limit": {"sign": "positive"},
+            **({"risks": [{"at": time, "at_most": "0"} for time in times]} if times else {}),
+        }
+        found = self._proved(draft, wanted.enclosed)
         positive = (_ball(found["limit.sign"]) > 0) is True
         limit: dict[str, Plain] = {"sign": "positive" if positive else "negative"}
         if numbers if numbers is not None else size <= _MOST_ROWS:
-            limit.update(self._limit(problem, positive))
+            limit.update(self._limit(draft, wanted.enclosed, limit, positive))
         return {
-            **({"from": format_rational(wanted.begins)} if wanted.begins != 0 else {}),
+            **begins,
             "risk": _up(found["risk"]),
             "rate": format_rational(round_down(lower_rational(_ball(found["rate"])), _DIGITS)),
             "length": _up(found["length"]),
             "limit": limit,
             **({"risks": [
-                {"at": format_rational(time), "at_most": _up(found[f"risks[{index}]"])}
-                for index, time in enumerate(risks)
-            ]} if risks else {}),
+                {"at": time, "at_most": _up(found[f"risks[{index}]"])} for index, time in enumerate(times)
+            ]} if times else {}),
         }  # fmt: skip
 
-    def _limit(self, problem: StatedTraining, positive: bool) -> dict[str, Plain]:
+    def _limit(
+        self, draft: dict[str, Plain], enclosed: fmpq, sign: dict[str, Plain], positive: bool
+    ) -> dict[str, Plain]:
         """The limit in decimals, and the radius; for descent bounds of the invariant as well."""
         limit: dict[str, Plain] = {}
-        stated = StatedLimit(positive, None, (fmpq(0), fmpq(0)))
-        invariant = problem.start.invariant()
-        if problem.step is not None:
-            found = self._proved(replace(problem, limit=stated))
+        invariant = self._problem.start.invariant()
+        if self._problem.step is not None:
+            asked: dict[str, Plain] = {**sign, "invariant": {"lower": "0", "upper": "0"}}
+            found = self._proved({**draft, "limit": asked}, enclosed)
             low = lower_rational(_ball(found["limit.invariant.lower"]))
             high = upper_rational(_ball(found["limit.invariant.upper"]))
             invariant = (low + high) / 2
@@ -244,10 +236,11 @@ class _Finder:
             bounds = (low / unit).floor() * unit, (high / unit).ceil() * unit
             limit["invariant"] = {"lower": format_rational(bounds[0]), "upper": format_rational(bounds[1])}
         point = self._bayes_point(invariant, positive)
-        found = self._proved(replace(problem, limit=replace(stated, point=(point, fmpq(0)))))
         rows: list[Plain] = [[format_rational(entry) for entry in row] for row in point.A.to_rows()]
+        near: dict[str, Plain] = {"A": rows, "b": format_rational(point.b)}
+        found = self._proved({**draft, "limit": {**sign, **near, "radius": "0"}}, enclosed)
         radius = round_up(upper_rational(_ball(found["limit.point"])), 2)
-        return {"A": rows, "b": format_rational(point.b), "radius": format_rational(radius), **limit}
+        return {**near, "radius": format_rational(radius), **limit}
 
     def _bayes_point(self, invariant: fmpq, positive: bool) -> Parameters:
         """The zero of R with this invariant and sign of b, in decimals."""
@@ -256,8 +249,11 @@ class _Finder:
             table = [[nearest(entry, _PLACES) for entry in row] for row in truth.A.balls.tolist()]
             return Parameters(ExactMatrix.rational(table), nearest(truth.b, _PLACES))
 
-    def _proved(self, problem: StatedTraining) -> dict[str, Answer]:
+    def _proved(self, asserts: dict[str, Plain], enclosed: fmpq) -> dict[str, Answer]:
         """The obligations, all of them enclosed, with the conditions proved. Raises NotProvedError."""
+        draft = loads(to_text({**self._certificate, "asserts": asserts}), self._out)
+        stated = ASSERTS.read(draft.asserts, draft.reading)
+        problem = replace(self._problem, asserts=stated, enclosed=enclosed)
         bits = 2 * _FIRST_BITS
         while bits <= DEFAULT_LIMITS.max_bits:
             proof = Proof(list(obligations(problem)))

@@ -10,11 +10,9 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import FinitePrompts, bound_of_risk, tube
-from certattn.kernel.theorems.training.mathematics.regression_descent import flat
-from certattn.kernel.theorems.training.population_transfer import PopulationTransfer
-from certattn.kernel.theorems.training.regression_inputs import balls_around
-from certattn.kernel.theorems.training.risk_transfer import read
+from certattn.kernel.theorems.training.mathematics.finite_prompts import FinitePrompts, bound_of_risk, tube
+from certattn.kernel.theorems.training.mathematics.regression import balls_around, flat
+from certattn.kernel.theorems.training.risk_transfer import LENGTH, RISK, TIME, read
 from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 
@@ -28,25 +26,25 @@ _LONGEST = 10**9
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
-    problem = read(certificate).transfer
-    if not isinstance(problem, PopulationTransfer):
+    problem = read(certificate)
+    if problem.prompts is not None:
         raise UsageError("a figure shows prompts of a length; of given prompts there is none")
-    setting = problem.setting
+    length, time, risk = problem.given[LENGTH], problem.asserts[TIME], as_float(problem.asserts[RISK])
     with working_precision(_BITS):
-        prompts, start = FinitePrompts(setting.covariance, problem.length), flat(balls_around(setting.start))
-        pieces = list(tube(prompts, start, setting.time, setting.order, setting.pieces))
+        prompts, start = FinitePrompts(problem.covariance, length), flat(balls_around(problem.start))
+        pieces = list(tube(prompts, start, time, problem.order, problem.pieces))
         times = [as_float(piece.last) for piece in pieces]
         risks = [float(arb(prompts.field.risk(piece.flow).mid())) for piece in pieces]
         bounds = [float(bound_of_risk(prompts, piece.end).upper()) for piece in pieces]
-        distances = [float(piece.reached) for piece in pieces]
+        distances = [float(piece.distance.reached) for piece in pieces]
     with canvas(path, (6.0, 3.8)) as (_, axes):
         axes.semilogy(times, risks, color=_RUN, lw=1.6, label="risk over infinite prompts")
-        label = f"bound of the risk, $L \\geq$ {_length(problem.length)}"
+        label = f"bound of the risk, $L \\geq$ {_length(length)}"
         axes.semilogy(times, bounds, color=_BOUND, lw=1.6, ls="--", label=label)
         axes.semilogy(times, distances, color=_TUBE, lw=1.2, ls=":", label="distance of the runs, at most")
-        axes.axhline(as_float(setting.risk), color=_BOUND, lw=0.8, label="stated risk")
+        axes.axhline(risk, color=_BOUND, lw=0.8, label="stated risk")
         axes.set_xlim(0, times[-1])
-        axes.set_ylim(*_limits([*risks, *bounds, *distances, as_float(setting.risk)]))
+        axes.set_ylim(*_limits([*risks, *bounds, *distances, risk]))
         axes.set_xlabel("time")
         axes.legend(frameon=False, fontsize=9)
 

@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import Values
+from certattn.kernel.document.schema import Field, Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.descent_setting import LAWS, REGRESSION, TASKS, ExactWeights, Setting
-from certattn.kernel.theorems.training.descent_trajectory import StatedDescents
-from certattn.kernel.theorems.training.gronwall_bound import Gronwall
-from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE
-from certattn.kernel.theorems.training.trajectory_assertions import (
+from certattn.kernel.theorems.training.descent_trajectory import (
+    AT_LEAST,
+    AT_MOST,
+    BOUNDS,
     CHECKPOINT_STEP,
     CHECKPOINTS,
+    DISTANCE,
+    FINITE_POINT,
+    FINITE_RISK,
+    GAP,
     GRADIENT_GAP,
+    GRONWALL,
+    INFINITE_POINT,
+    INFINITE_RISK,
+    LAWS,
+    RADIUS,
+    RATE,
+    REGRESSION,
     RISK_GAP,
+    TASKS,
+    TUBE,
+    TUBE_RADIUS,
+    WEIGHTS_START,
     WHERE,
-    Assertion,
-    EveryStep,
-    Near,
-    Range,
+    Descents,
+    StatedDescents,
+    U,
+    V,
+    tube_steps,
 )
+from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, A, B
+from certattn.statements.training.given import prompts_words
 from certattn.statements.wording import Statement, Wording
 
 _PLACES = {EACH: ", each at its own iterate,", FINITE: ", both at theta_k^L,", INFINITE: ", both at theta_k^inf,"}
@@ -38,14 +57,15 @@ _OVER_TUBE = {"gap": "|grad R_L - grad R_inf|", "rate": "the rate of expansion"}
 
 
 def statement(stated: StatedDescents) -> Statement:
-    setting = stated.setting
+    setting = stated.descents
+    names = "A and b" if setting.model == REGRESSION else "U and V"
     words = (
         f"Let theta^L and theta^inf be {counted(setting.steps, 'step')} "
         "theta_(k+1) = theta_k - eta grad R(theta_k) of gradient descent with "
-        f"eta = {describe(setting.step)} from {_weights(setting.start)}, the first on R_L and "
-        f"the second on R_inf. {_finite_loss(setting)}, for {setting.prompts.words()}. R_inf is "
-        f"{_infinite_loss(setting)}. With Frobenius norms of {' and '.join(setting.start.names)} together: "
-        f"{'; '.join(_assertion(stated.asserts, assertion) for assertion in stated.assertions)}."
+        f"eta = {describe(setting.step)} from {_weights(setting.given[WEIGHTS_START])}, the first on R_L and "
+        f"the second on R_inf. {_finite_loss(setting)}, for {prompts_words(setting.prompts)}. R_inf is "
+        f"{_infinite_loss(setting)}. With Frobenius norms of {names} together: "
+        f"{'; '.join(_asserted(stated))}."
     )
     latex = (
         r"\theta_{k+1} = \theta_k - \eta \nabla R(\theta_k), \qquad "
@@ -54,13 +74,13 @@ def statement(stated: StatedDescents) -> Statement:
     return Statement(words, latex)
 
 
-def _weights(weights: ExactWeights) -> str:
-    first, second = weights.names
-    last = describe(weights.V.entry(0, 0)) if weights.model == REGRESSION else str(weights.V)
-    return f"{first} = {weights.U} and {second} = {last}"
+def _weights(values: Values) -> str:
+    if A in values:
+        return f"A = {values[A].load()} and b = {describe(values[B])}"
+    return f"U = {values[U].load()} and V = {values[V].load()}"
 
 
-def _finite_loss(setting: Setting) -> str:
+def _finite_loss(setting: Descents) -> str:
     """The loss of the concrete prompts."""
     if setting.model == REGRESSION:
         return (
@@ -73,7 +93,7 @@ def _finite_loss(setting: Setting) -> str:
     )
 
 
-def _infinite_loss(setting: Setting) -> str:
+def _infinite_loss(setting: Descents) -> str:
     given = setting.given
     if setting.model != REGRESSION:
         laws = [law.words for law in given[LAWS]]
@@ -97,36 +117,47 @@ def _symbol(asserts: Values, name: str) -> str:
     return _SYMBOLS[what]
 
 
-def _assertion(asserts: Values, assertion: Assertion) -> str:
-    if isinstance(assertion, Gronwall):
-        return _gronwall(assertion)
-    assert isinstance(assertion, EveryStep | Range | Near)
-    symbol = _symbol(asserts, assertion.quantity.name)
-    if isinstance(assertion, EveryStep):
-        several = f"the bound that is stated for it, of {assertion.stated.words()}"
-        bound = describe(assertion.bounds[0]) if assertion.stated.shape[1] == 1 else several
-        return f"for every k = 0, ..., {len(assertion.bounds) - 1}, {symbol} is at most {bound}"
-    if isinstance(assertion, Near):
-        point, radius = _weights(assertion.point), describe(assertion.radius)
-        return f"at k = {assertion.step}, {symbol} {point} is at most {radius}"
-    parts = [f"at least {describe(assertion.at_least)}"] if assertion.at_least is not None else []
-    parts += [f"at most {describe(assertion.at_most)}"] if assertion.at_most is not None else []
-    return f"at k = {assertion.step}, {symbol} is {' and '.join(parts)}"
+def _asserted(stated: StatedDescents) -> Iterator[str]:
+    """A piece for each assertion."""
+    asserts, steps = stated.asserts, stated.descents.steps
+    for field in (TUBE, RISK_GAP, GRADIENT_GAP):
+        if field in asserts:
+            bounds = asserts[field][BOUNDS]
+            several = f"the bound that is stated for it, of {bounds.words()}"
+            bound = describe(bounds.load().entry(0, 0)) if bounds.shape[1] == 1 else several
+            yield f"for every k = 0, ..., {steps}, {_symbol(asserts, field.name)} is at most {bound}"
+    for checkpoint in asserts.items(CHECKPOINTS):
+        yield from _checkpoint(checkpoint)
+    if GRONWALL in asserts:
+        yield _gronwall(asserts[GRONWALL], stated.descents)
 
 
-def _gronwall(stated: Gronwall) -> str:
-    r, g, nu = describe(stated.radius), describe(stated.gap), describe(stated.rate)
+def _checkpoint(stated: Values) -> Iterator[str]:
+    k = stated[CHECKPOINT_STEP]
+    for field in (DISTANCE, FINITE_RISK, INFINITE_RISK):
+        if field in stated:
+            bounds: list[tuple[str, Field[Any]]] = [("at least", AT_LEAST), ("at most", AT_MOST)]
+            parts = [f"{side} {describe(stated[field][end])}" for side, end in bounds if end in stated[field]]
+            yield f"at k = {k}, {_SYMBOLS[field.name]} is {' and '.join(parts)}"
+    for point in (FINITE_POINT, INFINITE_POINT):
+        if point in stated:
+            _, near = stated[point]
+            yield f"at k = {k}, {_SYMBOLS[point.name]} {_weights(near)} is at most {describe(near[RADIUS])}"
+
+
+def _gronwall(stated: Values, descents: Descents) -> str:
+    r, g, nu = describe(stated[TUBE_RADIUS]), describe(stated[GAP]), describe(stated[RATE])
+    steps = tube_steps(stated, descents)
     return (
-        f"for every k = 0, ..., {stated.steps - 1} and all weights within r = {r} of theta_k^inf, "
+        f"for every k = 0, ..., {steps - 1} and all weights within r = {r} of theta_k^inf, "
         f"|grad R_L - grad R_inf| is at most g = {g} and |I - eta Hess R_inf| at most 1 + eta nu with nu = {nu}, "
-        f"so that |theta_k^L - theta_k^inf| <= g ((1 + eta nu)^k - 1)/nu <= r for every k = 0, ..., {stated.steps}"
+        f"so that |theta_k^L - theta_k^inf| <= g ((1 + eta nu)^k - 1)/nu <= r for every k = 0, ..., {steps}"
     )
 
 
 def sentence(stated: StatedDescents, name: str) -> str:
     if name == "gronwall.radius":
-        (bound,) = (one for one in stated.assertions if isinstance(one, Gronwall))
-        return f"g ((1 + eta nu)^{bound.steps} - 1)/nu <= r"
+        return f"g ((1 + eta nu)^{tube_steps(stated.asserts[GRONWALL], stated.descents)} - 1)/nu <= r"
     found = re.fullmatch(r"([a-z_.]+)\[(\d+)\](?:\.([a-z_]+).*)?", name)
     assert found is not None
     what, index, of_checkpoint = found[1], int(found[2]), found[3]

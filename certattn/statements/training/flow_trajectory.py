@@ -6,43 +6,43 @@ from collections.abc import Sequence
 
 from flint import fmpq
 
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.flow_trajectory import POINTS, StatedFlow, StatedPoint, obligations
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, parameters_words
+from certattn.kernel.theorems.training.flow_trajectory import BAYES, RADIUS, RISK, TIME, TUBE, StatedFlow, obligations
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, LOWER, START, UPPER
+from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 
 def statement(stated: StatedFlow) -> Statement:
-    given, asserts = stated.given, stated.asserts
-    assert asserts is not None
+    given, points = stated.given, stated.points
     words = [
         f"For R(A, b) = 1/2 tr(E Sigma E'), E = b Sigma A - I, with Sigma = {given[COVARIANCE].words()}, the "
         f"gradient flow (A, b)' = -grad R(A, b) from {parameters_words(given[START])} at t = 0 exists up to "
-        f"t = {describe(stated.points[-1].time)}"
+        f"t = {describe(points[-1][TIME])}"
     ]
-    before, place, listed = fmpq(0), "the start", asserts[POINTS]
-    for point, values in zip(stated.points, listed, strict=True):
-        words += _point_words(point, parameters_words(values), before, place)
-        before, place = point.time, f"the point stated for t = {describe(point.time)}"
+    before, place = fmpq(0), "the start"
+    for point in points:
+        words += _point_words(point, before, place)
+        before, place = point[TIME], f"the point stated for t = {describe(point[TIME])}"
     latex = [r"\|(A(t_i), b(t_i)) - (A_i, b_i)\| \le r_i"]
-    if any(point.risk is not None for point in stated.points):
+    if any(RISK in point for point in points):
         latex.append(r"R(A(t_i), b(t_i)) \in [l_i, u_i]")
     return Statement("; ".join(words) + ".", r",\qquad ".join(latex))
 
 
-def _point_words(point: StatedPoint, parameters: str, before: fmpq, place: str) -> list[str]:
-    time = describe(point.time)
-    words = [f"at t = {time}, (A, b) is within {describe(point.radius)} of {parameters} (Euclidean distance)"]
-    if point.risk is not None:
-        lower, upper = point.risk
-        words[0] += f", and {describe(lower)} <= R <= {describe(upper)}"
-    if point.bayes is not None:
+def _point_words(point: Values, before: fmpq, place: str) -> list[str]:
+    time, radius = describe(point[TIME]), describe(point[RADIUS])
+    words = [f"at t = {time}, (A, b) is within {radius} of {parameters_words(point)} (Euclidean distance)"]
+    if RISK in point:
+        words[0] += f", and {describe(point[RISK][LOWER])} <= R <= {describe(point[RISK][UPPER])}"
+    if BAYES in point:
         words[0] += (
-            f", and within {describe(point.bayes)} of the A = Sigma^-1/b, b with the same |A|_F^2 - b^2 and sign of b"
+            f", and within {describe(point[BAYES])} of the A = Sigma^-1/b, b with the same |A|_F^2 - b^2 and sign of b"
         )
-    if point.tube is not None:
+    if TUBE in point:
         words.append(
-            f"for all t from {describe(before)} to {time}, (A, b) is within {describe(point.tube)} of what moves "
+            f"for all t from {describe(before)} to {time}, (A, b) is within {describe(point[TUBE])} of what moves "
             f"straight and evenly from {place} to the one stated for t = {time}"
         )
     return words
@@ -51,7 +51,7 @@ def _point_words(point: StatedPoint, parameters: str, before: fmpq, place: str) 
 def sentence(stated: StatedFlow, name: str) -> str:
     """Of an obligation `points[i].what`."""
     place, what = name.split(".", 1)
-    time = describe(stated.points[int(place[len("points[") : -1])].time)
+    time = describe(stated.points[int(place[len("points[") : -1])][TIME])
     return {
         "invariant": f"the change of |A|_F^2 - b^2 from the start to the point stated for t = {time}",
         "distance": f"the distance of (A, b) at t = {time} from what is stated",

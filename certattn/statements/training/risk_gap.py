@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.gap_at_parameters import GapAtParameters
-from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, parameters_words
-from certattn.kernel.theorems.training.risk_gap import POINT, StatedGap
+from certattn.kernel.theorems.training.regression_task import COVARIANCE
+from certattn.kernel.theorems.training.risk_gap import (
+    A_SQUARED,
+    AT_LEAST,
+    AT_MOST,
+    B_SQUARED,
+    BALL,
+    EXCESS,
+    GAP,
+    LENGTH,
+    POINT,
+    PROMPT_LENGTH,
+    SHORTFALL,
+    StatedGap,
+)
+from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Statement, Wording
 
 _BOUND = "an upper bound of {} over the ball is <= the stated {}"
@@ -29,43 +41,43 @@ _SENTENCES = {
 
 
 def statement(stated: StatedGap) -> Statement:
-    gap = stated.gap
-    return _at_parameters(stated.given, gap) if isinstance(gap, GapAtParameters) else _over_ball(stated.given, gap)
+    words = _over_ball if BALL in stated.given else _at_parameters
+    return words(stated.given, stated.asserts)
 
 
-def _at_parameters(given: Values, gap: GapAtParameters) -> Statement:
-    sides = [("at least", gap.least), ("at most", gap.most)]
-    stated = " and ".join(f"{side} {describe(bound)}" for side, bound in sides if bound is not None)
+def _at_parameters(given: Values, asserts: Values) -> Statement:
+    bounds, length = asserts[GAP], given[PROMPT_LENGTH]
+    low, high = (describe(bounds[side]) if side in bounds else "" for side in (AT_LEAST, AT_MOST))
+    stated = [f"{side} {bound}" for side, bound in (("at least", low), ("at most", high)) if bound]
     words = (
         f"For in-context linear regression with covariance {given[COVARIANCE].words()} of tokens and query, "
-        f"prompts of {gap.length} tokens and {parameters_words(given[POINT])}: the risk R_L of a prompt less the risk "
-        f"R of the infinite prompt is {stated}."
+        f"prompts of {length} tokens and {parameters_words(given[POINT])}: the risk R_L of a prompt less the risk "
+        f"R of the infinite prompt is {' and '.join(stated)}."
     )
-    low = rf"\text{{{describe(gap.least)}}} \le " if gap.least is not None else ""
-    high = rf" \le \text{{{describe(gap.most)}}}" if gap.most is not None else ""
-    return Statement(words, rf"{low}R_{{{gap.length}}}(A, b) - R_\infty(A, b){high}")
+    left, right = rf"\text{{{low}}} \le " if low else "", rf" \le \text{{{high}}}" if high else ""
+    return Statement(words, rf"{left}R_{{{length}}}(A, b) - R_\infty(A, b){right}")
 
 
-def _over_ball(given: Values, gap: GapOverBall) -> Statement:
-    stated = {
-        "excess": "the risk R_L of a prompt is at most {} above the risk R of the infinite prompt",
-        "shortfall": "R_L is at most {} below R",
+def _over_ball(given: Values, asserts: Values) -> Statement:
+    said = {
+        EXCESS: ("the risk R_L of a prompt is at most {} above the risk R of the infinite prompt", "R_L - R_\\infty"),
+        SHORTFALL: ("R_L is at most {} below R", "R_\\infty - R_L"),
     }
-    parts = [stated[name].format(describe(bound)) for name, bound in gap.bounds.items()]
+    bounds = [(*said[field], describe(asserts[field])) for field in said if field in asserts]
+    A, b = describe(given[BALL][A_SQUARED]), describe(given[BALL][B_SQUARED])
     words = (
         f"For in-context linear regression with covariance {given[COVARIANCE].words()} of tokens and query, "
-        f"prompts of L tokens for every L >= {gap.length}, and all parameters with "
-        f"|A|_F^2 <= {describe(gap.A_squared)} and b^2 <= {describe(gap.b_squared)}: {' and '.join(parts)}."
+        f"prompts of L tokens for every L >= {asserts[LENGTH]}, and all parameters with "
+        f"|A|_F^2 <= {A} and b^2 <= {b}: {' and '.join(text.format(bound) for text, _, bound in bounds)}."
     )
-    sides = {"excess": "R_L - R_\\infty", "shortfall": "R_\\infty - R_L"}
-    lines = [rf"{sides[name]} \le \text{{{describe(bound)}}}" for name, bound in gap.bounds.items()]
-    region = rf"\|A\|_F^2 \le \text{{{describe(gap.A_squared)}}},\ b^2 \le \text{{{describe(gap.b_squared)}}}"
-    return Statement(words, r",\qquad ".join(lines) + rf" \qquad ({region},\ L \ge {gap.length})")
+    lines = [rf"{side} \le \text{{{bound}}}" for _, side, bound in bounds]
+    region = rf"\|A\|_F^2 \le \text{{{A}}},\ b^2 \le \text{{{b}}}"
+    return Statement(words, r",\qquad ".join(lines) + rf" \qquad ({region},\ L \ge {asserts[LENGTH]})")
 
 
 def sentence(stated: StatedGap, name: str) -> str:
     if name == "majorant.above":
-        return f"the table less E sum p_i^2 at length {stated.gap.length} is >= 0, between the nodes too"
+        return f"the table less E sum p_i^2 at length {stated.asserts[LENGTH]} is >= 0, between the nodes too"
     return _SENTENCES[name]
 
 

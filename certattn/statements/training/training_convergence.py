@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.regression_inputs import COVARIANCE, START, parameters_words
+from certattn.kernel.theorems.training.mathematics.regression import exact_regression
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, LOWER, START, UPPER
 from certattn.kernel.theorems.training.training_convergence import (
+    AT,
+    AT_MOST,
+    INVARIANT,
+    LENGTH,
     LIMIT,
-    LIMIT_A,
-    LIMIT_B,
-    StatedLimit,
+    RADIUS,
+    RATE,
+    RISK,
+    RISKS,
+    SIGN,
+    SIGNS,
     StatedTraining,
 )
+from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Statement, Wording
 
 _SENTENCES = {
@@ -21,6 +31,7 @@ _SENTENCES = {
 
 
 def statement(stated: StatedTraining) -> Statement:
+    asserts = stated.asserts
     time, begins, step = _time(stated), describe(stated.begins), stated.step
     later = time if stated.begins == 0 else f"({time} - {begins})"
     if step is not None:
@@ -34,18 +45,18 @@ def statement(stated: StatedTraining) -> Statement:
     words = [
         f"For R(A, b) = 1/2 tr(E Sigma E'), E = b Sigma A - I, with Sigma = {stated.given[COVARIANCE].words()}, "
         f"{rule} from {parameters_words(stated.given[START])} at {time} = 0 has "
-        f"R <= {describe(stated.risk)} {fall} for all {time} >= {begins}, c = {describe(stated.rate)}"
+        f"R <= {describe(asserts[RISK])} {fall} for all {time} >= {begins}, c = {describe(asserts[RATE])}"
     ]
-    if stated.length is not None:
-        length = describe(stated.length)
+    if LENGTH in asserts:
+        length = describe(asserts[LENGTH])
         words.append(
             f"its path from {time} = {begins} on is no longer than {length}, and (A, b) is within {length} {half} "
             "of its limit"
         )
-    if stated.limit is not None:
-        words += _limit_words(stated, stated.limit)
+    if LIMIT in asserts:
+        words += _limit_words(stated, asserts[LIMIT])
         latex.append(r"\theta \to (\Sigma^{-1}/b_\infty, b_\infty)")
-    words += [f"R <= {describe(one.at_most)} at {time} = {describe(one.at)}" for one in stated.risks]
+    words += [f"R <= {describe(one[AT_MOST])} at {time} = {describe(one[AT])}" for one in asserts.items(RISKS)]
     return Statement("; ".join(words) + ".", r",\qquad ".join(latex))
 
 
@@ -53,9 +64,9 @@ def _time(stated: StatedTraining) -> str:
     return "t" if stated.step is None else "k"
 
 
-def _limit_words(stated: StatedTraining, limit: StatedLimit) -> list[str]:
+def _limit_words(stated: StatedTraining, limit: Values) -> list[str]:
     """Which zero of R is reached."""
-    sign = ">" if limit.positive else "<"
+    sign = ">" if limit[SIGN] == SIGNS[0] else "<"
     words = f"b {sign} 0 for all {_time(stated)} >= {describe(stated.begins)}, and (A, b) converges to "
     if stated.step is not None:
         words += f"a Bayes point A = Sigma^-1/b, b {sign} 0"
@@ -65,13 +76,13 @@ def _limit_words(stated: StatedTraining, limit: StatedLimit) -> list[str]:
             f"delta = |A(0)|_F^2 - b(0)^2 = {describe(stated.start.invariant())}"
         )
     found = [words]
-    if limit.invariant is not None:
-        lower, upper = map(describe, limit.invariant)
+    if INVARIANT in limit:
+        lower, upper = (describe(limit[INVARIANT][bound]) for bound in (LOWER, UPPER))
         found.append(f"there {lower} <= |A|_F^2 - b^2 <= {upper}")
-    if limit.point is not None:
-        said = stated.asserts[LIMIT]
-        point = f"A = {said[LIMIT_A].words()} and b = {describe(said[LIMIT_B])}"
-        found.append(f"this point is within {describe(limit.point[1])} of {point} (Euclidean distance)")
+    if RADIUS in limit:
+        found.append(
+            f"this point is within {describe(limit[RADIUS])} of {parameters_words(limit)} (Euclidean distance)"
+        )
     return found
 
 
@@ -89,7 +100,7 @@ def sentence(stated: StatedTraining, name: str) -> str:
         side = "least" if name.endswith("lower") else "most"
         return "|A|_F^2 - b^2" if stated.step is None else f"what |A|_F^2 - b^2 is at {side}"
     if name.startswith("risk"):
-        time = stated.begins if name == "risk" else stated.risks[int(name[len("risks[") : -1])].at
+        time = stated.begins if name == "risk" else stated.asserts[RISKS][int(name[len("risks[") : -1])][AT]
         risk = f"R at {_time(stated)} = {describe(time)}"
         return risk if time <= stated.enclosed else f"the bound of {risk}"
     return _SENTENCES[name]
@@ -99,9 +110,12 @@ def _inside(stated: StatedTraining, at: str) -> str:
     """Of two conditions that do, the one that is compared; both where only the enclosed run says which."""
     risk = f"2R {at}, below tr Sigma"
     invariant = "|A|_F^2 - b^2" + ("" if stated.step is None else " + 2 eta R")
-    if stated.last_invariant is None:
-        return f"{risk}, or {invariant} there, below 0"
-    return f"{invariant} {at}" if stated.last_invariant < 0 else risk
+    last = stated.start.invariant()
+    if stated.step is not None:
+        if stated.enclosed != 0:
+            return f"{risk}, or {invariant} there, below 0"
+        last += 2 * stated.step * exact_regression(stated.covariance).risk(stated.start)
+    return f"{invariant} {at}" if last < 0 else risk
 
 
 WORDING = Wording[StatedTraining](statement, sentence)

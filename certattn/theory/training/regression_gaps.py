@@ -64,7 +64,7 @@ def check_ball(kernel: Kernel) -> Iterator[Check]:
 
 def check_majorants(kernel: Kernel) -> Iterator[Check]:
     """Where the logistic function bends, its tangent, powers, and Gaussian means of ramps."""
-    majorants = kernel.softmax_power_majorants
+    majorants = kernel.risk_gap
     v, L, theta, x = (positive_symbol(name) for name in ("v", "L", "theta", "x"))
     q = kernel.mean_square.logistic(L, v, PLAIN)
     yield equal("its second derivative", sympy.diff(q, v, 2), q * (1 - q) * (1 - 2 * q))
@@ -97,5 +97,5 @@ def check_majorants(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"E[g^{2 * k}; g^2 > y] is an incomplete gamma function", inner, law)
     h, last = positive_symbol("h"), positive_symbol("q")
     worst = sympy.Rational(13, 12) * last * y * (h - y) / 2
-    found = kernel.softmax_power_majorants.chord_excess(h, last)
+    found = kernel.risk_gap.chord_excess(h, last)
     yield equal("a parabola above its chord, at the middle", worst.subs(y, h / 2), found.expr)

@@ -129,7 +129,7 @@ def check_bayes(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"R = 0, {what}", plain(task.regression.risk(at)), 0)
         squares, square = frobenius(inverse, inverse), b**2
         yield equal(f"b^2 (b^2 + delta), {what}", square * (square + plain(at.invariant())), squares)
-    found = kernel.bayes_points.squared_factor(delta, product, PLAIN)
+    found = kernel.regression.squared_factor(delta, product, PLAIN)
     yield equal("the kernel's b^2 is a root", found * (found + delta), product**2)
     other = (-sympy.sqrt(delta**2 + 4 * product**2) - delta) / 2
     yield equal("the other root has the other sign", found * other, -(product**2))

@@ -62,12 +62,12 @@ def check_products(kernel: Kernel) -> Iterator[Check]:
 def check_factor(kernel: Kernel) -> Iterator[Check]:
     """z (z + delta) = p^2, and z decreases with delta and grows with p."""
     delta, p = real("delta"), positive_symbol("p")
-    z = kernel.regression_rates.squared_factor(delta, p, PLAIN)
+    z = kernel.regression.squared_factor(delta, p, PLAIN)
     yield equal("z (z + delta)", z * (z + delta), p**2)
     root = sympy.sqrt(delta**2 + 4 * p**2)
     yield equal("dz/d delta", sympy.diff(z, delta), -z / root)
     yield equal("dz/dp", sympy.diff(z, p), 2 * p / root)
-    yield equal("z at p = 0, delta = -1", kernel.regression_rates.squared_factor(sympy.Integer(-1), 0, PLAIN), 1)
+    yield equal("z at p = 0, delta = -1", kernel.regression.squared_factor(sympy.Integer(-1), 0, PLAIN), 1)
 
 
 def check_flow(kernel: Kernel) -> Iterator[Check]:
@@ -77,10 +77,10 @@ def check_flow(kernel: Kernel) -> Iterator[Check]:
     module = kernel.regression_rates
     rates = module.FlowRates(constants, delta, PLAIN)
     least = constants.least_product(risk, PLAIN)
-    yield equal("c", rates.rate(risk), s[0] ** 3 * module.squared_factor(delta, least, PLAIN))
+    yield equal("c", rates.rate(risk), s[0] ** 3 * kernel.regression.squared_factor(delta, least, PLAIN))
     yield equal("2c", rates.decay(risk), 2 * rates.rate(risk))
     bayes = sympy.sqrt(sum(x**-2 for x in s))
-    yield equal("b^2 in the limit", rates.limit_square(), module.squared_factor(delta, bayes, PLAIN))
+    yield equal("b^2 in the limit", rates.limit_square(), kernel.regression.squared_factor(delta, bayes, PLAIN))
     # |grad R| >= sqrt(2cR), so -d sqrt(R) = |grad R|^2 / (2 sqrt R) dt >= |grad R| sqrt(c/2) dt.
     c, g = positive_symbol("c"), positive_symbol("g")
     yield equal("-d sqrt R", g**2 / (2 * sympy.sqrt(risk)), g * sympy.sqrt(c / 2) * (g / sympy.sqrt(2 * c * risk)))
@@ -108,7 +108,7 @@ def check_curvature(kernel: Kernel) -> Iterator[Check]:
     rest = lam ** sympy.Rational(3, 2) * sympy.sqrt(2 * risk)
     yield equal("|Sigma E Sigma|", rates.rest_of_curvature(risk), rest)
     least = constants.least_product(risk, PLAIN)
-    factor = kernel.regression_rates.squared_factor
+    factor = kernel.regression.squared_factor
     yield equal("the least b^2", rates.least_square(risk), factor(delta + 2 * eta * first, least, PLAIN))
     yield equal("the largest b^2", rates.largest_square(risk), factor(delta - 2 * eta * first, M, PLAIN))
 

@@ -13,8 +13,7 @@ import pytest
 import certattn
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
-from certattn.kernel.theorems.training.descent_trajectory import read
-from certattn.kernel.theorems.training.gronwall_bound import Gronwall
+from certattn.kernel.theorems.training.descent_trajectory import GRONWALL, read, tube_steps
 from certattn.provers.figures import canvas
 from certattn.provers.training import descent_plot
 from certattn.provers.training.context_prompts import Drawing
@@ -69,8 +68,8 @@ def test_drawn_prompts(tmp_path: Path, tasks: bool) -> None:
     assert report.bits == int(plain["witness"]["bits"])
     assert ("tasks" in plain["given"]) is tasks
     assert [checkpoint["step"] for checkpoint in plain["asserts"]["checkpoints"]] == ["0", "3", "6"]
-    (tube,) = [found for found in stated(out).assertions if isinstance(found, Gronwall)]
-    assert tube.steps == 2
+    found = stated(out)
+    assert tube_steps(found.asserts[GRONWALL], found.descents) == 2
     # The bound that is stated of the last distance is no more than 1.01 times what is below it.
     last = plain["asserts"]["checkpoints"][-1]["distance"]
     assert float(last["at_most"]) <= 1.001 * float(last["at_least"])

@@ -10,8 +10,8 @@ from certattn.theory.derivation import prove
 
 GAP, MAJORANTS, COMPLEX = (
     "kernel.theorems.training.mathematics.risk_gap",
-    "kernel.theorems.training.mathematics.softmax_power_majorants",
-    "kernel.theorems.training.mathematics.analytic_weights",
+    "kernel.theorems.training.mathematics.risk_gap",
+    "kernel.theorems.training.mathematics.exponential_fits",
 )
 WRONG = [
     ("The gap", GAP, "b * b * at.trace + (", "b * b * at.trace - ("),

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-REGRESSION, RATES = (
-    "kernel.theorems.training.mathematics.regression",
-    "kernel.theorems.training.mathematics.regression_rates",
-)
+REGRESSION = "kernel.theorems.training.mathematics.regression"
 
 WRONG = [
     ("The risk", REGRESSION, "inner(E) / 2", "inner(E)"),
@@ -22,8 +19,8 @@ WRONG = [
     ("The flow", REGRESSION, "Parameters(residual.scaled(at.b)", "Parameters(residual.scaled(-at.b)"),
     ("The flow", REGRESSION, "self.A.inner(self.A) - self.b", "self.A.inner(self.A) + self.b"),
     ("Stationary", REGRESSION, "+ 2 * along.b * along.A", "- 2 * along.b * along.A"),
-    ("The Bayes", RATES, "4 * product * product", "2 * product * product"),
-    ("The Bayes", RATES, "- invariant) / 2", "+ invariant) / 2"),
+    ("The Bayes", REGRESSION, "4 * product * product", "2 * product * product"),
+    ("The Bayes", REGRESSION, "- invariant) / 2", "+ invariant) / 2"),
     ("How fast neighbouring", REGRESSION, "+ 2 * along.b * along.A", "- 2 * along.b * along.A"),
     ("How fast neighbouring", REGRESSION, "self.covariance @ self.error(at) @ self.covariance", "self.error(at)"),
     ("How fast the risk", REGRESSION, "Parameters(residual.scaled(at.b)", "Parameters(residual"),

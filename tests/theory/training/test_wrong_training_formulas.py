@@ -9,6 +9,7 @@ from certattn.theory.derivation import prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
 RATES = "kernel.theorems.training.mathematics.regression_rates"
+TASK = "kernel.theorems.training.mathematics.regression"
 
 WRONG = [
     (0, "root = fn.sqrt(2 * risk)\n        far", "root = fn.sqrt(risk)\n        far"),
@@ -36,7 +37,8 @@ WRONG = [
 
 @pytest.mark.parametrize(("index", "old", "new"), WRONG, ids=[new for _, _, new in WRONG])
 def test_a_wrong_formula_is_noticed(index: int, old: str, new: str) -> None:
-    source = source_of(RATES)
-    assert source.count(old) == 1, f"{source.count(old)} places in {RATES} read {old!r}"
+    module = TASK if index == 1 else RATES
+    source = source_of(module)
+    assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
     step = DERIVATIONS["training-convergence"].steps[index]
-    assert not prove(step, Kernel({RATES: source.replace(old, new)}), fail_fast=True).holds
+    assert not prove(step, Kernel({module: source.replace(old, new)}), fail_fast=True).holds

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-LOSSES, INFINITE = (
+LOSSES, DESCENT, MOMENTS, FUNCTIONS = (
     "kernel.theorems.training.mathematics.context_losses",
-    "kernel.theorems.training.mathematics.infinite_contexts",
-)
-DESCENT, MOMENTS, FUNCTIONS = (
     "kernel.theorems.training.mathematics.context_descent",
     "kernel.mathematics.law_moments",
     "kernel.mathematics.functions",
@@ -27,8 +24,8 @@ WRONG = [
     ("A law", MOMENTS, "x * e + f * y for y, e", "x * e for y, e"),
     ("A law", FUNCTIONS, "- 3 * ratio) / x", "- 2 * ratio) / x"),
     ("A law", FUNCTIONS, "quotient / 15", "quotient / 9"),
-    ("Infinite", INFINITE, "Moments(self.slope * arb_mat(len(tilt), 1, tilt)", "Moments(self.slope"),
-    ("Infinite", INFINITE, "Trained(gradient.A.balls,", "Trained(point.U,"),
+    ("Infinite", DESCENT, "Moments(self.slope * arb_mat(len(tilt), 1, tilt)", "Moments(self.slope"),
+    ("Infinite", DESCENT, "Trained(gradient.A.balls,", "Trained(point.U,"),
     ("The gradient", LOSSES, "residual * moments.mean.transpose()", "residual * moments.mean.transpose() * 2"),
     ("The gradient", LOSSES, "(point.V.transpose() * residual))", "(point.V.transpose() * residual) * 2)"),
     ("The gradient", LOSSES, "Evaluation(risk * share / 2,", "Evaluation(risk * share,"),

@@ -19,30 +19,26 @@ a certificate asserts at given parameters, each an identity of rational numbers,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flint import fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Shared
-from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.theorem import Theorem, sections
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import Choice, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.bayes_points import bayes_point, inverse_squares
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.regression_inputs import (
-    COVARIANCE,
-    PARAMETERS,
-    A,
-    B,
+from certattn.kernel.theorems.training.mathematics.regression import (
+    Parameters,
     balls_around,
+    bayes_point,
     exact_regression,
-    read_covariance,
-    read_parameters,
+    inverse_squares,
 )
+from certattn.kernel.theorems.training.regression_task import COVARIANCE, PARAMETERS, A, B, read_parameters, read_task
 
 BAYES, SADDLE = "bayes", "saddle"
 
@@ -60,17 +56,14 @@ PREDICTION = Field("value", Rational(), "b w'Sigma A x")
 PREDICTIONS = Field("predictions", Listing(Record(TASK, QUERY, PREDICTION)), "at stated w and x", required=False)
 RADIUS = Field("radius", Rational(minimum=0), "largest error of b and of an entry of A")
 TRACE = Field("trace", Rational(), "tr(Sigma^-2), which is b^4 + invariant * b^2", required=False)
-ENDPOINT = Field(
-    "endpoint",
-    Record(A, B, RADIUS, TRACE),
-    "the Bayes point with the invariant and the sign of b of the given parameters",
-    required=False,
-)
+BAYES_POINT = Record(A, B, RADIUS, TRACE)
+ENDPOINT = Field("endpoint", BAYES_POINT, "the Bayes point with this invariant and sign of b", required=False)
 
 GIVEN = Record(COVARIANCE, AT)
 _ASSERTED = (RISK, GRADIENT, INVARIANT, SECOND_DERIVATIVE, STATIONARY, PREDICTIONS, ENDPOINT)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
 WITNESS = Record()
+READ = sections(GIVEN, ASSERTS, WITNESS)
 
 
 @dataclass(frozen=True)
@@ -78,78 +71,59 @@ class RiskAtPoint:
     """What is stated: Sigma and (A, b) exactly, and the sections that say the rest."""
 
     given: Values
+    asserts: Values
     covariance: ExactMatrix
     at: Parameters
-    asserts: Values
-
-
-def read_given(certificate: Certificate) -> tuple[Values, ExactMatrix, Parameters]:
-    """The section `given` alone: its fields, Sigma, and (A, b). Raises MalformedError."""
-    given = GIVEN.read(certificate.given, certificate.reading)
-    covariance = read_covariance(given[COVARIANCE])
-    return given, covariance, read_parameters(given[AT], covariance.rows)
 
 
 def read(certificate: Certificate) -> RiskAtPoint:
     """Every dimension checked. Raises MalformedError."""
-    given, covariance, at = read_given(certificate)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    if certificate.witness is not None:
-        WITNESS.read(certificate.witness, certificate.reading)
-    dimension = covariance.rows
-    if GRADIENT in asserts:
-        read_parameters(asserts[GRADIENT], dimension)
-    if SECOND_DERIVATIVE in asserts:
-        read_parameters(asserts[SECOND_DERIVATIVE][ALONG], dimension)
-    for stated in asserts.get(PREDICTIONS) or []:
-        for field in (TASK, QUERY):
-            stated[field].require_length(dimension, "a token")
-            stated[field].load()
-    if ENDPOINT in asserts:
-        if at.b == 0:
-            raise asserts[ENDPOINT].at.malformed(
-                "given.parameters with b other than 0, whose sign that of the endpoint is", "b = 0"
-            )
-        read_parameters(asserts[ENDPOINT], dimension)
-    return RiskAtPoint(given, covariance, at, asserts)
+    found = READ(certificate)
+    asserts = found.asserts
+    covariance, at = read_task(found.given, AT)
+    points = [asserts[field] for field in (GRADIENT, ENDPOINT) if field in asserts]
+    points += [asserts[SECOND_DERIVATIVE][ALONG]] if SECOND_DERIVATIVE in asserts else []
+    for point in points:
+        read_parameters(point, covariance.rows)
+    for stated in asserts.items(PREDICTIONS):
+        for vector in (stated[TASK], stated[QUERY]):
+            vector.require_length(covariance.rows, "a token")
+            vector.load()
+    if ENDPOINT in asserts and at.b == 0:
+        expected = "given.parameters with b other than 0, whose sign that of the endpoint is"
+        raise asserts[ENDPOINT].at.malformed(expected, "b = 0")
+    return RiskAtPoint(found.given, asserts, covariance, at)
 
 
 def obligations(stated: RiskAtPoint) -> Iterator[Obligation]:
     Sigma, at, asserts = stated.covariance, stated.at, stated.asserts
     task = exact_regression(Sigma)
     if RISK in asserts:
-        yield _same("risk", asserts[RISK], lambda: task.risk(at))
+        yield Obligation("risk", asserts[RISK], "=", lambda: task.risk(at))
     if GRADIENT in asserts:
         slope, truth = read_parameters(asserts[GRADIENT], Sigma.rows), Shared[Parameters](lambda: task.gradient(at))
         yield Obligation("gradient.A", slope.A, "=", lambda: truth().A)
-        yield _same("gradient.b", slope.b, lambda: truth().b)
+        yield Obligation("gradient.b", slope.b, "=", lambda: truth().b)
     if INVARIANT in asserts:
-        yield _same("invariant", asserts[INVARIANT], at.invariant)
+        yield Obligation("invariant", asserts[INVARIANT], "=", at.invariant)
     if SECOND_DERIVATIVE in asserts:
         second = asserts[SECOND_DERIVATIVE]
         along = read_parameters(second[ALONG], Sigma.rows)
-        yield _same("second_derivative", second[SECOND], lambda: task.second_derivative(at, along))
-    if STATIONARY in asserts:
-        yield from _stationary(asserts[STATIONARY], Sigma, at)
-    predictions = asserts.get(PREDICTIONS) or []
-    for index, prediction in enumerate(predictions):
-        yield _prediction(f"predictions[{index}]", prediction, Sigma, at)
+        yield Obligation("second_derivative", second[SECOND], "=", lambda: task.second_derivative(at, along))
+    if STATIONARY in asserts and asserts[STATIONARY] == BAYES:
+        yield Obligation("stationary", lambda: (Sigma @ at.A).scaled(at.b), "=", ExactMatrix.identity(Sigma.rows))
+    elif STATIONARY in asserts:
+        yield Obligation("stationary.A", lambda: (Sigma @ Sigma).inner(at.A), "=", fmpq(0))
+        yield Obligation("stationary.b", at.b, "=", fmpq(0))
+    for index, one in enumerate(asserts.items(PREDICTIONS)):
+        yield _prediction(f"predictions[{index}]", one, Sigma, at)
     if ENDPOINT in asserts:
         yield from _endpoint(asserts[ENDPOINT], Sigma, at)
 
 
-def _stationary(kind: str, Sigma: ExactMatrix, at: Parameters) -> Iterator[Obligation]:
-    """What makes the point a Bayes point, or a saddle."""
-    if kind == BAYES:
-        yield Obligation("stationary", lambda: (Sigma @ at.A).scaled(at.b), "=", ExactMatrix.identity(Sigma.rows))
-    else:
-        yield Obligation("stationary.A", lambda: _number((Sigma @ Sigma).inner(at.A)), "=", _number(fmpq(0)))
-        yield Obligation("stationary.b", _number(at.b), "=", _number(fmpq(0)))
-
-
 def _prediction(name: str, stated: Values, Sigma: ExactMatrix, at: Parameters) -> Obligation:
     w, query = stated[TASK].load(), stated[QUERY].load()
-    return _same(name, stated[PREDICTION], lambda: (w @ Sigma @ at.A @ query.T).entry(0, 0) * at.b)
+    return Obligation(name, stated[PREDICTION], "=", lambda: (w @ Sigma @ at.A @ query.T).entry(0, 0) * at.b)
 
 
 def _endpoint(stated: Values, Sigma: ExactMatrix, at: Parameters) -> Iterator[Obligation]:
@@ -159,24 +133,8 @@ def _endpoint(stated: Values, Sigma: ExactMatrix, at: Parameters) -> Iterator[Ob
     yield Obligation("endpoint.A", lambda: linf_norm(off().A.entries()), "<=", radius)
     yield Obligation("endpoint.b", lambda: abs(off().b), "<=", radius)
     if TRACE in stated:
-        yield _same("endpoint.trace", stated[TRACE], lambda: inverse_squares(Sigma))
+        yield Obligation("endpoint.trace", stated[TRACE], "=", lambda: inverse_squares(Sigma))
 
 
-def _same(name: str, stated: fmpq, truth: Callable[[], fmpq]) -> Obligation:
-    """Two rational numbers are equal."""
-    return Obligation(name, _number(stated), "=", lambda: _number(truth()))
-
-
-def _number(value: fmpq) -> ExactMatrix:
-    return ExactMatrix.row_vector([value])
-
-
-THEOREM = Theorem(
-    name="regression-risk",
-    title="the risk of in-context regression at a point: its value, its gradient, and where it vanishes",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+TITLE = "the risk of in-context regression at a point: its value, its gradient, and where it vanishes"
+THEOREM = Theorem("regression-risk", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

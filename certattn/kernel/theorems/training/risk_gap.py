@@ -8,180 +8,445 @@ infinite prompt (`mathematics.regression`). A certificate asserts one of
     length, excess, shortfall   R_L - R <= excess and R - R_L <= shortfall, for every L >= length and every A, b with
                                 |A|_F^2 <= A_squared, b^2 <= b_squared; one of the two bounds may be left out
 
-The witness of the first has sums of exponentials close to q and kappa, of the second a majorant of q.
 Boursier and Boyer 2026, section 4; `mathematics.risk_gap` has the formulas.
+
+Over a ball the witness has a majorant of q. At given parameters it has sums of exponentials p of e^(-d v) close to q
+and kappa, the functions of v = x'Nx, N = A'Sigma A, in the identity
+
+    R_L - R = 1/2 E_x[ q (b^2 T - b^2 |tau|^2 + 2b <tau, x>) - 6 b^2 kappa |tau|^2 ],   x ~ N(0, Sigma);
+
+|q - p| <= e e^(theta v) with e from `mathematics.exponential_fits`, and averages of e^(-w v) times quadratic forms of x
+are determinants. With K = A'Sigma^2 A and 2 |<tau, x>| <= eta v + x'Sigma x / eta for any eta > 0, what the fits miss
+is at most
+
+    1/2 e_q E[e^(theta v) (b^2 T + x'(b^2 K + |b| (eta N + Sigma / eta)) x)] + 3 b^2 e_kappa E[e^(theta v) x'K x].
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
-from flint import fmpq
+from flint import arb, ctx, fmpq, fmpz
 
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Listing, Rational, Record, Scale, Values
-from certattn.kernel.theorems.training.gap_at_parameters import Fits, GapAtParameters
-from certattn.kernel.theorems.training.gap_over_ball import GapOverBall
-from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum
-from certattn.kernel.theorems.training.mathematics.softmax_power_majorants import Logistic, Majorant, Power, Tabulated
-from certattn.kernel.theorems.training.regression_inputs import (
+from certattn.kernel.document.schema import (
+    ByKey,
+    Choice,
+    Count,
+    Field,
+    Listing,
+    Rational,
+    Reading,
+    Record,
+    Scale,
+    Values,
+    Variant,
+    some_of,
+)
+from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.balls import scale_ball, working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.lognormal_laplace import within
+from certattn.kernel.mathematics.query_averages import QueryAverage
+from certattn.kernel.mathematics.reals import Real, Surd, describe
+from certattn.kernel.mathematics.spectrum import largest_eigenvalue
+from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum, Miss, Samples, samples
+from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, is_positive_definite
+from certattn.kernel.theorems.training.mathematics.risk_gap import (
+    Ball,
+    Logistic,
+    Majorant,
+    Power,
+    QueryTerms,
+    Tabulated,
+    collision_factor,
+    spread_factor,
+)
+from certattn.kernel.theorems.training.regression_task import (
     COVARIANCE,
     PARAMETERS,
+    CountUpTo,
     read_covariance,
-    read_parameters,
+    read_task,
 )
+
+
+class Square(Scale):
+    """A number > 0: a rational or the root of one."""
+
+    def read(self, node: Node, reading: Reading) -> Real:
+        value = super().read(node, reading)
+        if isinstance(value, fmpq) and (value > 0) is not True:
+            raise node.malformed("a number > 0")
+        return value
+
 
 PROMPT_LENGTH = Field("length", Count(2), "number L of tokens of a prompt")
 POINT = Field("parameters", PARAMETERS, "the parameters A and b of attention")
-A_SQUARED = Field("A_squared", Scale(), "the largest |A|_F^2, > 0: a rational or the root of one")
-B_SQUARED = Field("b_squared", Scale(), "the largest b^2, > 0: a rational or the root of one")
+A_SQUARED = Field("A_squared", Square(), "the largest |A|_F^2, > 0: a rational or the root of one")
+B_SQUARED = Field("b_squared", Square(), "the largest b^2, > 0: a rational or the root of one")
 BALL = Field("ball", Record(A_SQUARED, B_SQUARED), "the parameters that are meant")
 GIVEN = ByKey({"ball": Record(COVARIANCE, BALL), "parameters": Record(COVARIANCE, PROMPT_LENGTH, POINT)})
 
 AT_LEAST = Field("at_least", Rational(), "R_L - R is at least this", required=False)
 AT_MOST = Field("at_most", Rational(), "R_L - R is at most this", required=False)
-GAP = Field("gap", Record(AT_LEAST, AT_MOST), "bounds on R_L - R, for given parameters", required=False)
-LENGTH = Field("length", Count(2), "the length from which on prompts are meant, over a ball", required=False)
+_RANGE = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST)])
+GAP = Field("gap", _RANGE, "bounds on R_L - R, for given parameters")
+LENGTH = Field("length", Count(2), "the length from which on prompts are meant, over a ball")
 EXCESS = Field("excess", Rational(), "R_L - R is at most this over the ball", required=False)
 SHORTFALL = Field("shortfall", Rational(), "R - R_L is at most this over the ball", required=False)
 
-MAJORANT = Field("majorant", Choice(("logistic", "power", "table")), "what lies above E sum p_i^2", required=False)
-THETA = Field("theta", Rational(), "the exponent of a power, 0 < theta <= 1", required=False)
-TABLE = Field("table", Matrix(), "rows [variance of the scores, value], from variance 0 on", required=False)
-RATE = Field("rate", Rational(), "d > 0: the fits are sums of c_k e^(-k d v)", required=False)
-GROWTH = Field("growth", Rational(), "theta >= 0: misses are weighed by e^(theta v)", required=False)
-Q_FIT = Field("q", Vector(), "coefficients c_k of the fit of q = E sum p_i^2", required=False)
-KAPPA_FIT = Field("kappa", Vector(), "coefficients of the fit of E[sum p_i^3 - (sum p_i^2)^2]", required=False)
-NODES = Field("nodes", Vector(), "variances from 0 on: ends of the pieces on which fits are compared", required=False)
-MOST_ORDER = 1000
-ORDERS = Field(
-    "orders",
-    Listing(Count(1)),
-    f"of every piece but the first: compared at order + 1 points; at most {MOST_ORDER}",
-    required=False,
-)
+KINDS = ("logistic", "power", "table")
+MAJORANT = Field("majorant", Choice(KINDS), "what lies above E sum p_i^2")
+THETA = Field("theta", Rational(), "the exponent of a power, 0 < theta <= 1")
+TABLE = Field("table", Matrix(), "rows [variance of the scores, value], from variance 0 on")
+RATE = Field("rate", Rational(), "d > 0: the fits are sums of c_k e^(-k d v)")
+GROWTH = Field("growth", Rational(), "theta >= 0: misses are weighed by e^(theta v)")
+Q_FIT = Field("q", Vector(), "coefficients c_k of the fit of q = E sum p_i^2")
+KAPPA_FIT = Field("kappa", Vector(), "coefficients of the fit of E[sum p_i^3 - (sum p_i^2)^2]")
+NODES = Field("nodes", Vector(), "variances from 0 on: ends of the pieces on which fits are compared")
+ORDER = CountUpTo(1, 1000, hint="use more nodes")
+ORDERS = Field("orders", Listing(ORDER), "of every piece but the first: compared at order + 1 points; at most 1000")
 
-_OF_POINT = (RATE, GROWTH, Q_FIT, KAPPA_FIT, NODES, ORDERS)
-_OF_MAJORANT: dict[str, tuple[Field[Any], ...]] = {"logistic": (), "power": (THETA,), "table": (TABLE,)}
 
-ASSERTS = Record(GAP, LENGTH, EXCESS, SHORTFALL)
-WITNESS = Record(MAJORANT, THETA, TABLE, *_OF_POINT)
+def _optional(*fields: Field[Any]) -> list[Field[Any]]:
+    return [replace(field, required=False) for field in fields]
+
+
+# What is asserted and hinted depends on what is given; the section's schema has all of it.
+_FITS = (RATE, GROWTH, Q_FIT, KAPPA_FIT, NODES, ORDERS)
+ASSERTS_AT_POINT, FITS = Record(GAP), Record(*_FITS)
+ASSERTS_OVER_BALL = Record(LENGTH, EXCESS, SHORTFALL, rules=[some_of(EXCESS, SHORTFALL)])
+MAJORANTS = Variant("majorant", dict(zip(KINDS, (Record(), Record(THETA), Record(TABLE)), strict=True)))
+ASSERTS = Record(*_optional(GAP, LENGTH), EXCESS, SHORTFALL)
+WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, *_FITS))
+
+
+# -- what is stated
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The witness: fits of q and kappa, and theta, with which their misses are weighed.
+
+    `nodes` 0 = v_0 < v_1 < ... are the ends of the pieces on which they are compared; `orders` has for each of them
+    but the first the number of points, less one.
+    """
+
+    nodes: tuple[fmpq, ...]
+    orders: tuple[int, ...]
+    q: ExponentialSum
+    kappa: ExponentialSum
+    growth: fmpq
 
 
 @dataclass(frozen=True)
 class StatedGap:
-    """One of the two forms, beside the section `given`."""
+    """The sections, Sigma exactly, and what proves it: fits at given parameters, over a ball a majorant."""
 
     given: Values
-    gap: GapAtParameters | GapOverBall
-
-
-def read_given(certificate: Certificate) -> Values:
-    """The section `given` alone. Raises MalformedError."""
-    _, values = GIVEN.read(certificate.given, certificate.reading)
-    if BALL in values:
-        _require_positive(values[BALL])
-    return values
+    asserts: Values
+    covariance: ExactMatrix
+    proof: GapAtParameters | Majorant
 
 
 def read(certificate: Certificate) -> StatedGap:
-    given = read_given(certificate)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    """Every shape checked. Raises MalformedError."""
+    reading = certificate.reading
+    form, given = GIVEN.read(certificate.given, reading)
     if certificate.witness is None:
         raise certificate.asserts.malformed("a witness, which this is proved with", "no witness")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
-    form = _over_ball if BALL in given else _at_parameters
-    return StatedGap(given, form(given, asserts, witness))
+    if form == BALL.name:
+        asserts = ASSERTS_OVER_BALL.read(certificate.asserts, reading)
+        majorant = _read_majorant(*MAJORANTS.read(certificate.witness, reading), asserts[LENGTH])
+        return StatedGap(given, asserts, read_covariance(given[COVARIANCE]), majorant)
+    asserts = ASSERTS_AT_POINT.read(certificate.asserts, reading)
+    covariance, parameters = read_task(given, POINT)
+    fits = _read_fits(FITS.read(certificate.witness, reading))
+    whole = GapAtParameters(covariance, parameters, given[PROMPT_LENGTH], fits)
+    return StatedGap(given, asserts, covariance, whole)
 
 
-def _over_ball(given: Values, asserts: Values, witness: Values) -> GapOverBall:
-    _require(asserts, (LENGTH,), (EXCESS, SHORTFALL), "for a ball of parameters")
-    bounds = {field.name: asserts[field] for field in (EXCESS, SHORTFALL) if field in asserts}
-    if not bounds:
-        raise asserts.at.malformed("excess, shortfall or both", "no bound")
-    length, ball = asserts[LENGTH], given[BALL]
-    covariance = read_covariance(given[COVARIANCE])
-    return GapOverBall(covariance, ball[A_SQUARED], ball[B_SQUARED], length, bounds, _read_majorant(witness, length))
-
-
-def _read_majorant(witness: Values, length: int) -> Majorant:
-    if MAJORANT not in witness:
-        raise witness.at.malformed("a majorant: logistic, power or table", "no majorant")
-    kind = witness[MAJORANT]
-    _require(witness, (MAJORANT, *_OF_MAJORANT[kind]), (), f"for majorant: {kind}")
+def _read_majorant(kind: str, stated: Values, length: int) -> Majorant:
     if kind == "logistic":
         return Logistic(length)
     if kind == "power":
-        return Power(length, witness[THETA])
-    table = witness[TABLE]
-    table.require_shape(None, 2, "for a table: rows [variance, value]")
-    columns = table.load().T
-    _require_nodes(columns.columns, witness, TABLE, 2)
+        return Power(length, stated[THETA])
+    stated[TABLE].require_shape(None, 2, "for a table: rows [variance, value]")
+    columns = stated[TABLE].load().T
+    _require_nodes(columns.columns, 2, stated, TABLE)
     return Tabulated(tuple(columns.row(0)), tuple(columns.row(1)))
 
 
-def _at_parameters(given: Values, asserts: Values, witness: Values) -> GapAtParameters:
-    _require(asserts, (GAP,), (), "for given parameters")
-    stated = asserts[GAP]
-    if AT_LEAST not in stated and AT_MOST not in stated:
-        raise stated.at.malformed("at_least, at_most or both", "no bound")
-    _require(witness, _OF_POINT, (), "for given parameters")
-    covariance = read_covariance(given[COVARIANCE])
-    nodes = witness[NODES].load().row(0)
-    _require_nodes(len(nodes), witness, NODES, 3)
-    orders: list[int] = witness[ORDERS]
+def _read_fits(stated: Values) -> Fits:
+    nodes, orders = stated[NODES].load().row(0), stated[ORDERS]
+    _require_nodes(len(nodes), 3, stated, NODES)
     if len(orders) != len(nodes) - 2:
-        raise witness.node(ORDERS).malformed(
-            f"{len(nodes) - 2} orders, one of every piece but the first", f"{len(orders)}"
-        )
-    if max(orders) > MOST_ORDER:
-        raise witness.node(ORDERS).malformed(f"orders of at most {MOST_ORDER}", str(max(orders)), "use more nodes")
-    q, kappa = (ExponentialSum(witness[RATE], tuple(witness[field].load().row(0))) for field in (Q_FIT, KAPPA_FIT))
-    return GapAtParameters(
-        covariance,
-        read_parameters(given[POINT], covariance.rows),
-        given[PROMPT_LENGTH],
-        stated.get(AT_LEAST),
-        stated.get(AT_MOST),
-        Fits(tuple(nodes), tuple(orders), q, kappa, witness[GROWTH]),
-    )
+        expected = f"{len(nodes) - 2} orders, one of every piece but the first"
+        raise stated.node(ORDERS).malformed(expected, f"{len(orders)}")
+    q, kappa = (ExponentialSum(stated[RATE], tuple(stated[field].load().row(0))) for field in (Q_FIT, KAPPA_FIT))
+    return Fits(tuple(nodes), tuple(orders), q, kappa, stated[GROWTH])
 
 
-def _require_positive(ball: Values) -> None:
-    for field in (A_SQUARED, B_SQUARED):
-        bound = ball[field]
-        if isinstance(bound, fmpq) and (bound > 0) is not True:
-            raise ball.node(field).malformed("a number > 0")
-
-
-def _require(values: Values, needed: Sequence[Field[Any]], allowed: Sequence[Field[Any]], why: str) -> None:
-    """Refuse a record without a needed field, or with one that is neither needed nor allowed."""
-    expected = f"{', '.join(field.name for field in (*needed, *allowed))}, {why}" if needed else f"nothing {why}"
-    for field in needed:
-        if field not in values:
-            raise values.at.malformed(f"{field.name}, {why} ({field.doc})", f"no {field.name}")
-    known = {field.name for field in (*needed, *allowed)}
-    assert isinstance(values.at.value, dict)
-    for name, node in values.at.value.items():
-        if name not in known:
-            raise node.malformed(f"only {expected}", f"{name!r}")
-
-
-def _require_nodes(count: int, witness: Values, field: Field[Any], least: int) -> None:
+def _require_nodes(count: int, least: int, stated: Values, field: Field[Any]) -> None:
     if count < least:
-        raise witness.node(field).malformed(f"at least {least} variances, from 0 on and increasing")
+        raise stated.node(field).malformed(f"at least {least} variances, from 0 on and increasing")
 
 
-THEOREM = Theorem(
-    name="risk-gap",
-    title="what a finite prompt adds to the risk of in-context regression, and how long is long enough",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=lambda stated: stated.gap.obligations(),
-)
+# -- what proves it
+
+NODES_INCREASE = ("nodes.first", "nodes.increase")
+
+
+def obligations(stated: StatedGap) -> Iterator[Obligation]:
+    if isinstance(stated.proof, GapAtParameters):
+        return _at_parameters(stated.asserts[GAP], stated.proof)
+    return _over_ball(stated, stated.proof)
+
+
+def _nodes_increase(nodes: Sequence[fmpq]) -> Iterator[Obligation]:
+    """That variances 0 = v_0 < v_1 < ... stand at the nodes, of which there are two or more."""
+    yield Obligation("nodes.first", nodes[0], "=", fmpq(0), Part.WITNESS)
+    yield Obligation("nodes.increase", min(b - a for a, b in pairwise(nodes)), ">", fmpq(0), Part.WITNESS)
+
+
+# -- over a ball
+
+# Nodes of a table are known better than their values are ever stated.
+_MOST_NODE_BITS = 128
+
+
+def _over_ball(stated: StatedGap, majorant: Majorant) -> Iterator[Obligation]:
+    needs: tuple[str, ...] = ()
+    if isinstance(majorant, Power):
+        needs = ("theta.above", "theta.below")
+        yield Obligation("theta.above", majorant.theta, ">", fmpq(0), Part.WITNESS)
+        yield Obligation("theta.below", majorant.theta, "<=", fmpq(1), Part.WITNESS)
+    if isinstance(majorant, Tabulated):
+        needs = NODES_INCREASE
+        yield from _nodes_increase(majorant.nodes)
+        yield from _of_table(majorant, stated.asserts[LENGTH])
+    bounds = Shared(lambda: _bounds(stated, majorant))
+    for field in (EXCESS, SHORTFALL):
+        if field in stated.asserts:
+            yield Obligation(
+                field.name, partial(_bound, bounds, field), "<=", stated.asserts[field], Part.WITNESS, needs
+            )
+
+
+def _of_table(table: Tabulated, length: int) -> Iterator[Obligation]:
+    """That it is a majorant: convex, at the end as large as E sum p_i^2 may be, and above it before."""
+    part, zero = Part.WITNESS, fmpq(0)
+    yield Obligation("majorant.convex", table.least_bend, ">=", zero, part, NODES_INCREASE)
+    yield Obligation("majorant.end", table.values[-1], ">=", fmpq(1), part)
+    excess = lambda: table.least_excess(length, min(ctx.prec // 2, _MOST_NODE_BITS))  # noqa: E731
+    yield Obligation("majorant.above", excess, ">=", zero, part, NODES_INCREASE)
+
+
+def _bound(bounds: Shared[dict[str, arb]], field: Field[fmpq]) -> arb:
+    return bounds()[field.name]
+
+
+def _bounds(stated: StatedGap, majorant: Majorant) -> dict[str, arb]:
+    """Of R_L - R and of R - R_L. Raises NoBound."""
+    squares = stated.given[BALL]
+    if isinstance(majorant, Power) and _has_average(stated.covariance, squares[A_SQUARED], majorant) is not True:
+        theta = describe(majorant.theta)
+        condition = "2 theta lambda^2 A_squared >= 1, lambda the largest eigenvalue of the covariance"
+        raise NoBound(f"averages of e^(theta v) are infinite for theta = {theta}: {condition}. Take a smaller theta")
+    ball = ball_of(stated.covariance, squares)
+    plain, weighted = (majorant.average(k, ball.scale(), ctx.prec) for k in (0, 1))
+    return {"excess": ball.excess(plain, weighted), "shortfall": ball.shortfall(plain, weighted, BALLS)}
+
+
+def ball_of(covariance: ExactMatrix, stated: Values) -> Ball:
+    """All parameters that are meant, as balls at the working precision."""
+    largest = largest_eigenvalue(BallMatrix.around(covariance).balls, ctx.prec)
+    return Ball(scale_ball(stated[A_SQUARED]), scale_ball(stated[B_SQUARED]), arb(covariance.trace()), largest)
+
+
+def _has_average(covariance: ExactMatrix, square: Real, majorant: Power) -> bool:
+    """Whether 2 theta lam^2 rho_A^2 < 1, exactly: s I - Sigma^2 is positive definite for s = 1/(2 theta rho_A^2).
+
+    Where rho_A^2 is a root, s^2 is rational, and so is s^2 I - Sigma^4.
+    """
+    power, factor = covariance @ covariance, 2 * majorant.theta
+    if isinstance(square, Surd):
+        power, square, factor = power @ power, square.radicand, factor * factor
+    return is_positive_definite(ExactMatrix.identity(power.rows).scaled(1 / (factor * square)) - power)
+
+
+# -- at given parameters
+
+# Bits of q and kappa at the nodes.
+NODE_BITS = 32
+# Misses that agree to this part at two precisions are no matter of rounding.
+_SURE = fmpq(1023, 1024)
+
+
+def _at_parameters(bounds: Values, whole: GapAtParameters) -> Iterator[Obligation]:
+    gap, fits = Shared(whole.gap), whole.fits
+    yield Obligation("rate", fits.q.rate, ">", fmpq(0), Part.WITNESS)
+    yield Obligation("growth", fits.growth, ">=", fmpq(0), Part.WITNESS)
+    yield from _nodes_increase(fits.nodes)
+    needs = ("rate", "growth", *NODES_INCREASE)
+    if AT_LEAST in bounds:
+        least = bounds[AT_LEAST]
+        yield Obligation("gap.at_least", lambda: whole.beside(gap(), least), ">=", least, needs=needs)
+    if AT_MOST in bounds:
+        most = bounds[AT_MOST]
+        yield Obligation("gap.at_most", lambda: whole.beside(gap(), most), "<=", most, needs=needs)
+
+
+@dataclass(frozen=True)
+class GapAtParameters:
+    """R_L - R at (A, b), by these fits."""
+
+    covariance: ExactMatrix
+    parameters: Parameters
+    length: int
+    fits: Fits
+
+    def gap(self) -> arb:
+        """R_L - R. Raises NoBound where the growth of the witness is not admitted."""
+        if self._average(fmpq(0), self._K).admits(self.fits.growth) is not True:
+            raise NoBound(f"averages of e^(theta v) are infinite for theta = {describe(self.fits.growth)}")
+        return self._fitted(ctx.prec) + within(_total(self._missed(ctx.prec)))
+
+    def beside(self, gap: arb, bound: fmpq) -> arb:
+        """The gap, where it may be compared with a bound at some precision. Raises NoBound."""
+        if reason := self._hopeless(gap, bound, ctx.prec):
+            raise NoBound(reason)
+        return gap
+
+    # -- the two averages
+
+    def _fitted(self, bits: int) -> arb:
+        """The identity with the fits in the place of q and kappa."""
+        b, Sigma = self.parameters.b, self.covariance
+        moved: ExactMatrix = self.parameters.A.T @ Sigma
+        zero = Sigma - Sigma
+        forms = QueryTerms(_Form(fmpq(0), self._K), _Form(fmpq(0), moved + moved.T), _Form(Sigma.trace(), zero))
+        total = arb(0)
+        for fit, form in ((self.fits.q, collision_factor(b, forms)), (self.fits.kappa, spread_factor(b, forms))):
+            average = self._average(form.constant, form.matrix)
+            with working_precision(bits + fit.extra_bits()):
+                for c, w in zip(fit.coefficients, fit.exponents(), strict=True):
+                    total += c * average.exponential(w)
+        return total / 2
+
+    def _missed(self, bits: int) -> dict[str, arb]:
+        """At least what each of the fits misses of R_L - R."""
+        b, theta, Sigma = self.parameters.b, self.fits.growth, self.covariance
+        eta = self._balance()
+        cross = self._N.scaled(eta * abs(b)) + Sigma.scaled(abs(b) / eta)
+        of_q, of_kappa = (b * b * Sigma.trace(), self._K.scaled(b * b) + cross), (fmpq(0), self._K.scaled(6 * b * b))
+        weights = {"q": self._average(*of_q).exponential(theta), "kappa": self._average(*of_kappa).exponential(theta)}
+        return {name: fit.miss(truth, theta, bits) * weights[name] / 2 for name, (fit, truth) in self._fits.items()}
+
+    def _average(self, constant: fmpq, form: ExactMatrix) -> QueryAverage:
+        mean = ExactMatrix.row_vector([fmpq(0)] * self.covariance.rows)
+        return QueryAverage(mean, self.covariance, constant, form, self._N)
+
+    def _balance(self) -> fmpq:
+        """A rational eta near (E x'Sigma x / E v)^(1/2); any eta > 0 is right."""
+        plain, moved = (self.covariance @ self.covariance).trace(), (self._N @ self.covariance).trace()
+        return _near_root(plain / moved) if moved > 0 else fmpq(1)
+
+    @cached_property
+    def _N(self) -> ExactMatrix:  # noqa: N802 - the mathematical name
+        """A'Sigma A: v = x'N x."""
+        A: ExactMatrix = self.parameters.A
+        return A.T @ self.covariance @ A
+
+    @cached_property
+    def _K(self) -> ExactMatrix:  # noqa: N802 - the mathematical name
+        """A'Sigma^2 A: |tau|^2 = x'K x."""
+        moved: ExactMatrix = self.covariance @ self.parameters.A
+        return moved.T @ moved
+
+    @cached_property
+    def _fits(self) -> dict[str, tuple[ExponentialSum, Samples]]:
+        """The fits of q and of kappa, each beside what is known of it, once for every precision."""
+        with working_precision(2 * NODE_BITS):
+            of_q, of_kappa = samples(self.length, self.fits.nodes, self.fits.orders, NODE_BITS)
+        return {"q": (self.fits.q, of_q), "kappa": (self.fits.kappa, of_kappa)}
+
+    # -- fits that are too coarse
+
+    def _hopeless(self, gap: arb, bound: fmpq, bits: int) -> str:
+        """Why no precision decides about a bound; "" where one may.
+
+        What the fits miss does not shrink with the precision, but for rounding: where twice the bits leave it as it
+        is, and the bound is well inside of what it leaves open, so it is at every precision.
+        """
+        if gap.contains(arb(bound)) is not True:
+            return ""
+        missed = self._missed(bits)
+        with working_precision(2 * bits):
+            sharper, fitted = self._missed(2 * bits), self._fitted(2 * bits)
+            for name in missed:
+                if missed[name].is_finite() is not True and sharper[name].is_finite() is not True:
+                    return (
+                        f"nothing bounds what witness.{name} misses {self._worst(name, bits)}; more bits do not help. "
+                        "A piece may not be long beside its distance from 0: divide it by more nodes"
+                    )
+            total, apart = _total(sharper), abs(bound - fitted)
+            if (total * _SURE > apart) is not True or (total > _total(missed) * _SURE) is not True:
+                return ""
+            name = "q" if (sharper["q"] >= sharper["kappa"]) is True else "kappa"
+            return (
+                f"the fits of the witness give a value {_shown(apart)} from {describe(bound)}, and may be off by "
+                f"{_shown(total)}; more bits do not help. witness.{name} has {_shown(sharper[name])} of this, and "
+                f"misses most {self._worst(name, bits)}: it needs a closer fit, shorter pieces or larger orders"
+            )
+
+    def _worst(self, name: str, bits: int) -> str:
+        """Where a fit misses most, in words."""
+        fit, truth = self._fits[name]
+        worst: Miss = max(fit.misses(truth, self.fits.growth, bits), key=lambda part: part.bound)
+        first = describe(worst.first)
+        return f"beyond v = {first}" if worst.last is None else f"for {first} <= v <= {describe(worst.last)}"
+
+
+@dataclass(frozen=True)
+class _Form:
+    """constant + x'Mx, M symmetric, with the arithmetic that the formulas of `mathematics.risk_gap` need."""
+
+    constant: fmpq
+    matrix: ExactMatrix
+
+    def __add__(self, other: _Form) -> _Form:
+        return _Form(self.constant + other.constant, self.matrix + other.matrix)
+
+    def __sub__(self, other: _Form) -> _Form:
+        return _Form(self.constant - other.constant, self.matrix - other.matrix)
+
+    def __rmul__(self, factor: fmpq) -> _Form:
+        return _Form(factor * self.constant, self.matrix.scaled(factor))
+
+
+def _total(missed: dict[str, arb]) -> arb:
+    return sum(missed.values(), arb(0))
+
+
+def _shown(value: arb) -> str:
+    return str(value.mid().str(3, radius=False))
+
+
+def _near_root(value: fmpq) -> fmpq:
+    """A positive rational near the root of a positive one."""
+    root = (value.p * value.q).isqrt()
+    return fmpq(root if root > 0 else fmpz(1), value.q)
+
+
+TITLE = "what a finite prompt adds to the risk of in-context regression, and how long is long enough"
+THEOREM = Theorem("risk-gap", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -25,56 +25,43 @@ from functools import cached_property
 from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared, Side
-from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.theorem import Theorem, sections
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
-from certattn.kernel.document.schema import (
-    Choice,
-    Count,
-    Field,
-    Listing,
-    Rational,
-    Record,
-    Values,
-    Variant,
-    all_or_none,
-)
+from certattn.kernel.document.schema import Choice, Field, Listing, Rational, Record, Values, Variant, all_or_none
 from certattn.kernel.mathematics.balls import l2_norm
+from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.mathematics.selection_descent import descend
-from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.regression_descent import RegressionStep, flat, shaped
+from certattn.kernel.theorems.training import regression_task as task
+from certattn.kernel.theorems.training.mathematics.regression import (
+    BallMatrix,
+    Parameters,
+    balls_around,
+    exact_regression,
+    flat,
+    regression_of_balls,
+    shaped,
+    squared_factor,
+)
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
-from certattn.kernel.theorems.training.mathematics.regression_levels import length_below, risk_after
 from certattn.kernel.theorems.training.mathematics.regression_rates import (
     DescentRates,
     FlowRates,
+    RegressionStep,
     covariance_constants,
-    squared_factor,
+    length_below,
+    risk_after,
 )
 from certattn.kernel.theorems.training.mathematics.validated_flow import Stop, integrate
-from certattn.kernel.theorems.training.regression_inputs import (
-    COVARIANCE,
-    START,
-    balls_around,
-    exact_regression,
-    read_covariance,
-    read_parameters,
-    regression_of_balls,
-)
 
 FLOW, DESCENT = "flow", "descent"
 STEP = Field("step", Rational(above=0), "the step eta")
-TRAINING = Field(
-    "training",
-    Variant("rule", {FLOW: Record(), DESCENT: Record(STEP)}),
-    "the gradient flow of R, or gradient descent on it",
-)
-GIVEN = Record(COVARIANCE, START, TRAINING)
+RULES = Variant("rule", {FLOW: Record(), DESCENT: Record(STEP)})
+TRAINING = Field("training", RULES, "the gradient flow of R, or gradient descent on it")
+GIVEN = Record(task.COVARIANCE, task.START, TRAINING)
 
 FROM = Field("from", Rational(minimum=0), "time or step from which the rate holds; 0 if left out", required=False)
 RISK = Field("risk", Rational(minimum=0), "bound of R at that time")
@@ -85,31 +72,21 @@ SIGN = Field("sign", Choice(SIGNS), "the sign of b")
 LIMIT_A = Field("A", Matrix(), "A in the limit, up to the radius", required=False)
 LIMIT_B = Field("b", Rational(), "b in the limit, up to the radius", required=False)
 RADIUS = Field("radius", Rational(minimum=0), "Euclidean distance of (A, b) from the limit, at most", required=False)
-LOWER = Field("lower", Rational(), "lower bound")
-UPPER = Field("upper", Rational(), "upper bound")
-INVARIANT = Field("invariant", Record(LOWER, UPPER), "bounds of |A|_F^2 - b^2 in the limit", required=False)
-LIMIT = Field(
-    "limit",
-    Record(SIGN, LIMIT_A, LIMIT_B, RADIUS, INVARIANT, rules=[all_or_none(LIMIT_A, LIMIT_B, RADIUS)]),
-    "the point that training reaches",
-    required=False,
-)
+INVARIANT = Field("invariant", task.BOUNDS, "bounds of |A|_F^2 - b^2 in the limit", required=False)
+POINT = Record(SIGN, LIMIT_A, LIMIT_B, RADIUS, INVARIANT, rules=[all_or_none(LIMIT_A, LIMIT_B, RADIUS)])
+LIMIT = Field("limit", POINT, "the point that training reaches", required=False)
 AT = Field("at", Rational(minimum=0), "a time, or a step")
 AT_MOST = Field("at_most", Rational(minimum=0), "bound of R there")
 RISKS = Field("risks", Listing(Record(AT, AT_MOST)), "bounds of R at some times or steps", required=False)
 ASSERTS = Record(FROM, RISK, RATE, LENGTH, LIMIT, RISKS)
 
-ENCLOSED = Field(
-    "enclosed",
-    Rational(minimum=0),
-    "the run is enclosed until then, and bounded by rates after it; `from` if left out",
-    required=False,
-)
-ORDER = Field("order", Count(1), "order of the Taylor polynomials that enclose the flow", required=False)
+# Until `from` where it is left out; after it the run is bounded by rates.
+ENCLOSED = Field("enclosed", Rational(minimum=0), "until when the run is enclosed", required=False)
+ORDER = Field("order", task.CountUpTo(1, 60), "order of the Taylor polynomials that enclose the flow", required=False)
 WITNESS = Record(ENCLOSED, ORDER)
+READ = sections(GIVEN, ASSERTS, WITNESS)
 
 DEFAULT_ORDER = 20
-MOST_ORDER = 60
 # So many steps of descent are enclosed in some minutes, so many steps along the flow in some seconds.
 MOST_STEPS = 100_000
 MOST_FLOW_STEPS = 2_000
@@ -122,23 +99,6 @@ Known = arb | fmpq
 
 
 @dataclass(frozen=True)
-class StatedLimit:
-    """What is said of the limit: the sign of b; (A, b) up to `radius`, and bounds of the invariant, where stated."""
-
-    positive: bool
-    point: tuple[Parameters, fmpq] | None
-    invariant: tuple[fmpq, fmpq] | None
-
-
-@dataclass(frozen=True)
-class StatedRisk:
-    """R <= at_most at a time or step."""
-
-    at: fmpq
-    at_most: fmpq
-
-
-@dataclass(frozen=True)
 class StatedTraining:
     """What is given and asserted of the flow, or of descent with a `step`; the run is enclosed until `enclosed`."""
 
@@ -147,101 +107,41 @@ class StatedTraining:
     covariance: ExactMatrix
     start: Parameters
     step: fmpq | None
-    begins: fmpq
-    risk: fmpq
-    rate: fmpq
-    length: fmpq | None
-    limit: StatedLimit | None
-    risks: list[StatedRisk]
     enclosed: fmpq
     order: int
 
-    @cached_property
-    def start_risk(self) -> fmpq:
-        """R at the start, exactly."""
-        risk: fmpq = exact_regression(self.covariance).risk(self.start)
-        return risk
-
     @property
-    def last_invariant(self) -> fmpq | None:
-        """What |A|_F^2 - b^2 stays below from `enclosed` on, or for the flow keeps; None where only balls say so."""
-        start: fmpq = self.start.invariant()
-        if self.step is None:
-            return start
-        return start + 2 * self.step * self.start_risk if self.enclosed == 0 else None
+    def begins(self) -> fmpq:
+        return self.asserts.get(FROM) or fmpq(0)
 
 
 def read(certificate: Certificate) -> StatedTraining:
     """Every dimension checked. Raises MalformedError."""
-    given = GIVEN.read(certificate.given, certificate.reading)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    witness = WITNESS.read(certificate.witness, certificate.reading) if certificate.witness is not None else None
-    covariance = read_covariance(given[COVARIANCE])
-    kind, rule = given[TRAINING]
-    whole = kind == DESCENT
-    begins = _time(asserts, FROM, whole) or fmpq(0)
-    risks = [StatedRisk(_time(item, AT, whole) or fmpq(0), item[AT_MOST]) for item in asserts.get(RISKS) or []]
-    return StatedTraining(
-        given,
-        asserts,
-        covariance,
-        start=read_parameters(given[START], covariance.rows),
-        step=rule[STEP] if whole else None,
-        begins=begins,
-        risk=asserts[RISK],
-        rate=asserts[RATE],
-        length=asserts.get(LENGTH),
-        limit=_read_limit(asserts.get(LIMIT), covariance.rows),
-        risks=risks,
-        enclosed=_read_enclosed(witness, begins, whole, asserts),
-        order=_read_order(witness),
-    )
-
-
-def _time(values: Values, field: Field[fmpq], whole: bool) -> fmpq | None:
-    """A time of the flow, or a step of descent. Raises MalformedError."""
-    time = values.get(field)
-    if time is not None and whole and time.q != 1:
-        raise values.node(field).malformed("a whole number of steps")
-    return time
-
-
-def _read_limit(stated: Values | None, dimension: int) -> StatedLimit | None:
-    if stated is None:
-        return None
-    point, bounds = None, stated.get(INVARIANT)
-    if LIMIT_A in stated:
-        stated[LIMIT_A].require_shape(dimension, dimension, "like the covariance")
-        point = (Parameters(stated[LIMIT_A].load(), stated[LIMIT_B]), stated[RADIUS])
-    return StatedLimit(stated[SIGN] == SIGNS[0], point, (bounds[LOWER], bounds[UPPER]) if bounds is not None else None)
-
-
-def _read_enclosed(witness: Values | None, begins: fmpq, whole: bool, asserts: Values) -> fmpq:
-    """Until when the run is enclosed. Raises MalformedError."""
-    stated = _time(witness, ENCLOSED, whole) if witness is not None else None
-    enclosed = begins if stated is None else stated
-    if whole and enclosed > MOST_STEPS:
-        place = asserts.at if witness is None or stated is None else witness.node(ENCLOSED)
-        raise place.malformed(
-            f"at most {MOST_STEPS} steps that are enclosed (witness.enclosed)", f"{describe(enclosed)} steps"
-        )
-    return enclosed
-
-
-def _read_order(witness: Values | None) -> int:
-    order = witness.get(ORDER) if witness is not None else None
-    if order is None or witness is None:
-        return DEFAULT_ORDER
-    if order > MOST_ORDER:
-        raise witness.node(ORDER).malformed(f"an order of at most {MOST_ORDER}")
-    return order
+    found = READ(certificate)
+    asserts, (rule, training) = found.asserts, found.given[TRAINING]
+    covariance, start = task.read_task(found.given)
+    if LIMIT in asserts and LIMIT_A in asserts[LIMIT]:
+        task.read_parameters(asserts[LIMIT], covariance.rows)
+    enclosed = task.hinted(found.witness, ENCLOSED, asserts.get(FROM) or fmpq(0))
+    if rule == DESCENT:
+        times = [(asserts, FROM), *((risk, AT) for risk in asserts.items(RISKS))]
+        for values, field in [*times, (found.witness, ENCLOSED)]:
+            if values is not None and field in values and values[field].q != 1:
+                raise values.node(field).malformed("a whole number of steps")
+        if enclosed > MOST_STEPS:
+            hint = found.witness
+            place = hint.node(ENCLOSED) if hint is not None and ENCLOSED in hint else asserts.at
+            expected = f"at most {MOST_STEPS} steps that are enclosed (witness.enclosed)"
+            raise place.malformed(expected, f"{describe(enclosed)} steps")
+    order = task.hinted(found.witness, ORDER, DEFAULT_ORDER)
+    return StatedTraining(found.given, asserts, covariance, start, training.get(STEP), enclosed, order)
 
 
 # -- what proves it
 
 
 def obligations(stated: StatedTraining) -> Iterator[Obligation]:
-    run, begins = Shared(lambda: TrainingRun(stated)), stated.begins
+    asserts, begins, run = stated.asserts, stated.begins, Shared(lambda: TrainingRun(stated))
     settled = []
     if stated.enclosed != begins:
         settled.append("enclosed")
@@ -253,51 +153,45 @@ def obligations(stated: StatedTraining) -> Iterator[Obligation]:
         conditions.append("step")
         yield Obligation("step", lambda: run().smoothness, "<=", fmpq(1), Part.WITNESS, settled)
 
-    def resting(name: str, left: Side, right: fmpq) -> Obligation:
-        """A bound that the theorem has."""
-        return Obligation(name, left, "<=", right, Part.WITNESS, conditions)
-
     def risk(name: str, at: fmpq, most: fmpq) -> Obligation:
-        """Of R itself as far as the run is enclosed."""
-        if at > stated.enclosed:
-            return resting(name, lambda: run().risk(at), most)
-        return Obligation(name, lambda: run().risk(at), "<=", most)
+        """Of R itself as far as the run is enclosed; later on of a bound that the theorem has."""
+        if at <= stated.enclosed:
+            return Obligation(name, lambda: run().risk(at), "<=", most)
+        return Obligation(name, lambda: run().risk(at), "<=", most, Part.WITNESS, conditions)
 
-    yield risk("risk", begins, stated.risk)
-    yield Obligation("rate", lambda: run().rate(begins), ">=", stated.rate, Part.WITNESS, conditions)
-    if stated.length is not None:
-        yield resting("length", lambda: run().length(begins), stated.length)
-    if stated.limit is not None:
-        yield from _limit(stated, stated.limit, run, conditions)
-    for index, one in enumerate(stated.risks):
-        yield risk(f"risks[{index}]", one.at, one.at_most)
+    yield risk("risk", begins, asserts[RISK])
+    yield Obligation("rate", lambda: run().rate(begins), ">=", asserts[RATE], Part.WITNESS, conditions)
+    if LENGTH in asserts:
+        yield Obligation("length", lambda: run().length(begins), "<=", asserts[LENGTH], Part.WITNESS, conditions)
+    if LIMIT in asserts:
+        yield from _limit(stated, asserts[LIMIT], run, conditions)
+    for index, one in enumerate(asserts.items(RISKS)):
+        yield risk(f"risks[{index}]", one[AT], one[AT_MOST])
 
 
 def _limit(
-    stated: StatedTraining, limit: StatedLimit, run: Shared[TrainingRun], conditions: list[str]
+    stated: StatedTraining, limit: Values, run: Shared[TrainingRun], conditions: list[str]
 ) -> Iterator[Obligation]:
+    positive = limit[SIGN] == SIGNS[0]
     # Of b where the enclosures end: by the theorem it stays.
     part = Part.STATEMENT if stated.enclosed == stated.begins else Part.WITNESS
-    yield Obligation("limit.sign", lambda: run().b, ">" if limit.positive else "<", fmpq(0), part)
-    if limit.point is not None:
-        point, radius = limit.point
-        if stated.step is None:
-            yield Obligation("limit.point", lambda: run().distance(point, limit.positive), "<=", radius)
-        else:
-            # The upper end: more bits do not tell which of the possible points it is.
-            yield Obligation(
-                "limit.point", lambda: run().distance(point, limit.positive).upper(), "<=", radius, Part.WITNESS,
-                conditions,
-            )  # fmt: skip
-    if limit.invariant is not None:
-        lower, upper = limit.invariant
-        names = "limit.invariant.lower", "limit.invariant.upper"
-        if stated.step is None:
-            yield Obligation(names[0], stated.start.invariant(), ">=", lower)
-            yield Obligation(names[1], stated.start.invariant(), "<=", upper)
-        else:
-            yield Obligation(names[0], lambda: run().invariants[0], ">=", lower, Part.WITNESS, conditions)
-            yield Obligation(names[1], lambda: run().invariants[1], "<=", upper, Part.WITNESS, conditions)
+    yield Obligation("limit.sign", lambda: run().b, ">" if positive else "<", fmpq(0), part)
+    # The flow has one limit, and keeps the invariant. Of descent a range is known.
+    part, needs = (Part.STATEMENT, ()) if stated.step is None else (Part.WITNESS, conditions)
+    if LIMIT_A in limit:
+        point, radius = task.read_parameters(limit, stated.covariance.rows), limit[RADIUS]
+
+        def distance() -> arb:
+            found = run().distance(point, positive)
+            # Of descent the upper end: more bits do not tell which of the possible points it is.
+            return found if stated.step is None else found.upper()
+
+        yield Obligation("limit.point", distance, "<=", radius, part, needs)
+    if INVARIANT in limit:
+        least: Side = stated.start.invariant() if stated.step is None else lambda: run().invariants[0]
+        most: Side = stated.start.invariant() if stated.step is None else lambda: run().invariants[1]
+        yield Obligation("limit.invariant.lower", least, ">=", limit[INVARIANT][task.LOWER], part, needs)
+        yield Obligation("limit.invariant.upper", most, "<=", limit[INVARIANT][task.UPPER], part, needs)
 
 
 class TrainingRun:
@@ -317,7 +211,8 @@ class TrainingRun:
         if stated.enclosed == 0:
             return {}
         start = around(flat(balls_around(stated.start)))
-        times = sorted({stated.enclosed, *(one.at for one in stated.risks if one.at <= stated.enclosed)})
+        asked = {one[AT] for one in stated.asserts.items(RISKS)}
+        times = sorted({stated.enclosed, *(time for time in asked if time <= stated.enclosed)})
         if stated.step is None:
             flow = integrate(RegressionFlow(stated.covariance), start, times, stated.order, MOST_FLOW_STEPS)
             self._given_up = flow.stop is Stop.STEPS
@@ -351,14 +246,10 @@ class TrainingRun:
         return b
 
     @property
-    def _last_risk(self) -> Known:
-        return self.risk(self._stated.enclosed)
-
-    @property
     def inside(self) -> tuple[Known, fmpq]:
         """2R < tr Sigma or, what does as well, |A|_F^2 - b^2 < 0 for ever."""
         step = self._stated.step
-        risk = self._last_risk
+        risk = self.risk(self._stated.enclosed)
         invariant = self._invariant if step is None else self._invariant + 2 * step * risk
         return (invariant, fmpq(0)) if (invariant < 0) is True else (2 * risk, self._stated.covariance.trace())
 
@@ -369,7 +260,7 @@ class TrainingRun:
         step, invariant = self._stated.step, arb(self._invariant)
         if step is None:
             return FlowRates(self._constants, invariant, BALLS)
-        return DescentRates(self._constants, invariant, arb(step), arb(self._last_risk), BALLS)
+        return DescentRates(self._constants, invariant, arb(step), arb(self.risk(self._stated.enclosed)), BALLS)
 
     @property
     def _descent(self) -> DescentRates:
@@ -391,11 +282,13 @@ class TrainingRun:
     def _fresh_risk(self, time: fmpq) -> Known:
         stated = self._stated
         if time == 0:
-            return stated.start_risk
+            exact: fmpq = exact_regression(stated.covariance).risk(stated.start)
+            return exact
         if time <= stated.enclosed:
             risk: arb = self._regression.risk(self._point(time))
             return risk
-        return risk_after(time - stated.enclosed, arb(self._last_risk), self._rates.decay, stated.step is not None)
+        at_the_end = arb(self.risk(stated.enclosed))
+        return risk_after(time - stated.enclosed, at_the_end, self._rates.decay, stated.step is not None)
 
     def rate(self, time: fmpq) -> arb:
         """c from a time on."""
@@ -427,12 +320,5 @@ class TrainingRun:
         return l2_norm(flat(Parameters(inverse.scaled(1 / b), b) - balls_around(point)))
 
 
-THEOREM = Theorem(
-    name="training-convergence",
-    title="training in context converges to the Bayes predictor, at a rate",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+TITLE = "training in context converges to the Bayes predictor, at a rate"
+THEOREM = Theorem("training-convergence", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

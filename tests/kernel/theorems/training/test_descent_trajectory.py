@@ -17,9 +17,9 @@ from flint import arb, arb_mat, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.training import descent_trajectory, gronwall_bound
-from certattn.kernel.theorems.training.context_inputs import StatedPrompts
-from certattn.kernel.theorems.training.mathematics import context_descent, context_losses, infinite_contexts
+from certattn.kernel.theorems.training import descent_trajectory
+from certattn.kernel.theorems.training.concrete_prompts import StatedPrompts
+from certattn.kernel.theorems.training.mathematics import context_descent, context_losses
 from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures, Evaluation, Trained
 
 Tool = Callable[[str], ModuleType]
@@ -146,18 +146,18 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "no curvature": (ContextLoss, "curvatures", lambda self, around, radius: Curvatures(arb(0), arb(0))),
     "no curvature of the population": (
-        infinite_contexts.PopulationLoss,
+        context_descent.PopulationLoss,
         "curvatures",
         lambda self, around, radius: Curvatures(arb(0), arb(0)),
     ),
     "the tube is a line": (
-        gronwall_bound,
+        descent_trajectory,
         "tube_around",
-        lambda pair, radius, step, tube=gronwall_bound.tube_around: tube(pair, radius / 10**9, step),
+        lambda pair, radius, step, tube=descent_trajectory.tube_around: tube(pair, radius / 10**9, step),
     ),
-    "no growth": (gronwall_bound, "growth", lambda gap, rate, step, steps: gap * 0),
+    "no growth": (descent_trajectory, "growth", lambda gap, rate, step, steps: gap * 0),
     "a covariance of the first law": (
-        infinite_contexts,
+        context_descent,
         "tilted_covariance",
         lambda law, tilt, fn: [[arb(int(i == j)) for j in range(law.dimension)] for i in range(law.dimension)],
     ),

@@ -17,7 +17,7 @@ from mpmath import mp
 from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import flow_trajectory
-from certattn.kernel.theorems.training.mathematics.flow_tubes import Straying
+from certattn.kernel.theorems.training.flow_trajectory import Straying
 from certattn.kernel.theorems.training.mathematics.regression import Parameters
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow, invariant_reach
 

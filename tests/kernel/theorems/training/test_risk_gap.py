@@ -20,12 +20,11 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.training import gap_at_parameters, gap_over_ball
-from certattn.kernel.theorems.training.gap_at_parameters import GapAtParameters
+from certattn.kernel.theorems.training import risk_gap
 from certattn.kernel.theorems.training.mathematics import risk_gap as formulas
-from certattn.kernel.theorems.training.mathematics import softmax_power_majorants as majorants
+from certattn.kernel.theorems.training.mathematics import risk_gap as majorants
 from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum
-from certattn.kernel.theorems.training.risk_gap import read
+from certattn.kernel.theorems.training.risk_gap import GapAtParameters, obligations, read
 from certattn.statements.checking import check_certificate, malformed_report
 from certattn.statements.reports import Report
 
@@ -89,10 +88,9 @@ def blind(relation: Relation) -> Callable[..., Obligation]:
     return made
 
 
-def hopeful(self: GapAtParameters, gap: Callable[[], arb | None], bound: fmpq) -> arb | fmpq:
+def hopeful(self: GapAtParameters, gap: arb, bound: fmpq) -> arb | fmpq:
     """What is hopeless passes."""
-    found = gap()
-    return bound if found is None or self._hopeless(found, bound, ctx.prec) else found
+    return bound if self._hopeless(gap, bound, ctx.prec) else gap
 
 
 def scaled_miss(self: ExponentialSum, *arguments: Any) -> arb:
@@ -100,20 +98,20 @@ def scaled_miss(self: ExponentialSum, *arguments: Any) -> arb:
 
 
 SABOTAGE: dict[str, tuple[Any, str, Any, Family]] = {
-    "upper bounds over a ball are not looked at": (gap_over_ball, "Obligation", blind("<="), cases.LOGISTIC),
-    "tables are not looked at": (gap_over_ball, "Obligation", blind(">="), cases.TABLE),
-    "upper bounds of the gap are not looked at": (gap_at_parameters, "Obligation", blind("<="), cases.POINT),
-    "lower bounds of the gap are not looked at": (gap_at_parameters, "Obligation", blind(">="), cases.POINT),
-    "what is unproved passes": (GapAtParameters, "_side", hopeful, cases.POINT),
+    "upper bounds over a ball are not looked at": (risk_gap, "Obligation", blind("<="), cases.LOGISTIC),
+    "tables are not looked at": (risk_gap, "Obligation", blind(">="), cases.TABLE),
+    "upper bounds of the gap are not looked at": (risk_gap, "Obligation", blind("<="), cases.POINT),
+    "lower bounds of the gap are not looked at": (risk_gap, "Obligation", blind(">="), cases.POINT),
+    "what is unproved passes": (GapAtParameters, "beside", hopeful, cases.POINT),
     "fits miss nothing": (ExponentialSum, "miss", scaled_miss, cases.POINT),
     "no spread of the weights": (
-        gap_at_parameters,
+        risk_gap,
         "spread_factor",
         lambda b, at: -24 * b * b * at.square,
         cases.POINT,
     ),
     "no cross term": (
-        gap_at_parameters,
+        risk_gap,
         "collision_factor",
         lambda b, at: b * b * at.trace + (-(b * b)) * at.square,
         cases.POINT,
@@ -147,7 +145,7 @@ def test_nodes_of_a_table_are_computed_to_so_many_bits(
     asked = []
     monkeypatch.setattr(majorants.Tabulated, "least_excess", lambda self, length, b: asked.append(b) or arb(1))
     stated = read(loads(next(cases.TABLE.cases()).text, tmp_path / "case.yaml"))
-    Proof(list(stated.gap.obligations())).ask(["majorant.above"], bits)
+    Proof(list(obligations(stated))).ask(["majorant.above"], bits)
     assert asked == [of_nodes]
 
 
@@ -156,7 +154,7 @@ def test_two_pieces_are_the_fewest(tmp_path: Path) -> None:
 
     def nodes(written: str) -> tuple[fmpq, ...]:
         stated = text.replace("nodes: [0, 0.125, 0.5, 2, 7]", f"nodes: {written}")
-        gap = read(loads(stated, tmp_path / "case.yaml")).gap
+        gap = read(loads(stated, tmp_path / "case.yaml")).proof
         assert isinstance(gap, GapAtParameters)
         return gap.fits.nodes
 
@@ -185,11 +183,10 @@ def test_a_hopeless_fit_does_not_raise_the_precision(case: Case, tmp_path: Path)
 
 def test_a_bound_at_the_end_of_what_fits_leave_open_is_not_given_up(tmp_path: Path) -> None:
     """Where the last bits may decide, they are asked for; in the middle they may not."""
-    problem = read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml")).gap
+    problem = read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml")).proof
     assert isinstance(problem, GapAtParameters)
     with working_precision(64):
         gap = problem.gap()
-        assert gap is not None
         for side in (gap.lower(), gap.upper()):
             near = rational(gap.mid()) + (rational(side) - rational(gap.mid())) * fmpq(4095, 4096)
             assert problem._hopeless(gap, near, 64) == ""
@@ -265,11 +262,10 @@ def simulated(covariance: Any, A: Any, b: float, length: int, count: int) -> tup
 
 
 def test_the_enclosure_lies_in_the_interval_of_a_simulation(tmp_path: Path) -> None:
-    gap = read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml")).gap
+    gap = read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml")).proof
     assert isinstance(gap, GapAtParameters)
     with working_precision(64):
         found = gap.gap()
-    assert found is not None
     mean, error = simulated(np.array([[0.5]]), np.array([[0.5]]), 0.5, 4, 400_000)
     assert abs(float(found) - mean) < 3.3 * error + float(found.rad())
 

@@ -14,22 +14,21 @@ from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Relation, Side
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.training import empirical_transfer, population_transfer, transfer_setting
-from certattn.kernel.theorems.training.mathematics import finite_prompt_gap, finite_prompt_tube
+from certattn.kernel.theorems.training import risk_transfer
+from certattn.kernel.theorems.training.mathematics import finite_prompts
 from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures
-from certattn.kernel.theorems.training.mathematics.finite_prompt_gap import GapBounds
-from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import Piece
+from certattn.kernel.theorems.training.mathematics.finite_prompts import Distance, GapBounds
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
 
 Tool = Callable[[str], ModuleType]
 EXPANSION, RISK = RegressionFlow.expansion, GapBounds.risk
 
 
-def blind(relation: Relation) -> Callable[..., Obligation]:
-    """Obligations of this relation hold whatever they compare."""
+def blind(*names: str) -> Callable[..., Obligation]:
+    """Obligations of these names hold whatever they compare."""
 
     def made(name: str, left: Side, given: Relation, right: Side, *more: Any, **options: Any) -> Obligation:
-        if given == relation:
+        if name in names:
             return Obligation(name, fmpq(0), "=", fmpq(0))
         return Obligation(name, left, given, right, *more, **options)
 
@@ -96,14 +95,13 @@ SABOTAGES: list[tuple[str, Any, str, Any]] = [
     ("no gap at the end", GapBounds, "risk", lambda self: arb(0)),
     ("half of the gap", GapBounds, "risk", lambda self: RISK(self) / 2),
     ("a flow that nothing parts", RegressionFlow, "expansion", lambda self, ball: 0 * EXPANSION(self, ball)),
-    ("the tube is not closed", Piece, "closed", True),
-    ("the largest power of all", finite_prompt_gap, "log_average", lambda length, theta, of, k, fn: -fn.log(length)),
-    ("no risk over infinite prompts", finite_prompt_tube.FinitePrompts, "root_of_risk", lambda self, near: arb(0)),
-    ("bounds are not looked at", population_transfer, "Obligation", blind("<=")),
-    ("paths are not looked at", population_transfer, "Obligation", blind("<")),
-    ("starts are not looked at", transfer_setting, "Obligation", blind("<")),
+    ("the tube is not closed", Distance, "closed", property(lambda self: self.reached.is_finite())),
+    ("the largest power of all", finite_prompts, "log_average", lambda length, theta, of, k, fn: -fn.log(length)),
+    ("no risk over infinite prompts", finite_prompts.FinitePrompts, "root_of_risk", lambda self, near: arb(0)),
+    ("bounds are not looked at", risk_transfer, "Obligation", blind("tube", "risk")),
+    ("paths are not looked at", risk_transfer, "Obligation", blind("path")),
+    ("starts are not looked at", risk_transfer, "Obligation", blind("infinite")),
     ("losses are not curved", ContextLoss, "curvatures", lambda self, around, radius: Curvatures(arb(0), arb(0))),
-    ("flows of prompts are not looked at", empirical_transfer, "Obligation", blind("<=")),
 ]  # fmt: skip
 
 REJECTS = [

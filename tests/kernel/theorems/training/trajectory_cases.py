@@ -106,13 +106,13 @@ asserts:
             "  - step: 3\n",
             "  - {step: 1}\n  - step: 3\n",
             MALFORMED,
-            "something that is asserted",
+            "distance or finite",
         ),
         "a range without ends": (
             "    finite_risk: {at_least: 0.1296, at_most: 0.1297}",
             "    finite_risk: {}",
             MALFORMED,
-            "neither",
+            "at_most or at_least",
         ),
         "a point of attention": (
             "    finite: {A: [[1/2]], b: 1/2,",

@@ -1,4 +1,4 @@
-"""Gradient descent on a loss, enclosed step by step.
+"""Gradient descent on the loss of concrete prompts beside that on infinite ones, enclosed step by step.
 
     theta_(k+1) = theta_k - eta grad R(theta_k)
 
@@ -13,6 +13,11 @@ theta_0^inf, ..., theta_(K-1)^inf
 then |theta_k^L - theta_k^inf| <= g ((1 + eta nu)^k - 1)/nu for k <= K. Where -mu <= Hess R_inf <= beta,
 nu = max(mu, beta - 2/eta) will do; and the gap of the gradients changes, from the centre to the border of such a
 ball, by at most r max(beta_L + mu, beta + mu_L).
+
+A context that is a law mu of tokens, keys and values at once, has m(a) = tau(a) and C(a) = tau'(a), its covariance
+under the tilt. The context of a regression task w, x ~ N(0, Sigma) and y = <w, x>, has keys x and values y:
+
+    m(a) = w'Sigma a,      C(a) = w'Sigma.
 """
 
 from __future__ import annotations
@@ -21,16 +26,94 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.mathematics.functions import Number, natural_power
-from certattn.kernel.theorems.training.mathematics.context_losses import Evaluation, Loss, Trained
+from certattn.kernel.mathematics.balls import l2_norm
+from certattn.kernel.mathematics.enclosure import inflated
+from certattn.kernel.mathematics.functions import BALLS, Number, natural_power
+from certattn.kernel.mathematics.law_moments import third_cumulant, tilted_covariance
+from certattn.kernel.mathematics.laws import Law
+from certattn.kernel.theorems.training.mathematics.context_losses import (
+    Curvatures,
+    Evaluation,
+    Loss,
+    Moments,
+    Near,
+    Trained,
+    inflated_matrix,
+)
+from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, Regression
+
+# -- infinite prompts
+
+
+@dataclass(frozen=True)
+class LawContext:
+    """All tokens of a law whose parameters are balls."""
+
+    law: Law
+
+    def moments(self, near: Near) -> Moments:
+        entries = near.box()
+        mean = self.law.tilted_mean(entries, BALLS)
+        return Moments(arb_mat(len(mean), 1, mean), arb_mat(tilted_covariance(self.law, entries, BALLS)))
+
+    def bend(self, near: Near, along: arb_mat) -> arb_mat:
+        return arb_mat(third_cumulant(self.law, near.box(), along.entries(), BALLS))
+
+
+@dataclass(frozen=True)
+class TaskContext:
+    """All tokens (x, <w, x>) of a regression task; `slope` is the row w'Sigma."""
+
+    slope: arb_mat
+
+    def moments(self, near: Near) -> Moments:
+        tilt = near.box()
+        return Moments(self.slope * arb_mat(len(tilt), 1, tilt), self.slope)
+
+    def bend(self, near: Near, along: arb_mat) -> arb_mat:
+        """0: m is linear."""
+        return arb_mat(self.slope.ncols(), self.slope.ncols())
+
+
+@dataclass(frozen=True)
+class PopulationLoss:
+    """R(A, b) over all tasks and queries, as in `regression`; U = A and V = (b).
+
+    The second derivative along (H, h) is |D Sigma^(1/2)|^2 + 2h <Sigma E Sigma, H> with D = h Sigma A + b Sigma H, and
+
+        |D Sigma^(1/2)|^2 <= (|Sigma A Sigma^(1/2)|^2 + b^2 lam^3) |(H, h)|^2,   lam >= the norm of Sigma.
+    """
+
+    regression: Regression
+    largest: arb
+
+    def at(self, point: Trained) -> Evaluation:
+        parameters = Parameters(BallMatrix(point.U), point.V[0, 0])
+        gradient = self.regression.gradient(parameters)
+        return Evaluation(self.regression.risk(parameters), Trained(gradient.A.balls, _single(gradient.b)))
+
+    def curvatures(self, around: Trained, radius: arb) -> Curvatures:
+        A, b = BallMatrix(inflated_matrix(around.U, radius)), inflated(around.V[0, 0], radius)
+        covariance = self.regression.covariance
+        moved = covariance @ A
+        squares = (moved @ covariance).inner(moved) + b * b * natural_power(self.largest, 3)
+        rest = l2_norm(self.regression.residual(Parameters(A, b)).entries())
+        return Curvatures(squares + rest, rest)
+
+
+def _single(entry: arb) -> arb_mat:
+    return arb_mat(1, 1, [entry])
+
+
+# -- two descents
 
 # Where two losses are compared: each at its own iterate, or both at one of the two.
 EACH, FINITE, INFINITE = "each", "finite", "infinite"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Iterate:
     """A point of a descent on a loss."""
 
@@ -47,7 +130,7 @@ class Iterate:
         return Iterate(self.loss, self.point - self.evaluation.gradient.scaled(step))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """theta_k of the descent on the finite prompts, and of that on the infinite ones."""
 

@@ -36,7 +36,7 @@ from certattn.kernel.mathematics.enclosure import inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Prompt
 from certattn.kernel.mathematics.softmax_moments import Tokens, WeightedPrompt
-from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix
+from certattn.kernel.theorems.training.mathematics.regression import BallMatrix
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,23 @@ f is a function on v >= 0, p(v) = sum_k c_k e^(-k d v), k = 0..n, d > 0. What is
 
 The derivatives of p are polynomials in z, which are bounded around the middle of an interval by their expansions
 there. Averages of p over a Gaussian x, v a quadratic form of x, are sums of determinants: `query_averages`.
+
+Such functions of the variance v of the scores are q = E P_2 and kappa = E[P_3 - P_2^2], P_k = sum p_i^k, p the softmax
+weights of L independent Gaussian scores. They are known near 0 by |q''|, |kappa''| <= 17/4 q, on pieces because they
+are analytic, and beyond the last piece by q <= 1, q growing, and 0 <= kappa <= 1/4. Chebyshev nodes are not rational:
+q and kappa are enclosed at rational numbers beside them, and |q'|, |kappa'| <= 50.
+
+Both continue to complex v = x + i y, x > 0, and with
+
+    c = (1 + y^2/x^2)^(1/4) e^(y^2/(8x)),   p = 1 - c |y| / 3 > 0,   x' = x + y^2/x,   N ~ Bin(L, p)
+
+    |q(v)| <= (c/p) E q_N(x'),   |kappa(v)| <= 2 (c/p)^2 E q_N(x'),   E q_N(x') <= min(1, 2 e^x' / (p L)).
+
+Over the ellipse with the foci m -+ r and the semi-axes a = (r^2 + y^2)^(1/2) < m and y, all of these are largest with
+y/x <= t = y / (m^2 - a^2)^(1/2), y^2/x <= t y and x' <= m + a + t y. A function that is at most M there is off its
+interpolation at the n + 1 Chebyshev nodes of [m - r, m + r] by at most 4 M rho^-n / (rho - 1), rho = (a + y) / r.
+
+`docs/claims/training/risk-gap.md` has the proofs.
 """
 
 from __future__ import annotations
@@ -17,11 +34,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 from flint import arb, arb_poly, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.lognormal_laplace import within
+from certattn.kernel.mathematics.softmax_powers import PowerSums
 
 
 @dataclass(frozen=True)
@@ -138,3 +159,110 @@ def within_range(polynomial: arb_poly, interval: arb) -> arb:
     for k, term in enumerate(others, 1):
         total += term * within(radius**k)
     return total
+
+
+# -- how q and kappa grow where the variance is complex
+
+# |d^2 q/dv^2| and |d^2 kappa/dv^2| are at most this times q.
+MOST_CURVED = fmpq(17, 4)
+# On a piece around m the ellipses that are tried have these semi-axes y, in multiples of the smaller of m and 2.
+_SHARES = tuple(fmpq(k, 10) for k in range(1, 11))
+
+
+@dataclass(frozen=True)
+class InterpolationErrors:
+    """Of q and of kappa on a piece, from the same nodes."""
+
+    q: arb
+    kappa: arb
+
+
+def interpolation_errors(length: int, middle: fmpq, radius: fmpq, order: int) -> InterpolationErrors:
+    """At `order` + 1 Chebyshev nodes of [middle - radius, middle + radius], 0 < radius < middle: of all ellipses
+    that are tried the one with the smallest error of q; not finite where no ellipse fits."""
+    best = InterpolationErrors(arb("inf"), arb("inf"))
+    for share in _SHARES:
+        found = ellipse_errors(length, middle, radius, share * min(middle, fmpq(2)), order)
+        if (found.q < best.q) is True:
+            best = found
+    return best
+
+
+def ellipse_errors(length: int, middle: fmpq, radius: fmpq, height: fmpq, order: int) -> InterpolationErrors:
+    """The errors by the ellipse of semi-axis y = `height`; infinite where it does not fit."""
+    half_width = arb(radius * radius + height * height).sqrt()
+    inside = arb(middle * middle - radius * radius - height * height)
+    if (inside > 0) is not True:
+        return InterpolationErrors(arb("inf"), arb("inf"))
+    steepest = height / inside.sqrt()
+    growth = density_growth(steepest, height, BALLS)
+    kept = kept_share(growth, height)
+    if (kept > 0) is not True:
+        return InterpolationErrors(arb("inf"), arb("inf"))
+    thinned = thinned_collision(length, kept, middle + half_width + steepest * height, BALLS).min(arb(1))
+    ratio = growth / kept
+    rho = (half_width + height) / radius
+    factor = 4 / (rho**order * (rho - 1)) * thinned
+    return InterpolationErrors(ratio * factor, 2 * ratio * ratio * factor)
+
+
+def density_growth(slope: Number, height: Number, fn: Functions) -> Number:
+    """c = (1 + t^2)^(1/4) e^(t y / 8), t = y / x the slope of v = x + iy."""
+    return fn.sqrt(fn.sqrt(1 + slope * slope)) * fn.exp(slope * height / 8)
+
+
+def kept_share(growth: Number, height: Number) -> Number:
+    """p = 1 - c y / 3."""
+    return 1 - growth * height / 3
+
+
+def thinned_collision(length: int, share: Number, variance: Number, fn: Functions) -> Number:
+    """2 e^x' / (p L), an upper bound of E q_N(x')."""
+    return 2 * fn.exp(variance) / (share * length)
+
+
+# -- q and kappa at variances
+
+# |dq/dv| and |d kappa/dv| are at most this.
+_MOST_STEEP = 50
+# Every certificate about one length asks for the same variances, at every precision, and its prover before. There are
+# 64 points on each of some 30 pieces at most, as provers choose them.
+_REMEMBERED = 2048
+
+
+def samples(length: int, nodes: Sequence[fmpq], orders: Sequence[int], bits: int) -> tuple[Samples, Samples]:
+    """Of q and of kappa at the precision `bits`, for nodes 0 < v_1 < ...; `orders` of the pieces from v_1 on."""
+    start = nodes[1]
+    zero, first = (weights(length, v, bits) for v in (fmpq(0), start))
+    pieces = [on_piece(length, a, b, n, bits) for (a, b), n in zip(pairwise(nodes[1:]), orders, strict=True)]
+    last, _ = weights(length, nodes[-1], bits)
+    bend = MOST_CURVED * first[0]
+    of_q = Samples(start, (zero[0], first[0]), bend, [q for q, _ in pieces], last.union(arb(1)))
+    beyond = arb(0).union(arb(fmpq(1, 4)))
+    return of_q, Samples(start, (zero[1], first[1]), bend, [kappa for _, kappa in pieces], beyond)
+
+
+@lru_cache(_REMEMBERED)
+def weights(length: int, variance: fmpq, bits: int) -> tuple[arb, arb]:
+    """q and kappa, to about `bits` bits."""
+    powers = PowerSums(length, variance, 4, bits)
+    with working_precision(powers.bits):
+        return powers.mean(2), powers.mean(3) - powers.mean(2, 2)
+
+
+def on_piece(length: int, first: fmpq, last: fmpq, order: int, bits: int) -> tuple[Piece, Piece]:
+    """q and kappa at `order` + 1 Chebyshev nodes of [first, last], 0 < first < last, at the precision `bits`."""
+    errors = interpolation_errors(length, (first + last) / 2, (last - first) / 2, order)
+    known = [_beside(length, node, bits) for node in chebyshev_nodes(first, last, order)]
+    return (
+        Piece(first, last, [q for q, _ in known], errors.q),
+        Piece(first, last, [kappa for _, kappa in known], errors.kappa),
+    )
+
+
+def _beside(length: int, node: arb, bits: int) -> tuple[arb, arb]:
+    """q and kappa at a ball, from those at its middle."""
+    mantissa, exponent = node.mid().man_exp()
+    slack = within(_MOST_STEEP * node.rad())
+    q, kappa = weights(length, fmpq(mantissa) * fmpq(2) ** int(exponent), bits)
+    return q + slack, kappa + slack

@@ -1,4 +1,4 @@
-"""In-context linear regression with an infinite prompt: the risk that training descends.
+"""In-context linear regression with an infinite prompt: the risk that training descends, and where it vanishes.
 
 A prompt has tokens (x_i, y_i), x_i ~ N(0, Sigma), y_i = <w, x_i>, w ~ N(0, I), and a query x. Attention with
 U = [[A, 0], [0, 0]] and V = (0, b) predicts b w'Sigma A x for <w, x> (Boursier and Boyer 2026, section 4). With
@@ -8,7 +8,12 @@ E = b Sigma A - I,
     dR/dA   = b Sigma E Sigma,      dR/db = tr(A'Sigma E Sigma)
     Hess R [(H, h)] = |D Sigma^(1/2)|^2 + 2 h tr(H'Sigma E Sigma),      D = h Sigma A + b Sigma H.
 
-Gradient flow conserves |A|_F^2 - b^2: <A, dR/dA> = b dR/db. R vanishes exactly where b Sigma A = I.
+Gradient flow conserves |A|_F^2 - b^2: <A, dR/dA> = b dR/db. R vanishes exactly where b Sigma A = I, at the Bayes
+points A = Sigma^-1 / b, b != 0. There |A|_F^2 = tr(Sigma^-2) / b^2, and with delta = |A|_F^2 - b^2,
+
+    b^2 (b^2 + delta) = tr(Sigma^-2),      b^2 = (sqrt(delta^2 + 4 tr(Sigma^-2)) - delta) / 2 :
+
+one point of each sign of b for every delta. Where delta = 0, b^4 = tr(Sigma^-2).
 
 The matrices are `ExactMatrix`, `BallMatrix` or symbols; the formulas are the same.
 """
@@ -18,9 +23,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from flint import arb, arb_mat, fmpq, fmpq_mat
+
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+
 # A matrix with @, +, -, .T, .scaled(number), .trace() and .inner(matrix), and its numbers.
 AnyMatrix = Any
-Number = Any
 
 
 @dataclass(frozen=True)
@@ -77,3 +87,153 @@ class Regression:
         """The second derivative of R along (H, h)."""
         D = (self.covariance @ at.A).scaled(along.b) + (self.covariance @ along.A).scaled(at.b)
         return (D @ self.covariance).inner(D) + 2 * along.b * along.A.inner(self.residual(at))
+
+
+# -- over the rationals, and in balls
+
+
+class BallMatrix:
+    """A matrix of balls, at the working precision. Immutable by convention."""
+
+    __slots__ = ("balls",)
+
+    def __init__(self, balls: arb_mat) -> None:
+        self.balls = balls
+
+    @classmethod
+    def around(cls, matrix: ExactMatrix) -> BallMatrix:
+        """The exact matrix, rounded outward to the working precision."""
+        return cls(arb_mat(matrix.numerators) * (1 / arb(matrix.denominator)))
+
+    @classmethod
+    def identity(cls, size: int) -> BallMatrix:
+        return cls.around(ExactMatrix.identity(size))
+
+    @property
+    def rows(self) -> int:
+        return self.balls.nrows()
+
+    def entries(self) -> list[arb]:
+        """Row by row."""
+        return self.balls.entries()
+
+    def __add__(self, other: BallMatrix) -> BallMatrix:
+        return BallMatrix(self.balls + other.balls)
+
+    def __sub__(self, other: BallMatrix) -> BallMatrix:
+        return BallMatrix(self.balls - other.balls)
+
+    def __matmul__(self, other: BallMatrix) -> BallMatrix:
+        return BallMatrix(self.balls * other.balls)
+
+    def scaled(self, factor: arb) -> BallMatrix:
+        return BallMatrix(self.balls * factor)
+
+    @property
+    def T(self) -> BallMatrix:  # noqa: N802 - the mathematical name
+        return BallMatrix(self.balls.transpose())
+
+    def trace(self) -> arb:
+        """The sum of the diagonal."""
+        return self.balls.trace()
+
+    def inner(self, other: BallMatrix) -> arb:
+        """tr(M'N) = sum_ij M_ij N_ij."""
+        return sum((x * y for x, y in zip(self.entries(), other.entries(), strict=True)), arb(0))
+
+
+def exact_regression(covariance: ExactMatrix) -> Regression:
+    """The task over the rationals."""
+    return Regression(covariance, ExactMatrix.identity(covariance.rows))
+
+
+def regression_of_balls(covariance: ExactMatrix) -> Regression:
+    """The task at the working precision."""
+    return Regression(BallMatrix.around(covariance), BallMatrix.identity(covariance.rows))
+
+
+def balls_around(exact: Parameters) -> Parameters:
+    """The parameters at the working precision."""
+    return Parameters(BallMatrix.around(exact.A), arb(exact.b))
+
+
+def flat(parameters: Parameters) -> list[arb]:
+    """(A, b) as one vector: A row by row, then b."""
+    return [*parameters.A.entries(), parameters.b]
+
+
+def shaped(vector: list[arb], size: int) -> Parameters:
+    """The vector as (A, b), A size x size."""
+    return Parameters(BallMatrix(arb_mat(size, size, vector[:-1])), vector[-1])
+
+
+# -- where the risk vanishes
+
+
+def squared_factor(invariant: Number, product: Number, fn: Functions) -> Number:
+    """z(delta, p) = (sqrt(delta^2 + 4p^2) - delta) / 2, which is b^2 where |A|_F^2 - b^2 = delta and |bA|_F = p."""
+    return (fn.sqrt(invariant * invariant + 4 * product * product) - invariant) / 2
+
+
+def bayes_point(covariance: ExactMatrix, invariant: fmpq, positive: bool) -> Parameters:
+    """The Bayes point with that invariant and sign of b, in balls; not finite where the precision is too low."""
+    inverse = BallMatrix(BallMatrix.around(covariance).balls.inv(nonstop=True))
+    b = BALLS.sqrt(squared_factor(arb(invariant), BALLS.sqrt(inverse.inner(inverse)), BALLS))
+    b = b if positive else -b
+    return Parameters(inverse.scaled(1 / b), b)
+
+
+def exact_inverse(matrix: ExactMatrix) -> ExactMatrix:
+    """The inverse of an invertible matrix, exactly."""
+    numerators, denominator = fmpq_mat(matrix.numerators).inv().numer_denom()
+    return ExactMatrix(numerators, denominator).scaled(fmpq(matrix.denominator))
+
+
+def inverse_squares(covariance: ExactMatrix) -> fmpq:
+    """tr(Sigma^-2) of a symmetric Sigma, exactly."""
+    inverse = exact_inverse(covariance)
+    return inverse.inner(inverse)
+
+
+# -- which matrices are covariances
+
+# Precisions to try, in bits, before the characteristic polynomial is computed.
+_PRECISIONS = (128, 512, 2048)
+
+
+def is_positive_definite(matrix: ExactMatrix) -> bool:
+    """Whether x'M x > 0 for every x but 0, decided exactly; False where M is not symmetric.
+
+    Where M is, enough bits prove it. One that is not is decided over the integers: by its determinant, or by its
+    characteristic polynomial.
+    """
+    if matrix.is_symmetric() is not True or matrix.numerators.det() == 0:
+        return False
+    if any(matrix.numerators[i, i] <= 0 for i in range(matrix.rows)):
+        return False
+    for bits in _PRECISIONS:
+        with working_precision(bits):
+            if proved_positive_definite(arb_mat(matrix.numerators)):
+                return True
+    return matrix.is_positive_semidefinite()
+
+
+def proved_positive_definite(matrix: arb_mat) -> bool:
+    """Whether every symmetric matrix within the balls is proved to be positive definite.
+
+    M = [[P, Q], [Q', S]] is if and only if P and S - Q'P^-1 Q are (Schur).
+    """
+    size = matrix.nrows()
+    if size == 1:
+        return (matrix[0, 0] > 0) is True
+    half = size // 2
+    rows = matrix.tolist()
+    P, Q = arb_mat([row[:half] for row in rows[:half]]), arb_mat([row[half:] for row in rows[:half]])
+    S = arb_mat([row[half:] for row in rows[half:]])
+    if proved_positive_definite(P) is not True:
+        return False
+    try:
+        rest = S - Q.transpose() * P.solve(Q)
+    except ZeroDivisionError:
+        return False
+    return proved_positive_definite(rest)

@@ -25,9 +25,7 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, Regression
-from certattn.kernel.theorems.training.mathematics.regression_descent import shaped
+from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, Regression, shaped
 
 Vector = list[arb]
 

@@ -13,17 +13,39 @@ b^2 (b^2 + delta) = |bA|_F^2 turns a bound p of |bA|_F into one of b^2,
 
 and |grad R|^2 >= b^2 |Sigma E Sigma|_F^2 >= 2 l^3 b^2 R. m and the rates fall as R and delta grow, M and the curvature
 grow with R: what is proved at one point of a run, where R only falls, holds ever after.
+
+Levels. Let log R fall at least at the rate s(r) wherever R <= r, with s >= 0 and decreasing in r. From R_0, R is at
+most R_j = f^j R_0 (f = 3/4) after
+
+    T_j = sum_{i < j} n_i,     n_i >= log(1/f) / s(R_i),  rounded up to whole steps for descent,
+
+and at most R_j e^(-s(R_j) (t - T_j)) at every later t: a staircase that costs no step of the run itself, and reaches
+the rate of the limit however small the first one is. The flow's path is as short: -d sqrt(R) >= sqrt(c/2) |d theta|
+where R falls at the rate 2c, so between two levels it is no longer than sqrt(2/c(R_j)) (sqrt(R_j) - sqrt(R_(j+1))), and
+from the last one on than sqrt(2R_j/c(R_j)).
+
 Proofs: docs/claims/training/training-convergence.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from flint import arb, fmpq
+
+from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import Functions, Number
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix
+from certattn.kernel.theorems.training.mathematics.regression import (
+    BallMatrix,
+    Parameters,
+    Regression,
+    flat,
+    shaped,
+    squared_factor,
+)
 
 
 @dataclass(frozen=True)
@@ -67,11 +89,6 @@ def covariance_constants(covariance: ExactMatrix, bits: int) -> CovarianceConsta
         trace_inverse_second=inverse_square.trace(),
         trace_inverse_fifth=inverse_square.inner(inverse_square @ inverse),
     )
-
-
-def squared_factor(invariant: Number, product: Number, fn: Functions) -> Number:
-    """z(delta, p) = (sqrt(delta^2 + 4p^2) - delta) / 2, which is b^2 where |A|_F^2 - b^2 = delta and |bA|_F = p."""
-    return (fn.sqrt(invariant * invariant + 4 * product * product) - invariant) / 2
 
 
 @dataclass(frozen=True)
@@ -178,3 +195,63 @@ class DescentRates:
     def length(self, risk: Number) -> Number:
         """sqrt(2R / (kappa c)): no path from there is longer."""
         return self.fn.sqrt(2 * risk / (self.share(risk) * self.rate(risk)))
+
+
+@dataclass(frozen=True)
+class RegressionStep:
+    """theta -> theta - eta grad R(theta), for `descend`; `largest` is lam.
+
+    With S = Sigma E Sigma, the second derivatives of R lie between -|S|_F and lam^3 |theta|^2 + |S|_F: along (H, h)
+    they are |D Sigma^(1/2)|^2 + 2 h tr(H'S) with D = h Sigma A + b Sigma H. So a step changes distances at most by the
+    factor max(1 + eta |S|_F, eta (lam^3 |theta|^2 + |S|_F) - 1).
+    """
+
+    regression: Regression
+    largest: arb
+    step: arb
+
+    def of(self, point: list[arb]) -> list[arb]:
+        """Where the step leads."""
+        slope = flat(self.regression.gradient(self._at(point)))
+        return [x - self.step * g for x, g in zip(point, slope, strict=True)]
+
+    def expansion(self, box: list[arb]) -> arb:
+        """A bound of how much the step expands distances in the box."""
+        residual, length = l2_norm(self.regression.residual(self._at(box)).entries()), l2_norm(box)
+        upward = self.largest**3 * length * length + residual
+        return (1 + self.step * residual).max(self.step * upward - 1)
+
+    def _at(self, point: list[arb]) -> Parameters:
+        return shaped(point, self.regression.covariance.rows)
+
+
+# -- the risk at a later time, bounded by rates alone
+
+# The risk falls by the factor f from level to level; after so many the last rate is kept.
+_FALL = fmpq(3, 4)
+_LEVELS = 256
+
+
+def risk_after(duration: fmpq, risk: arb, decay: Callable[[arb], arb], whole: bool) -> arb:
+    """A bound of R so long after it was `risk`; `whole` for descent, whose time goes in steps."""
+    level, spent = risk, arb(0)
+    fall = -arb(_FALL).log()
+    for _ in range(_LEVELS):
+        need = (fall / decay(level)).upper()
+        if need.is_finite() is not True:
+            break
+        reached = (spent + (need.ceil() if whole else need)).upper()
+        if (reached <= duration) is not True:
+            break
+        level, spent = level * _FALL, reached
+    return level * (-decay(level) * (arb(duration) - spent)).exp()
+
+
+def length_below(risk: arb, rate: Callable[[arb], arb]) -> arb:
+    """A bound of the length of the flow's path from where R is `risk`; `rate` is c."""
+    level, total = risk, arb(0)
+    kept = 1 - arb(_FALL).sqrt()
+    for _ in range(_LEVELS):
+        total += (2 * level / rate(level)).sqrt() * kept
+        level = level * _FALL
+    return total + (2 * level / rate(level)).sqrt()

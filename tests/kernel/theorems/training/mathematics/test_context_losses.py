@@ -15,7 +15,14 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.law_moments import fourth, third_cumulant, tilted_covariance
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.training.mathematics.context_descent import iterates, pairs, tube_around
+from certattn.kernel.theorems.training.mathematics.context_descent import (
+    LawContext,
+    PopulationLoss,
+    TaskContext,
+    iterates,
+    pairs,
+    tube_around,
+)
 from certattn.kernel.theorems.training.mathematics.context_losses import (
     ContextLoss,
     FinitePrompt,
@@ -24,8 +31,7 @@ from certattn.kernel.theorems.training.mathematics.context_losses import (
     balls_of,
     tasks_of,
 )
-from certattn.kernel.theorems.training.mathematics.infinite_contexts import LawContext, PopulationLoss, TaskContext
-from certattn.kernel.theorems.training.regression_inputs import regression_of_balls
+from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls
 
 Array = np.ndarray[Any, Any]
 LENGTHS = (7, 4, 9)

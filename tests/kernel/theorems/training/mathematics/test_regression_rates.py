@@ -11,16 +11,16 @@ from flint import arb, fmpq, fmpz_mat
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.training.mathematics.regression_descent import RegressionStep
-from certattn.kernel.theorems.training.mathematics.regression_levels import length_below, risk_after
+from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls, squared_factor
 from certattn.kernel.theorems.training.mathematics.regression_rates import (
     CovarianceConstants,
     DescentRates,
     FlowRates,
+    RegressionStep,
     covariance_constants,
-    squared_factor,
+    length_below,
+    risk_after,
 )
-from certattn.kernel.theorems.training.regression_inputs import regression_of_balls
 
 Array = np.ndarray[Any, Any]
 _ROOM = 1 + 1e-9

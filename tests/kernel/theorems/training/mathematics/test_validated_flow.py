@@ -13,9 +13,7 @@ from certattn.kernel.mathematics.balls import l2_norm, working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training.mathematics import validated_flow
-from certattn.kernel.theorems.training.mathematics.ball_matrix import BallMatrix
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, Regression
-from certattn.kernel.theorems.training.mathematics.regression_descent import flat
+from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, Regression, flat
 from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
 from certattn.kernel.theorems.training.mathematics.validated_flow import Step, Stop, Vector, integrate, steps
 

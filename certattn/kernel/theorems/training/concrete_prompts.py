@@ -2,7 +2,7 @@
 
 The tokens of all prompts stand one below the other. `lengths` says how many tokens each prompt has; left out, the
 prompts are equally long. A regression prompt has a label for every token, and its query one target; an attention
-prompt has a target of several numbers for its query.
+prompt has a target of several numbers for its query, and its tokens are its values.
 """
 
 from __future__ import annotations
@@ -14,31 +14,28 @@ from itertools import accumulate
 
 from flint import fmpq
 
-from certattn.kernel.document.matrices import Matrix, MatrixInput
+from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Listing, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, FinitePrompt, tasks_of
+from certattn.kernel.theorems.training.mathematics.context_losses import Context, ContextLoss, FinitePrompt, tasks_of
 
 TOKENS = Field("tokens", Matrix(), "tokens of all prompts, one per row, prompt after prompt")
 LABELS = Field("labels", Matrix(), "label y of every token: one column")
 LENGTHS = Field("lengths", Listing(Count(1)), "tokens of each prompt; all equally long if left out", required=False)
 QUERIES = Field("queries", Matrix(), "query of each prompt, one per row")
 TARGETS = Field("targets", Matrix(), "target of each query, one per row")
-
-_SHOWN_LENGTHS = 16
+ATTENTION_PROMPTS = (TOKENS, LENGTHS, QUERIES, TARGETS)
+REGRESSION_PROMPTS = (TOKENS, LABELS, LENGTHS, QUERIES, TARGETS)
 
 
 @dataclass(frozen=True)
 class StatedPrompts:
-    """Prompts with checked shapes; their numbers are read when first needed. No labels: values are the tokens."""
+    """Prompts of checked shapes, as the section `given` has them; their numbers are read when first needed."""
 
-    tokens: MatrixInput
-    labels: MatrixInput | None
+    given: Values
     lengths: Sequence[int]
-    queries: MatrixInput
-    targets: MatrixInput
 
     @property
     def count(self) -> int:
@@ -48,40 +45,24 @@ class StatedPrompts:
     @cached_property
     def prompts(self) -> list[Prompt]:
         """Keys and values of every prompt."""
-        keys = self.tokens.load()
-        values = keys if self.labels is None else self.labels.load()
+        keys = self.given[TOKENS].load()
+        values = self.given[LABELS].load() if LABELS in self.given else keys
         stops = list(accumulate(self.lengths))
         ranges = [range(stop - length, stop) for stop, length in zip(stops, self.lengths, strict=True)]
         return [Prompt(keys.take_rows(rows), values.take_rows(rows), fmpq(1)) for rows in ranges]
 
     @cached_property
-    def exact_queries(self) -> ExactMatrix:
-        return self.queries.load()
-
-    @cached_property
-    def exact_targets(self) -> ExactMatrix:
-        return self.targets.load()
+    def asked(self) -> tuple[ExactMatrix, ExactMatrix]:
+        """Queries and targets."""
+        return self.given[QUERIES].load(), self.given[TARGETS].load()
 
     def loss(self) -> ContextLoss:
         """1/(2N) sum_n |V m_n(U q_n) - t_n|^2 over these prompts, at the working precision."""
-        contexts = [FinitePrompt(prompt) for prompt in self.prompts]
-        return ContextLoss(contexts, tasks_of(self.exact_queries, self.exact_targets))
+        return self.loss_of([FinitePrompt(prompt) for prompt in self.prompts])
 
-    def words(self) -> str:
-        """How many, how long, and where their numbers stand."""
-        labels = "" if self.labels is None else f", labels: {self.labels.words()}"
-        return (
-            f"{counted(self.count, 'prompt')} of {self._length_words()} (tokens: {self.tokens.words()}{labels}, "
-            f"queries: {self.queries.words()}, targets: {self.targets.words()})"
-        )
-
-    def _length_words(self) -> str:
-        shortest, longest = min(self.lengths), max(self.lengths)
-        if shortest == longest:
-            return counted(shortest, "token")
-        if self.count <= _SHOWN_LENGTHS:
-            return f"{', '.join(map(str, self.lengths))} tokens in this order"
-        return f"{shortest} to {longest} tokens, each as long as is stated"
+    def loss_of(self, contexts: Sequence[Context]) -> ContextLoss:
+        """The same where each query meets another context."""
+        return ContextLoss(contexts, tasks_of(*self.asked))
 
 
 def read_regression_prompts(values: Values, dimension: int) -> StatedPrompts:
@@ -90,7 +71,7 @@ def read_regression_prompts(values: Values, dimension: int) -> StatedPrompts:
     values[LABELS].require_shape(values[TOKENS].shape[0], 1, "(one label per token)")
     values[QUERIES].require_shape(None, dimension, "like the covariance")
     values[TARGETS].require_shape(values[QUERIES].shape[0], 1, "(one target per query)")
-    return _prompts(values, values[LABELS])
+    return StatedPrompts(values, _read_lengths(values))
 
 
 def read_attention_prompts(values: Values, dimension: int, query_dimension: int, outputs: int) -> StatedPrompts:
@@ -98,11 +79,7 @@ def read_attention_prompts(values: Values, dimension: int, query_dimension: int,
     values[TOKENS].require_shape(None, dimension, "like the law of the tokens")
     values[QUERIES].require_shape(None, query_dimension, "(queries of the dimension that U takes)")
     values[TARGETS].require_shape(values[QUERIES].shape[0], outputs, "(a target per query, as long as V has rows)")
-    return _prompts(values, None)
-
-
-def _prompts(values: Values, labels: MatrixInput | None) -> StatedPrompts:
-    return StatedPrompts(values[TOKENS], labels, _read_lengths(values), values[QUERIES], values[TARGETS])
+    return StatedPrompts(values, _read_lengths(values))
 
 
 def _read_lengths(values: Values) -> list[int]:
@@ -114,9 +91,8 @@ def _read_lengths(values: Values) -> list[int]:
             raise values.node(TOKENS).malformed(expected, counted(total, "token"))
         return [total // count] * count
     if len(lengths) != count:
-        raise values.node(LENGTHS).malformed(
-            f"{counted(count, 'length')}, one per query", counted(len(lengths), "length")
-        )
+        expected, found = f"{counted(count, 'length')}, one per query", counted(len(lengths), "length")
+        raise values.node(LENGTHS).malformed(expected, found)
     if sum(lengths) != total:
         found = f"{counted(sum(lengths), 'token')} by lengths and {counted(total, 'token')} in the table"
         raise values.node(LENGTHS).malformed("lengths that sum to the number of tokens", found)

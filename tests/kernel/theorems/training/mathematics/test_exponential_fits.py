@@ -10,15 +10,17 @@ import pytest
 from flint import arb, arb_poly, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.training.mathematics.analytic_weights import ellipse_errors, interpolation_errors
 from certattn.kernel.theorems.training.mathematics.exponential_fits import (
     ExponentialSum,
     Piece,
     Samples,
     chebyshev_nodes,
+    ellipse_errors,
+    interpolation_errors,
+    samples,
+    weights,
     within_range,
 )
-from certattn.kernel.theorems.training.mathematics.weight_samples import samples, weights
 
 _Y = np.linspace(-40, 40, 1601)
 _T = np.linspace(-35, 12, 471)

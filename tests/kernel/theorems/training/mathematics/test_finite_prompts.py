@@ -14,14 +14,16 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.training.mathematics.finite_prompt_gap import (
+from certattn.kernel.theorems.training.mathematics.finite_prompts import (
+    FinitePrompts,
     GapBounds,
     Neighbourhood,
     Norms,
     averages,
+    bound_of_risk,
     scores,
+    tube,
 )
-from certattn.kernel.theorems.training.mathematics.finite_prompt_tube import FinitePrompts, bound_of_risk, tube
 
 Array = np.ndarray[Any, Any]
 Tool = Callable[[str], ModuleType]
@@ -184,14 +186,14 @@ def test_the_tube_holds_the_simulated_flow(tool: Tool) -> None:
         while fmpq(count + 1, 100) <= piece.last:
             finite, infinite = truth._moved(line.finite_slope, finite, 0.01), truth._moved(line.slope, infinite, 0.01)
             count += 1
-        assert piece.closed
-        assert np.linalg.norm(finite - infinite) <= float(piece.reached) + 1e-6
+        assert piece.distance.closed
+        assert np.linalg.norm(finite - infinite) <= float(piece.distance.reached) + 1e-6
     assert count == 50
 
 
 def test_a_tube_that_cannot_be_closed_ends_there() -> None:
     with working_precision(BITS):
         pieces = list(tube(FinitePrompts(exact([["1"]]), fmpq(100)), [arb("0.5"), arb("0.5")], fmpq(5), 15, 50))
-    assert all(piece.closed for piece in pieces[:-1])
-    assert not pieces[-1].closed
+    assert all(piece.distance.closed for piece in pieces[:-1])
+    assert not pieces[-1].distance.closed
     assert pieces[-1].last < 5
