@@ -17,7 +17,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Values
 from certattn.kernel.theorems.selection.margin_problems import GIVEN, POINTS, QUERIES, MarginProblem
 from certattn.kernel.theorems.selection.max_margin import THEOREM, ExactSolution, NoSolution
-from certattn.kernel.theorems.selection.selection_inputs import INDICES, read_labels, read_tokens
+from certattn.kernel.theorems.selection.stated_tokens import INDICES, read_labels, read_tokens
 
 # Measured: see docs/coq.md.
 _SECONDS_PRODUCT = 1e-5

@@ -35,7 +35,7 @@ from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.local_optimality import Cut, uncut_selections
 from certattn.kernel.theorems.selection.mathematics.max_margin import on_support
 from certattn.kernel.theorems.selection.selection_enumeration import Enumeration
-from certattn.kernel.theorems.selection.selection_inputs import VALUE_DIRECTION, StatedTokens, read_labels
+from certattn.kernel.theorems.selection.stated_tokens import VALUE_DIRECTION, StatedTokens, read_labels
 from certattn.kernel.theorems.selection.token_optimality import GIVEN, THEOREM, OptimalityStatement, Refusal
 
 # Measured: see docs/coq.md. A product of two numbers of some forty bits.

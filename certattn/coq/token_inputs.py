@@ -10,7 +10,7 @@ from flint import fmpq
 from certattn.coq.instance import COMPUTED, Conjunct, NotExportableError
 from certattn.coq.terms import Constant, Integers, Table, Tables, natural
 from certattn.kernel.document.schema import Values
-from certattn.kernel.theorems.selection.selection_inputs import KEY_MAP, StatedTokens
+from certattn.kernel.theorems.selection.stated_tokens import KEY_MAP, StatedTokens
 
 
 @dataclass(frozen=True)

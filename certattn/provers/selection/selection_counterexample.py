@@ -14,11 +14,11 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection, best_tokens, largest_spread
-from certattn.kernel.theorems.selection.descent_inputs import GRADIENT
+from certattn.kernel.theorems.selection.descent import GRADIENT
 from certattn.kernel.theorems.selection.mathematics.paper_smoothness import smoothness_bound
 from certattn.kernel.theorems.selection.selection_counterexample import THEOREM
-from certattn.kernel.theorems.selection.selection_inputs import paper_data
 from certattn.kernel.theorems.selection.selection_problem import GIVEN
+from certattn.kernel.theorems.selection.stated_tokens import paper_data
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational

@@ -22,7 +22,7 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.selection_descent import descend
 from certattn.kernel.mathematics.selection_landscape import inner, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.descent_inputs import (
+from certattn.kernel.theorems.selection.descent import (
     CONE,
     DESCENT,
     NORMALISED,
@@ -32,12 +32,12 @@ from certattn.kernel.theorems.selection.descent_inputs import (
     read_rule,
     read_start,
 )
+from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
-from certattn.kernel.theorems.selection.selection_inputs import LOSS, StatedTokens, read_tokens
 from certattn.kernel.theorems.selection.selection_problem import GIVEN, MOST_STEPS
-from certattn.kernel.theorems.selection.selection_theorems import RATE, Situation
+from certattn.kernel.theorems.selection.stated_tokens import LOSS, StatedTokens, read_tokens
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.selection.active_set import NotSeparableError

@@ -18,10 +18,8 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_landscape import landscape
-from certattn.kernel.theorems.selection.descent_inputs import NORMALISED
-from certattn.kernel.theorems.selection.selection_direction import THEOREM
-from certattn.kernel.theorems.selection.selection_problem import DescentProblem, StatedRate
-from certattn.kernel.theorems.selection.selection_theorems import (
+from certattn.kernel.theorems.selection.descent import NORMALISED
+from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
     LATERAL,
@@ -31,6 +29,8 @@ from certattn.kernel.theorems.selection.selection_theorems import (
     SLOPE,
     SQUARE,
 )
+from certattn.kernel.theorems.selection.selection_direction import THEOREM
+from certattn.kernel.theorems.selection.selection_problem import DescentProblem, StatedRate
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 

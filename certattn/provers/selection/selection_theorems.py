@@ -18,12 +18,12 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.descent_inputs import NORMALISED
+from certattn.kernel.theorems.selection.descent import NORMALISED
+from certattn.kernel.theorems.selection.direction_theorems import DescentTheorem, Situation
 from certattn.kernel.theorems.selection.global_selection_theorems import AFTER, EVERY_START, GLOBAL
 from certattn.kernel.theorems.selection.local_selection_theorems import CONE_THEOREM, LOCAL, local_constants, move_rule
 from certattn.kernel.theorems.selection.mathematics.cone_convergence import Cone
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
-from certattn.kernel.theorems.selection.selection_theorems import DescentTheorem, Situation
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.selection.local_trial import Failure, find_trial, stated
 from certattn.statements.selection.selection_direction import CONDITIONS

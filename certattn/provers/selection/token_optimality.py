@@ -20,7 +20,7 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.selection_enumeration import MOST_SELECTIONS
-from certattn.kernel.theorems.selection.selection_inputs import read_tokens
+from certattn.kernel.theorems.selection.stated_tokens import read_tokens
 from certattn.kernel.theorems.selection.token_optimality import GIVEN, NONE, NOT_SEPARABLE, THEOREM
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

@@ -8,7 +8,7 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.joint_assertions import StatedPath
 from certattn.kernel.theorems.selection.joint_max_margin import JointSolution
 from certattn.kernel.theorems.selection.kkt import kkt_names
-from certattn.kernel.theorems.selection.selection_inputs import label_words
+from certattn.kernel.theorems.selection.stated_tokens import label_words
 from certattn.statements.selection.kkt import kkt_sentences
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 

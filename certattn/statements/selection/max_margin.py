@@ -24,7 +24,7 @@ from certattn.kernel.theorems.selection.max_margin import (
     NoSolution,
     obligations,
 )
-from certattn.kernel.theorems.selection.selection_inputs import INDICES, StatedTokens
+from certattn.kernel.theorems.selection.stated_tokens import INDICES, StatedTokens
 from certattn.statements.selection.kkt import kkt_sentences
 from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, show
 

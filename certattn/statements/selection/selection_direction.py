@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.selection.descent_inputs import NORMALISED, Rule
-from certattn.kernel.theorems.selection.selection_direction import obligations
-from certattn.kernel.theorems.selection.selection_problem import DescentProblem
-from certattn.kernel.theorems.selection.selection_theorems import (
+from certattn.kernel.theorems.selection.descent import NORMALISED, Rule
+from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
     LATERAL,
@@ -20,6 +18,8 @@ from certattn.kernel.theorems.selection.selection_theorems import (
     SLOPE,
     SQUARE,
 )
+from certattn.kernel.theorems.selection.selection_direction import obligations
+from certattn.kernel.theorems.selection.selection_problem import DescentProblem
 from certattn.statements.selection.kkt import kkt_sentences
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 

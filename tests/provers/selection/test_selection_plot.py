@@ -11,8 +11,8 @@ import pytest
 
 import certattn
 from certattn import Certificate, UsageError
+from certattn.kernel.theorems.selection.direction_theorems import FROM
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
-from certattn.kernel.theorems.selection.selection_theorems import FROM
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.selection_plot import Run, _bound, draw_certificate, require_plane
 

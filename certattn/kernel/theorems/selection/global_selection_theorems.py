@@ -14,16 +14,16 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part, Range, Shared
 from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.token_selection import Selection, largest_spread
-from certattn.kernel.theorems.selection.descent_inputs import ENCLOSED, EVERY, FLOW, GRADIENT, Rule, Start
-from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
-from certattn.kernel.theorems.selection.mathematics.selection_constants import least
-from certattn.kernel.theorems.selection.selection_theorems import (
+from certattn.kernel.theorems.selection.descent import ENCLOSED, EVERY, FLOW, GRADIENT, Rule, Start
+from certattn.kernel.theorems.selection.direction_theorems import (
     LOGARITHM,
     Conclusion,
     DescentTheorem,
     LogarithmicRate,
     Situation,
 )
+from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
+from certattn.kernel.theorems.selection.mathematics.selection_constants import least
 
 AFTER = Field(
     "after", Rational(minimum=0), "steps (or time) after K at which theorem A is applied, for a rate", required=False

@@ -14,7 +14,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.kkt import INPUT, MULTIPLIER
-from certattn.kernel.theorems.selection.selection_inputs import (
+from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     KEY_MAP,
     LABELS,

@@ -16,7 +16,18 @@ from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.descent_inputs import CONE, FLOW, GRADIENT, NORMALISED, Rule, Start
+from certattn.kernel.theorems.selection.descent import CONE, FLOW, GRADIENT, NORMALISED, Rule, Start
+from certattn.kernel.theorems.selection.direction_theorems import (
+    GROWTH,
+    LATERAL,
+    OFFSET,
+    ROOT,
+    SLOPE,
+    SQUARE,
+    Conclusion,
+    DescentTheorem,
+    Situation,
+)
 from certattn.kernel.theorems.selection.local_obligations import (
     cone_obligations,
     local_obligations,
@@ -30,17 +41,6 @@ from certattn.kernel.theorems.selection.mathematics.descent_rules import (
 )
 from certattn.kernel.theorems.selection.mathematics.local_constants import LocalConstants
 from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
-from certattn.kernel.theorems.selection.selection_theorems import (
-    GROWTH,
-    LATERAL,
-    OFFSET,
-    ROOT,
-    SLOPE,
-    SQUARE,
-    Conclusion,
-    DescentTheorem,
-    Situation,
-)
 
 REFERENCE = Field("reference", Vector(), "a vector; its part across p_mm is the reference point q")
 FRACTIONS = Field(

@@ -24,7 +24,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair, Selection
 from certattn.kernel.theorems.selection.kkt import INPUT, TOKEN
 from certattn.kernel.theorems.selection.mathematics.margin_rows import labelled_rows, matrix_rows
-from certattn.kernel.theorems.selection.selection_inputs import (
+from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     KEYS,
     LENGTHS,

@@ -13,7 +13,7 @@ from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.activations import Activation, Identity, LeakyRelu, Softplus, Tanh
 from certattn.kernel.theorems.selection.mathematics.mixing import Mixing, QuadraticMixing, ScoreMixing
-from certattn.kernel.theorems.selection.selection_inputs import VALUE_DIRECTION, StatedTokens, read_labels
+from certattn.kernel.theorems.selection.stated_tokens import VALUE_DIRECTION, StatedTokens, read_labels
 
 NEGATIVE_SLOPE = Field("slope", Rational(above=0), "its slope below 0, > 0 and at most 1")
 QUADRATIC = Field("A", Matrix(), "the symmetric matrix of x'Ax + v'x")

@@ -43,7 +43,7 @@ from certattn.kernel.theorems.selection.mathematics.path_bound import (
     softmax_weights,
 )
 from certattn.kernel.theorems.selection.prediction_heads import HEAD, Mixer, read_head
-from certattn.kernel.theorems.selection.selection_inputs import (
+from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     LOSS,
     StatedTokens,

@@ -27,12 +27,11 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.token_selection import Selection, best_tokens, largest_spread
-from certattn.kernel.theorems.selection.descent_inputs import DESCENT, ENCLOSED, GRADIENT, START
+from certattn.kernel.theorems.selection.descent import DESCENT, ENCLOSED, GRADIENT, START
 from certattn.kernel.theorems.selection.kkt import PairMultipliers, kkt_names, optimal, read_multipliers
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.paper_smoothness import PaperData, smoothness_bound
 from certattn.kernel.theorems.selection.selection_direction import obligations as direction_obligations
-from certattn.kernel.theorems.selection.selection_inputs import INDICES, paper_data
 from certattn.kernel.theorems.selection.selection_problem import (
     GIVEN,
     LIMIT,
@@ -40,6 +39,7 @@ from certattn.kernel.theorems.selection.selection_problem import (
     DescentProblem,
     problem_of,
 )
+from certattn.kernel.theorems.selection.stated_tokens import INDICES, paper_data
 
 APART = Field("apart", Rational(above=0), "1 - cos of the angle between both max-margin points is at least this")
 SMOOTHNESS = Field(

@@ -25,6 +25,7 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.selection_descent import descend, shortfall
 from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.theorems.selection.direction_theorems import FROM, Conclusion, Situation, rate_obligations
 from certattn.kernel.theorems.selection.kkt import kkt_names, optimal
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.kernel.theorems.selection.selection_problem import (
@@ -35,7 +36,6 @@ from certattn.kernel.theorems.selection.selection_problem import (
     StatedAngle,
     read_problem,
 )
-from certattn.kernel.theorems.selection.selection_theorems import FROM, Conclusion, Situation, rate_obligations
 
 
 class _Descent:

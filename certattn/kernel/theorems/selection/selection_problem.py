@@ -21,19 +21,19 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.descent_inputs import DESCENT, START, Rule, Start, read_rule, read_start
+from certattn.kernel.theorems.selection.descent import DESCENT, START, Rule, Start, read_rule, read_start
+from certattn.kernel.theorems.selection.direction_theorems import FROM, RATE, DescentTheorem
 from certattn.kernel.theorems.selection.global_selection_theorems import EVERY_START, GLOBAL
 from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, read_multipliers
 from certattn.kernel.theorems.selection.local_selection_theorems import CONE_THEOREM, LOCAL
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
-from certattn.kernel.theorems.selection.selection_inputs import (
+from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     LOSS,
     read_selection,
     read_tokens,
     scored_token_forms,
 )
-from certattn.kernel.theorems.selection.selection_theorems import FROM, RATE, DescentTheorem
 
 THEOREMS: Mapping[str, DescentTheorem] = {
     theorem.name: theorem for theorem in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)

@@ -45,7 +45,7 @@ from certattn.kernel.theorems.selection.selection_enumeration import (
     all_settled,
     read_enumeration,
 )
-from certattn.kernel.theorems.selection.selection_inputs import (
+from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     StatedTokens,
     read_selection,

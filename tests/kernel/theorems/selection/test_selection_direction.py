@@ -17,9 +17,9 @@ from certattn.kernel.decide.verdict import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import selection_descent
 from certattn.kernel.theorems.selection import global_selection_theorems, selection_direction
+from certattn.kernel.theorems.selection.direction_theorems import LogarithmicRate
 from certattn.kernel.theorems.selection.kkt import kkt_names
 from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
-from certattn.kernel.theorems.selection.selection_theorems import LogarithmicRate
 
 Tool = Callable[[str], ModuleType]
 CASES = [case for family in direction_cases.FAMILIES for case in family.cases()]

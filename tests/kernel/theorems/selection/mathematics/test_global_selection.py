@@ -11,12 +11,12 @@ from certattn.kernel.decide.proof import Proof
 from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.selection_landscape import landscape
-from certattn.kernel.theorems.selection.descent_inputs import GRADIENT, Rule
+from certattn.kernel.theorems.selection.descent import GRADIENT, Rule
+from certattn.kernel.theorems.selection.direction_theorems import Situation
 from certattn.kernel.theorems.selection.global_selection_theorems import EVERY_START, GLOBAL
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
 from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
-from certattn.kernel.theorems.selection.selection_theorems import Situation
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 

@@ -19,7 +19,7 @@ from certattn.kernel.document.schema import Field, Rational, Record, Values, Var
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.selection_landscape import Landscape
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.descent_inputs import ENCLOSED, Rule, Start
+from certattn.kernel.theorems.selection.descent import ENCLOSED, Rule, Start
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 
 # -- rates: bounds for all later steps, in one formula
