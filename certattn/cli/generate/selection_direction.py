@@ -98,10 +98,10 @@ def selection_direction(
 
 def _left_out(certificate: Certificate, angles: tuple[str, ...]) -> str:
     """What was asked for, or found, and is not stated because it says nothing."""
-    from certattn.kernel.theorems.selection.selection_problem import read_problem
+    from certattn.kernel.theorems.selection.selection_direction import read
     from certattn.provers.exact_inputs import exact_rational
 
-    problem = read_problem(certificate)
+    problem = read(certificate)
     stated = {angle.at for angle in problem.angles}
     missing = [text for text in angles if exact_rational(text, "--angle") not in stated]
     said = []

@@ -30,8 +30,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     SLOPE,
     SQUARE,
 )
-from certattn.kernel.theorems.selection.selection_direction import THEOREM
-from certattn.kernel.theorems.selection.selection_problem import DescentProblem
+from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 

@@ -22,21 +22,19 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.selection_descent import descend
 from certattn.kernel.mathematics.selection_landscape import inner, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.descent import (
-    CONE,
+from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
+from certattn.kernel.theorems.selection.kkt import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.descents import CONE, ENCLOSED, NORMALISED, Rule, Start
+from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
+from certattn.kernel.theorems.selection.selection_direction import (
     DESCENT,
-    NORMALISED,
+    GIVEN,
+    MOST_STEPS,
     START,
-    Rule,
-    Start,
+    THEOREM,
     read_rule,
     read_start,
 )
-from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
-from certattn.kernel.theorems.selection.selection_direction import THEOREM
-from certattn.kernel.theorems.selection.selection_problem import GIVEN, MOST_STEPS
 from certattn.kernel.theorems.selection.stated_tokens import LOSS, StatedTokens, read_tokens
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -44,6 +42,7 @@ from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 from certattn.provers.selection.selection_angles import with_bounds
 from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
+from certattn.statements.selection.selection_direction import start_words
 
 STEPS = 100_000
 # Precisions of the search: the next where the enclosure of a descent from a point grows beyond bounds.
@@ -99,7 +98,7 @@ def generate(
     run, choice = search.find(max(enclosed, default=0), steps, most_steps)
     with not_yet_written(out):
         certificate = stated_certificate(head, run, choice, limit)
-        if not setting.start.everywhere:
+        if setting.start.kind == ENCLOSED:
             certificate = with_bounds(certificate, at, run.bits, late_rate)
         certificate = proved_at_best(certificate, out)
     certificate["provenance"] = provenance(exact_text(note, "note"))
@@ -117,8 +116,8 @@ class Setting:
 
 
 def read_setting(draft: Certificate) -> Setting:
-    form, values = GIVEN.read(draft.given, draft.reading)
-    stated = read_tokens(form, values)
+    _, values = GIVEN.read(draft.given, draft.reading)
+    stated = read_tokens(values)
     rule = read_rule(values[DESCENT], stated.tokens.count)
     return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated.tokens.dimension))
 
@@ -127,8 +126,9 @@ def _require_fit(setting: Setting, theorem: str | None, at: Sequence[str]) -> No
     """That theorem and angles fit the start."""
     if theorem == CONE and setting.start.cone is None:
         raise UsageError("the theorem 'cone' needs start: {cone: {opening, norm}}")
-    if at and setting.start.everywhere:
-        raise UsageError(f"--angle {at[0]}: no bound of an angle holds for all of {setting.start.words}; leave it out")
+    if at and setting.start.kind != ENCLOSED:
+        every = start_words(setting.stated.given[START])
+        raise UsageError(f"--angle {at[0]}: no bound of an angle holds for all of {every}; leave it out")
 
 
 # -- the chosen tokens
@@ -244,10 +244,11 @@ class Search:
     def _found(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
         """The same at the working precision."""
         setting, tokens = self.setting, self.setting.stated.tokens
-        if setting.start.everywhere or not setting.rule.discrete:
+        enclosed = setting.start.kind == ENCLOSED
+        if not enclosed or not setting.rule.discrete:
             indices = self.indices if self.indices is not None else _best(tokens)
             run = self.run(indices)
-            point, cone = None if setting.start.everywhere else setting.start.balls(), setting.start.cone
+            point, cone = setting.start.balls() if enclosed else None, setting.start.cone
             if cone is not None and self.theorem in (CONE, None):
                 choice = cone_choice(run.situation(None), cone)
             else:

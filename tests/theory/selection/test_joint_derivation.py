@@ -9,7 +9,7 @@ from certattn.theory.kernel_reading import Kernel, source_of
 from certattn.theory.selection.joint_max_margin import DERIVATION
 
 BOUNDS, MARGIN, LOSSES = (
-    "kernel.theorems.selection.mathematics.joint_bounds",
+    "kernel.theorems.selection.mathematics.joint_path",
     "kernel.theorems.selection.mathematics.label_margin",
     "kernel.mathematics.losses",
 )

@@ -13,11 +13,11 @@ from certattn.theory.kernel_reading import Kernel, source_of
 
 STEPS = {step.title: step for step in DERIVATIONS["max-margin"].steps}
 MARGIN, DISTANCE, ROWS = (
-    "kernel.theorems.selection.mathematics.max_margin",
-    "kernel.theorems.selection.mathematics.margin_distance",
-    "kernel.theorems.selection.mathematics.margin_rows",
+    "kernel.theorems.selection.kkt",
+    "kernel.theorems.selection.max_margin",
+    "kernel.theorems.selection.max_margin",
 )
-SELECTION, CONTRADICTION = "kernel.mathematics.token_selection", "kernel.theorems.selection.mathematics.contradiction"
+SELECTION, CONTRADICTION = "kernel.mathematics.token_selection", "kernel.theorems.selection.kkt"
 
 
 def _step(start: str) -> Step:

@@ -1,4 +1,4 @@
-"""What the claims about token selection are given: keys and scores, or tokens with W, v and labels.
+"""What theorems about token selection are given: inputs of tokens, with their scores, and a chosen token of each.
 
 Keys (or tokens) are a list with a matrix for each input, or one matrix (such as an array file) with the rows of
 all inputs one below the other, and `lengths`. Ataee Tarzanagh, Li, Zhang and Oymak 2023, section 2.
@@ -6,6 +6,7 @@ all inputs one below the other, and `lengths`. Ataee Tarzanagh, Li, Zhang and Oy
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +16,9 @@ from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Kind, Listing, Reading, Record, Values
 from certattn.kernel.document.tree import Node
-from certattn.kernel.given.query_inputs import Matrices, StatedMatrices
+from certattn.kernel.given.query_inputs import Matrices
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
-from certattn.kernel.theorems.selection.mathematics.paper_smoothness import PaperData, data_of_keys
 
 
 class ScoreVectors(Kind[list[MatrixInput]]):
@@ -46,7 +45,8 @@ KEY_MAP = Field("W", Matrix(), "the keys are W x; the identity if left out", req
 VALUE_DIRECTION = Field("v", Vector(), "the scores are Y v'x with the label Y of the input")
 LABELS = Field("labels", Vector(), "the label of each input, 1 or -1; all 1 if left out", required=False)
 INDICES = Field("indices", Listing(Count(0)), "the chosen token of each input, counted from 0")
-LOSS = Field("loss", Choice(tuple(LOSSES)), "the loss of Y f(X): -x, log(1 + e^-x) or e^-x")
+# The names of `mathematics.losses`, which theorems without a loss need not import.
+LOSS = Field("loss", Choice(("linear", "logistic", "exponential")), "the loss of Y f(X): -x, log(1 + e^-x) or e^-x")
 
 
 def token_forms(*others: Field[Any]) -> ByKey:
@@ -56,66 +56,46 @@ def token_forms(*others: Field[Any]) -> ByKey:
 
 def scored_token_forms(*others: Field[Any]) -> ByKey:
     """The record of keys with scores, in two forms, and `others`."""
-    return ByKey(
-        {
-            "keys": Record(KEYS, LENGTHS, SCORES, *others),
-            "tokens": Record(TOKENS, LENGTHS, KEY_MAP, VALUE_DIRECTION, LABELS, *others),
-        }
-    )
+    tokens = (TOKENS, LENGTHS, KEY_MAP, VALUE_DIRECTION, LABELS)
+    return ByKey({"keys": Record(KEYS, LENGTHS, SCORES, *others), "tokens": Record(*tokens, *others)})
 
 
 @dataclass(frozen=True)
 class StatedTokens:
-    """Inputs of tokens, with checked shapes. `words` describe keys and scores with every number or its file.
+    """Inputs of tokens, with checked shapes: as `given` states them, and as keys with scores.
 
-    `rows` are the keys or the tokens x, as they are stated."""
+    `rows` are the keys or the tokens x, as they are stated.
+    """
 
-    node: Node
-    tokens: Tokens
-    words: str
+    given: Values
     rows: ExactMatrix
+    tokens: Tokens
 
 
-def read_tokens(form: str, given: Values) -> StatedTokens:
+def read_tokens(given: Values) -> StatedTokens:
     """The inputs in a record of `token_forms` or `scored_token_forms`. Raises MalformedError."""
-    field = KEYS if form == "keys" else TOKENS
-    stated, node = given[field], given.node(field)
-    rows, lengths = _stacked(stated, given, node)
-    scores = None
-    if form == "keys":
-        keys, words = rows, f"keys {stated.words()}"
-        if SCORES in given:
-            scores, words = _scores(given, lengths), f"{words}, scores {_score_words(given)}"
-        return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words, rows)
-    keys, words = rows, f"tokens x {stated.words()}, keys W x with W = "
-    weights = given.get(KEY_MAP)
-    if weights is not None:
-        weights.require_shape(None, rows.columns, "for tokens of that dimension")
-        keys = rows @ weights.load().T
-    words += "I" if weights is None else weights.words()
+    rows, lengths = _stacked(given)
+    if KEYS in given:
+        return StatedTokens(given, rows, Tokens(rows, lengths, _scores(given, lengths) if SCORES in given else None))
+    keys, scores = rows, None
+    if KEY_MAP in given:
+        given[KEY_MAP].require_shape(None, rows.columns, "for tokens of that dimension")
+        keys = rows @ given[KEY_MAP].load().T
     if VALUE_DIRECTION in given:
-        direction = given[VALUE_DIRECTION]
-        direction.require_length(rows.columns, "a token")
-        labels = read_labels(given, len(lengths))
-        scores = _label_scores(rows, direction.load(), labels, lengths)
-        words += f", scores Y v'x with v = {direction.words()} and labels Y {label_words(given)}"
-    return StatedTokens(node, Tokens(keys, lengths, scores), _counts(lengths) + words, rows)
+        given[VALUE_DIRECTION].require_length(rows.columns, "a token")
+        signs = label_of_rows(read_labels(given, len(lengths)), lengths)
+        column = rows @ given[VALUE_DIRECTION].load().T
+        scores = tuple(sign * column.entry(row, 0) for row, sign in enumerate(signs))
+    return StatedTokens(given, rows, Tokens(keys, lengths, scores))
 
 
-def paper_data(form: str, given: Values, tokens: Tokens) -> PaperData:
-    """The X_i, W and v of the paper behind checked tokens; of keys with scores, the simplest that give these."""
-    inputs = range(tokens.count)
-    if form == "keys":
-        return data_of_keys([tokens.keys_of(i) for i in inputs], [tokens.scores_of(i) for i in inputs])
-    rows, lengths = _stacked(given[TOKENS], given, given.node(TOKENS))
-    weights = given.get(KEY_MAP)
-    stacked = Tokens(rows, lengths)
-    key_map = ExactMatrix.identity(rows.columns) if weights is None else weights.load()
-    return PaperData(tuple(stacked.keys_of(i) for i in inputs), given[VALUE_DIRECTION].load(), key_map)
+def read_selection(stated: StatedTokens, values: Values) -> Selection:
+    """A chosen token of each input, as INDICES of `values` state it. Raises MalformedError."""
+    return selection_at(stated, values[INDICES], values.node(INDICES))
 
 
-def read_selection(stated: StatedTokens, indices: list[int], node: Node) -> Selection:
-    """A chosen token of each input; `node` is where `indices` stand. Raises MalformedError."""
+def selection_at(stated: StatedTokens, indices: list[int], node: Node) -> Selection:
+    """The same from indices that stand at `node`."""
     tokens = stated.tokens
     if len(indices) != tokens.count:
         raise node.malformed(f"{counted(tokens.count, 'index')}, one per input", f"{len(indices)}")
@@ -125,7 +105,8 @@ def read_selection(stated: StatedTokens, indices: list[int], node: Node) -> Sele
             raise node.malformed(expected, f"{index}")
     selection = Selection(tokens, tuple(indices))
     if not selection.pairs:
-        raise stated.node.malformed("an input of more than one token", "nothing to select from")
+        at = stated.given.node(KEYS if KEYS in stated.given else TOKENS)
+        raise at.malformed("an input of more than one token", "nothing to select from")
     return selection
 
 
@@ -142,12 +123,14 @@ def read_labels(given: Values, count: int) -> list[fmpq]:
     return labels
 
 
-def label_words(given: Values) -> str:
-    return given[LABELS].words() if LABELS in given else "all 1"
+def label_of_rows(labels: Sequence[fmpq], lengths: Sequence[int]) -> list[fmpq]:
+    """The label of the input of each row, where the tokens of all inputs stand one below the other."""
+    return [label for label, length in zip(labels, lengths, strict=True) for _ in range(length)]
 
 
-def _stacked(stated: StatedMatrices, given: Values, node: Node) -> tuple[ExactMatrix, tuple[int, ...]]:
+def _stacked(given: Values) -> tuple[ExactMatrix, tuple[int, ...]]:
     """The rows of all inputs, and how many each has."""
+    stated = given[KEYS] if KEYS in given else given[TOKENS]
     parts = stated.parts
     if stated.listed:
         if LENGTHS in given:
@@ -156,43 +139,21 @@ def _stacked(stated: StatedMatrices, given: Values, node: Node) -> tuple[ExactMa
             part.require_shape(None, parts[0].shape[1], "(columns as in the first input)")
         return ExactMatrix.stacked([part.load() for part in parts]), tuple(part.shape[0] for part in parts)
     rows = parts[0].shape[0]
-    stated_lengths = given.get(LENGTHS)
-    lengths = (rows,) if stated_lengths is None else tuple(stated_lengths)
+    counts = given.get(LENGTHS)
+    lengths = (rows,) if counts is None else tuple(counts)
     if sum(lengths) != rows:
         raise given.node(LENGTHS).malformed(f"lengths that sum to the {rows} rows", f"a sum of {sum(lengths)}")
     return parts[0].load(), lengths
 
 
-def _scores(given: Values, lengths: tuple[int, ...]) -> tuple[fmpq, ...]:
-    parts, node = given[SCORES], given.node(SCORES)
-    if len(parts) == 1 and parts[0].shape[1] == sum(lengths):
+def _scores(given: Values, lengths: Sequence[int]) -> tuple[fmpq, ...]:
+    parts, total = given[SCORES], sum(lengths)
+    if len(parts) == 1 and parts[0].shape[1] == total:
         return tuple(parts[0].load().row(0))
     if len(parts) != len(lengths):
-        expected = (
-            f"{counted(sum(lengths), 'score')} in one vector, or {counted(len(lengths), 'vector')}, one per input"
-        )
-        raise node.malformed(expected, counted(len(parts), "vector"))
+        expected = f"{counted(total, 'score')} in one vector, or {counted(len(lengths), 'vector')}, one per input"
+        raise given.node(SCORES).malformed(expected, counted(len(parts), "vector"))
     for part, length in zip(parts, lengths, strict=True):
         if part.shape[1] != length:
             raise part.node.malformed(f"{counted(length, 'score')}, one per token of the input", f"{part.shape[1]}")
     return tuple(score for part in parts for score in part.load().row(0))
-
-
-def _score_words(given: Values) -> str:
-    return ", ".join(part.words() for part in given[SCORES])
-
-
-def _label_scores(
-    rows: ExactMatrix, direction: ExactMatrix, labels: list[fmpq], lengths: tuple[int, ...]
-) -> tuple[fmpq, ...]:
-    """gamma_it = Y_i v'x_it."""
-    column = rows @ direction.T
-    signs = [label for label, length in zip(labels, lengths, strict=True) for _ in range(length)]
-    return tuple(sign * column.entry(row, 0) for row, sign in enumerate(signs))
-
-
-def _counts(lengths: tuple[int, ...]) -> str:
-    """How many inputs, of how many tokens."""
-    if len(set(lengths)) == 1:
-        return f"{counted(len(lengths), 'input')} of {counted(lengths[0], 'token')}: "
-    return f"{counted(len(lengths), 'input')} of {', '.join(map(str, lengths))} tokens: "

@@ -6,7 +6,15 @@ With e(s) = l(Y psi(sum_t s_t x_t)) - l(Y psi(x_alpha)), the path of minimisers 
     costs     m_t > 0 with   e(s) >= sum_{t != alpha} m_t s_t   wherever e(s) <= F
     inward    a number that is > 0 only if e falls along every direction u with <z_t, u> > 0 for all t, wherever e <= F
 
-Both rest on `smallest` > 0. The proofs are on the page of the claim `regularization-path`.
+Both rest on `smallest` > 0. A head reads a linear score through an increasing activation, or is quadratic:
+
+    identity     r
+    tanh         tanh r
+    softplus     log(1 + e^r)
+    leaky-relu   max(r, beta r)   with 0 < beta <= 1
+    quadratic    x'Ax + v'x
+
+The proofs are on the page of the claim `regularization-path`.
 """
 
 from __future__ import annotations
@@ -19,9 +27,66 @@ from typing import Protocol
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.losses import Loss
-from certattn.kernel.theorems.selection.mathematics.activations import Activation
+
+# -- activations, generic in the number type
+
+
+class Activation(Protocol):
+    """A strictly increasing function phi with a slope that has a positive lower bound on every interval."""
+
+    def value(self, r: Number, fn: Functions) -> Number:
+        """phi(r)."""
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        """A number kappa > 0 with phi(s) - phi(r) >= kappa (s - r) for low <= r <= s <= high."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    def value(self, r: Number, fn: Functions) -> Number:
+        return r
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        return fn.exp(0 * low)
+
+
+@dataclass(frozen=True)
+class Tanh:
+    def value(self, r: Number, fn: Functions) -> Number:
+        return fn.tanh(r)
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        # The slope 1 - tanh^2 falls with |r|: it is least where |r| is largest.
+        size = fn.maximum(fn.absolute(low), fn.absolute(high))
+        decay = fn.exp(-2 * size)
+        return 4 * decay / ((1 + decay) * (1 + decay))
+
+
+@dataclass(frozen=True)
+class Softplus:
+    def value(self, r: Number, fn: Functions) -> Number:
+        return fn.log(1 + fn.exp(r))
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        # The slope 1 / (1 + e^{-r}) rises with r.
+        return 1 / (1 + fn.exp(-low))
+
+
+@dataclass(frozen=True)
+class LeakyRelu:
+    slope: fmpq
+
+    def value(self, r: Number, fn: Functions) -> Number:
+        return fn.maximum(r, self.slope * r)
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        one = fn.exp(0 * low)
+        return one if (low >= 0) is True else self.slope * one
+
+
+# -- what mixing costs
 
 
 class Mixing(Protocol):

@@ -11,11 +11,10 @@ from certattn.kernel.decide.proof import Proof
 from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.selection_landscape import landscape
-from certattn.kernel.theorems.selection.descent import GRADIENT, Rule
-from certattn.kernel.theorems.selection.direction_theorems import Situation
-from certattn.kernel.theorems.selection.global_selection_theorems import EVERY_START, GLOBAL
+from certattn.kernel.theorems.selection.direction_theorems import EVERY_START, GLOBAL, Situation
+from certattn.kernel.theorems.selection.kkt import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.descents import GRADIENT, Rule
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
@@ -65,7 +64,7 @@ def _held(instance: Instance, constants: SelectionConstants, rule: Rule, start: 
     u = np.array([float(x) for x in constants.direction])
     rates = []
     for theorem, parameters in ((GLOBAL, None), (EVERY_START, fmpq(0)), (EVERY_START, fmpq(100))):
-        conclusion = theorem.apply(lambda: situation, parameters, instance.selection)
+        conclusion = theorem.apply(lambda: situation, parameters, instance.selection, ())
         proof = Proof(conclusion.conditions)
         proof.ask(proof.obligations, BITS)
         if all(answer.outcome is Outcome.PROVED for answer in proof.answers.values()):
