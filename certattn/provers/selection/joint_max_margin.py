@@ -96,7 +96,7 @@ class _Solved:
         self.offset = offset(basic)
         full = full_multipliers(basic, list(self.offset[1])) if self.offset is not None else None
         solution = hard_margin(given.labelled, full or basic.multipliers)
-        self.head = LabelMargin(given.stated.rows, given.selection, given.labels, solution)
+        self.head = LabelMargin(given.rows, given.selection, solution)
         self.support = solution.tight
         levels = given.levels(self.support)
         self.attention = MaxMargin(given.selection.differences, self._multipliers(levels), levels)

@@ -177,7 +177,7 @@ def numeric_path(problem: PathProblem, radii: Sequence[float]) -> list[Array]:
     with working_precision(_BITS):
         costs = {i: mixing.costs(arb(0)) for i, mixing in problem.mixings.items()}
     masses = np.zeros(len(problem.selection.pairs))
-    for i, positions in problem.pairs_of.items():
+    for i, positions in problem.selection.pairs_of.items():
         masses[positions] = [float(cost) for cost in costs[i]]
     direction = np.array([as_float(entry) for entry in problem.solution.solution.row(0)])
     direction /= np.linalg.norm(direction)

@@ -15,7 +15,7 @@ BOUNDS, MARGIN, LOSSES = (
 )
 
 WRONG = [
-    ("The label-margin", MARGIN, "kept = 2 * self.gaps[j]", "kept = self.gaps[j]"),
+    ("The label-margin", MARGIN, "kept = [2 * self.gaps[j]", "kept = [self.gaps[j]"),
     ("The label-margin", MARGIN, "self.solution.norm_squared - self.distances[j]", "self.solution.norm_squared"),
     ("The label-margin", MARGIN, "self.smallest_pair / (2 * self.margin())", "self.smallest_pair / self.margin()"),
     ("Sums of", BOUNDS, "total + power + total * power", "total + power"),

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from flint import arb, fmpq
@@ -53,6 +54,7 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     LENGTHS,
     TOKENS,
     StatedTokens,
+    label_of_rows,
     read_labels,
     read_selection,
     read_tokens,
@@ -122,12 +124,17 @@ class LabelledInputs:
     selection: Selection
     labels: tuple[fmpq, ...]
 
+    @cached_property
+    def rows(self) -> ExactMatrix:
+        """The Y_i x_it, one per row."""
+        signs = label_of_rows(self.labels, self.selection.tokens.lengths)
+        rows = zip(signs, self.stated.rows.to_rows(), strict=True)
+        return ExactMatrix.rational([[sign * x for x in row] for sign, row in rows])
+
     @property
     def labelled(self) -> ExactMatrix:
         """The Y_i x_{i alpha_i}, one per row."""
-        tokens, selection = self.selection.tokens, self.selection
-        rows = self.stated.rows.take_rows([tokens.row(i, t) for i, t in enumerate(selection.indices)]).to_rows()
-        return ExactMatrix.rational([[y * x for x in row] for y, row in zip(self.labels, rows, strict=True)])
+        return self.rows.take_rows(self.selection.rows)
 
     def levels(self, support: Collection[int]) -> tuple[fmpq, ...]:
         """1 for the pairs of support inputs, 0 for the others."""
@@ -180,7 +187,7 @@ def read(certificate: Certificate) -> JointSolution:
         asserts.get(LABEL_MARGIN),
         asserts.get(DROP),
         _read_path(asserts.get(PATH), witness, tokens, keys),
-        LabelMargin(given.stated.rows, given.selection, given.labels, head),
+        LabelMargin(given.rows, given.selection, head),
         MaxMargin(given.selection.differences, multipliers, given.levels(support)),
     )
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 from flint import arb, fmpq
 
@@ -43,7 +43,6 @@ from certattn.kernel.theorems.selection.mathematics.mixing import (
     ScoreMixing,
     Softplus,
     Tanh,
-    smallest,
 )
 from certattn.kernel.theorems.selection.mathematics.path_bound import (
     least_cosine,
@@ -121,17 +120,9 @@ class PathProblem:
     path: list[StatedRadius]
 
     @cached_property
-    def pairs_of(self) -> dict[int, list[int]]:
-        """The positions of the pairs of every input that has more than one token."""
-        found: dict[int, list[int]] = {}
-        for j, pair in enumerate(self.selection.pairs):
-            found.setdefault(pair.input, []).append(j)
-        return found
-
-    @cached_property
     def mixings(self) -> dict[int, Mixing]:
-        """What mixing costs in these inputs."""
-        return {i: self.given.mixing(self.selection, i) for i in self.pairs_of}
+        """What mixing costs in the inputs of more than one token."""
+        return {i: self.given.mixing(self.selection, i) for i in self.selection.pairs_of}
 
     @cached_property
     def smallest_gap(self) -> fmpq:
@@ -167,9 +158,8 @@ def _mixer(stated: StatedTokens, loss: Loss) -> Mixer:
     activation = _leaky(values) if kind == "leaky-relu" else _PLAIN[kind]
 
     def mixing(selection: Selection, i: int) -> Mixing:
-        score = selection.tokens.scores_of(i)[selection.indices[i]]
-        gaps = tuple(gap for pair, gap in zip(selection.pairs, selection.gaps, strict=True) if pair.input == i)
-        return ScoreMixing(loss, activation, labels[i], score, gaps)
+        gaps = tuple(selection.gaps[j] for j in selection.pairs_of[i])
+        return ScoreMixing(loss, activation, labels[i], selection.score(i), gaps)
 
     return mixing
 
@@ -189,9 +179,9 @@ def _quadratic(stated: StatedTokens, values: Values, loss: Loss, labels: list[fm
     direction = stated.given[VALUE_DIRECTION].load()
 
     def mixing(selection: Selection, i: int) -> Mixing:
-        tokens, chosen = selection.tokens, selection.indices[i]
-        others = stated.rows.take_rows([tokens.row(i, t) for t in range(tokens.lengths[i]) if t != chosen])
-        mine = stated.rows.take_rows([tokens.row(i, chosen)])
+        chosen = selection.rows[i]
+        others = stated.rows.take_rows([row for row in selection.tokens.rows_of(i) if row != chosen])
+        mine = stated.rows.take_rows([chosen])
         return QuadraticMixing.of(loss, labels[i], mine, others, matrix, direction)
 
     return mixing
@@ -226,11 +216,11 @@ class RadiusBounds:
 
 def radius_bounds(problem: PathProblem, radius: fmpq, comparator: ExactMatrix) -> RadiusBounds:
     """F(p^), the least cost a, how fast F falls along p_mm at least, and the bound of the cosine."""
-    excess = _excess(problem, comparator)
+    excess, pairs_of = _excess(problem, comparator), problem.selection.pairs_of
     costs = {i: mixing.costs(excess) for i, mixing in problem.mixings.items()}
-    least = smallest([cost for entries in costs.values() for cost in entries])
-    inward = smallest([mixing.inward(excess) for mixing in problem.mixings.values()])
-    masses = {j: cost for i, entries in costs.items() for j, cost in zip(problem.pairs_of[i], entries, strict=True)}
+    least = reduce(arb.min, [cost for entries in costs.values() for cost in entries])
+    inward = reduce(arb.min, [mixing.inward(excess) for mixing in problem.mixings.values()])
+    masses = {j: cost for i, entries in costs.items() for j, cost in zip(pairs_of[i], entries, strict=True)}
     multipliers = problem.solution.multipliers
     total = sum(multipliers.values(), fmpq(0))
     log_w = log_weight([masses[j] for j in multipliers], [arb(x / total) for x in multipliers.values()], BALLS)
@@ -242,7 +232,7 @@ def _excess(problem: PathProblem, point: ExactMatrix) -> arb:
     """F(p) = sum_i e_i(softmax weights at p)."""
     products = (problem.selection.differences @ point.T).T.row(0)
     total = arb(0)
-    for i, positions in problem.pairs_of.items():
+    for i, positions in problem.selection.pairs_of.items():
         weights = softmax_weights([arb(products[j]) for j in positions], BALLS)
         total += problem.mixings[i].excess(weights)
     return total

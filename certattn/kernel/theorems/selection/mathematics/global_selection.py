@@ -53,7 +53,7 @@ class GlobalBasin:
         """a*."""
         constants = self.constants
         return least(
-            constants.loss.excess(arb(constants.chosen_score(i)), arb(gap), BALLS)
+            constants.loss.excess(arb(constants.selection.score(i)), arb(gap), BALLS)
             for i, gap in constants.smallest_gaps.items()
         )
 
@@ -62,7 +62,7 @@ class GlobalBasin:
         """The f_i^{-1}(F_0)."""
         constants = self.constants
         return {
-            i: constants.loss.inverse_excess(arb(constants.chosen_score(i)), self.excess, BALLS)
+            i: constants.loss.inverse_excess(arb(constants.selection.score(i)), self.excess, BALLS)
             for i in constants.smallest_gaps
         }
 
@@ -78,7 +78,7 @@ class GlobalBasin:
         found = []
         constants = self.constants
         for i, value in self._largest_gaps.items():
-            score, gap = arb(constants.chosen_score(i)), value.min(arb(constants.score_ranges[i]))
+            score, gap = arb(constants.selection.score(i)), value.min(arb(constants.score_ranges[i]))
             steepest = constants.loss.slope(score - gap, BALLS)
             curvature = constants.loss.largest_curvature(score - gap, score, BALLS)
             found.append(constants.diameters_squared[i] * (steepest + curvature * gap) / constants.slopes[i])

@@ -113,31 +113,22 @@ def log_odds(share: Number, fn: Functions) -> Number:
 
 
 @dataclass(frozen=True)
-class Scaled:
-    """The vector factor * direction, 1 x d."""
-
-    direction: ExactMatrix
-    factor: arb
-
-
-@dataclass(frozen=True)
 class Comparator:
-    """The head v and the attention p; `label_rows` hold the Y_i x_it, one per row."""
+    """A head v and attention p, each a direction and a factor; `label_rows` hold the Y_i x_it, one per row."""
 
     selection: Selection
     label_rows: Sequence[Sequence[arb]]
-    head: Scaled
-    attention: Scaled
+    head: tuple[ExactMatrix, arb]
+    attention: tuple[ExactMatrix, arb]
 
     @cached_property
     def softmax(self) -> list[list[arb]]:
         """The softmax weights by input, computed relative to the chosen token."""
-        tokens = self.selection.tokens
-        logits = tokens.keys @ self.attention.direction.T
+        tokens, (direction, factor) = self.selection.tokens, self.attention
+        logits = (tokens.keys @ direction.T).T.row(0)
         found = []
-        for i, index in enumerate(self.selection.indices):
-            chosen = logits.entry(tokens.row(i, index), 0)
-            powers = [(self.attention.factor * (logits.entry(row, 0) - chosen)).exp() for row in tokens.rows_of(i)]
+        for i, chosen in enumerate(self.selection.rows):
+            powers = [(factor * (logits[row] - logits[chosen])).exp() for row in tokens.rows_of(i)]
             total = sum(powers, arb(0))
             found.append([power / total for power in powers])
         return found
@@ -155,7 +146,8 @@ class Comparator:
     @cached_property
     def margins(self) -> list[arb]:
         """The Y_i <v, sum_t s_it x_it>."""
-        head = [self.head.factor * x for x in self.head.direction.row(0)]
+        direction, factor = self.head
+        head = [factor * x for x in direction.row(0)]
         return [sum((a * x for a, x in zip(row, head, strict=True)), arb(0)) for row in self.attended]
 
 
@@ -180,11 +172,9 @@ class JointPath:
         self.head, self.attention, self.loss = head, attention, loss
         self.r, self.R = arb(norms[0]), arb(norms[1])
         self.gamma, self.xi = head.margin(), attention.margin()
-        self._label_table = table_of_balls(head.label_rows, _ONE)
-        v = Scaled(head.solution.solution, self.r * self.gamma) if stated_head is None else Scaled(stated_head, _ONE)
-        p = Scaled(attention.solution, self.R * self.xi)
-        if stated_attention is not None:
-            p = Scaled(stated_attention, _ONE)
+        self._label_table = table_of_balls(head.rows, _ONE)
+        v = (head.solution.solution, self.r * self.gamma) if stated_head is None else (stated_head, _ONE)
+        p = (attention.solution, self.R * self.xi) if stated_attention is None else (stated_attention, _ONE)
         self.comparator = Comparator(head.selection, self._label_table, v, p)
 
     # -- steps 1 and 2
@@ -223,22 +213,19 @@ class JointPath:
         """A lower bound of g_j / r where <v, u> >= r * cosine."""
         return arb(least_product(cosine, self.gamma * self.head.gaps[j], self._across[j], BALLS))
 
-    @cached_property
-    def _pairs(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.head.labels]
-        for j, pair in enumerate(self.head.selection.pairs):
-            found[pair.input].append(j)
-        return found
+    def _pairs(self, i: int) -> list[int]:
+        """The positions of the pairs of an input."""
+        return self.head.selection.pairs_of.get(i, [])
 
     def _is_good(self, i: int, cosine: arb) -> bool:
         """Whether the chosen token of input i is proved to have the largest score, for every such v."""
-        return all((self._least_gap(cosine, j) > 0) is True for j in self._pairs[i])
+        return all((self._least_gap(cosine, j) > 0) is True for j in self._pairs(i))
 
     @cached_property
     def _first_cosine(self) -> arb:
         moved = arb(0)
         for i, weight in self.head.weights.items():
-            longest = max((self.head.distances[j] for j in self._pairs[i]), default=fmpq(0))
+            longest = max((self.head.distances[j] for j in self._pairs(i)), default=fmpq(0))
             moved += weight * self.unattended * arb(longest).sqrt()
         return arb(first_alignment(self.gamma, self.lost, moved))
 
@@ -290,20 +277,19 @@ class JointPath:
         return arb(least_product(self.cosine, along, across, BALLS))
 
     def _other_scores(self, i: int) -> arb:
-        tokens = self.head.selection.tokens
-        rows = [row for row in tokens.rows_of(i) if row != self.head.chosen[i]]
-        largest = self._greatest_score(rows[0])
-        for row in rows[1:]:
-            largest = largest.max(self._greatest_score(row))
-        return largest
+        selection = self.head.selection
+        rows = [row for row in selection.tokens.rows_of(i) if row != selection.rows[i]]
+        return reduce(arb.max, [self._greatest_score(row) for row in rows])
 
     @cached_property
     def penalty(self) -> arb:
         """-B: sum over the pairs outside S of lambda_j times a lower bound of <z_j, p>."""
         total = arb(0)
         for i in self.outside:
-            share = least_share(self._required, self._other_scores(i), self._greatest_score(self.head.chosen[i]))
-            weight = sum((self.attention.multipliers.get(j, fmpq(0)) for j in self._pairs[i]), fmpq(0))
+            share = least_share(
+                self._required, self._other_scores(i), self._greatest_score(self.head.selection.rows[i])
+            )
+            weight = sum((self.attention.multipliers.get(j, fmpq(0)) for j in self._pairs(i)), fmpq(0))
             total += weight * log_odds(share, BALLS)
         return total
 
@@ -319,7 +305,7 @@ class JointPath:
         """A bound of e^{-gamma_i} times this: how much larger the loss of input i is under the comparator's attention
         than under its chosen token, for the v of a minimiser; gamma_i is the score of that token."""
         largest = arb(0)
-        for j in self._pairs[i]:
+        for j in self._pairs(i):
             along = self.gamma * self.head.gaps[j] + sine(self.cosine, BALLS) * self._across[j]
             largest += self.comparator.softmax[i][self.head.selection.pairs[j].token] * along
         return arb(raised(self.r * largest, BALLS))
@@ -327,15 +313,13 @@ class JointPath:
     @cached_property
     def comparison(self) -> arb:
         """A bound, times e^{-r Gamma}, of sum over S of l(y_i) - l(gamma_i) at a minimiser; where `selected`."""
-        excess = arb(0)
-        for i in self.head.support:
-            excess = excess.max(self._excess(i))
+        excess = reduce(arb.max, [self._excess(i) for i in self.head.support], arb(0))
         total = self.log_e0.exp() * excess
         for i in range(self.head.selection.tokens.count):
             if i in self.head.weights:
                 continue
             if self._is_good(i, self.cosine):
-                vector, factor = self._label_table[self.head.chosen[i]], self._excess(i)
+                vector, factor = self._label_table[self.head.selection.rows[i]], self._excess(i)
             else:
                 vector, factor = self.comparator.attended[i], arb(1)
             total += factor * (self.r * (self.gamma - self._least_along(vector))).exp()
@@ -350,12 +334,9 @@ class JointPath:
         """A second bound of 1 - s_{i alpha_i} for the inputs of S; where `selected`."""
         largest = arb(0)
         for i in self.head.support:
-            pairs = self._pairs[i]
-            if not pairs:
+            if not self._pairs(i):
                 continue
-            least = self.r * self._least_gap(self.cosine, pairs[0])
-            for j in pairs[1:]:
-                least = least.min(self.r * self._least_gap(self.cosine, j))
+            least = reduce(arb.min, [self.r * self._least_gap(self.cosine, j) for j in self._pairs(i)])
             heavier = tilt({i: fmpq(1)}, self.head.weights, self.log_e0, BALLS, _ONE)
             largest = largest.max((heavier + self._correction).exp() * self.comparison / least)
         return largest
@@ -398,7 +379,4 @@ def _best(bounds: list[arb], *, largest: bool) -> arb:
     finite = [bound for bound in bounds if bound.is_finite() is True]
     if not finite:
         return bounds[0]
-    best = finite[0]
-    for bound in finite[1:]:
-        best = best.max(bound) if largest else best.min(bound)
-    return best
+    return reduce(arb.max if largest else arb.min, finite)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Protocol
 
 from flint import arb, fmpq
@@ -228,15 +228,7 @@ class QuadraticMixing:
         mixed = self.mixed(bound)
         least = [gap - 2 * mixed * up for gap, up in zip(self.gaps, self.up, strict=True)]
         most = [gap + 2 * mixed * down for gap, down in zip(self.gaps, self.down, strict=True)]
-        return smallest(least) - mixed * -smallest([-entry for entry in most])
+        return reduce(arb.min, least) - mixed * reduce(arb.max, most)
 
     def _slope(self) -> arb:
         return arb(self.loss.slope(arb(self.score), BALLS))
-
-
-def smallest(entries: Sequence[arb]) -> arb:
-    """The least of several numbers."""
-    found = entries[0]
-    for entry in entries[1:]:
-        found = found.min(entry)
-    return found

@@ -42,14 +42,10 @@ class SelectionConstants:
 
     # -- scores and losses
 
-    @cached_property
+    @property
     def several(self) -> tuple[int, ...]:
         """The inputs of more than one token."""
-        return tuple(sorted({pair.input for pair in self.selection.pairs}))
-
-    def chosen_score(self, i: int) -> fmpq:
-        """gamma_i."""
-        return self.selection.tokens.scores_of(i)[self.selection.indices[i]]
+        return tuple(self.selection.pairs_of)
 
     @cached_property
     def _hulls(self) -> dict[int, tuple[fmpq, fmpq]]:
@@ -60,7 +56,7 @@ class SelectionConstants:
     @cached_property
     def slopes(self) -> dict[int, arb]:
         """The c_i."""
-        return {i: self.loss.slope(arb(self.chosen_score(i)), BALLS) for i in self.several}
+        return {i: self.loss.slope(arb(self.selection.score(i)), BALLS) for i in self.several}
 
     @cached_property
     def steepest(self) -> dict[int, arb]:
@@ -85,11 +81,8 @@ class SelectionConstants:
     @cached_property
     def smallest_gaps(self) -> dict[int, fmpq]:
         """The g_i^min of the inputs with good tokens."""
-        gaps: dict[int, fmpq] = {}
-        for j in self.selection.good:
-            i, gap = self.selection.pairs[j].input, self.selection.gaps[j]
-            gaps[i] = min(gap, gaps.get(i, gap))
-        return gaps
+        gaps = {i: [self.selection.gaps[j] for j in positions] for i, positions in self.selection.pairs_of.items()}
+        return {i: min(gap for gap in found if gap > 0) for i, found in gaps.items() if max(found) > 0}
 
     @cached_property
     def least_gain(self) -> arb:

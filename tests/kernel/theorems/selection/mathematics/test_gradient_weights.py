@@ -70,7 +70,7 @@ class Point:
         self.omega = np.zeros(len(self.g))
         self.c = np.zeros(len(self.g))
         for i in set(inputs):
-            mine, score = inputs == i, float(arb(k.chosen_score(i)))
+            mine, score = inputs == i, float(arb(s.score(i)))
             share = self.E[mine] / (1 + self.E[mine].sum())
             mean = float(share @ self.g[mine])
             self.omega[mine] = float(k.loss.slope(arb(score - mean), BALLS)) * share * (self.g[mine] - mean)
