@@ -168,9 +168,7 @@ def _staged(prefix: str, needs: Sequence[str], *stages: Sequence[_Condition]) ->
 
 # -- Theorems A and A2
 
-AFTER = Field(
-    "after", Rational(minimum=0), "steps (or time) after K at which theorem A is applied, for a rate", required=False
-)
+AFTER = Field("after", Rational(minimum=0), "steps (or time) after K at which theorem A gives a rate", required=False)
 
 
 @dataclass(frozen=True)
@@ -295,19 +293,13 @@ def _cross_products(selection: Selection) -> list[fmpq]:
 # -- Theorems D and F
 
 REFERENCE = Field("reference", Vector(), "a vector; its part across p_mm is the reference point q")
-FRACTIONS = Field(
-    "fractions",
-    Listing(Rational(above=0)),
-    "lambda_t / (delta_t Xi), below 1, of every token that scores no less than the chosen one, in their order",
-    required=False,
-)
+_BAD = "lambda_t / (delta_t Xi), below 1, of every token that scores no less than the chosen one, in their order"
+FRACTIONS = Field("fractions", Listing(Rational(above=0)), _BAD, required=False)
 INFLATION = Field("inflation", Rational(above=1), "Omega > 1, where there are such tokens", required=False)
 SETBACK = Field("setback", Rational(minimum=0), "E_u >= 0; 0 if left out", required=False)
 PROGRESS = Field("progress", Rational(above=0), "chi, at most that of Lemma 4")
 MOVE = Field("move", Rational(above=0), "a bound of how far one step moves; none for the flow", required=False)
-NEAR = Field(
-    "near", Rational(minimum=0), "good tokens of slack at most this count with the neighbours; 0 if left out", False
-)
+NEAR = Field("near", Rational(minimum=0), "good tokens of slack at most this count as neighbours; 0 if left out", False)
 OPENING_SLOPE = Field("slope", Rational(above=0), "tau, the tangent of a wider cone that descent stays in")
 
 

@@ -83,9 +83,7 @@ HEAD_NORM = Field("head_norm", Rational(above=0), "r: the loss is minimised over
 ATTENTION_NORM = Field("attention_norm", Rational(above=0), "R: and over |p| <= R")
 HEAD_COSINE = Field("head_cosine", Rational(above=0), "the cosine of the angle of v and v_mm, at least", False)
 ATTENTION_COSINE = Field("attention_cosine", Rational(above=0), "the same of p and p_mm", False)
-MASS = Field(
-    "mass", Rational(above=0), "the softmax weight of the chosen token of every support input, at least", False
-)
+MASS = Field("mass", Rational(above=0), "the softmax weight of every support input's chosen token, at least", False)
 # What is bounded at a pair of norms, and where its bound is computed.
 _BOUNDS: dict[Field[fmpq], Callable[[JointPath], arb]] = {
     HEAD_COSINE: lambda path: path.cosine,
@@ -97,17 +95,13 @@ NORMS = Record(HEAD_NORM, ATTENTION_NORM, *_BOUNDS, rules=[some_of(*_BOUNDS)])
 AT = Field("at", Listing(NORMS), "pairs of norms, with what is bounded there")
 PATH = Field("path", Record(LOSS, AT), "bounds for every minimiser at stated norms", required=False)
 
-HEAD_MULTIPLIERS = Field(
-    "head_multipliers", Listing(Record(INPUT, MULTIPLIER)), "multipliers of the support inputs for v_mm"
-)
+_OF_INPUTS = Listing(Record(INPUT, MULTIPLIER))
+HEAD_MULTIPLIERS = Field("head_multipliers", _OF_INPUTS, "multipliers of the support inputs for v_mm")
 ENTRY = Field("entry", Count(0), "the entry of path.at, counted from 0")
 OTHER_HEAD = Field("head", Vector(), "a head v of norm r or less; r v_mm/|v_mm| if left out", required=False)
-OTHER_ATTENTION = Field(
-    "attention", Vector(), "an attention p of norm R or less; R p_mm/|p_mm| if left out", required=False
-)
-COMPARATORS = Field(
-    "comparators", Listing(Record(ENTRY, OTHER_HEAD, OTHER_ATTENTION)), "what minimisers are compared with", False
-)
+OTHER_ATTENTION = Field("attention", Vector(), "a p of norm R or less; R p_mm/|p_mm| if left out", required=False)
+_COMPARED = Listing(Record(ENTRY, OTHER_HEAD, OTHER_ATTENTION))
+COMPARATORS = Field("comparators", _COMPARED, "what minimisers are compared with", required=False)
 
 ASSERTS = Record(HEAD, SUPPORT, ATTENTION, LABEL_MARGIN, DROP, PATH)
 WITNESS = Record(HEAD_MULTIPLIERS, MULTIPLIERS, COMPARATORS)
@@ -320,12 +314,5 @@ def _side(bound: Callable[[JointPath], arb], path: Shared[JointPath]) -> Callabl
     return lambda: bound(path())
 
 
-THEOREM = Theorem(
-    name="joint-max-margin",
-    title="max-margin head and attention of joint training, and how near the regularisation path is to them",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "max-margin head and attention of joint training, and how near the regularisation path is to them"
+THEOREM = Theorem("joint-max-margin", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

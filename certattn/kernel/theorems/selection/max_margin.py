@@ -476,13 +476,5 @@ def _by(gap: fmpq | None) -> tuple[Relation, fmpq]:
     return (">", _ZERO) if gap is None else (">=", gap)
 
 
-THEOREM = Theorem(
-    name="max-margin",
-    title="the solution of a max-margin problem of token selection, or that it has none",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-    arithmetic=EXACT,
-)
+_TITLE = "the solution of a max-margin problem of token selection, or that it has none"
+THEOREM = Theorem("max-margin", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations, arithmetic=EXACT)

@@ -256,12 +256,5 @@ def _at_radius(problem: PathProblem, prefix: str, stated: StatedRadius) -> Itera
     yield Obligation(f"{prefix}.cosine", lambda: bounds().cosine, ">=", stated.cosine, part)
 
 
-THEOREM = Theorem(
-    name="regularization-path",
-    title="how near the minimisers of the loss over balls are to the max-margin direction",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "how near the minimisers of the loss over balls are to the max-margin direction"
+THEOREM = Theorem("regularization-path", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

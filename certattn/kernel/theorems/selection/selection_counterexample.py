@@ -50,9 +50,8 @@ from certattn.kernel.theorems.selection.selection_direction import obligations a
 from certattn.kernel.theorems.selection.stated_tokens import INDICES, KEY_MAP, KEYS, VALUE_DIRECTION, StatedTokens
 
 APART = Field("apart", Rational(above=0), "1 - cos of the angle between both max-margin points is at least this")
-SMOOTHNESS = Field(
-    "smoothness", Rational(above=0), "a number that is at least the paper's L_p, with eta times it at most 1", False
-)
+_AT_MOST_1 = "a number that is at least the paper's L_p, with eta times it at most 1"
+SMOOTHNESS = Field("smoothness", Rational(above=0), _AT_MOST_1, required=False)
 BEST_MULTIPLIERS = Field("best_multipliers", PAIR_MULTIPLIERS, "multipliers of the best tokens' max-margin point")
 
 ASSERTS = Record(INDICES, LIMIT, APART, SMOOTHNESS)
@@ -187,12 +186,5 @@ def _smoothness(direction: DescentProblem) -> arb:
     return smoothness_bound(paper_data(direction.stated), direction.loss, scores)
 
 
-THEOREM = Theorem(
-    name="selection-counterexample",
-    title="descent that misses the best tokens although all other scores are equal",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=BOTH_WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "descent that misses the best tokens although all other scores are equal"
+THEOREM = Theorem("selection-counterexample", _TITLE, GIVEN, ASSERTS, BOTH_WITNESS, read, obligations)

@@ -374,12 +374,5 @@ def _later(name: str, angle: StatedAngle, problem: DescentProblem, conclusion: C
     return Obligation(name, lambda: rate().at(elapsed), "<=", angle.at_most, Part.WITNESS, needs)
 
 
-THEOREM = Theorem(
-    name="selection-direction",
-    title="the direction that descent on the loss of token selection converges to",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "the direction that descent on the loss of token selection converges to"
+THEOREM = Theorem("selection-direction", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -52,12 +52,8 @@ T = TypeVar("T", str, int)
 # -- what is given
 
 SCORE_DIRECTION = Field("v", Vector(), "the score of a token is <v, value>")
-SCORE = Field(
-    "score",
-    Variant("kind", {"direction": Record(SCORE_DIRECTION), "value-norm": Record()}),
-    "what tokens are worth: a direction of the values, or their norms",
-    required=False,
-)
+_WORTH = Variant("kind", {"direction": Record(SCORE_DIRECTION), "value-norm": Record()})
+SCORE = Field("score", _WORTH, "what tokens are worth: a direction of the values, or their norms", required=False)
 # Of one token there is nothing to select from.
 CAUSAL = causal_field(2)
 GIVEN = prompt_forms(CAUSAL, SCORE)
@@ -71,29 +67,18 @@ AT_MOST = Field("at_most", Bounds(), "an upper bound: one number, or one per que
 RANGE = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST)])
 MARGIN = Field("margin", RANGE, "by how much the logit of the selected token exceeds every other", required=False)
 WEIGHT = Field("weight", RANGE, "the softmax weight of the selected token", required=False)
-RANK = Field(
-    "rank", Listing(Count(0)), "how many of the tokens a query sees score higher than the selected one", required=False
-)
-BEST = Field(
-    "best", Listing(Count(0)), "the token of the largest score among those each query sees, from 0", required=False
-)
+RANK = Field("rank", Listing(Count(0)), "how many tokens a query sees score higher than the selected one", False)
+BEST = Field("best", Listing(Count(0)), "the token of the largest score among those each query sees, from 0", False)
 OF = Field("of", Choice(("selected", "best")), "which tokens one matrix is to select")
 TOKEN = Field("token", Count(0), "the token, counted from 0")
 MARGIN_AT_LEAST = Field("at_least", Rational(above=0), "a lower bound > 0 of the largest margin", required=False)
 MARGIN_AT_MOST = Field("at_most", Rational(minimum=0), "an upper bound of it; 0 where it cannot be done", False)
 _BOUNDED = [some_of(MARGIN_AT_LEAST, MARGIN_AT_MOST)]
-SEPARABILITY = Field(
-    "separability",
-    Listing(Record(OF, MARGIN_AT_LEAST, MARGIN_AT_MOST, rules=_BOUNDED)),
-    "the largest margin with which one matrix selects the tokens at all queries",
-    required=False,
-)
-EXPOSURE = Field(
-    "exposure",
-    Listing(Record(TOKEN, MARGIN_AT_LEAST, MARGIN_AT_MOST, rules=_BOUNDED)),
-    "how far keys are from the convex hull of the others",
-    required=False,
-)
+_ALL_QUERIES = Listing(Record(OF, MARGIN_AT_LEAST, MARGIN_AT_MOST, rules=_BOUNDED))
+_MATRIX_SELECTS = "the largest margin with which one matrix selects the tokens at all queries"
+SEPARABILITY = Field("separability", _ALL_QUERIES, _MATRIX_SELECTS, required=False)
+_ONE_TOKEN = Listing(Record(TOKEN, MARGIN_AT_LEAST, MARGIN_AT_MOST, rules=_BOUNDED))
+EXPOSURE = Field("exposure", _ONE_TOKEN, "how far keys are from the convex hull of the others", required=False)
 ASSERTS = Record(SELECTED, MARGIN, WEIGHT, RANK, BEST, SEPARABILITY, EXPOSURE)
 
 # -- fields of `witness`
@@ -102,21 +87,13 @@ QUERY = Field("query", Count(0), "the query, counted from 0")
 MULTIPLIER = Field("multiplier", Rational(above=0), "its multiplier, > 0")
 MATRIX = Field("W", Matrix(), "a matrix that selects them; the head's own if left out", required=False)
 DIRECTION = Field("direction", Vector(), "a vector that selects the token", required=False)
-PAIR_MULTIPLIERS = Field(
-    "multipliers",
-    Listing(Record(QUERY, TOKEN, MULTIPLIER)),
-    "multipliers of the gaps between the chosen token at a query and another token",
-    required=False,
-)
-TOKEN_MULTIPLIERS = Field(
-    "multipliers", Listing(Record(TOKEN, MULTIPLIER)), "multipliers of the gaps to other tokens", required=False
-)
-SEPARABILITY_WITNESS = Field(
-    "separability", Listing(Record(OF, MATRIX, PAIR_MULTIPLIERS)), "what bounds each largest margin", required=False
-)
-EXPOSURE_WITNESS = Field(
-    "exposure", Listing(Record(TOKEN, DIRECTION, TOKEN_MULTIPLIERS)), "what bounds each distance", required=False
-)
+_PAIRS, _TOKENS = Listing(Record(QUERY, TOKEN, MULTIPLIER)), Listing(Record(TOKEN, MULTIPLIER))
+PAIR_MULTIPLIERS = Field("multipliers", _PAIRS, "of the gaps between the chosen token at a query and another", False)
+TOKEN_MULTIPLIERS = Field("multipliers", _TOKENS, "multipliers of the gaps to other tokens", required=False)
+_MATRICES = Listing(Record(OF, MATRIX, PAIR_MULTIPLIERS))
+_DIRECTIONS = Listing(Record(TOKEN, DIRECTION, TOKEN_MULTIPLIERS))
+SEPARABILITY_WITNESS = Field("separability", _MATRICES, "what bounds each largest margin", required=False)
+EXPOSURE_WITNESS = Field("exposure", _DIRECTIONS, "what bounds each distance", required=False)
 WITNESS = Record(BITS, SEPARABILITY_WITNESS, EXPOSURE_WITNESS)
 
 
@@ -166,8 +143,7 @@ class Head:
         kind, values = self.score
         rows = self.prompt.exact.values
         if kind == "direction":
-            column = rows @ values[SCORE_DIRECTION].load().T
-            return [column.entry(t, 0) for t in range(column.rows)]
+            return (rows @ values[SCORE_DIRECTION].load().T).T.row(0)
         return [sum((entry * entry for entry in row), fmpq(0)) for row in rows.to_rows()]
 
 
@@ -186,11 +162,6 @@ class HeadStatement:
     best: tuple[int, ...] | None
     largest: Mapping[str | int, StatedMargin]
 
-    @cached_property
-    def chosen(self) -> ChosenTokens:
-        """The selected tokens at the stated queries."""
-        return self.chosen_as("selected")
-
     def chosen_as(self, of: str | int) -> ChosenTokens:
         """The selected tokens, the best tokens, or one token at the query 1, among all."""
         keys = self.head.prompt.exact.keys
@@ -203,7 +174,7 @@ class HeadStatement:
     @cached_property
     def gaps(self) -> Gaps:
         """What sets the selected tokens apart, in units of 1/|s|."""
-        return self.chosen.gaps(self.head.own_map)
+        return self.chosen_as("selected").gaps(self.head.own_map)
 
     def margin(self, i: int) -> arb | fmpq:
         """By how much the logit of the selected token exceeds the largest other one; exact for a rational scale."""
@@ -417,12 +388,5 @@ def _largest(stated: HeadStatement, of: str | int, margin: StatedMargin) -> Iter
             yield Obligation(upper, lambda: chosen().from_multipliers(margin.multipliers), "<=", margin.upper, part)
 
 
-THEOREM = Theorem(
-    name="selection-on-a-head",
-    title="which token a head selects at each query, how clearly, and which tokens could be selected",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "which token a head selects at each query, how clearly, and which tokens could be selected"
+THEOREM = Theorem("selection-on-a-head", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -34,12 +34,7 @@ class ScoreVectors(Kind[list[MatrixInput]]):
 
 KEYS = Field("keys", Matrices(), "the keys of each input, one per row")
 TOKENS = Field("tokens", Matrices(), "the tokens of each input, one per row")
-LENGTHS = Field(
-    "lengths",
-    Listing(Count(1)),
-    "tokens of each input, where keys or tokens are one matrix; one input if left out",
-    False,
-)
+LENGTHS = Field("lengths", Listing(Count(1)), "tokens of each input of one matrix; one input if left out", False)
 SCORES = Field("scores", ScoreVectors(), "the scores of the tokens, a vector for each input, or one for all of them")
 KEY_MAP = Field("W", Matrix(), "the keys are W x; the identity if left out", required=False)
 VALUE_DIRECTION = Field("v", Vector(), "the scores are Y v'x with the label Y of the input")

@@ -102,26 +102,15 @@ ALL = Field("all_locally_optimal", Selections(), "all locally optimal selections
 
 _PROOFS = Listing(PAIR_MULTIPLIERS)
 SOLUTIONS = Field("locally_optimal", _PROOFS, "multipliers of p_mm for each of these selections", required=False)
-REASONS = Field(
-    "not_locally_optimal",
-    _PROOFS,
-    "multipliers for each of these selections: of p_mm, or of a combination that is 0",
-    required=False,
-)
+_REFUSED = "multipliers for each of these selections: of p_mm, or of a combination that is 0"
+REASONS = Field("not_locally_optimal", _PROOFS, _REFUSED, required=False)
 CHOSEN = Field("chosen", Count(0), "the chosen token of that input, counted from 0")
 OTHER = Field("other", Count(0), "another token of that input, counted from 0")
-CUTS = Field(
-    "cuts",
-    Listing(Listing(Record(INPUT, CHOSEN, OTHER, MULTIPLIER))),
-    "combinations of differences of keys that are 0: no selection with these chosen tokens can be separated",
-    required=False,
-)
-SUPPORTS = Field(
-    "supports",
-    Listing(Listing(Count(0))),
-    "for every other selection, in lexicographic order, the rows of the tokens that determine its p_mm",
-    required=False,
-)
+_CUTS = Listing(Listing(Record(INPUT, CHOSEN, OTHER, MULTIPLIER)))
+_CUT = "combinations of differences of keys that are 0: no selection with these chosen tokens can be separated"
+CUTS = Field("cuts", _CUTS, _CUT, required=False)
+_ROWS = "for every other selection, in lexicographic order, the rows of the tokens that determine its p_mm"
+SUPPORTS = Field("supports", Listing(Listing(Count(0))), _ROWS, required=False)
 
 
 def _something(asserts: Values) -> None:
@@ -444,13 +433,5 @@ def _all_settled(stated: Enumeration) -> Iterator[Obligation]:
     yield Obligation("all.wrong", wrong, "<=", _ZERO, needs=settled)
 
 
-THEOREM = Theorem(
-    name="token-optimality",
-    title="the tokens with the best scores, and the selections that are locally optimal",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-    arithmetic=EXACT,
-)
+_TITLE = "the tokens with the best scores, and the selections that are locally optimal"
+THEOREM = Theorem("token-optimality", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations, arithmetic=EXACT)
