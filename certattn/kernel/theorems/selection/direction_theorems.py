@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any
 
 from flint import arb, fmpq
 
@@ -66,18 +66,8 @@ _RATES = Variant("form", {form: Record(FROM, *fields) for form, fields in RATE_F
 RATE = Field("rate", _RATES, "a bound of 1 - cos angle(p(k), p_mm) for all k >= k0", required=False)
 
 
-class AngleRate(Protocol):
-    """Bounds of 1 - cos angle(p(k), p_mm) for all k from some point of descent on."""
-
-    def at(self, elapsed: fmpq) -> arb:
-        """The bound so many steps (or so long) after that point."""
-
-    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
-        """The numbers of the rate from so many steps after that point on, by the names of its fields."""
-
-
 def rate_obligations(
-    form: str, stated: Values, rate: Callable[[], AngleRate], elapsed: fmpq, needs: Sequence[str]
+    form: str, stated: Values, rate: Callable[[], LogarithmicRate | RootRate], elapsed: fmpq, needs: Sequence[str]
 ) -> Iterator[Obligation]:
     """That a stated rate, from so many steps after the point on, is implied by the one that is proved."""
     proved = Shared(lambda: rate().proved(elapsed))
@@ -117,6 +107,9 @@ class Situation:
         return arb(self.landscape.excess(self.box))
 
 
+Situated = Callable[[], Situation]
+
+
 @dataclass(frozen=True)
 class Conclusion:
     """The conditions, and the rate that they imply after K steps and the theorem's delay; None for none.
@@ -125,7 +118,7 @@ class Conclusion:
     """
 
     conditions: list[Obligation]
-    rate: Callable[[], AngleRate] | None = None
+    rate: Callable[[], LogarithmicRate | RootRate] | None = None
 
 
 def _at_once(parameters: Any) -> fmpq | None:
@@ -148,7 +141,7 @@ class DescentTheorem:
     rate_form: str
     record: Record
     read: Callable[[Values, Start, Selection, Rule], Any]
-    apply: Callable[[Callable[[], Situation], Any, Selection, Sequence[str]], Conclusion]
+    apply: Callable[[Situated, Any, Selection, Sequence[str]], Conclusion]
     delay: Callable[[Any], fmpq | None] = _at_once
 
 
@@ -184,11 +177,12 @@ class LogarithmicRate:
     unit: arb
 
     def at(self, elapsed: fmpq) -> arb:
-        """The bound so many steps after K; from 0 where nothing is known of the other end."""
+        """The bound so many steps (or so long) after K; from 0 where nothing is known of the other end."""
         worst, best = self._bound(self.worst, elapsed), self._bound(self.best, elapsed)
         return worst.union(best if best.is_finite() is True else arb(0))
 
     def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
+        """The numbers of the rate from so many steps after K on, by the names of its fields."""
         worst, best = self.worst, self.best
         return {
             NUMERATOR.name: Range(worst.numerator, best.numerator),
@@ -236,10 +230,10 @@ def _later_basins(situation: Situation, after: fmpq) -> LogarithmicRate:
     )
 
 
-def _common(situation: Callable[[], Situation], selection: Selection) -> list[_Condition]:
+def _common(now: Situated, selection: Selection) -> list[_Condition]:
     """That the losses fall where the chosen tokens are, and that these have the largest scores."""
     return [
-        ("slope", lambda: least(situation().constants.slopes.values()), ">", _ZERO),
+        ("slope", lambda: least(now().constants.slopes.values()), ">", _ZERO),
         ("optimal", lambda: min(selection.gaps), ">", _ZERO),
     ]
 
@@ -251,11 +245,9 @@ def _basin_conditions(basins: Callable[[], LogarithmicRate], step: str) -> list[
     return [("threshold", excess, "<", lambda: basins().worst.threshold), (step, overshoot, "<", fmpq(1))]
 
 
-def _apply_global(
-    situation: Callable[[], Situation], parameters: None, selection: Selection, needs: Sequence[str]
-) -> Conclusion:
-    basins = Shared(lambda: _basins(situation()))
-    conditions = [*_common(situation, selection), *_basin_conditions(basins, "step")]
+def _apply_global(now: Situated, parameters: None, selection: Selection, needs: Sequence[str]) -> Conclusion:
+    basins = Shared(lambda: _basins(now()))
+    conditions = [*_common(now, selection), *_basin_conditions(basins, "step")]
     return Conclusion(_staged("global", needs, conditions), basins)
 
 
@@ -266,20 +258,18 @@ def _read_after(values: Values, start: Start, selection: Selection, rule: Rule) 
     return after
 
 
-def _apply_every_start(
-    situation: Callable[[], Situation], after: fmpq | None, selection: Selection, needs: Sequence[str]
-) -> Conclusion:
-    conditions = _common(situation, selection)
+def _apply_every_start(now: Situated, after: fmpq | None, selection: Selection, needs: Sequence[str]) -> Conclusion:
+    conditions = _common(now, selection)
     # The scores of the tokens that were not chosen differ by nothing within an input.
     conditions.append(("scores", largest_spread(selection), "<=", _ZERO))
     products = _cross_products(selection)
     if products:
         conditions.append(("cross", min(products), ">=", _ZERO))
-    step = lambda: situation().rule.size() * situation().constants.curvature_bound  # noqa: E731
+    step = lambda: now().rule.size() * now().constants.curvature_bound  # noqa: E731
     conditions.append(("step", step, "<", fmpq(2)))
     if after is None:
         return Conclusion(_staged("every-start", needs, conditions))
-    later = Shared(lambda: _later_basins(situation(), after))
+    later = Shared(lambda: _later_basins(now(), after))
     return Conclusion(_staged("every-start", needs, [*conditions, *_basin_conditions(later, "later-step")]), later)
 
 
@@ -369,16 +359,10 @@ def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) 
     )
 
 
-def _apply_local(
-    situation: Callable[[], Situation], trial: LocalTrial, selection: Selection, needs: Sequence[str]
-) -> Conclusion:
+def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: Sequence[str]) -> Conclusion:
     """Every condition of Theorem D, from every point of the box."""
 
-    def proved() -> LocalConvergence:
-        now = situation()
-        return LocalConvergence(now.constants, now.rule, now.box, trial)
-
-    proof = Shared(proved)
+    proof = Shared(lambda: LocalConvergence(now().constants, now().rule, now().box, trial))
     signs: list[_Condition] = [("setback", trial.setback, ">=", _ZERO), ("near", trial.near, ">=", _ZERO)]
     bounds: list[_Condition] = [("progress", lambda: arb(trial.progress), "<=", lambda: proof().proved_progress)]
     if selection.bad:
@@ -404,11 +388,9 @@ def _read_cone(values: Values, start: Start, selection: Selection, rule: Rule) -
     return start.cone, values[OPENING_SLOPE]
 
 
-def _apply_cone(
-    situation: Callable[[], Situation], parameters: tuple[Cone, fmpq], selection: Selection, needs: Sequence[str]
-) -> Conclusion:
+def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selection, needs: Sequence[str]) -> Conclusion:
     """Every condition of Theorem F. There is no rate for all of the cone."""
-    proof = Shared(lambda: ConeConvergence(situation().constants, situation().rule, *parameters))
+    proof = Shared(lambda: ConeConvergence(now().constants, now().rule, *parameters))
     stages: list[list[_Condition]] = [
         _optimality(lambda: proof().constants, selection),
         [("slope", lambda: proof().narrowness, ">", _ZERO)],
@@ -440,3 +422,4 @@ LOCAL = DescentTheorem("local", _ALL, (ENCLOSED,), ROOT, _TRIAL, _read_trial, _a
 CONE_THEOREM = DescentTheorem(
     "cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _read_cone, _apply_cone, delay=lambda parameters: None
 )
+THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)}

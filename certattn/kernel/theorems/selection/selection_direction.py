@@ -25,7 +25,7 @@ docs/claims/selection/selection-direction.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -58,12 +58,9 @@ from certattn.kernel.mathematics.selection_descent import descend, shortfall
 from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.direction_theorems import (
-    CONE_THEOREM,
-    EVERY_START,
     FROM,
-    GLOBAL,
-    LOCAL,
     RATE,
+    THEOREMS,
     Conclusion,
     DescentTheorem,
     Situation,
@@ -132,7 +129,6 @@ AT_MOST = Field("at_most", Rational(minimum=0), "bound of 1 - cos angle(p(k), p_
 _ANGLES = Listing(ByKey({"time": Record(ANGLE_TIME, AT_MOST), "step": Record(ANGLE_STEP, AT_MOST)}))
 ANGLES = Field("angles", _ANGLES, "bounds of 1 - cos angle at some steps or times", required=False)
 
-THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)}
 _NAMED = Variant("name", {name: theorem.record for name, theorem in THEOREMS.items()})
 APPLIED = Field("theorem", _NAMED, "the theorem that is applied at p(K), with its parameters")
 STEPS = Field("steps", Count(0), "K, the steps that are enclosed before the theorem is applied; 0 if left out", False)

@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any, TypeVar
 
 from flint import fmpq, fmpz_mat
 
@@ -59,46 +60,38 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     selection_at,
 )
 
+T = TypeVar("T")
+
 NOT_SEPARABLE, NONE = "not-separable", "none"
 # More would take minutes.
 MOST_SELECTIONS = 100_000
 
 
 @dataclass(frozen=True)
-class Because(Kind[Pair | None]):
-    """Why a selection is not locally optimal: a neighbour, or that it cannot be separated (None)."""
+class OrWord(Kind[T | None]):
+    """Something, or a word in its place, which is None."""
 
-    _neighbour = Record(INPUT, TOKEN)
-    _word = Choice((NOT_SEPARABLE,))
-    written = (_word, _neighbour)
+    word: str
+    other: Kind[T]
 
-    def read(self, node: Node, reading: Reading) -> Pair | None:
-        if isinstance(node.value, str):
-            self._word.read(node, reading)
-            return None
-        values = self._neighbour.read(node, reading)
-        return Pair(values[INPUT], values[TOKEN])
+    @property
+    def written(self) -> Sequence[Kind[Any]]:  # type: ignore[override]
+        return Choice((self.word,)), self.other
 
-
-class Selections(Kind[list[list[int]]]):
-    """Selections, an index for each input; or the word `none`."""
-
-    _listing = Listing(Listing(Count(0)))
-    _word = Choice((NONE,))
-    written = (_word, _listing)
-
-    def read(self, node: Node, reading: Reading) -> list[list[int]]:
-        if isinstance(node.value, str):
-            self._word.read(node, reading)
-            return []
-        return self._listing.read(node, reading)
+    def read(self, node: Node, reading: Reading) -> T | None:
+        if not isinstance(node.value, str):
+            return self.other.read(node, reading)
+        Choice((self.word,)).read(node, reading)
+        return None
 
 
 OPTIMAL = Field("optimal", Listing(Listing(Count(0))), "of every input, all tokens of the largest score", False)
 LOCALLY = Field("locally_optimal", Listing(Listing(Count(0))), "selections, an index for each input", False)
-BECAUSE = Field("because", Because(), "a neighbour whose score is not smaller, or not-separable")
+_NEIGHBOUR = OrWord(NOT_SEPARABLE, Record(INPUT, TOKEN))
+BECAUSE = Field("because", _NEIGHBOUR, "a neighbour whose score is not smaller, or not-separable")
 NOT_LOCALLY = Field("not_locally_optimal", Listing(Record(INDICES, BECAUSE)), "selections with a reason each", False)
-ALL = Field("all_locally_optimal", Selections(), "all locally optimal selections, or none", False)
+_SELECTIONS = OrWord(NONE, Listing(Listing(Count(0))))
+ALL = Field("all_locally_optimal", _SELECTIONS, "all locally optimal selections, or none", False)
 
 _PROOFS = Listing(PAIR_MULTIPLIERS)
 SOLUTIONS = Field("locally_optimal", _PROOFS, "multipliers of p_mm for each of these selections", required=False)
@@ -333,7 +326,8 @@ def _read_refused(asserts: Values, witness: Values | None, stated: StatedTokens)
     listed, found = asserts[NOT_LOCALLY], list[Refusal]()
     multipliers = _witnessed(REASONS, len(listed), witness, asserts.node(NOT_LOCALLY))
     for values, weights in zip(listed, multipliers, strict=True):
-        selection, because = read_selection(stated, values), values[BECAUSE]
+        selection, named = read_selection(stated, values), values[BECAUSE]
+        because = Pair(named[INPUT], named[TOKEN]) if named is not None else None
         if because is not None and because not in selection.pairs:
             expected = "an input and a token of it other than the chosen one"
             raise values.node(BECAUSE).malformed(expected, f"the pair {because}")
@@ -347,7 +341,7 @@ def _read_all(asserts: Values, witness: Values | None, stated: StatedTokens) -> 
     cuts, supports = (witness.items(CUTS), witness.items(SUPPORTS)) if witness is not None else ([], [])
     if not cuts and not supports:
         raise node.malformed("cuts or supports under witness, which settle every selection", "none")
-    selections = [selection_at(stated, indices, node) for indices in asserts[ALL]]
+    selections = [selection_at(stated, indices, node) for indices in asserts[ALL] or []]
     if max(tokens.lengths) == 1:
         raise node.malformed("an input of more than one token", "nothing to select from")
     if prod(tokens.lengths) > MOST_SELECTIONS:

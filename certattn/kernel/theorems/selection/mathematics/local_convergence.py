@@ -77,7 +77,8 @@ class LocalConvergence:
     @cached_property
     def reference(self) -> ExactMatrix:
         """q: the part of the reference across u, exactly."""
-        return self.constants.projected(self.trial.reference)
+        solution, row = self.constants.solution, self.trial.reference
+        return row - solution.solution.scaled((row @ solution.solution.T).entry(0, 0) / solution.norm_squared)
 
     @cached_property
     def offset(self) -> arb:
@@ -196,7 +197,8 @@ class LocalConvergence:
     def contraction(self) -> arb:
         """S = zeta_bad E_s + sum of kappa_t beta_t r~_t Lambda_t, beta_t = max_s (delta_s b_t + zeta_s zeta_t)."""
         k, near = self.constants, self.near
-        total = k.bad_width * self.spread_total
+        # zeta_bad is the largest zeta_t, 0 without any bad token.
+        total = largest([arb(0), *(k.widths[t] for t in k.bad)]) * self.spread_total
         for t, reach in self.first_reaches.items():
             beta = largest(k.slacks[s] * k.heights[t] + k.widths[s] * k.widths[t] for s in k.bad)
             total += near.kappas[t] * beta * reach * self.fades[t]
@@ -207,19 +209,14 @@ class LocalConvergence:
         """sum of kappa_t b_t r_t Lambda_t: what E_u has to bound."""
         return self.near.total({t: self.constants.heights[t] * fade for t, fade in self.fades.items()})
 
-    @cached_property
-    def lateral_total(self) -> arb:
-        """E = E_s + sum of kappa_t zeta_t r_t Lambda_t."""
-        return self.spread_total + self.near.total(
-            {t: self.constants.widths[t] * fade for t, fade in self.fades.items()}
-        )
-
     # -- what follows: tan angle(p_k, u) <= C/x + sqrt(A/x^2 + G/x) for x = x_k
 
     @cached_property
     def lateral(self) -> arb:
-        """C = |q| + E."""
-        return l2_norm([arb(entry) for entry in self.reference.row(0)]) + self.lateral_total
+        """C = |q| + E, E = E_s + sum of kappa_t zeta_t r_t Lambda_t."""
+        widths = self.constants.widths
+        total = self.spread_total + self.near.total({t: widths[t] * fade for t, fade in self.fades.items()})
+        return l2_norm([arb(entry) for entry in self.reference.row(0)]) + total
 
     @cached_property
     def growth(self) -> arb:

@@ -3,6 +3,7 @@
 A head psi reads the attended token sum_t s_t x_t of an input with label Y, where the weights s are >= 0 and sum to 1.
 With e(s) = l(Y psi(sum_t s_t x_t)) - l(Y psi(x_alpha)), the path of minimisers needs to know, for bounds F of e,
 
+    excess    e(s) for the weights of the other tokens
     costs     m_t > 0 with   e(s) >= sum_{t != alpha} m_t s_t   wherever e(s) <= F
     inward    a number that is > 0 only if e falls along every direction u with <z_t, u> > 0 for all t, wherever e <= F
 
@@ -22,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Protocol
 
 from flint import arb, fmpq
 
@@ -30,17 +30,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.losses import Loss
 
-# -- activations, generic in the number type
-
-
-class Activation(Protocol):
-    """A strictly increasing function phi with a slope that has a positive lower bound on every interval."""
-
-    def value(self, r: Number, fn: Functions) -> Number:
-        """phi(r)."""
-
-    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
-        """A number kappa > 0 with phi(s) - phi(r) >= kappa (s - r) for low <= r <= s <= high."""
+# -- activations, generic in the number type: phi(r), and for an interval a number kappa > 0 with
+#    phi(s) - phi(r) >= kappa (s - r) for low <= r <= s <= high
 
 
 @dataclass(frozen=True)
@@ -86,28 +77,10 @@ class LeakyRelu:
         return one if (low >= 0) is True else self.slope * one
 
 
-# -- what mixing costs
+# -- what mixing costs in one input: its chosen token, whose score the loss falls with, among others in a fixed order
 
 
-class Mixing(Protocol):
-    """One input: its chosen token among others, in a fixed order."""
-
-    @property
-    def score(self) -> fmpq:
-        """Of the chosen token: what the loss falls with."""
-
-    @property
-    def smallest(self) -> fmpq:
-        """The costs are positive where this is, exactly."""
-
-    def excess(self, weights: Sequence[arb]) -> arb:
-        """e(s) for the weights s_t of the other tokens."""
-
-    def costs(self, bound: arb) -> list[arb]:
-        """The m_t of the other tokens, for weights with e(s) <= bound."""
-
-    def inward(self, bound: arb) -> arb:
-        """A number that is positive only if e falls along u wherever e(s) <= bound."""
+Activation = Identity | Tanh | Softplus | LeakyRelu
 
 
 @dataclass(frozen=True)
@@ -232,3 +205,6 @@ class QuadraticMixing:
 
     def _slope(self) -> arb:
         return arb(self.loss.slope(arb(self.score), BALLS))
+
+
+Mixing = ScoreMixing | QuadraticMixing

@@ -54,9 +54,14 @@ class SelectionConstants:
         return {i: (min(scores(i)), max(scores(i))) for i in self.several}
 
     @cached_property
+    def scores(self) -> dict[int, arb]:
+        """The gamma_i."""
+        return {i: arb(self.selection.score(i)) for i in self.several}
+
+    @cached_property
     def slopes(self) -> dict[int, arb]:
         """The c_i."""
-        return {i: self.loss.slope(arb(self.selection.score(i)), BALLS) for i in self.several}
+        return {i: self.loss.slope(score, BALLS) for i, score in self.scores.items()}
 
     @cached_property
     def steepest(self) -> dict[int, arb]:
@@ -138,16 +143,11 @@ class SelectionConstants:
         return [arb(sum((x * x for x in row), fmpq(0))).sqrt() for row in self.across.to_rows()]
 
     @cached_property
-    def mixture(self) -> dict[int, fmpq]:
-        """The m_j that are not 0."""
-        total = sum(self.solution.multipliers.values(), fmpq(0))
-        return {j: value / total for j, value in self.solution.multipliers.items()}
-
-    @cached_property
     def log_weight(self) -> arb:
         """log w_*: not finite where a support token is not good."""
-        masses = [self.gains.get(j, arb.nan()) for j in self.mixture]
-        return arb(log_weight(masses, list(self.mixture.values()), BALLS))
+        multipliers = self.solution.multipliers
+        total, masses = sum(multipliers.values(), fmpq(0)), [self.gains.get(j, arb.nan()) for j in multipliers]
+        return arb(log_weight(masses, [value / total for value in multipliers.values()], BALLS))
 
     @cached_property
     def concentration(self) -> arb:
@@ -189,19 +189,9 @@ class SelectionConstants:
         return largest(self.widths[j] for j in self.good)
 
     @cached_property
-    def bad_width(self) -> arb:
-        """The largest zeta_t of a bad pair; 0 without any."""
-        return largest([arb(0), *(self.widths[t] for t in self.bad)])
-
-    @cached_property
     def good_length(self) -> arb:
         """The largest |z_j| of a good pair."""
         return largest(self.lengths[j] for j in self.good)
-
-    def projected(self, row: ExactMatrix) -> ExactMatrix:
-        """The part of a 1 x d row across u, exactly."""
-        point = self.solution.solution
-        return row - point.scaled((row @ point.T).entry(0, 0) / self.solution.norm_squared)
 
 
 def curvature_bound(inputs: Iterable[tuple[Number, Number, Number, Number]]) -> Number:
