@@ -32,7 +32,7 @@ from certattn.coq.token_inputs import keys_term, whole
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.kkt import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.stated_tokens import KEYS, VALUE_DIRECTION, StatedTokens, read_labels
 from certattn.kernel.theorems.selection.token_optimality import (
     THEOREM,

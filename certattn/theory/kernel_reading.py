@@ -249,8 +249,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.mathematics.token_selection")
 
     @cached_property
-    def kkt(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.kkt")
+    def margin_points(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.margin_points")
 
     @cached_property
     def max_margin(self) -> Any:

@@ -21,7 +21,7 @@ from flint import fmpq
 
 import certattn
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.kkt import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
 Array = np.ndarray[Any, Any]

@@ -18,7 +18,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Pair
-from certattn.kernel.theorems.selection.kkt import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.max_margin import GIVEN, THEOREM, MarginDistance, MarginProblem, read_problem
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import InFile, Source, placed

@@ -16,7 +16,7 @@ from flint import arb, arb_mat, fmpq, fmpz
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.kkt import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.provers.rounding import midpoint
 from certattn.provers.selection.active_set import ActiveSet, NotSeparableError, independent_rows, lifted, unlifted
 

@@ -23,8 +23,8 @@ from certattn.kernel.mathematics.selection_descent import descend
 from certattn.kernel.mathematics.selection_landscape import inner, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
-from certattn.kernel.theorems.selection.kkt import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.descents import CONE, ENCLOSED, NORMALISED, Rule, Start
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.kernel.theorems.selection.selection_direction import (
     DESCENT,

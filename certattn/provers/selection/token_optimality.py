@@ -18,7 +18,7 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.kkt import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.stated_tokens import read_tokens
 from certattn.kernel.theorems.selection.token_optimality import GIVEN, MOST_SELECTIONS, NONE, NOT_SEPARABLE, THEOREM
 from certattn.provers.exact_inputs import exact, exact_text

@@ -47,7 +47,7 @@ def _check_pairs(kernel: Kernel) -> Iterator[Check]:
     module, exact = kernel.label_margin, kernel.exact
     tokens = kernel.token_selection.Tokens(exact(sympy.Matrix.vstack(x, other)), (2,))
     selection = kernel.token_selection.Selection(tokens, (0,))
-    solution = kernel.kkt.MaxMargin(exact(v), {0: _number(1)}, (_number(1),))
+    solution = kernel.margin_points.MaxMargin(exact(v), {0: _number(1)}, (_number(1),))
     found = module.LabelMargin(tokens.keys, selection, solution)
     size = sympy.sqrt(v.dot(v))
     pair = 2 / size * (v / size).dot(x - other) - (x - other).dot(x - other)

@@ -103,7 +103,7 @@ def check_contradiction(kernel: Kernel) -> Iterator[Check]:
     """sum mu_j <z_j, p> = <sum mu_j z_j, p>, and the sum of the right sides."""
     for count, d in SHAPES:
         z, r, weights, p = matrix("z", count, d), vector("r", count), positive_vector("m", count), vector("p", d)
-        stated = kernel.kkt.Contradiction(kernel.exact(z), _numbers(r), _by_row(weights))
+        stated = kernel.margin_points.Contradiction(kernel.exact(z), _numbers(r), _by_row(weights))
         combination = list(z.T * column(weights))
         left = sum(w * product for w, product in zip(weights, list(z * column(p)), strict=True))
         yield equal(
@@ -152,7 +152,7 @@ def check_one_query(kernel: Kernel) -> Iterator[Check]:
 
 
 def _solved(kernel: Kernel, z: sympy.Matrix, weights: list[Expr], r: list[Expr]) -> Any:
-    return kernel.kkt.MaxMargin(kernel.exact(z), _by_row(weights), _numbers(r))
+    return kernel.margin_points.MaxMargin(kernel.exact(z), _by_row(weights), _numbers(r))
 
 
 def _distance(kernel: Kernel, z: sympy.Matrix, weights: list[Expr], r: list[Expr], p: list[Expr]) -> Any:

@@ -31,7 +31,7 @@ def check_least_norm(kernel: Kernel) -> Iterator[Check]:
     for count, width in _SHAPES:
         z = _rows(count, width)
         weights = [sympy.Symbol(f"l{j}", positive=True) for j in range(count)]
-        solution = kernel.kkt.hard_margin(
+        solution = kernel.margin_points.hard_margin(
             kernel.exact(z), {j: SymbolicNumber(weight) for j, weight in enumerate(weights)}
         )
         p = sympy.Matrix([_entries(solution.solution)])

@@ -10,7 +10,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.token_selection import Pair, Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.kkt import hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 
 
 def rationals(rows):

@@ -12,7 +12,7 @@ from flint import fmpq
 
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.kkt import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.selection import quadratic_program
 from certattn.provers.selection.active_set import ActiveSet, independent_rows

@@ -12,7 +12,7 @@ from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
 STEPS = {step.title: step for step in DERIVATIONS["max-margin"].steps}
-MARGIN, THEOREM = "kernel.theorems.selection.kkt", "kernel.theorems.selection.max_margin"
+MARGIN, THEOREM = "kernel.theorems.selection.mathematics.margin_points", "kernel.theorems.selection.max_margin"
 SELECTION = "kernel.mathematics.token_selection"
 
 

@@ -39,14 +39,13 @@ from certattn.kernel.theorems.selection.kkt import (
     INPUT,
     MULTIPLIER,
     MULTIPLIERS,
-    MaxMargin,
-    hard_margin,
     kkt_names,
     optimal,
     read_multipliers,
 )
 from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     KEY_MAP,

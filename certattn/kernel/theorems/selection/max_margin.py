@@ -50,15 +50,11 @@ from certattn.kernel.document.schema import (
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair, Selection
-from certattn.kernel.theorems.selection.kkt import (
-    INPUT,
-    MULTIPLIER,
-    TOKEN,
+from certattn.kernel.theorems.selection.kkt import INPUT, MULTIPLIER, TOKEN, kkt_names, optimal
+from certattn.kernel.theorems.selection.mathematics.margin_points import (
     Contradiction,
     MaxMargin,
     combination,
-    kkt_names,
-    optimal,
 )
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,

@@ -33,7 +33,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, MaxMargin, optimal, point_of
+from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, optimal, point_of
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.mixing import (
     Activation,
     Identity,

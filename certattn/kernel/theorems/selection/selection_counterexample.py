@@ -35,8 +35,9 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens, largest_spread
-from certattn.kernel.theorems.selection.kkt import PAIR_MULTIPLIERS, MaxMargin, kkt_names, optimal, point_of
+from certattn.kernel.theorems.selection.kkt import PAIR_MULTIPLIERS, kkt_names, optimal, point_of
 from certattn.kernel.theorems.selection.mathematics.descents import ENCLOSED, GRADIENT
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.selection_direction import (
     DESCENT,
     GIVEN,

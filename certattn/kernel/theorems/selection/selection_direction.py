@@ -66,7 +66,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     Situation,
     rate_obligations,
 )
-from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, MaxMargin, kkt_names, optimal, point_of
+from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, kkt_names, optimal, point_of
 from certattn.kernel.theorems.selection.mathematics.descents import (
     CONE,
     ENCLOSED,
@@ -78,6 +78,7 @@ from certattn.kernel.theorems.selection.mathematics.descents import (
     Rule,
     Start,
 )
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,

@@ -43,13 +43,15 @@ from certattn.kernel.theorems.selection.kkt import (
     MULTIPLIER,
     PAIR_MULTIPLIERS,
     TOKEN,
+    kkt_names,
+    optimal,
+    point_of,
+)
+from certattn.kernel.theorems.selection.mathematics.margin_points import (
     Conditions,
     Contradiction,
     MaxMargin,
     hard_margin,
-    kkt_names,
-    optimal,
-    point_of,
 )
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,

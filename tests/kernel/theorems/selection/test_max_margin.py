@@ -22,7 +22,8 @@ from certattn.kernel.decide.verdict import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection import max_margin
-from certattn.kernel.theorems.selection.kkt import Contradiction, MaxMargin, kkt_names
+from certattn.kernel.theorems.selection.kkt import kkt_names
+from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin
 from certattn.kernel.theorems.selection.max_margin import MarginDistance, matrix_rows
 
 Tool = Callable[[str], ModuleType]

@@ -27,8 +27,8 @@ from certattn.kernel.mathematics.balls import l2_norm, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number, exp_remainder
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.kkt import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 
 _ONE = arb(1)
 

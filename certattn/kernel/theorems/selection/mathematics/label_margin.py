@@ -27,7 +27,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.kkt import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 
 # So many choices of one token for every support input are enumerated.
 MOST_CHOICES = 10_000

@@ -12,9 +12,9 @@ from certattn.kernel.decide.verdict import Outcome
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.theorems.selection.direction_theorems import EVERY_START, GLOBAL, Situation
-from certattn.kernel.theorems.selection.kkt import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.descents import GRADIENT, Rule
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers

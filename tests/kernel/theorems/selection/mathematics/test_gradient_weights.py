@@ -14,7 +14,6 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
-from certattn.kernel.theorems.selection.kkt import hard_margin
 from certattn.kernel.theorems.selection.mathematics.descents import FLOW, Rule
 from certattn.kernel.theorems.selection.mathematics.gradient_weights import (
     NearbyWeights,
@@ -23,6 +22,7 @@ from certattn.kernel.theorems.selection.mathematics.gradient_weights import (
     progress,
 )
 from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
+from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.local_trial import locally_optimal_by
