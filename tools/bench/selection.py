@@ -76,7 +76,7 @@ def exactly(rows: Array) -> MaxMargin:
 def gap(solved: MaxMargin) -> fmpq:
     """By how much the conditions of the exact solution are missed: violation, complementarity, sign."""
     return max(
-        -min(solved.smallest_slack, fmpq(0)), abs(solved.complementarity), -min(solved.smallest_multiplier, fmpq(0))
+        -min(solved.conditions.slack, fmpq(0)), abs(solved.complementarity), -min(solved.conditions.multiplier, fmpq(0))
     )
 
 
