@@ -15,9 +15,18 @@ from certattn.coq.terms import Constant, Indices, Marks, Number, Row, Table, nat
 from certattn.coq.token_inputs import keys_term, shape, whole
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Values
-from certattn.kernel.theorems.selection.margin_problems import GIVEN, POINTS, QUERIES, MarginProblem
-from certattn.kernel.theorems.selection.max_margin import THEOREM, ExactSolution, NoSolution
-from certattn.kernel.theorems.selection.selection_inputs import INDICES, read_labels, read_tokens
+from certattn.kernel.theorems.selection.max_margin import (
+    AT_LEAST,
+    AT_MOST,
+    GAP,
+    MARGIN,
+    POINTS,
+    QUERIES,
+    THEOREM,
+    MarginProblem,
+    MarginStatement,
+)
+from certattn.kernel.theorems.selection.stated_tokens import INDICES, read_labels, read_tokens
 
 # Measured: see docs/coq.md.
 _SECONDS_PRODUCT = 1e-5
@@ -42,10 +51,10 @@ class _Rows:
 def max_margin_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement. Raises NotExportableError for a point near the solution."""
     assertion = THEOREM.read(certificate)
-    rows = _rows(*GIVEN.read(certificate.given, certificate.reading))
-    if isinstance(assertion, ExactSolution):
+    rows = _rows(assertion.problem.given)
+    if assertion.form == "exactly":
         return _solution(assertion, rows, fast)
-    if isinstance(assertion, NoSolution):
+    if assertion.form == "none":
         return _contradiction(assertion, rows, fast)
     raise NotExportableError(
         "a direction near the solution has no form in Coq here; the exact solution, its constraints, support and "
@@ -53,20 +62,19 @@ def max_margin_instance(certificate: Certificate, *, fast: bool) -> Instance:
     )
 
 
-def _rows(form: str, given: Values) -> _Rows:
+def _rows(given: Values) -> _Rows:
     """From what is given: labelled points, keys, tokens, with queries or without."""
-    if form == "points":
+    if POINTS in given:
         points = Table("points", given[POINTS].load())
         labels = whole("labels", read_labels(given, points.matrix.rows))
         term = f"(labelled_rows {labels.term} {points.term})"
         integers, proof = "(labelledZ labels points)", "rewrite labelled_mat."
         return _Rows(term, "points_den", integers, proof, [points, labels], [shape(points)])
-    name = "keys" if form == "queries" else form
-    stated = read_tokens(name, given)
-    inputs = keys_term(name, stated, given)
+    stated = read_tokens(given)
+    inputs = keys_term(stated)
     indices: list[int] = given[INDICES]
     constants, shapes = [*inputs.constants, Indices("chosen", indices)], list(inputs.shapes)
-    if form != "queries":
+    if QUERIES not in given:
         term, integers = f"(selection_rows chosen {inputs.term})", f"(selectionZ chosen {inputs.integers})"
         rewriting = f"{inputs.rewriting} rewrite selection_mat.".lstrip()
         return _Rows(term, inputs.denominator, integers, rewriting, constants, shapes)
@@ -81,7 +89,7 @@ def _rows(form: str, given: Values) -> _Rows:
     return _Rows(term, f"({inputs.denominator} * queries_den)", integers, "rewrite matrices_mat.", constants, shapes)
 
 
-def _solution(assertion: ExactSolution, rows: _Rows, fast: bool) -> Instance:
+def _solution(assertion: MarginStatement, rows: _Rows, fast: bool) -> Instance:
     problem, solved = assertion.problem, assertion.solved
     count = problem.rows.rows
     # What is stated, where it is: that it is what the multipliers make is for Coq to prove.
@@ -93,12 +101,12 @@ def _solution(assertion: ExactSolution, rows: _Rows, fast: bool) -> Instance:
     size, system = natural(problem.rows.columns), f"{rows.term} {levels.term} {point.term}"
     conjuncts = [*rows.shapes, _row_shape(rows, problem)]
     conjuncts.append(Conjunct(f"least_point {size} {system}", f"{rows.rewriting} apply kkt_sound {by} exact optimal."))
-    if assertion.neighbours is not None:
-        marks = Marks("neighbours", [j in assertion.neighbours for j in range(count)])
+    if assertion.listed is not None:
+        marks = Marks("neighbours", [j in assertion.listed for j in range(count)])
         constants.append(marks)
         apart = "more_than_equal"
-        if assertion.gap is not None:
-            gap = Number("gap", assertion.gap)
+        if GAP in assertion.asserts:
+            gap = Number("gap", assertion.asserts[GAP])
             constants.append(gap)
             apart = f"(at_least_by {gap.arguments})"
         conjuncts.append(Conjunct(f"tight_exactly {apart} neighbours {system}", rows.proof("apply tight_sound.")))
@@ -107,9 +115,10 @@ def _solution(assertion: ExactSolution, rows: _Rows, fast: bool) -> Instance:
         conjuncts.append(
             Conjunct(f"supported {size} support {system}", rows.proof(f"apply support_sound {by} exact optimal."))
         )
-    for name, bound in (("at_least", assertion.margin.at_least), ("at_most", assertion.margin.at_most)):
-        if bound is not None:
-            number = Number(f"margin_{name}", bound)
+    bounds = assertion.asserts.get(MARGIN)
+    for name, end in (("at_least", AT_LEAST), ("at_most", AT_MOST)):
+        if bounds is not None and end in bounds:
+            number = Number(f"margin_{name}", bounds[end])
             constants.append(number)
             sides = (number.term, f"margin {point.term}")
             low, high = sides if name == "at_least" else sides[::-1]
@@ -120,10 +129,10 @@ def _solution(assertion: ExactSolution, rows: _Rows, fast: bool) -> Instance:
     return _instance(constants, conjuncts, problem, point.matrix.denominator.bit_length(), fast, preparation)
 
 
-def _contradiction(assertion: NoSolution, rows: _Rows, fast: bool) -> Instance:
+def _contradiction(assertion: MarginStatement, rows: _Rows, fast: bool) -> Instance:
     problem = assertion.problem
     levels = whole("levels", problem.levels)
-    weights = _dense("weights", dict(assertion.contradiction.weights), problem.rows.rows)
+    weights = _dense("weights", dict(assertion.numbers), problem.rows.rows)
     statement = f"(forall q, ~ feasible {rows.term} {levels.term} q)"
     size = natural(problem.rows.columns)
     proof = f"apply (farkas_sound {size} {rows.denominator} weights_den {rows.integers} weights levels)."

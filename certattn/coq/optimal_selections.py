@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from flint import fmpq, fmpz
 
@@ -29,14 +30,19 @@ from certattn.coq.terms import (
 )
 from certattn.coq.token_inputs import keys_term, whole
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.mathematics.local_optimality import Cut, uncut_selections
-from certattn.kernel.theorems.selection.mathematics.max_margin import on_support
-from certattn.kernel.theorems.selection.selection_enumeration import Enumeration
-from certattn.kernel.theorems.selection.selection_inputs import VALUE_DIRECTION, StatedTokens, read_labels
-from certattn.kernel.theorems.selection.token_optimality import GIVEN, THEOREM, OptimalityStatement, Refusal
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
+from certattn.kernel.theorems.selection.stated_tokens import KEYS, VALUE_DIRECTION, StatedTokens, read_labels
+from certattn.kernel.theorems.selection.token_optimality import (
+    THEOREM,
+    Cut,
+    Enumeration,
+    OptimalityStatement,
+    Refusal,
+    supported_point,
+    uncut_selections,
+)
 
 # Measured: see docs/coq.md. A product of two numbers of some forty bits.
 _SECONDS_PRODUCT = 1e-5
@@ -74,7 +80,7 @@ class _Part:
 def token_optimality_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement."""
     problem = THEOREM.read(certificate)
-    tokens = _tokens(*GIVEN.read(certificate.given, certificate.reading), problem.stated)
+    tokens = _tokens(problem.stated)
     parts = list(_parts(problem, tokens))
     constants = [*tokens.constants, *(constant for part in parts for constant in part.constants)]
     entries = sum(problem.stated.tokens.lengths) * problem.stated.tokens.dimension
@@ -105,11 +111,11 @@ def _parts(problem: OptimalityStatement, tokens: _Tokens) -> Iterator[_Part]:
 # -- what is given
 
 
-def _tokens(form: str, given: Values, stated: StatedTokens) -> _Tokens:
-    tokens, keys = stated.tokens, keys_term(form, stated, given)
+def _tokens(stated: StatedTokens) -> _Tokens:
+    tokens, keys, given = stated.tokens, keys_term(stated), stated.given
     constants: list[Constant] = [*keys.constants, Indices("counts", tokens.lengths)]
     shapes, rewriting = list(keys.shapes), keys.rewriting
-    if form == "keys":
+    if KEYS in given:
         assert tokens.scores is not None
         scores = Parts("scores", ExactMatrix.row_vector(tokens.scores), tokens.lengths)
         constants.append(scores)
@@ -118,7 +124,7 @@ def _tokens(form: str, given: Values, stated: StatedTokens) -> _Tokens:
         v, labels = Row("v", given[VALUE_DIRECTION].load()), whole("labels", read_labels(given, tokens.count))
         constants += [v, labels]
         term = f"(label_scores {labels.term} {v.term} {keys.stated.term})"
-        denominator, lists = f"(v_den * {form}_den)", f"(label_scoresZ labels v {form})"
+        denominator, lists = "(v_den * tokens_den)", "(label_scoresZ labels v tokens)"
         rewriting = f"rewrite label_scores_mat. {rewriting}".rstrip()
         size = natural(stated.rows.columns)
         proof = f"rewrite length_vec. vm_cast_no_check (eq_refl {size})."
@@ -139,10 +145,10 @@ def _optimal(best: Sequence[Sequence[int]], tokens: _Tokens) -> _Part:
     return _Part([IndexLists("optimal", best)], [Conjunct(statement, proof)])
 
 
-def _accepted(accepted: Sequence[tuple[Selection, Mapping[int, fmpq]]], tokens: _Tokens) -> _Part:
+def _accepted(accepted: Sequence[tuple[Selection, MaxMargin]], tokens: _Tokens) -> _Part:
     constants: list[Constant] = [
         IndexLists("accepted", [selection.indices for selection, _ in accepted]),
-        _proofs("accepted_proofs", [_terms(selection, multipliers) for selection, multipliers in accepted]),
+        _proofs("accepted_proofs", [_terms(selection, point.multipliers) for selection, point in accepted]),
     ]
     statement = f"Forall (locally_optimal {tokens.reals}) accepted"
     return _Part(
@@ -154,7 +160,7 @@ def _refused(refused: Sequence[Refusal], tokens: _Tokens) -> _Part:
     constants: list[Constant] = [
         IndexLists("refused", [selection.indices for selection, _, _ in refused]),
         Pairs("reasons", [None if pair is None else (pair.input, pair.token) for _, pair, _ in refused]),
-        _proofs("refused_proofs", [_terms(selection, multipliers) for selection, _, multipliers in refused]),
+        _proofs("refused_proofs", [_terms(selection, point.multipliers) for selection, _, point in refused]),
     ]
     statement = f"Forall2 (not_locally_optimal {tokens.reals}) refused reasons"
     return _Part(
@@ -175,7 +181,7 @@ def _enumerated(enumeration: Enumeration, tokens: _Tokens) -> _Part:
         _proofs("proofs", proofs),
     ]
     statement = f"(forall alphas, locally_optimal {tokens.reals} alphas <-> In alphas all)"
-    total = integer(enumeration.total)
+    total = integer(prod(enumeration.tokens.lengths))
     return _Part(
         constants,
         [
@@ -200,10 +206,7 @@ def _terms(selection: Selection, multipliers: Mapping[int, fmpq]) -> Terms:
 
 def _support_terms(selection: Selection, support: Sequence[int]) -> Terms:
     """The multipliers that make the rows of a support tight; none where these rows determine no point."""
-    places = {selection.tokens.row(pair.input, pair.token): j for j, pair in enumerate(selection.pairs)}
-    if not all(row in places for row in support):
-        return []
-    solution = on_support(selection.differences, [places[row] for row in support])
+    solution = supported_point(selection, support)
     return [] if solution is None else _terms(selection, solution.multipliers)
 
 

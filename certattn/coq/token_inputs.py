@@ -9,8 +9,7 @@ from flint import fmpq
 
 from certattn.coq.instance import COMPUTED, Conjunct, NotExportableError
 from certattn.coq.terms import Constant, Integers, Table, Tables, natural
-from certattn.kernel.document.schema import Values
-from certattn.kernel.theorems.selection.selection_inputs import KEY_MAP, StatedTokens
+from certattn.kernel.theorems.selection.stated_tokens import KEY_MAP, KEYS, StatedTokens
 
 
 @dataclass(frozen=True)
@@ -29,13 +28,14 @@ class KeysTerm:
     shapes: list[Conjunct]
 
 
-def keys_term(form: str, inputs: StatedTokens, given: Values) -> KeysTerm:
-    """Of the form `keys` or `tokens`."""
+def keys_term(inputs: StatedTokens) -> KeysTerm:
+    """Of keys, or of tokens."""
+    form = "keys" if KEYS in inputs.given else "tokens"
     stated = Tables.of(form, inputs.rows, inputs.tokens.lengths)
     shapes = [
         Conjunct(f"wide {natural(inputs.rows.columns)} {stated.term}", f"apply wide_mat. {COMPUTED}"),
     ]
-    weights = given.get(KEY_MAP) if form == "tokens" else None
+    weights = inputs.given.get(KEY_MAP) if form == "tokens" else None
     if weights is None:
         return KeysTerm(stated.term, f"{form}_den", form, "", stated, [stated], shapes)
     W = Table("W", weights.load())

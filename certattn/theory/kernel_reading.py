@@ -225,8 +225,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.mathematics.capped_sums")
 
     @cached_property
-    def joint_bounds(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.joint_bounds")
+    def joint_path(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.joint_path")
 
     @cached_property
     def label_margin(self) -> Any:
@@ -237,20 +237,12 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.mathematics.token_selection")
 
     @cached_property
+    def margin_points(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.margin_points")
+
+    @cached_property
     def max_margin(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.max_margin")
-
-    @cached_property
-    def margin_distance(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.margin_distance")
-
-    @cached_property
-    def margin_rows(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.margin_rows")
-
-    @cached_property
-    def contradiction(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.contradiction")
+        return self._module(f"{_ROOT}.kernel.theorems.selection.max_margin")
 
     @cached_property
     def typical_prompt(self) -> Any:
@@ -277,10 +269,6 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.attention.softmax_mean")
 
     @cached_property
-    def activations(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.activations")
-
-    @cached_property
     def global_selection(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.global_selection")
 
@@ -289,8 +277,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.gradient_weights")
 
     @cached_property
-    def local_optimality(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.local_optimality")
+    def token_optimality(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.selection.token_optimality")
 
     @cached_property
     def losses(self) -> Any:

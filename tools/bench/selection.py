@@ -21,7 +21,7 @@ from flint import fmpq
 
 import certattn
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
 Array = np.ndarray[Any, Any]
@@ -76,7 +76,7 @@ def exactly(rows: Array) -> MaxMargin:
 def gap(solved: MaxMargin) -> fmpq:
     """By how much the conditions of the exact solution are missed: violation, complementarity, sign."""
     return max(
-        -min(solved.smallest_slack, fmpq(0)), abs(solved.complementarity), -min(solved.smallest_multiplier, fmpq(0))
+        -min(solved.conditions.slack, fmpq(0)), abs(solved.complementarity), -min(solved.conditions.multiplier, fmpq(0))
     )
 
 

@@ -29,7 +29,7 @@ from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.selection_descent import GradientStep, descend
 from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
-from certattn.kernel.theorems.selection.mathematics.max_margin import hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 

@@ -60,7 +60,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.prompts.mathematics import mean_square
-from certattn.kernel.theorems.selection.mathematics import activations, chosen_tokens, joint_bounds, path_bound
+from certattn.kernel.theorems.selection.mathematics import chosen_tokens, joint_path, mixing, path_bound
 from certattn.kernel.theorems.spectrum.mathematics import (
     equivalent_formulas,
     equivalent_law,
@@ -286,29 +286,29 @@ CASES: dict[str, list[Case]] = {
         Case(lambda y, p=p: F.exp_remainder(p, y, BALLS), remainder(p), (MIDDLE,), widest=NARROW)  # type: ignore[misc]
         for p in (1, 2, 5)
     ],
-    "activations.Identity": [Case(lambda x: activations.Identity().value(x, BALLS), lambda x: x, (REAL,))],
-    "activations.Tanh": [
-        Case(lambda x: activations.Tanh().value(x, BALLS), mp.tanh, (REAL,)),
+    "mixing.Identity": [Case(lambda x: mixing.Identity().value(x, BALLS), lambda x: x, (REAL,))],
+    "mixing.Tanh": [
+        Case(lambda x: mixing.Tanh().value(x, BALLS), mp.tanh, (REAL,)),
         Case(
-            lambda x: activations.Tanh().least_slope(x, x + 1, BALLS),
+            lambda x: mixing.Tanh().least_slope(x, x + 1, BALLS),
             least(lambda r: mp.sech(r) ** 2),
             (REAL,),
             "below",
         ),
     ],
-    "activations.Softplus": [
-        Case(lambda x: activations.Softplus().value(x, BALLS), softplus, (REAL,)),
+    "mixing.Softplus": [
+        Case(lambda x: mixing.Softplus().value(x, BALLS), softplus, (REAL,)),
         Case(
-            lambda x: activations.Softplus().least_slope(x, x + 1, BALLS),
+            lambda x: mixing.Softplus().least_slope(x, x + 1, BALLS),
             least(lambda r: 1 / (1 + mp.exp(-r))),
             (REAL,),
             "below",
         ),
     ],
-    "activations.LeakyRelu": [
-        Case(lambda x: activations.LeakyRelu(fmpq(1, 10)).value(x, BALLS), lambda x: max(x, x / 10), (REAL,)),
+    "mixing.LeakyRelu": [
+        Case(lambda x: mixing.LeakyRelu(fmpq(1, 10)).value(x, BALLS), lambda x: max(x, x / 10), (REAL,)),
         Case(
-            lambda x: activations.LeakyRelu(fmpq(1, 10)).least_slope(x, x + 1, BALLS),
+            lambda x: mixing.LeakyRelu(fmpq(1, 10)).least_slope(x, x + 1, BALLS),
             least(lambda r: mp.mpf(1) if r >= 0 else mp.mpf(1) / 10),
             (REAL,),
             "below",
@@ -526,22 +526,20 @@ CASES: dict[str, list[Case]] = {
             (REAL, REAL, REAL, REAL),
         )
     ],
-    "joint_bounds.raised": [
-        Case(lambda g: joint_bounds.raised(g, BALLS), mp.expm1, (Domain(Fraction(0), Fraction(700)),))
+    "joint_path.raised": [Case(lambda g: joint_path.raised(g, BALLS), mp.expm1, (Domain(Fraction(0), Fraction(700)),))],
+    "joint_path.sine": [Case(lambda c: joint_path.sine(c, BALLS), lambda c: mp.sqrt(1 - c * c), (UNIT,))],
+    "joint_path.log_odds": [
+        Case(lambda s: joint_path.log_odds(s, BALLS), lambda s: mp.log(s) - mp.log(1 - s), (UNIT,))
     ],
-    "joint_bounds.sine": [Case(lambda c: joint_bounds.sine(c, BALLS), lambda c: mp.sqrt(1 - c * c), (UNIT,))],
-    "joint_bounds.log_odds": [
-        Case(lambda s: joint_bounds.log_odds(s, BALLS), lambda s: mp.log(s) - mp.log(1 - s), (UNIT,))
-    ],
-    "joint_bounds.least_share": [
+    "joint_path.least_share": [
         Case(
-            lambda o, a, b: joint_bounds.least_share(o + a, o, o + a + b),
+            lambda o, a, b: joint_path.least_share(o + a, o, o + a + b),
             lambda o, a, b: a / (a + b),
             (REAL, POSITIVE, POSITIVE),
         )
     ],
-    "joint_bounds.first_alignment": [
-        Case(joint_bounds.first_alignment, lambda g, x, y: 1 - (x + y) / g, (POSITIVE, REAL, REAL))
+    "joint_path.first_alignment": [
+        Case(joint_path.first_alignment, lambda g, x, y: 1 - (x + y) / g, (POSITIVE, REAL, REAL))
     ],
     "risk_gap.outer_moment": [
         Case(

@@ -1,6 +1,13 @@
 """The losses of token selection: decreasing and convex, with what their theorems need of them.
 
-A loss l is a function of Y f(X). Generic in the number type; `slope` is -l', which is positive.
+A loss l is a function of Y f(X). Generic in the number type:
+
+    value               l(x)
+    slope               -l'(x) > 0, which does not increase with x
+    curvature           l''(x) >= 0
+    excess              f(G) = l(score - G) - l(score)
+    inverse_excess      the G with f(G) = excess, for excess >= 0
+    largest_curvature   a Lipschitz constant of l' on [low, high]: the largest l''
 
     linear        l(x) = -x
     logistic      l(x) = log(1 + e^{-x})
@@ -12,36 +19,9 @@ f'(G) = slope(c - G). Ataee Tarzanagh, Li, Zhang and Oymak 2023, section 2 and A
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from flint import arb
 
 from certattn.kernel.mathematics.functions import Functions, Number
-
-
-class Loss(Protocol):
-    """A convex decreasing loss."""
-
-    name: str
-    latex: str
-
-    def value(self, x: Number, fn: Functions) -> Number:
-        """l(x)."""
-
-    def slope(self, x: Number, fn: Functions) -> Number:
-        """-l'(x) > 0. It does not increase with x."""
-
-    def curvature(self, x: Number, fn: Functions) -> Number:
-        """l''(x) >= 0."""
-
-    def excess(self, score: Number, gap: Number, fn: Functions) -> Number:
-        """f(G) = l(score - G) - l(score)."""
-
-    def inverse_excess(self, score: Number, excess: Number, fn: Functions) -> Number:
-        """The G with f(G) = excess, for excess >= 0."""
-
-    def largest_curvature(self, low: arb, high: arb, fn: Functions) -> Number:
-        """A Lipschitz constant of l' on [low, high]: the largest l''."""
 
 
 class Linear:
@@ -119,4 +99,5 @@ class Exponential:
         return self.curvature(low, fn)
 
 
+Loss = Linear | Logistic | Exponential
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Linear(), Logistic(), Exponential())}

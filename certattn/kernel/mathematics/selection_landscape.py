@@ -47,21 +47,21 @@ class Landscape:
 
     def exponentials(self, point: Point) -> list[list[Number]]:
         """The E_j = e^{-<z_j, p>}, input by input."""
-        return [self.exponentials_of(contrasts, point) for contrasts in self.inputs]
-
-    def exponentials_of(self, contrasts: Contrasts, point: Point) -> list[Number]:
-        """Those of one input."""
         exp = self.fn.exp
-        return [exp(-inner(z, point)) for z, _ in contrasts.rows]
+        return [[exp(-inner(z, point)) for z, _ in contrasts.rows] for contrasts in self.inputs]
 
     def shares(self, point: Point) -> list[tuple[list[Number], Number]]:
         """Of each input, the softmax weights s_it of the tokens that were not chosen, and G_i."""
+        return [(weights, gap) for _, weights, gap in self._all_shares(point)]
+
+    def _all_shares(self, point: Point) -> list[tuple[Number, list[Number], Number]]:
+        """The same after the weight of the chosen token."""
         found = []
         for contrasts, powers in zip(self.inputs, self.exponentials(point), strict=True):
             chosen = 1 / (sum(powers) + 1)
             weights = [power * chosen for power in powers]
             gap = sum([s * g for s, (_, g) in zip(weights, contrasts.rows, strict=True)])
-            found.append((weights, gap))
+            found.append((chosen, weights, gap))
         return found
 
     def excess(self, point: Point) -> Number:
@@ -92,15 +92,15 @@ class Landscape:
         the first summand, with (g_it - G_i)^-; t runs over all tokens, the chosen one too.
         """
         upward = downward = 0 * point[0]
-        for contrasts, (shares, gap) in zip(self.inputs, self.shares(point), strict=True):
+        for contrasts, (chosen, shares, gap) in zip(self.inputs, self._all_shares(point), strict=True):
             score, zero = contrasts.score - gap, 0 * gap
             slope, curvature = self.loss.slope(score, self.fn), self.loss.curvature(score, self.fn)
             rows = [z for z, _ in contrasts.rows]
             centre = _average(shares, rows)
             slide = _average([s * (g - gap) for s, (_, g) in zip(shares, contrasts.rows, strict=True)], rows)
             upward = upward + curvature * inner(slide, slide)
-            chosen = 1 / (sum(self.exponentials_of(contrasts, point)) + 1)
-            for share, z, g in [(chosen, [zero] * len(centre), zero), *_tokens(shares, contrasts)]:
+            others = [(share, z, g) for share, (z, g) in zip(shares, contrasts.rows, strict=True)]
+            for share, z, g in [(chosen, [zero] * len(centre), zero), *others]:
                 away = [a - b for a, b in zip(z, centre, strict=True)]
                 spread, excess = slope * share * inner(away, away), g - gap
                 upward = upward + spread * self.fn.maximum(excess, zero)
@@ -117,20 +117,9 @@ def _average(weights: Sequence[Number], rows: Sequence[Point]) -> Point:
     return [sum([w * row[k] for w, row in zip(weights, rows, strict=True)]) for k in range(len(rows[0]))]
 
 
-def _tokens(shares: list[Number], contrasts: Contrasts) -> list[tuple[Number, Point, Number]]:
-    """The weight, z and g of each token that was not chosen."""
-    return [(share, z, g) for share, (z, g) in zip(shares, contrasts.rows, strict=True)]
-
-
 def landscape(selection: Selection, loss: Loss) -> Landscape:
     """Over balls at the working precision. Inputs of one token add nothing to F."""
-    tokens = selection.tokens
-    found: dict[int, list[tuple[Point, Number]]] = {}
-    for pair, z, gap in zip(selection.pairs, selection.differences.to_rows(), selection.gaps, strict=True):
-        found.setdefault(pair.input, []).append(([arb(entry) for entry in z], arb(gap)))
-    return Landscape(
-        tuple(
-            Contrasts(arb(tokens.scores_of(i)[selection.indices[i]]), tuple(rows)) for i, rows in sorted(found.items())
-        ),
-        loss,
-    )
+    table, gaps = selection.differences.to_rows(), selection.gaps
+    rows = [([arb(entry) for entry in z], arb(gap)) for z, gap in zip(table, gaps, strict=True)]
+    inputs = selection.pairs_of.items()
+    return Landscape(tuple(Contrasts(arb(selection.score(i)), tuple(rows[j] for j in js)) for i, js in inputs), loss)

@@ -84,12 +84,29 @@ class Selection:
         )
 
     @cached_property
+    def pairs_of(self) -> dict[int, list[int]]:
+        """The positions of the pairs of every input that has more than one token."""
+        found: dict[int, list[int]] = {}
+        for j, pair in enumerate(self.pairs):
+            found.setdefault(pair.input, []).append(j)
+        return found
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """Where the chosen tokens stand."""
+        return tuple(self.tokens.row(i, t) for i, t in enumerate(self.indices))
+
+    def score(self, i: int) -> fmpq:
+        """gamma_{i alpha_i}."""
+        return self.tokens.scores_of(i)[self.indices[i]]
+
+    @cached_property
     def differences(self) -> ExactMatrix:
         """The z_j, one per row, in the order of `pairs`."""
         tokens, table = self.tokens, self.tokens.keys.numerators.tolist()
         flat: list[fmpz] = []
         for pair in self.pairs:
-            chosen = table[tokens.row(pair.input, self.indices[pair.input])]
+            chosen = table[self.rows[pair.input]]
             flat.extend(x - y for x, y in zip(chosen, table[tokens.row(pair.input, pair.token)], strict=True))
         return ExactMatrix(fmpz_mat(len(self.pairs), tokens.dimension, flat), tokens.keys.denominator)
 
@@ -97,7 +114,7 @@ class Selection:
     def gaps(self) -> tuple[fmpq, ...]:
         """The g_j, in the order of `pairs`."""
         scores = [self.tokens.scores_of(i) for i in range(self.tokens.count)]
-        return tuple(scores[p.input][self.indices[p.input]] - scores[p.input][p.token] for p in self.pairs)
+        return tuple(self.score(p.input) - scores[p.input][p.token] for p in self.pairs)
 
     @cached_property
     def good(self) -> tuple[int, ...]:
@@ -112,17 +129,11 @@ class Selection:
 
 def best_tokens(tokens: Tokens) -> list[list[int]]:
     """Of every input, the tokens of the largest score: one where the globally optimal token is unique."""
-    found = []
-    for i in range(tokens.count):
-        scores = tokens.scores_of(i)
-        largest = max(scores)
-        found.append([t for t, score in enumerate(scores) if score == largest])
-    return found
+    every = [tokens.scores_of(i) for i in range(tokens.count)]
+    return [[t for t, score in enumerate(scores) if score == max(scores)] for scores in every]
 
 
 def largest_spread(selection: Selection) -> fmpq:
     """The largest difference of two gaps of one input: 0 where the scores of the tokens not chosen are equal."""
-    gaps: dict[int, list[fmpq]] = {}
-    for pair, gap in zip(selection.pairs, selection.gaps, strict=True):
-        gaps.setdefault(pair.input, []).append(gap)
-    return max(max(found) - min(found) for found in gaps.values())
+    gaps = [[selection.gaps[j] for j in positions] for positions in selection.pairs_of.values()]
+    return max(max(found) - min(found) for found in gaps)

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.theorems.selection.head_assertions import MARGIN, WEIGHT, StatedRange
-from certattn.kernel.theorems.selection.head_problem import HeadStatement
-from certattn.kernel.theorems.selection.selection_on_a_head import THEOREM
+from certattn.kernel.theorems.selection.selection_on_a_head import AT_LEAST, MARGIN, THEOREM, WEIGHT, HeadStatement
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
@@ -41,9 +39,8 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
 
 def _bounds(problem: HeadStatement, name: str) -> Any:
     """The certified lower bound of each query."""
-    stated: StatedRange = problem.ranges[name]
-    assert stated.lower is not None
-    return np.array([as_float(stated.lower.at(i)) for i in range(problem.head.prompt.count)])
+    bounds = problem.ranges[name][AT_LEAST]
+    return np.array([as_float(bounds.at(i)) for i in range(problem.head.prompt.count)])
 
 
 def _bars(axes: Any, queries: Any, heights: Any, colour: str, label: str) -> None:

@@ -19,11 +19,10 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.selection.joint_inputs import GIVEN, LabelledInputs, read_given
-from certattn.kernel.theorems.selection.joint_max_margin import THEOREM
+from certattn.kernel.theorems.selection.joint_max_margin import GIVEN, THEOREM, LabelledInputs, read_given
 from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.provers.commands import Argument, Command, Option, Yaml, pair_for, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -101,7 +100,7 @@ class _Solved:
         self.offset = offset(basic)
         full = full_multipliers(basic, list(self.offset[1])) if self.offset is not None else None
         solution = hard_margin(given.labelled, full or basic.multipliers)
-        self.head = LabelMargin(given.stated.rows, given.selection, given.labels, solution)
+        self.head = LabelMargin(given.rows, given.selection, solution)
         self.support = solution.tight
         levels = given.levels(self.support)
         self.attention = MaxMargin(given.selection.differences, self._multipliers(levels), levels)

@@ -14,7 +14,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.active_set import independent_rows
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers

@@ -36,7 +36,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
 
 
 def _draw(axes: Any, problem: JointSolution) -> None:
-    rows, chosen = floats(problem.given.stated.rows), set(problem.head.chosen)
+    rows, chosen = floats(problem.given.stated.rows), set(problem.given.selection.rows)
     reach = 1.6 * max(float(np.linalg.norm(rows, axis=1).max()), 1e-9)
     heads, attentions = _run(problem)
     parts = (

@@ -16,9 +16,9 @@ from flint import arb, fmpq
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.selection.mathematics.descent_rules import MoveRule
-from certattn.kernel.theorems.selection.mathematics.local_constants import LocalConstants
+from certattn.kernel.theorems.selection.mathematics.descents import Rule
 from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
+from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 # Parts of delta_t Xi that are tried for lambda_t.
@@ -41,7 +41,12 @@ class Failure:
     condition: str
 
 
-def find_trial(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> LocalTrial | Failure:
+def locally_optimal_by(constants: SelectionConstants) -> fmpq | None:
+    """The smallest <z_t, p_mm> - 1 of a bad pair: above 0 where alpha is locally optimal; None without any."""
+    return min((constants.solution.slacks[t] for t in constants.bad), default=None)
+
+
+def find_trial(constants: SelectionConstants, rule: Rule, start: list[arb]) -> LocalTrial | Failure:
     """Numbers with which Theorem D holds from every point of the ball `start`, at the working precision."""
     trial = _first(constants, rule, start)
     if isinstance(trial, Failure):
@@ -63,7 +68,7 @@ def find_trial(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> L
     return Failure("its conditions together: the numbers do not settle")
 
 
-def _first(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> LocalTrial | Failure:
+def _first(constants: SelectionConstants, rule: Rule, start: list[arb]) -> LocalTrial | Failure:
     reference = reference_point(constants, start)
     blank = LocalTrial(
         reference, dict.fromkeys(constants.bad, fmpq(1, 10)), fmpq(101, 100), fmpq(0), fmpq(1, 2), fmpq(1), fmpq(0)
@@ -74,7 +79,7 @@ def _first(constants: LocalConstants, rule: MoveRule, start: list[arb]) -> Local
     # As if there were no bad tokens: what a step moves then is where to begin.
     alone = replace(proof.near, reaches=dict.fromkeys(constants.bad, arb(0)))
     longest = rule.longest_move(alone)
-    return replace(blank, move=_up(longest) if rule.moves else fmpq(0))
+    return replace(blank, move=_up(longest) if rule.discrete else fmpq(0))
 
 
 def _out_of_reach(proof: LocalConvergence) -> Failure | None:
@@ -90,7 +95,7 @@ def _out_of_reach(proof: LocalConvergence) -> Failure | None:
 def _holds(proof: LocalConvergence) -> bool:
     trial = proof.trial
     conditions = [trial.progress <= proof.proved_progress]
-    if proof.rule.moves:
+    if proof.rule.discrete:
         conditions.append(proof.longest_move <= trial.move)
     if proof.constants.bad:
         conditions.append(proof.contraction <= 1 - 1 / trial.inflation)
@@ -102,7 +107,7 @@ def _adjusted(proof: LocalConvergence) -> LocalTrial:
     """The trial with what its conditions ask for."""
     trial = proof.trial
     progress = round_down(lower_rational(proof.proved_progress) * _REDUCED, _DIGITS)
-    move = max(trial.move, _up(proof.longest_move)) if proof.rule.moves else fmpq(0)
+    move = max(trial.move, _up(proof.longest_move)) if proof.rule.discrete else fmpq(0)
     if not proof.constants.bad:
         return replace(trial, progress=progress, move=move)
     needed = 1 / (1 - upper_rational(proof.contraction))
@@ -145,7 +150,7 @@ def stated(trial: LocalTrial) -> dict[str, Plain]:
 # -- the reference point
 
 
-def reference_point(constants: LocalConstants, start: Sequence[arb]) -> ExactMatrix:
+def reference_point(constants: SelectionConstants, start: Sequence[arb]) -> ExactMatrix:
     """About the minimiser of the sum of c_j g_j e^{-<z_j^, q>} over neighbours; p_0's part where that is flat."""
     neighbours = [j for j in constants.good if constants.solution.slacks[j] == 0]
     unit = np.array([float(entry) for entry in constants.direction])

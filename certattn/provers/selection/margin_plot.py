@@ -9,7 +9,7 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.selection.max_margin import THEOREM, ExactSolution
+from certattn.kernel.theorems.selection.max_margin import THEOREM
 from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 
@@ -21,7 +21,7 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
     stated = THEOREM.read(certificate)
     if stated.problem.rows.columns != 2:
         raise UsageError(f"a figure shows the plane; these points have {stated.problem.rows.columns} entries")
-    if not isinstance(stated, ExactSolution):
+    if stated.form != "exactly":
         raise UsageError("a figure shows an exact solution; this certificate states none")
     point = stated.point if stated.point is not None else stated.solved.solution
     solution = np.array([as_float(entry) for entry in point.row(0)])

@@ -20,10 +20,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Pair
-from certattn.kernel.theorems.selection.margin_problems import GIVEN, MarginProblem, read_problem
-from certattn.kernel.theorems.selection.mathematics.margin_distance import MarginDistance
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
-from certattn.kernel.theorems.selection.max_margin import THEOREM
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
+from certattn.kernel.theorems.selection.max_margin import GIVEN, THEOREM, MarginDistance, MarginProblem, read_problem
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import InFile, Source, placed
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole
@@ -132,7 +130,7 @@ def _written_out(values: Any, field: str) -> Plain:
 def _write(out: Path, certificate: dict[str, Plain], form: str, digits: int, note: str) -> Certificate:
     certificate = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, **certificate}
     given = loads(to_text({**certificate, "asserts": {}}), out)
-    problem = read_problem(*GIVEN.read(given.given, given.reading))
+    problem = read_problem(GIVEN.read(given.given, given.reading)[1])
     certificate |= _found(problem, form, digits)
     certificate["provenance"] = provenance(note)
     return write_certificate(certificate, THEOREM, out)

@@ -16,7 +16,7 @@ from flint import arb, arb_mat, fmpq, fmpz
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.provers.rounding import midpoint
 from certattn.provers.selection.active_set import ActiveSet, NotSeparableError, independent_rows, lifted, unlifted
 
@@ -93,7 +93,7 @@ def _enclosed_multipliers(
         if any((entry > 0) is not True or entry.rel_accuracy_bits() < 4 * digits for entry in entries):
             return None
         multipliers = {row: midpoint(entry) for row, entry in zip(active, entries, strict=True)}
-    slack = MaxMargin(rows, multipliers, tuple(levels)).smallest_slack
+    slack = MaxMargin(rows, multipliers, tuple(levels)).conditions.slack
     return multipliers if slack > -fmpq(1, 10**digits) else None
 
 

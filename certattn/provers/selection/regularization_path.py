@@ -35,8 +35,7 @@ from certattn.provers.output import not_yet_written, provenance, require_place, 
 from certattn.provers.rounding import as_float, decimal_exponent, lower_rational, round_nearest, round_up
 from certattn.provers.selection.path_plot import draw
 from certattn.provers.selection.path_points import Array, path_point
-from certattn.provers.selection.quadratic_program import max_margin_multipliers
-from certattn.provers.selection.token_optimality import chosen_tokens, multiplier_table
+from certattn.provers.selection.token_optimality import chosen_tokens, multiplier_table, solve
 from certattn.writing import to_text
 
 # Without a radius: about so many times 1/margin.
@@ -93,7 +92,7 @@ def generate(
         ],
     }
     certificate["witness"] = {
-        "multipliers": multiplier_table(problem.selection, problem.multipliers),
+        "multipliers": multiplier_table(problem.selection, problem.solution.multipliers),
         "comparators": [[format_rational(entry) for entry in point.row(0)] for point, _ in found],
     }
     certificate["provenance"] = provenance(exact_text(note, "note"))
@@ -107,7 +106,7 @@ def _problem(read: LossInputs, indices: Sequence[int] | None) -> PathProblem:
     if indices is None:
         indices = [_best(read, i) for i in range(tokens.count)]
     selection = chosen_tokens(tokens, indices)
-    problem = PathProblem(read, selection, max_margin_multipliers(selection.differences), [])
+    problem = PathProblem(read, selection, solve(selection), [])
     for i, mixing in problem.mixings.items():
         if mixing.smallest <= 0:
             raise NotProvedError(
@@ -125,7 +124,7 @@ def _best(read: LossInputs, i: int) -> int:
     outputs = []
     for t in range(tokens.lengths[i]):
         selection = Selection(tokens, tuple(t if k == i else 0 for k in range(tokens.count)))
-        outputs.append(read.mixing(selection, read.loss, i).score)
+        outputs.append(read.mixing(selection, i).score)
     best = [t for t, output in enumerate(outputs) if output == max(outputs)]
     if len(best) > 1:
         raise UsageError(f"the tokens {best} of input {i} are equally good; the path is about one best token per input")
@@ -182,7 +181,7 @@ def numeric_path(problem: PathProblem, radii: Sequence[float]) -> list[Array]:
     with working_precision(_BITS):
         costs = {i: mixing.costs(arb(0)) for i, mixing in problem.mixings.items()}
     masses = np.zeros(len(problem.selection.pairs))
-    for i, positions in problem.pairs_of.items():
+    for i, positions in problem.selection.pairs_of.items():
         masses[positions] = [float(cost) for cost in costs[i]]
     direction = np.array([as_float(entry) for entry in problem.solution.solution.row(0)])
     direction /= np.linalg.norm(direction)

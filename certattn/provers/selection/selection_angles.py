@@ -18,9 +18,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.selection.selection_direction import THEOREM
-from certattn.kernel.theorems.selection.selection_problem import DescentProblem
-from certattn.kernel.theorems.selection.selection_theorems import (
+from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
     LATERAL,
@@ -31,6 +29,7 @@ from certattn.kernel.theorems.selection.selection_theorems import (
     SLOPE,
     SQUARE,
 )
+from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 from certattn.writing import to_text

@@ -13,11 +13,8 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection, best_tokens, largest_spread
-from certattn.kernel.theorems.selection.descent_inputs import GRADIENT
-from certattn.kernel.theorems.selection.mathematics.paper_smoothness import smoothness_bound
-from certattn.kernel.theorems.selection.selection_counterexample import THEOREM
-from certattn.kernel.theorems.selection.selection_inputs import paper_data
-from certattn.kernel.theorems.selection.selection_problem import GIVEN
+from certattn.kernel.theorems.selection.mathematics.descents import ENCLOSED, GRADIENT
+from certattn.kernel.theorems.selection.selection_counterexample import THEOREM, paper_data, smoothness_bound
 from certattn.provers.commands import Argument, Command, Yaml, token_indices
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -66,8 +63,7 @@ def generate(
     require_place(out, [])
     head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        draft = loads(to_text({**head, "asserts": {}}), out)
-        setting = read_setting(draft)
+        setting = read_setting(loads(to_text({**head, "asserts": {}}), out))
     best = _best(setting)
     with working_precision(SEARCH_BITS[0]):
         solution = max_margin_point(best)
@@ -77,7 +73,7 @@ def generate(
             raise NotProvedError("this descent converges in the direction of the best tokens: it is no counterexample")
         product = (solution.solution @ run.solution.solution.T).entry(0, 0)
         apart = lower_rational(1 - product * solution.margin() * run.solution.margin())
-        smooth = _smoothness(draft, run) if smoothness else None
+        smooth = _smoothness(run) if smoothness else None
     certificate = stated_certificate(head, run, choice, limit=True)
     asserts, witness = certificate["asserts"], certificate["witness"]
     assert isinstance(asserts, dict)
@@ -95,7 +91,7 @@ def generate(
 def _best(setting: Setting) -> Selection:
     """The best tokens, where this is an instance that the claim is about."""
     tokens, best = setting.stated.tokens, best_tokens(setting.stated.tokens)
-    if setting.rule.kind != GRADIENT or setting.start.everywhere:
+    if setting.rule.kind != GRADIENT or setting.start.kind != ENCLOSED:
         raise UsageError("a counterexample is a gradient descent from a point, or from every point of a box")
     for i, found in enumerate(best):
         if len(found) > 1:
@@ -108,12 +104,11 @@ def _best(setting: Setting) -> Selection:
     return selection
 
 
-def _smoothness(draft: Certificate, run: Run) -> fmpq | None:
+def _smoothness(run: Run) -> fmpq | None:
     """A short number between the paper's L_p and 1/eta; None where there is none."""
-    form, given = GIVEN.read(draft.given, draft.reading)
     tokens, eta = run.selection.tokens, run.setting.rule.step
     scores = [tokens.scores_of(i) for i in range(tokens.count)]
-    bound = upper_rational(smoothness_bound(paper_data(form, given, tokens), run.setting.loss, scores))
+    bound = upper_rational(smoothness_bound(paper_data(run.setting.stated), run.setting.loss, scores))
     assert eta is not None
     short = round_up(bound, _DIGITS)
     return next((number for number in (short, 1 / eta) if bound <= number <= 1 / eta), None)

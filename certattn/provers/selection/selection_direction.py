@@ -25,22 +25,21 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.selection_descent import descend
 from certattn.kernel.mathematics.selection_landscape import inner, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.descent_inputs import (
-    CONE,
+from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
+from certattn.kernel.theorems.selection.mathematics.descents import CONE, ENCLOSED, NORMALISED, Rule, Start
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
+from certattn.kernel.theorems.selection.selection_direction import (
     DESCENT,
-    NORMALISED,
+    GIVEN,
+    MOST_STEPS,
     START,
-    Rule,
-    Start,
+    THEOREM,
+    read,
     read_rule,
     read_start,
 )
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
-from certattn.kernel.theorems.selection.selection_direction import THEOREM
-from certattn.kernel.theorems.selection.selection_inputs import LOSS, StatedTokens, read_tokens
-from certattn.kernel.theorems.selection.selection_problem import GIVEN, MOST_STEPS, read_problem
-from certattn.kernel.theorems.selection.selection_theorems import RATE, Situation
+from certattn.kernel.theorems.selection.stated_tokens import LOSS, StatedTokens, read_tokens
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, token_indices
 from certattn.provers.exact_inputs import exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -49,6 +48,7 @@ from certattn.provers.selection.quadratic_program import max_margin_multipliers
 from certattn.provers.selection.selection_angles import with_bounds
 from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
 from certattn.statements.checking import check_certificate
+from certattn.statements.selection.selection_direction import start_words
 from certattn.writing import to_text
 
 STEPS = 100_000
@@ -105,7 +105,7 @@ def generate(
     run, choice = search.find(max(enclosed, default=0), steps, most_steps)
     with not_yet_written(out):
         certificate = stated_certificate(head, run, choice, limit)
-        if not setting.start.everywhere:
+        if setting.start.kind == ENCLOSED:
             certificate = with_bounds(certificate, at, run.bits, late_rate)
         certificate = proved_at_best(certificate, out)
     certificate["provenance"] = provenance(exact_text(note, "note"))
@@ -123,8 +123,8 @@ class Setting:
 
 
 def read_setting(draft: Certificate) -> Setting:
-    form, values = GIVEN.read(draft.given, draft.reading)
-    stated = read_tokens(form, values)
+    _, values = GIVEN.read(draft.given, draft.reading)
+    stated = read_tokens(values)
     rule = read_rule(values[DESCENT], stated.tokens.count)
     return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated.tokens.dimension))
 
@@ -133,8 +133,9 @@ def _require_fit(setting: Setting, theorem: str | None, at: Sequence[str]) -> No
     """That theorem and angles fit the start."""
     if theorem == CONE and setting.start.cone is None:
         raise UsageError("the theorem 'cone' needs start: {cone: {opening, norm}}")
-    if at and setting.start.everywhere:
-        raise UsageError(f"--angle {at[0]}: no bound of an angle holds for all of {setting.start.words}; leave it out")
+    if at and setting.start.kind != ENCLOSED:
+        every = start_words(setting.stated.given[START])
+        raise UsageError(f"--angle {at[0]}: no bound of an angle holds for all of {every}; leave it out")
 
 
 # -- the chosen tokens
@@ -250,10 +251,11 @@ class Search:
     def _found(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
         """The same at the working precision."""
         setting, tokens = self.setting, self.setting.stated.tokens
-        if setting.start.everywhere or not setting.rule.discrete:
+        enclosed = setting.start.kind == ENCLOSED
+        if not enclosed or not setting.rule.discrete:
             indices = self.indices if self.indices is not None else _best(tokens)
             run = self.run(indices)
-            point, cone = None if setting.start.everywhere else setting.start.balls(), setting.start.cone
+            point, cone = setting.start.balls() if enclosed else None, setting.start.cone
             if cone is not None and self.theorem in (CONE, None):
                 choice = cone_choice(run.situation(None), cone)
             else:
@@ -362,7 +364,7 @@ def require_proved(certificate: Certificate) -> None:
 
 def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     """What was asked for, or found, and is not stated because it says nothing."""
-    problem = read_problem(certificate)
+    problem = read(certificate)
     stated = {angle.at for angle in problem.angles}
     missing = [text for text in inputs["angles"] if exact_rational(text, "--angle") not in stated]
     said = []

@@ -13,18 +13,20 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.selection.head_assertions import (
+from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens
+from certattn.kernel.theorems.selection.selection_on_a_head import (
     BEST,
     EXPOSURE,
     MARGIN,
     RANK,
     SELECTED,
     SEPARABILITY,
+    THEOREM,
     WEIGHT,
+    Head,
+    HeadStatement,
+    read_head,
 )
-from certattn.kernel.theorems.selection.head_problem import Head, HeadStatement, read_head
-from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens
-from certattn.kernel.theorems.selection.selection_on_a_head import THEOREM
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, QUERY_ROWS, Argument, Arrays, Command, Option, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_text

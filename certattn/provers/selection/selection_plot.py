@@ -18,10 +18,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_landscape import landscape
-from certattn.kernel.theorems.selection.descent_inputs import NORMALISED
-from certattn.kernel.theorems.selection.selection_direction import THEOREM
-from certattn.kernel.theorems.selection.selection_problem import DescentProblem, StatedRate
-from certattn.kernel.theorems.selection.selection_theorems import (
+from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
     LATERAL,
@@ -31,6 +28,8 @@ from certattn.kernel.theorems.selection.selection_theorems import (
     SLOPE,
     SQUARE,
 )
+from certattn.kernel.theorems.selection.mathematics.descents import NORMALISED
+from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem, StatedRate
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
@@ -48,7 +47,7 @@ def require_plane(certificate: Certificate) -> DescentProblem:
         raise UsageError(
             f"a figure shows keys in the plane; these have the dimension {problem.selection.tokens.dimension}"
         )
-    if problem.start.lower is None:
+    if problem.start.box is None:
         raise UsageError("a figure shows runs from a point or a box; this certificate is about more starts than that")
     return problem
 
@@ -168,10 +167,8 @@ def _step(problem: DescentProblem) -> float:
 
 def _starts(problem: DescentProblem) -> list[Array]:
     """The corners of the box: one where it is a point."""
-    start = problem.start
-    assert start.lower is not None
-    assert start.upper is not None
-    low, high = _floats(start.lower.row(0)), _floats(start.upper.row(0))
+    assert problem.start.box is not None
+    low, high = (_floats(end.row(0)) for end in problem.start.box)
     corners = {(x, y) for x in (low[0], high[0]) for y in (low[1], high[1])}
     return [np.array(corner) for corner in sorted(corners)]
 

@@ -17,14 +17,19 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.descent_inputs import NORMALISED
-from certattn.kernel.theorems.selection.global_selection_theorems import AFTER, EVERY_START, GLOBAL
-from certattn.kernel.theorems.selection.local_selection_theorems import CONE_THEOREM, LOCAL, local_constants, move_rule
-from certattn.kernel.theorems.selection.mathematics.cone_convergence import Cone
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
-from certattn.kernel.theorems.selection.selection_theorems import DescentTheorem, Situation
+from certattn.kernel.theorems.selection.direction_theorems import (
+    AFTER,
+    CONE_THEOREM,
+    EVERY_START,
+    GLOBAL,
+    LOCAL,
+    DescentTheorem,
+    Situation,
+)
+from certattn.kernel.theorems.selection.mathematics.descents import NORMALISED, Cone
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.provers.rounding import round_up, upper_rational
-from certattn.provers.selection.local_trial import Failure, find_trial, stated
+from certattn.provers.selection.local_trial import Failure, find_trial, locally_optimal_by, stated
 from certattn.statements.digits import show
 from certattn.statements.selection.selection_direction import CONDITIONS
 
@@ -64,7 +69,7 @@ def _every_start(situation: Situation) -> dict[str, Plain] | None:
 
 def _asked(theorem: DescentTheorem, situation: Situation, parameters: object) -> Proof:
     """What the kernel says of the theorem's conditions, at the working precision."""
-    proof = Proof(theorem.apply(lambda: situation, parameters, situation.constants.selection).conditions)
+    proof = Proof(theorem.apply(lambda: situation, parameters, situation.constants.selection, ()).conditions)
     proof.ask(proof.obligations, ctx.prec)
     return proof
 
@@ -74,13 +79,13 @@ def _holds(theorem: DescentTheorem, situation: Situation, parameters: object) ->
 
 
 def _local(situation: Situation) -> dict[str, Plain] | None:
-    constants = local_constants(situation)
-    slack = constants.locally_optimal_by
+    constants = situation.constants
+    slack = locally_optimal_by(constants)
     if situation.point is None or (slack is not None and slack <= 0):
         return None
     if not all(entry.is_finite() for entry in situation.point):
         return None
-    trial = find_trial(constants, move_rule(situation.rule), situation.point)
+    trial = find_trial(constants, situation.rule, situation.point)
     if isinstance(trial, Failure):
         return None
     return stated(trial) if _holds(LOCAL, situation, trial) else None
@@ -96,8 +101,8 @@ CANDIDATES: Mapping[str, Callable[[Situation], dict[str, Plain] | None]] = {
 
 def cone_choice(situation: Situation, cone: Cone) -> Choice | None:
     """The wider cone for which there is most room, of a few, for descent from every point of a cone."""
-    constants = local_constants(situation)
-    slack = constants.locally_optimal_by
+    constants = situation.constants
+    slack = locally_optimal_by(constants)
     if slack is not None and slack <= 0:
         return None
     inner_slope = upper_rational(cone.slope())
@@ -165,8 +170,9 @@ def _about_the_point(situation: Situation, selection: Selection, steps: int) -> 
             if answer.outcome is not Outcome.PROVED:
                 found.append(f"{after}: {CONDITIONS[name]}: not {_side(answer.left)} < {_side(answer.right)}")
         return found
-    constants = local_constants(situation)
-    if constants.locally_optimal_by is None or constants.locally_optimal_by <= 0:
+    constants = situation.constants
+    slack = locally_optimal_by(constants)
+    if slack is None or slack <= 0:
         return []
-    trial = find_trial(constants, move_rule(situation.rule), situation.point)
+    trial = find_trial(constants, situation.rule, situation.point)
     return [f"{after} the theorem {LOCAL.name!r} fails at {trial.condition}"] if isinstance(trial, Failure) else []

@@ -17,10 +17,9 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
-from certattn.kernel.theorems.selection.selection_enumeration import MOST_SELECTIONS
-from certattn.kernel.theorems.selection.selection_inputs import read_tokens
-from certattn.kernel.theorems.selection.token_optimality import GIVEN, NONE, NOT_SEPARABLE, THEOREM
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.stated_tokens import read_tokens
+from certattn.kernel.theorems.selection.token_optimality import GIVEN, MOST_SELECTIONS, NONE, NOT_SEPARABLE, THEOREM
 from certattn.provers.commands import Argument, Command, Option, Yaml, index_list
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -54,7 +53,7 @@ def generate(
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
         started = loads(to_text({**certificate, "asserts": {}}), out)
-        tokens = read_tokens(*GIVEN.read(started.given, started.reading)).tokens
+        tokens = read_tokens(GIVEN.read(started.given, started.reading)[1]).tokens
     asserts: dict[str, Plain] = {"optimal": _indices(best_tokens(tokens))}
     witness: dict[str, Plain] = {}
     for name, items, proofs in _settled([chosen_tokens(tokens, indices) for indices in selections]):

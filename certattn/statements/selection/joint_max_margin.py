@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.selection.joint_assertions import StatedPath
-from certattn.kernel.theorems.selection.joint_max_margin import JointSolution
+from certattn.kernel.theorems.selection.joint_max_margin import AT_LEAST, AT_MOST, JointSolution, StatedPath
 from certattn.kernel.theorems.selection.kkt import kkt_names
-from certattn.kernel.theorems.selection.selection_inputs import label_words
 from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.selection.stated_tokens import label_words, token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SQUARED = "the square of 1/|v_mm| and that of its bound"
@@ -53,8 +52,10 @@ def statement(problem: JointSolution) -> Statement:
         f"support inputs{others} is p_mm = {problem.p}",
     ]
     latex = [r"v_{mm} = v", r"p_{mm} = p"]
-    ends = (("at least", problem.at_least), ("at most", problem.at_most))
-    bounds = " and ".join(f"{side} {describe(bound)}" for side, bound in ends if bound is not None)
+    stated, ends = problem.label_margin, (("at least", AT_LEAST), ("at most", AT_MOST))
+    bounds = " and ".join(
+        f"{side} {describe(stated[end])}" for side, end in ends if stated is not None and end in stated
+    )
     if bounds:
         words.append(f"the label margin 1/|v_mm| is {bounds}")
     if problem.drop is not None:
@@ -66,13 +67,14 @@ def statement(problem: JointSolution) -> Statement:
     if problem.path:
         words.append(
             f"every minimiser (v, p) of the sum of the {problem.path[0].loss} loss of Y <v, X'softmax(X W'p)> has: "
-            + "; ".join(_path(stated) for stated in problem.path)
+            + "; ".join(map(_path, problem.path))
         )
         latex.append(r"\cos(v_r, v_{mm}) \ge c_v,\ \cos(p_R, p_{mm}) \ge c_p")
     given = problem.given
     chosen = ", ".join(map(str, given.selection.indices))
-    inputs = f"{given.stated.words}, labels Y {label_words(given.values)} and chosen tokens {chosen}, counted from 0"
-    return Statement(f"For {inputs}: {'; '.join(words)}.", r",\qquad ".join(latex))
+    inputs, labels = token_words(given.stated), label_words(given.stated.given)
+    about = f"{inputs}, labels Y {labels} and chosen tokens {chosen}, counted from 0"
+    return Statement(f"For {about}: {'; '.join(words)}.", r",\qquad ".join(latex))
 
 
 def _path(stated: StatedPath) -> str:
@@ -94,7 +96,7 @@ def findings(problem: JointSolution, obligations: Sequence[Answer]) -> list[str]
     if not proved.issuperset([*kkt_names("v"), "v.solution", "support"]):
         return []
     lines = []
-    if problem.needs_drop and problem.head.enumerated:
+    if (problem.drop is not None or problem.path) and problem.head.enumerated:
         choice, _ = problem.head.nearest_choice
         others = [
             f"token {t} of input {i}"

@@ -9,23 +9,23 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Pair
-from certattn.kernel.theorems.selection.margin_problems import (
+from certattn.kernel.theorems.selection.max_margin import (
+    AT_LEAST,
+    AT_MOST,
+    GAP,
+    MARGIN,
     POINT_LABELS,
     POINTS,
     QUERIES,
     RELAXED,
+    WITHIN,
     MarginProblem,
-)
-from certattn.kernel.theorems.selection.max_margin import (
-    ExactSolution,
-    MarginBounds,
     MarginStatement,
-    NearSolution,
-    NoSolution,
     obligations,
 )
-from certattn.kernel.theorems.selection.selection_inputs import INDICES, StatedTokens
+from certattn.kernel.theorems.selection.stated_tokens import INDICES, StatedTokens
 from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.selection.stated_tokens import token_words
 from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, show
 
 # So many constraints are named.
@@ -57,22 +57,22 @@ _BOUNDS = {
 
 def statement(stated: MarginStatement) -> Statement:
     problem = stated.problem
-    if isinstance(stated, NoSolution):
+    if stated.form == "none":
         parts = [f"no {problem.variable} satisfies these constraints"]
         latex = r"\textstyle\sum_j \mu_j z_j = 0, \quad \mu_j \ge 0, \quad \sum_j \mu_j r_j > 0"
-    elif isinstance(stated, NearSolution):
-        parts = [*_nearly(stated), *_margin(stated.margin)]
+    elif stated.form == "nearly":
+        parts = [*_nearly(stated), *_margin(stated)]
         latex = rf"\| \tilde p / \min_j \langle z_j, \tilde p \rangle - {problem.variable} \| \le r"
     else:
-        parts = [*_exactly(stated), *_margin(stated.margin)]
+        parts = [*_exactly(stated), *_margin(stated)]
         latex = rf"{problem.variable} = \textstyle\sum_j \lambda_j z_j, \quad \lambda_j \ge 0"
     return Statement(f"{_problem(problem)}; {'; '.join(parts)}.", latex)
 
 
 def sentence(stated: MarginStatement, name: str) -> str:
-    if isinstance(stated, NoSolution):
+    if stated.form == "none":
         return _NONE[name]
-    if isinstance(stated, NearSolution):
+    if stated.form == "nearly":
         return {**_NEARLY, **_BOUNDS}[name]
     variable = stated.problem.variable
     named = {**kkt_sentences("optimality", variable), "solution": f"{variable} as stated", **_EXACTLY, **_BOUNDS}
@@ -82,7 +82,7 @@ def sentence(stated: MarginStatement, name: str) -> str:
 def findings(stated: MarginStatement, answers: Sequence[Answer]) -> list[str]:
     """Of a solution that is proved whole."""
     complete = [answer.name for answer in answers] == [o.name for o in obligations(stated)]
-    if not isinstance(stated, ExactSolution) or not complete:
+    if stated.form != "exactly" or not complete:
         return []
     if not all(answer.outcome is Outcome.PROVED for answer in answers):
         return []
@@ -124,43 +124,48 @@ def _problem(problem: MarginProblem) -> str:
 
 def _chosen(problem: MarginProblem, tokens: StatedTokens) -> str:
     indices: list[int] = problem.given[INDICES]
-    return f"{tokens.words}, chosen tokens alpha = ({', '.join(map(str, indices))})"
+    return f"{token_words(tokens)}, chosen tokens alpha = ({', '.join(map(str, indices))})"
 
 
-def _exactly(stated: ExactSolution) -> list[str]:
+def _exactly(stated: MarginStatement) -> list[str]:
     problem, parts = stated.problem, ["there is one solution"]
     if stated.point is not None:
         parts.append(f"it is {problem.variable} = {_shaped(stated.point, problem)}")
-    if stated.neighbours is not None:
-        tight = _named(problem, sorted(stated.neighbours))
+    if stated.listed is not None:
+        tight = _named(problem, sorted(stated.listed))
         parts.append(f"the constraints that hold with equality there are exactly those of {tight}")
-    if stated.gap is not None:
-        parts.append(f"every other constraint holds there by at least {describe(stated.gap)} more than it must")
+    if GAP in stated.asserts:
+        parts.append(
+            f"every other constraint holds there by at least {describe(stated.asserts[GAP])} more than it must"
+        )
     if stated.support is not None:
         support = _named(problem, sorted(stated.support))
         parts.append(f"it has multipliers that are positive exactly for {support}")
     return parts
 
 
-def _nearly(stated: NearSolution) -> list[str]:
+def _nearly(stated: MarginStatement) -> list[str]:
     problem, variable = stated.problem, stated.problem.variable
-    direction = _shaped(stated.distance.direction, problem)
+    direction = _shaped(stated.near.direction, problem)
     parts = [
         f"there is one solution {variable}",
         f"with d = {direction} and m > 0 the smallest left side at d of the constraints >= 1, d/m satisfies all "
-        f"constraints, and |d/m - {variable}| <= {describe(stated.radius)}",
+        f"constraints, and |d/m - {variable}| <= {describe(stated.asserts[WITHIN])}",
     ]
-    if stated.among is not None:
-        among = _named(problem, sorted(stated.among))
+    if stated.listed is not None:
+        among = _named(problem, sorted(stated.listed))
         parts.append(f"the constraints that hold with equality at {variable} are among those of {among}")
-    if stated.gap is not None:
-        parts.append(f"every other constraint holds there by at least {describe(stated.gap)} more than it must")
+    if GAP in stated.asserts:
+        parts.append(
+            f"every other constraint holds there by at least {describe(stated.asserts[GAP])} more than it must"
+        )
     return parts
 
 
-def _margin(stated: MarginBounds) -> list[str]:
-    parts = [f"at least {describe(stated.at_least)}"] if stated.at_least is not None else []
-    parts += [f"at most {describe(stated.at_most)}"] if stated.at_most is not None else []
+def _margin(stated: MarginStatement) -> list[str]:
+    bounds = stated.asserts.get(MARGIN)
+    ends = (("at least", AT_LEAST), ("at most", AT_MOST))
+    parts = [f"{side} {describe(bounds[end])}" for side, end in ends if bounds is not None and end in bounds]
     return [f"the margin, 1 over its norm, is {' and '.join(parts)}"] if parts else []
 
 

@@ -9,9 +9,15 @@ from flint import arb
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.selection.prediction_heads import HEAD, NEGATIVE_SLOPE, QUADRATIC
-from certattn.kernel.theorems.selection.regularization_path import PathProblem, obligations
+from certattn.kernel.theorems.selection.regularization_path import (
+    HEAD,
+    NEGATIVE_SLOPE,
+    QUADRATIC,
+    PathProblem,
+    obligations,
+)
 from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.selection.stated_tokens import token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
 _FORMULAS = {"linear": "l(x) = -x", "logistic": "l(x) = log(1 + e^-x)", "exponential": "l(x) = e^-x"}
@@ -37,7 +43,7 @@ def statement(problem: PathProblem) -> Statement:
     chosen = ", ".join(map(str, problem.selection.indices))
     bounds = ", ".join(f"{describe(s.cosine)} for R = {describe(s.radius)}" for s in problem.path)
     words = (
-        f"For {given.stated.words}, the head {_head(given.values)} and the {given.loss.name} loss "
+        f"For {token_words(given.stated)}, the head {_head(given.stated.given)} and the {given.loss.name} loss "
         f"{_FORMULAS[given.loss.name]}: every minimiser p_R of L(p) = (1/n) sum_i l(Y_i psi(sum_t s_it x_it)), "
         f"s_i = softmax of the <k_it, p>, over |p| <= R has |p_R| = R, and the cosine of its angle with the "
         f"max-margin solution p_mm of the selection ({chosen}) is at least {bounds}."

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.selection_counterexample import Counterexample, obligations
+from certattn.kernel.theorems.selection.stated_tokens import KEYS
 from certattn.statements.selection import selection_direction
 from certattn.statements.selection.kkt import kkt_sentences
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
@@ -33,7 +34,7 @@ def statement(problem: Counterexample) -> Statement:
     rule = problem.direction.rule
     if problem.smoothness is not None and rule.step is not None:
         bound = describe(problem.smoothness)
-        of_keys = _OF_KEYS if problem.form == "keys" else ""
+        of_keys = _OF_KEYS if KEYS in problem.direction.stated.given else ""
         words.append(
             f"eta = {describe(rule.step)} <= 1/L for L = {bound}, which is at least the paper's L_p = (1/n) sum_i "
             f"(M0 |v|^2 |W|^2 |X_i|^4 + 3 M1 |v| |W|^2 |X_i|^3) with spectral norms{of_keys}"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.selection.descent_inputs import NORMALISED, Rule
-from certattn.kernel.theorems.selection.selection_direction import obligations
-from certattn.kernel.theorems.selection.selection_problem import DescentProblem
-from certattn.kernel.theorems.selection.selection_theorems import (
+from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
     LATERAL,
@@ -20,7 +18,19 @@ from certattn.kernel.theorems.selection.selection_theorems import (
     SLOPE,
     SQUARE,
 )
+from certattn.kernel.theorems.selection.mathematics.descents import NORMALISED, Rule
+from certattn.kernel.theorems.selection.selection_direction import (
+    CONE_FIELD,
+    LOWER,
+    NORM,
+    OPENING,
+    START,
+    UPPER,
+    DescentProblem,
+    obligations,
+)
 from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.selection.stated_tokens import token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SLOPE, _GAP = "the least slope c_i = -l'(gamma_i)", "the least gap between the score of a chosen token and another"
@@ -74,9 +84,10 @@ CONDITIONS = {
 def statement(problem: DescentProblem) -> Statement:
     indices = ", ".join(map(str, problem.selection.indices))
     time = "k" if problem.rule.discrete else "t"
+    start = start_words(problem.stated.given[START])
     words = [
-        f"For {problem.words}, {_rule_words(problem.rule)} on L(p) = (1/n) sum_i l(sum_t gamma_it s_it), s_i the "
-        f"softmax of <k_it, p> over t, with {_loss(problem.loss)}, from {problem.start.words} "
+        f"For {token_words(problem.stated)}, {_rule_words(problem.rule)} on L(p) = (1/n) sum_i l(sum_t gamma_it s_it), "
+        f"s_i the softmax of <k_it, p> over t, with {_loss(problem.loss)}, from {start} "
         f"has |p({time})| -> infinity and p({time})/|p({time})| -> p_mm/|p_mm|, where p_mm is the point of "
         f"least norm with <k_ia - k_it, p> >= 1 for the chosen tokens a = ({indices}) and all other t of input i"
     ]
@@ -116,6 +127,18 @@ def _rule_words(rule: Rule) -> str:
     if rule.kind == NORMALISED:
         return f"normalised descent p(k+1) = p(k) - s grad L(p(k))/|grad L(p(k))| with s = {describe(rule.step)}"
     return f"gradient descent p(k+1) = p(k) - eta grad L(p(k)) with eta = {describe(rule.step)}"
+
+
+def start_words(stated: MatrixInput | Values | None) -> str:
+    """Every number of the start, or its file."""
+    if stated is None:
+        return "every p(0)"
+    if isinstance(stated, MatrixInput):
+        return f"p(0) = {stated.words()}"
+    if CONE_FIELD in stated:
+        opening, norm = (describe(stated[CONE_FIELD][field]) for field in (OPENING, NORM))
+        return f"every p(0) with cos angle(p(0), p_mm) >= 1 - {opening} and |p(0)| >= {norm}"
+    return f"every p(0) between {stated[LOWER].words()} and {stated[UPPER].words()}"
 
 
 def _rate(form: str, stated: Values, k: str) -> str:

@@ -6,21 +6,25 @@ from collections.abc import Sequence
 
 from flint import arb, fmpq
 
+from certattn.kernel.document.schema import Values
 from certattn.kernel.given.causal import sight_words
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.selection.head_assertions import (
+from certattn.kernel.theorems.selection.selection_on_a_head import (
+    AT_LEAST,
+    AT_MOST,
     BEST,
     MARGIN,
     RANK,
+    SCORE_DIRECTION,
     SELECTED,
     WEIGHT,
+    HeadStatement,
     StatedMargin,
-    StatedRange,
+    compares_others,
 )
-from certattn.kernel.theorems.selection.head_problem import DIRECTION, HeadStatement
-from certattn.kernel.theorems.selection.selection_on_a_head import LOWER, compares_others
 from certattn.statements.wording import Answer, Statement, Wording, show
 
+LOWER = AT_LEAST.name
 # Numbers of queries that are written out.
 _SHOWN = 16
 _NOUNS = {MARGIN.name: "margin", WEIGHT.name: "softmax weight"}
@@ -47,8 +51,8 @@ def sentence(problem: HeadStatement, name: str) -> str:
     if kind == RANK.name:
         return f"how many tokens score higher than token {token} at query {i}"
     number, end = kind.split(".")
-    bounds = problem.ranges[number].lower if end == LOWER else problem.ranges[number].upper
-    less = "1 less " * (bounds is not None and compares_others(number, bounds.at(i)))
+    bounds = problem.ranges[number][AT_LEAST if end == LOWER else AT_MOST]
+    less = "1 less " * compares_others(number, bounds.at(i))
     return f"{less}the {_NOUNS[number]} of token {token} at query {i}"
 
 
@@ -94,7 +98,7 @@ def _score_parts(problem: HeadStatement) -> list[str]:
     if problem.head.score is None:
         return []
     kind, values = problem.head.score
-    worth = "|value|" if kind == "value-norm" else f"<v, value> with v = {values[DIRECTION].words()}"
+    worth = "|value|" if kind == "value-norm" else f"<v, value> with v = {values[SCORE_DIRECTION].words()}"
     parts = []
     if problem.rank is not None:
         count = _listed(problem.rank, "number")
@@ -126,8 +130,8 @@ def _latex(problem: HeadStatement) -> str:
     found = [rf"\min_{{t \ne \alpha_i}} {gap} > 0 \;\forall i"]
     terms = {MARGIN.name: rf"\min_{{t \ne \alpha_i}} ({gap})", WEIGHT.name: r"p_{i \alpha_i}"}
     for kind, bounds in problem.ranges.items():
-        low = r"a_i \le " if bounds.lower is not None else ""
-        found.append(f"{low}{terms[kind]}" + (r" \le b_i" if bounds.upper is not None else ""))
+        low = r"a_i \le " if AT_LEAST in bounds else ""
+        found.append(f"{low}{terms[kind]}" + (r" \le b_i" if AT_MOST in bounds else ""))
     for of, stated in problem.largest.items():
         low = r"a \le " if stated.lower is not None else ""
         index = str(of) if isinstance(of, int) else rf"\mathrm{{{of}}}"
@@ -135,9 +139,9 @@ def _latex(problem: HeadStatement) -> str:
     return r",\qquad ".join(found)
 
 
-def _range(stated: StatedRange) -> str:
-    ends = (("at least", stated.lower), ("at most", stated.upper))
-    return " and ".join(f"{side} {bounds.words()}" for side, bounds in ends if bounds is not None)
+def _range(stated: Values) -> str:
+    ends = (("at least", AT_LEAST), ("at most", AT_MOST))
+    return " and ".join(f"{side} {stated[end].words()}" for side, end in ends if end in stated)
 
 
 def _ends(stated: StatedMargin) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.token_selection import Pair, Selection
 from certattn.kernel.theorems.selection.token_optimality import OptimalityStatement
 from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.selection.stated_tokens import token_words
 from certattn.statements.wording import Statement, Wording
 
 # So many selections or inputs are listed.
@@ -39,10 +41,10 @@ def statement(problem: OptimalityStatement) -> Statement:
     if problem.enumeration is not None:
         listed = sorted(problem.enumeration.stated)
         said = _shown(map(_tuple, listed)) if listed else "none"
-        total = counted(problem.enumeration.total, "selection")
+        total = counted(prod(problem.stated.tokens.lengths), "selection")
         words.append(f"of all {total}, the locally optimal ones are {said}, and no others")
         latex.append(r"\{ \alpha \text{ locally optimal} \} = A")
-    return Statement(f"For {problem.stated.words}: {'; '.join(words)}.", r",\qquad ".join(latex))
+    return Statement(f"For {token_words(problem.stated)}: {'; '.join(words)}.", r",\qquad ".join(latex))
 
 
 def sentence(problem: OptimalityStatement, name: str) -> str:

@@ -47,8 +47,8 @@ def _check_pairs(kernel: Kernel) -> Iterator[Check]:
     module, exact = kernel.label_margin, kernel.exact
     tokens = kernel.token_selection.Tokens(exact(sympy.Matrix.vstack(x, other)), (2,))
     selection = kernel.token_selection.Selection(tokens, (0,))
-    solution = kernel.max_margin.MaxMargin(exact(v), {0: _number(1)}, (_number(1),))
-    found = module.LabelMargin(tokens.keys, selection, (_number(1),), solution)
+    solution = kernel.margin_points.MaxMargin(exact(v), {0: _number(1)}, (_number(1),))
+    found = module.LabelMargin(tokens.keys, selection, solution)
     size = sympy.sqrt(v.dot(v))
     pair = 2 / size * (v / size).dot(x - other) - (x - other).dot(x - other)
     yield equal("2 Gamma h - |x - x'|^2", expression(found.smallest_pair), pair)
@@ -57,7 +57,7 @@ def _check_pairs(kernel: Kernel) -> Iterator[Check]:
 
 def check_exponentials(kernel: Kernel) -> Iterator[Check]:
     """sum_i e^{-y_i} for both losses, from their sum."""
-    bounds, losses = kernel.joint_bounds, kernel.losses
+    bounds, losses = kernel.joint_path, kernel.losses
     margins = vector("y", 3)
     fn = kernel.functions.BALLS
     numbers = [_number(y) for y in margins]
@@ -82,7 +82,7 @@ def _simplex(count: int) -> list[Expr]:
 
 def check_entropy(kernel: Kernel) -> Iterator[Check]:
     """log sum e^{-y_i} + sum w_i y_i is convex and stationary, with the value H(w), at y_i = -log w_i."""
-    bounds, fn = kernel.joint_bounds, kernel.functions.BALLS
+    bounds, fn = kernel.joint_path, kernel.functions.BALLS
     for count in (2, 3):
         weights, y = _simplex(count), vector("y", count)
         total = sum(sympy.exp(-x) for x in y)
@@ -104,7 +104,7 @@ def check_entropy(kernel: Kernel) -> Iterator[Check]:
 
 def check_tilt(kernel: Kernel) -> Iterator[Check]:
     """Probabilities as a multiple of mu^ less a multiple of others; and the bound that Jensen gives for these."""
-    bounds, fn = kernel.joint_bounds, kernel.functions.BALLS
+    bounds, fn = kernel.joint_path, kernel.functions.BALLS
     log_e0 = real("L")
     thirds = [sympy.Rational(1, 2), sympy.Rational(1, 3), sympy.Rational(1, 6)]
     for share in ([1, 0, 0], [sympy.Rational(1, 4), sympy.Rational(3, 4), 0], thirds):
@@ -130,7 +130,7 @@ def _mean(weights: list[Expr], values: list[Expr]) -> Expr:
 
 def check_alignment(kernel: Kernel) -> Iterator[Check]:
     """c from the loss, and the least product with a vector over all v of that alignment."""
-    bounds, fn = kernel.joint_bounds, kernel.functions.BALLS
+    bounds, fn = kernel.joint_path, kernel.functions.BALLS
     gamma, lost, moved, t, c = (positive_symbol(name) for name in ("Gamma", "k", "m", "t", "c"))
     found = expression(bounds.first_alignment(*map(_number, (gamma, lost, moved))))
     (solved,) = sympy.solve(sympy.Eq(gamma * c, gamma - lost - moved), c)
@@ -147,7 +147,7 @@ def check_alignment(kernel: Kernel) -> Iterator[Check]:
 
 def check_comparison(kernel: Kernel) -> Iterator[Check]:
     """How much worse attention makes a loss, and its slope, against e^{-gamma}."""
-    bounds, losses, fn = kernel.joint_bounds, kernel.losses, kernel.functions.BALLS
+    bounds, losses, fn = kernel.joint_path, kernel.losses, kernel.functions.BALLS
     gap, score = positive_symbol("G"), real("gamma")
     rise = expression(bounds.raised(gap, LARGE))
     yield equal("e^G - 1", rise, sympy.exp(gap) - 1)
@@ -175,7 +175,7 @@ def check_comparison(kernel: Kernel) -> Iterator[Check]:
 
 def check_attention(kernel: Kernel) -> Iterator[Check]:
     """From a softmax weight to products with p, and from these to the angle."""
-    bounds, fn = kernel.joint_bounds, kernel.functions.BALLS
+    bounds, fn = kernel.joint_path, kernel.functions.BALLS
     least, others, chosen, x = (real(name) for name in ("m", "o", "c", "x"))
     share = expression(bounds.least_share(*map(_number, (least, others, chosen))))
     yield equal("s chosen + (1 - s) others = required", share * chosen + (1 - share) * others, least)

@@ -103,7 +103,7 @@ def check_contradiction(kernel: Kernel) -> Iterator[Check]:
     """sum mu_j <z_j, p> = <sum mu_j z_j, p>, and the sum of the right sides."""
     for count, d in SHAPES:
         z, r, weights, p = matrix("z", count, d), vector("r", count), positive_vector("m", count), vector("p", d)
-        stated = kernel.contradiction.Contradiction(kernel.exact(z), _numbers(r), _by_row(weights))
+        stated = kernel.margin_points.Contradiction(kernel.exact(z), _numbers(r), _by_row(weights))
         combination = list(z.T * column(weights))
         left = sum(w * product for w, product in zip(weights, list(z * column(p)), strict=True))
         yield equal(
@@ -130,11 +130,11 @@ def check_rows(kernel: Kernel) -> Iterator[Check]:
     yield equal("differences", _table(chosen.differences), sympy.Matrix.vstack(*differences))
     for d, width in ((1, 1), (2, 2), (2, 3)):
         z, q, W = matrix("z", 2, d), matrix("q", 2, width), matrix("W", d, width)
-        rows = _table(kernel.margin_rows.matrix_rows(kernel.exact(z), kernel.exact(q), [1, 0]))
+        rows = _table(kernel.max_margin.matrix_rows(kernel.exact(z), kernel.exact(q), [1, 0]))
         products = list(rows * column(list(W)))
         yield equal(f"z'Wq, {d} x {width}", products, [(z.row(0) * W * q.row(1).T)[0], (z.row(1) * W * q.row(0).T)[0]])
     x, labels = matrix("x", 2, 2), [SymbolicNumber(1), SymbolicNumber(-1)]
-    labelled = _table(kernel.margin_rows.labelled_rows(kernel.exact(x), labels))
+    labelled = _table(kernel.max_margin.labelled_rows(kernel.exact(x), labels))
     yield equal("Y x", labelled, sympy.Matrix.vstack(x.row(0), -x.row(1)))
 
 
@@ -152,12 +152,12 @@ def check_one_query(kernel: Kernel) -> Iterator[Check]:
 
 
 def _solved(kernel: Kernel, z: sympy.Matrix, weights: list[Expr], r: list[Expr]) -> Any:
-    return kernel.max_margin.MaxMargin(kernel.exact(z), _by_row(weights), _numbers(r))
+    return kernel.margin_points.MaxMargin(kernel.exact(z), _by_row(weights), _numbers(r))
 
 
 def _distance(kernel: Kernel, z: sympy.Matrix, weights: list[Expr], r: list[Expr], p: list[Expr]) -> Any:
     direction = kernel.exact(sympy.Matrix([p]))
-    return kernel.margin_distance.MarginDistance(kernel.exact(z), _numbers(r), direction, _by_row(weights))
+    return kernel.max_margin.MarginDistance(kernel.exact(z), _numbers(r), direction, _by_row(weights))
 
 
 def _by_row(weights: list[Expr]) -> dict[int, SymbolicNumber]:

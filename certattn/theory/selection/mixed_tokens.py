@@ -86,7 +86,7 @@ def check_progress(kernel: Kernel) -> Iterator[Check]:
 
 
 def _activations(kernel: Kernel) -> dict[str, Any]:
-    read = kernel.activations
+    read = kernel.mixing
     return {"linear": read.Identity(), "tanh": read.Tanh(), "softplus": read.Softplus()}
 
 
@@ -100,12 +100,12 @@ def check_activations(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"{name}: the slope at a point", activation.least_slope(r, r, _FN), slope)
         bend = {"linear": 0, "tanh": -2 * value * slope, "softplus": sigma * (1 - sigma)}[name]
         yield equal(f"{name}: how the slope changes", sympy.diff(slope, r), bend)
-    tanh = kernel.activations.Tanh()
+    tanh = kernel.mixing.Tanh()
     low, high = sympy.Symbol("low", positive=True), sympy.Symbol("high", positive=True)
     both = tanh.least_slope(-low, low + high, _FN)
     yield equal("tanh: the larger size decides", both, sympy.diff(sympy.tanh(r), r).subs(r, low + high))
     beta = sympy.Symbol("beta", positive=True)
-    leaky = kernel.activations.LeakyRelu(beta)
+    leaky = kernel.mixing.LeakyRelu(beta)
     balls = kernel.functions.BALLS
     for name, end, slope in (("above", low, 1), ("across", -low, beta)):
         found = leaky.least_slope(SymbolicNumber(end), SymbolicNumber(low + high), balls)

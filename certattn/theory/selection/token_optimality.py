@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 from flint import fmpq
 
-from certattn.kernel.theorems.selection.mathematics import local_optimality as exact_optimality
+from certattn.kernel.theorems.selection import token_optimality as exact_optimality
 from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check, Expr, equal
 from certattn.theory.kernel_reading import Kernel
@@ -31,7 +31,7 @@ def check_least_norm(kernel: Kernel) -> Iterator[Check]:
     for count, width in _SHAPES:
         z = _rows(count, width)
         weights = [sympy.Symbol(f"l{j}", positive=True) for j in range(count)]
-        solution = kernel.max_margin.hard_margin(
+        solution = kernel.margin_points.hard_margin(
             kernel.exact(z), {j: SymbolicNumber(weight) for j, weight in enumerate(weights)}
         )
         p = sympy.Matrix([_entries(solution.solution)])
@@ -49,7 +49,7 @@ def check_supports(kernel: Kernel) -> Iterator[Check]:
     """The multipliers of a support make its rows tight."""
     for count, width in _SHAPES:
         z = _rows(count, width)
-        solution = kernel.max_margin.on_support(kernel.exact(z), list(range(count)))
+        solution = kernel.token_optimality.on_support(kernel.exact(z), list(range(count)))
         products = [sympy.cancel(sympy.together(expression(entry))) for entry in solution.products]
         yield equal(f"<z, p> = 1 on the support, {count} x {width}", products, [sympy.Integer(1)] * count)
 
@@ -60,7 +60,7 @@ def check_cuts(kernel: Kernel) -> Iterator[Check]:
     keys = _rows(sum(lengths), width)
     tokens = kernel.token_selection.Tokens(kernel.exact(keys), lengths)
     weights = [sympy.Symbol(f"m{j}", positive=True) for j in range(2)]
-    optimality = kernel.local_optimality
+    optimality = kernel.token_optimality
     p = sympy.Matrix([[sympy.Symbol(f"p{k}", real=True) for k in range(width)]])
     for chosen, other in ((0, 1), (1, 0)):
         terms = (

@@ -18,7 +18,7 @@ from certattn.kernel.mathematics.selection_descent import (
     shortfall,
 )
 from certattn.kernel.mathematics.selection_landscape import landscape
-from certattn.kernel.theorems.selection.mathematics.max_margin import hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 
 SEEDS = range(60)

@@ -10,7 +10,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.token_selection import Pair, Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.mathematics.max_margin import hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 
 
 def rationals(rows):
@@ -47,16 +47,16 @@ def test_the_point_of_proposition_c():
     assert found.solution == rationals([[1, 4]])
     assert found.products == (1, 1)
     assert found.tight == (0, 1)
-    assert (found.smallest_slack, found.complementarity, found.norm_squared) == (0, 0, 17)
+    assert (found.conditions.slack, found.complementarity, found.norm_squared) == (0, 0, 17)
     with working_precision(64):
         assert abs(found.margin() * arb(17).sqrt() - 1) < arb(2) ** -60
 
 
 def test_a_relaxed_constraint_asks_for_less():
     found = hard_margin(rationals([[1, 0], [0, -1]]), {0: fmpq(1)})
-    assert found.smallest_slack == -1
+    assert found.conditions.slack == -1
     relaxed = type(found)(found.rows, found.multipliers, (fmpq(1), fmpq(0)))
-    assert relaxed.smallest_slack == 0
+    assert relaxed.conditions.slack == 0
     assert relaxed.tight == (0, 1)
 
 

@@ -18,7 +18,6 @@ import mean_cases
 import operator_cases
 import pytest
 import tail_cases
-from certattn.kernel.decide.verdict import Obligation
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, complaints, notices
 from flint import arb, arb_mat, fmpq
 from sabotaged import true, unless

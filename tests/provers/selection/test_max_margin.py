@@ -16,8 +16,8 @@ import certattn
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.errors import MalformedError, UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.margin_problems import GIVEN
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
+from certattn.kernel.theorems.selection.max_margin import GIVEN
 from certattn.provers.selection import quadratic_program
 from certattn.provers.selection.max_margin import MATRICES, VECTORS
 

@@ -12,7 +12,7 @@ from flint import fmpq
 
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.selection import quadratic_program
 from certattn.provers.selection.active_set import ActiveSet, independent_rows
@@ -35,8 +35,8 @@ def solve(rows: ExactMatrix, levels: list[fmpq] | None = None) -> MaxMargin | di
         assert sum((value * levels[row] for row, value in weights.items()), fmpq(0)) > 0
         return weights
     solution = MaxMargin(rows, found, tuple(levels))
-    assert solution.smallest_multiplier > 0
-    assert solution.smallest_slack >= 0
+    assert solution.conditions.multiplier > 0
+    assert solution.conditions.slack >= 0
     assert solution.complementarity == 0
     return solution
 
@@ -87,7 +87,7 @@ def test_the_solution_is_that_of_every_active_set():
                 if independent_rows(rows, active) == list(active):
                     multipliers = ActiveSet(rows, [fmpq(1)] * rows.rows)._solved(active, [fmpq(1)] * size)
                     point = MaxMargin(rows, dict(zip(active, multipliers, strict=True)), (fmpq(1),) * rows.rows)
-                    if point.smallest_slack >= 0:
+                    if point.conditions.slack >= 0:
                         norms.append(point.norm_squared)
         assert found.norm_squared == min(norms)
 

@@ -11,8 +11,8 @@ import pytest
 
 import certattn
 from certattn import Certificate, UsageError
+from certattn.kernel.theorems.selection.direction_theorems import FROM
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
-from certattn.kernel.theorems.selection.selection_theorems import FROM
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.selection_plot import Run, _bound, draw_certificate, require_plane
 
@@ -34,7 +34,8 @@ def made(folder: Path, given: dict[str, Any], **inputs: Any) -> Certificate:
 def test_the_run_lies_in_the_tube(given: dict[str, Any], tmp_path: Path) -> None:
     problem = THEOREM.read(made(tmp_path, given, indices=[0] if given is GLOBAL else [1]))
     assert problem.rate is not None
-    run = Run.of(problem, np.array([as_float(problem.start.lower.entry(0, i)) for i in range(2)]))  # type: ignore[union-attr]
+    assert problem.start.box is not None
+    run = Run.of(problem, np.array([as_float(entry) for entry in problem.start.box[0].row(0)]))
     ray = np.array([as_float(entry) for entry in problem.solution.solution.row(0)])
     begins = as_float(problem.rate.values[FROM])
     later = [(at, p) for at, p in zip(run.at, run.points, strict=True) if at >= begins]

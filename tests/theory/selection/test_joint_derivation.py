@@ -9,13 +9,13 @@ from certattn.theory.kernel_reading import Kernel, source_of
 from certattn.theory.selection.joint_max_margin import DERIVATION
 
 BOUNDS, MARGIN, LOSSES = (
-    "kernel.theorems.selection.mathematics.joint_bounds",
+    "kernel.theorems.selection.mathematics.joint_path",
     "kernel.theorems.selection.mathematics.label_margin",
     "kernel.mathematics.losses",
 )
 
 WRONG = [
-    ("The label-margin", MARGIN, "kept = 2 * self.gaps[j]", "kept = self.gaps[j]"),
+    ("The label-margin", MARGIN, "kept = [2 * self.gaps[j]", "kept = [self.gaps[j]"),
     ("The label-margin", MARGIN, "self.solution.norm_squared - self.distances[j]", "self.solution.norm_squared"),
     ("The label-margin", MARGIN, "self.smallest_pair / (2 * self.margin())", "self.smallest_pair / self.margin()"),
     ("Sums of", BOUNDS, "total + power + total * power", "total + power"),

@@ -12,12 +12,8 @@ from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
 STEPS = {step.title: step for step in DERIVATIONS["max-margin"].steps}
-MARGIN, DISTANCE, ROWS = (
-    "kernel.theorems.selection.mathematics.max_margin",
-    "kernel.theorems.selection.mathematics.margin_distance",
-    "kernel.theorems.selection.mathematics.margin_rows",
-)
-SELECTION, CONTRADICTION = "kernel.mathematics.token_selection", "kernel.theorems.selection.mathematics.contradiction"
+MARGIN, THEOREM = "kernel.theorems.selection.mathematics.margin_points", "kernel.theorems.selection.max_margin"
+SELECTION = "kernel.mathematics.token_selection"
 
 
 def _step(start: str) -> Step:
@@ -28,23 +24,23 @@ def _step(start: str) -> Step:
 WRONG = [
     ("The rows", SELECTION, "flat.extend(x - y for", "flat.extend(x + y for"),
     ("The rows", SELECTION, "(0, *accumulate(self.lengths[:-1]))", "(0, *accumulate(self.lengths[1:]))"),
-    ("The rows", ROWS, "for weight in table[which]", "for weight in table[0]"),
-    ("The rows", ROWS, "for entry in row for weight in table[which]", "for weight in table[which] for entry in row"),
-    ("The rows", ROWS, "entry * label.p", "entry"),
+    ("The rows", THEOREM, "for weight in table[which]", "for weight in table[0]"),
+    ("The rows", THEOREM, "for entry in row for weight in table[which]", "for weight in table[which] for entry in row"),
+    ("The rows", THEOREM, "entry * label.p", "entry"),
     ("The Lagrangian", MARGIN, "product - level for", "product + level for"),
     ("The Lagrangian", MARGIN, "value * self.slacks[j]", "self.slacks[j]"),
     ("The Lagrangian", MARGIN, "1 / arb(self.norm_squared).sqrt()", "1 / arb(self.norm_squared)"),
-    ("Sufficiency", MARGIN, "weights @ self.rows.take_rows(active)", "self.rows.take_rows(active[:1])"),
-    ("Weak duality", DISTANCE, "2 * total - (point", "total - (point"),
-    ("Weak duality", DISTANCE, "2 * total - (point", "2 * total + (point"),
-    ("Weak duality", DISTANCE, "self.multipliers[j] * self.levels[j]", "self.multipliers[j]"),
-    ("The distance", DISTANCE, "/ self.margin**2", "/ self.margin"),
-    ("The distance", DISTANCE, "self.norm_squared - self.dual_value", "self.norm_squared - self.dual_value / 2"),
-    ("Loose", DISTANCE, "self.squares[j] * radius**2", "self.squares[j] * radius"),
-    ("Loose", DISTANCE, "slack * abs(slack)", "slack * slack"),
-    ("Loose", DISTANCE, "- self.levels[j] - gap", "- self.levels[j]"),
-    ("Contradictions", CONTRADICTION, "weight * self.levels[j]", "weight"),
-    ("Contradictions", CONTRADICTION, "max(abs(entry)", "max(entry * 0"),
+    ("Sufficiency", MARGIN, "[weights[j] for j in active]", "[1 + 0 * weights[j] for j in active]"),
+    ("Weak duality", THEOREM, "2 * total - (point", "total - (point"),
+    ("Weak duality", THEOREM, "2 * total - (point", "2 * total + (point"),
+    ("Weak duality", THEOREM, "value * self.levels[j]", "value"),
+    ("The distance", THEOREM, "/ self.margin**2", "/ self.margin"),
+    ("The distance", THEOREM, "self.norm_squared - self.dual_value", "self.norm_squared - self.dual_value / 2"),
+    ("Loose", THEOREM, "self.squares[j] * radius**2", "self.squares[j] * radius"),
+    ("Loose", THEOREM, "slack * abs(slack)", "slack * slack"),
+    ("Loose", THEOREM, "- self.levels[j] - gap", "- self.levels[j]"),
+    ("Contradictions", MARGIN, "weight * self.levels[j]", "weight"),
+    ("Contradictions", MARGIN, "max(abs(entry)", "max(entry * 0"),
 ]
 
 

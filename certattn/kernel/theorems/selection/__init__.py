@@ -1,7 +1,8 @@
 """Theorems about the tokens that attention selects, and that training makes it select.
 
-A module, or a few, for each claim: `max-margin`, `token-optimality`, `selection-direction`,
-`selection-counterexample`, `regularization-path`, `joint-max-margin` and `selection-on-a-head`.
-They make obligations and decide nothing. They import `given`, `decide.claim`, `decide.verdict`, `document`,
-`mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
+A module for each claim, which reads from its schema down to its obligations: `max_margin`, `token_optimality`,
+`regularization_path`, `joint_max_margin`, `selection_direction` (with the theorems that it applies in
+`direction_theorems`), `selection_counterexample`, `selection_on_a_head`. `stated_tokens` is what most of them are
+given, `kkt` how max-margin points are stated and proved. They decide nothing. They import `given`, `decide`,
+`document`, `mathematics` and their own `mathematics`; no other chapter.
 """

@@ -20,37 +20,129 @@ and Oymak 2023, the section on joint convergence, whose limits the bounds make e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
-from flint import fmpq
+from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Part
+from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Record
+from certattn.kernel.document.matrices import MatrixInput, Vector
+from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.joint_assertions import COMPARATORS, PATH, StatedPath, read_path
-from certattn.kernel.theorems.selection.joint_inputs import (
-    ATTENTION,
-    DROP,
-    GIVEN,
-    HEAD,
-    HEAD_MULTIPLIERS,
-    LABEL_MARGIN,
-    SUPPORT,
-    LabelledInputs,
-    read_given,
-    read_head_multipliers,
-    read_label_margin,
-    read_support,
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.token_selection import Selection
+from certattn.kernel.theorems.selection.kkt import (
+    INPUT,
+    MULTIPLIER,
+    MULTIPLIERS,
+    kkt_names,
+    optimal,
+    read_multipliers,
 )
-from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, kkt_names, optimal, read_multipliers
+from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.stated_tokens import (
+    INDICES,
+    KEY_MAP,
+    LABELS,
+    LENGTHS,
+    TOKENS,
+    StatedTokens,
+    label_of_rows,
+    read_labels,
+    read_selection,
+    read_tokens,
+)
+
+GIVEN = Record(TOKENS, LENGTHS, KEY_MAP, LABELS, INDICES)
+
+HEAD = Field("v", Vector(), "v_mm, exactly")
+SUPPORT = Field("support", Listing(Count(0)), "the support inputs, all of them, counted from 0, in order")
+ATTENTION = Field("p", Vector(), "p_mm, exactly")
+AT_LEAST = Field("at_least", Rational(minimum=0), "Gamma is at least this", required=False)
+AT_MOST = Field("at_most", Rational(minimum=0), "Gamma is at most this", required=False)
+
+
+def _ordered(values: Values) -> None:
+    low, high = values.get(AT_LEAST), values.get(AT_MOST)
+    if low is not None and high is not None and low > high:
+        raise values.at.malformed("at_least <= at_most", f"{describe(low)} above {describe(high)}")
+
+
+_GAMMA = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST), _ordered])
+LABEL_MARGIN = Field("label_margin", _GAMMA, "bounds on Gamma = 1/|v_mm|", required=False)
+DROP = Field("drop", Rational(above=0), "nu of the label-margin condition, > 0", required=False)
+
+HEAD_NORM = Field("head_norm", Rational(above=0), "r: the loss is minimised over |v| <= r")
+ATTENTION_NORM = Field("attention_norm", Rational(above=0), "R: and over |p| <= R")
+HEAD_COSINE = Field("head_cosine", Rational(above=0), "the cosine of the angle of v and v_mm, at least", False)
+ATTENTION_COSINE = Field("attention_cosine", Rational(above=0), "the same of p and p_mm", False)
+MASS = Field("mass", Rational(above=0), "the softmax weight of every support input's chosen token, at least", False)
+# What is bounded at a pair of norms, and where its bound is computed.
+_BOUNDS: dict[Field[fmpq], Callable[[JointPath], arb]] = {
+    HEAD_COSINE: lambda path: path.cosine,
+    ATTENTION_COSINE: JointPath.attention_cosine,
+    MASS: JointPath.mass,
+}
+LOSS = Field("loss", Choice(("logistic", "exponential")), "the loss of Y f(X): log(1 + e^-x) or e^-x")
+NORMS = Record(HEAD_NORM, ATTENTION_NORM, *_BOUNDS, rules=[some_of(*_BOUNDS)])
+AT = Field("at", Listing(NORMS), "pairs of norms, with what is bounded there")
+PATH = Field("path", Record(LOSS, AT), "bounds for every minimiser at stated norms", required=False)
+
+_OF_INPUTS = Listing(Record(INPUT, MULTIPLIER))
+HEAD_MULTIPLIERS = Field("head_multipliers", _OF_INPUTS, "multipliers of the support inputs for v_mm")
+ENTRY = Field("entry", Count(0), "the entry of path.at, counted from 0")
+OTHER_HEAD = Field("head", Vector(), "a head v of norm r or less; r v_mm/|v_mm| if left out", required=False)
+OTHER_ATTENTION = Field("attention", Vector(), "a p of norm R or less; R p_mm/|p_mm| if left out", required=False)
+_COMPARED = Listing(Record(ENTRY, OTHER_HEAD, OTHER_ATTENTION))
+COMPARATORS = Field("comparators", _COMPARED, "what minimisers are compared with", required=False)
 
 ASSERTS = Record(HEAD, SUPPORT, ATTENTION, LABEL_MARGIN, DROP, PATH)
 WITNESS = Record(HEAD_MULTIPLIERS, MULTIPLIERS, COMPARATORS)
+
+
+# -- what is stated
+
+
+@dataclass(frozen=True)
+class LabelledInputs:
+    """Inputs with labels and a chosen token each, all exact."""
+
+    stated: StatedTokens
+    selection: Selection
+    labels: tuple[fmpq, ...]
+
+    @cached_property
+    def rows(self) -> ExactMatrix:
+        """The Y_i x_it, one per row."""
+        signs = label_of_rows(self.labels, self.selection.tokens.lengths)
+        rows = zip(signs, self.stated.rows.to_rows(), strict=True)
+        return ExactMatrix.rational([[sign * x for x in row] for sign, row in rows])
+
+    @property
+    def labelled(self) -> ExactMatrix:
+        """The Y_i x_{i alpha_i}, one per row."""
+        return self.rows.take_rows(self.selection.rows)
+
+    def levels(self, support: Collection[int]) -> tuple[fmpq, ...]:
+        """1 for the pairs of support inputs, 0 for the others."""
+        return tuple(fmpq(1 if pair.input in support else 0) for pair in self.selection.pairs)
+
+
+@dataclass(frozen=True)
+class StatedPath:
+    """What is said at one pair of norms (r, R), by the names of the fields; and the comparators of the witness."""
+
+    loss: str
+    norms: tuple[fmpq, fmpq]
+    bounds: dict[str, fmpq]
+    head: ExactMatrix | None = None
+    attention: ExactMatrix | None = None
 
 
 @dataclass(frozen=True)
@@ -61,22 +153,11 @@ class JointSolution:
     v: ExactMatrix
     support: tuple[int, ...]
     p: ExactMatrix
-    at_least: fmpq | None
-    at_most: fmpq | None
+    label_margin: Values | None
     drop: fmpq | None
     path: list[StatedPath]
     head: LabelMargin
     attention: MaxMargin
-
-    @property
-    def outside(self) -> bool:
-        """Whether pairs of other than support inputs have multipliers."""
-        pairs = self.given.selection.pairs
-        return any(pairs[j].input not in self.support for j in self.attention.multipliers)
-
-    @property
-    def needs_drop(self) -> bool:
-        return self.drop is not None or bool(self.path)
 
 
 def read(certificate: Certificate) -> JointSolution:
@@ -84,79 +165,153 @@ def read(certificate: Certificate) -> JointSolution:
     given = read_given(GIVEN.read(certificate.given, certificate.reading))
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
     tokens, keys = given.stated.rows.columns, given.selection.tokens.dimension
-    asserts[HEAD].require_length(tokens, "a token")
-    asserts[ATTENTION].require_length(keys, "a key")
+    v, p = _loaded(asserts[HEAD], tokens, "a token"), _loaded(asserts[ATTENTION], keys, "a key")
     if certificate.witness is None:
         raise certificate.asserts.malformed("a witness with the multipliers of v and p", "no witness")
     witness = WITNESS.read(certificate.witness, certificate.reading)
-    support = read_support(asserts, given.selection.tokens.count)
-    head = hard_margin(given.labelled, read_head_multipliers(witness, given))
+    support = _read_support(asserts, given.selection.tokens.count)
+    head = hard_margin(given.labelled, _read_head_multipliers(witness, given.selection.tokens.count))
     multipliers = read_multipliers(witness[MULTIPLIERS], given.selection)
-    low, high = read_label_margin(asserts.get(LABEL_MARGIN))
     return JointSolution(
         given,
-        asserts[HEAD].load(),
+        v,
         support,
-        asserts[ATTENTION].load(),
-        low,
-        high,
+        p,
+        asserts.get(LABEL_MARGIN),
         asserts.get(DROP),
-        read_path(asserts.get(PATH), witness, (tokens, keys)),
-        LabelMargin(given.stated.rows, given.selection, given.labels, head),
+        _read_path(asserts.get(PATH), witness, tokens, keys),
+        LabelMargin(given.rows, given.selection, head),
         MaxMargin(given.selection.differences, multipliers, given.levels(support)),
     )
+
+
+def read_given(values: Values) -> LabelledInputs:
+    """The inputs in a record of GIVEN. Raises MalformedError."""
+    stated = read_tokens(values)
+    selection = read_selection(stated, values)
+    return LabelledInputs(stated, selection, tuple(read_labels(values, selection.tokens.count)))
+
+
+def _loaded(stated: MatrixInput, length: int, what: str) -> ExactMatrix:
+    stated.require_length(length, what)
+    return stated.load()
+
+
+def _read_support(asserts: Values, count: int) -> tuple[int, ...]:
+    stated, node = asserts[SUPPORT], asserts.node(SUPPORT)
+    if max(stated) >= count:
+        raise node.malformed(f"inputs below {count}, counted from 0", f"{max(stated)}")
+    if any(a >= b for a, b in pairwise(stated)):
+        raise node.malformed("every input once, in order", ", ".join(map(str, stated)))
+    return tuple(stated)
+
+
+def _read_head_multipliers(witness: Values, count: int) -> dict[int, fmpq]:
+    found: dict[int, fmpq] = {}
+    for values in witness[HEAD_MULTIPLIERS]:
+        i = values[INPUT]
+        if i >= count:
+            raise values.node(INPUT).malformed(f"an input below {count}, counted from 0", f"{i}")
+        if i in found:
+            raise values.at.malformed("every input at most once", f"the input {i} again")
+        found[i] = values[MULTIPLIER]
+    return found
+
+
+def _read_path(stated: Values | None, witness: Values, tokens: int, keys: int) -> list[StatedPath]:
+    """The bounds of `path`, for tokens and keys of these dimensions."""
+    comparators = witness.items(COMPARATORS)
+    if stated is None:
+        if comparators:
+            raise comparators[0].at.malformed("no comparators where nothing is asserted of the path")
+        return []
+    entries, by_entry = stated[AT], dict[int, tuple[ExactMatrix | None, ExactMatrix | None]]()
+    for values in comparators:
+        index = values[ENTRY]
+        if index >= len(entries):
+            expected = f"an entry of path.at, which has {len(entries)}, counted from 0"
+            raise values.node(ENTRY).malformed(expected, f"{index}")
+        if index in by_entry:
+            raise values.at.malformed("every entry at most once", f"the entry {index} again")
+        if OTHER_HEAD not in values and OTHER_ATTENTION not in values:
+            raise values.at.malformed("head or attention", "no comparator")
+        head = _loaded(values[OTHER_HEAD], tokens, "a token") if OTHER_HEAD in values else None
+        attention = _loaded(values[OTHER_ATTENTION], keys, "a key") if OTHER_ATTENTION in values else None
+        by_entry[index] = head, attention
+    found = []
+    for index, entry in enumerate(entries):
+        bounds = {field.name: entry[field] for field in _BOUNDS if field in entry}
+        norms = (entry[HEAD_NORM], entry[ATTENTION_NORM])
+        found.append(StatedPath(stated[LOSS], norms, bounds, *by_entry.get(index, (None, None))))
+    return found
+
+
+# -- what proves it
+
+_ZERO = fmpq(0)
+_PART = Part.WITNESS
 
 
 def obligations(stated: JointSolution) -> Iterator[Obligation]:
     solutions = [*_head(stated), *_attention(stated)]
     yield from solutions
-    if not stated.needs_drop:
+    if stated.drop is None and not stated.path:
         return
-    yield from _drop(stated, [each.name for each in solutions])
+    # The label-margin condition, for the support inputs: each needs a multiplier.
+    multipliers, needs = stated.head.solution.multipliers, ("drop.multipliers",)
+    least = min(multipliers.get(i, _ZERO) for i in stated.support)
+    yield Obligation("drop.multipliers", least, ">", _ZERO, _PART, [each.name for each in solutions])
+    if stated.drop is None:
+        yield Obligation("drop", stated.head.drop, ">", _ZERO, _PART, needs)
+    else:
+        yield Obligation("drop", stated.head.drop, ">=", stated.drop, _PART, needs)
     for k, path in enumerate(stated.path):
-        yield from path.obligations(
-            f"path[{k}]", stated.head, stated.attention, outside=stated.outside, needs=("drop.multipliers",)
-        )
+        yield from _at_norms(f"path[{k}]", stated, path, needs)
 
 
 def _head(stated: JointSolution) -> Iterator[Obligation]:
     """What is said of v_mm, where the multipliers make it the solution."""
-    solution, needs = stated.head.solution, kkt_names("v")
-    yield from optimal("v", lambda: solution)
+    solution, needs, bounds = stated.head.solution, kkt_names("v"), stated.label_margin
+    yield from optimal("v", lambda: solution.conditions)
     yield Obligation("v.solution", stated.v, "=", lambda: solution.solution, needs=needs)
     support = ExactMatrix.row_vector([fmpq(i) for i in stated.support])
     tight = lambda: ExactMatrix.row_vector([fmpq(i) for i in solution.tight])  # noqa: E731
     yield Obligation("support", support, "=", tight, needs=needs)
     squared = lambda: 1 / solution.norm_squared  # noqa: E731
-    if stated.at_least is not None:
-        yield Obligation("label_margin.at_least", squared, ">=", stated.at_least**2, needs=needs)
-    if stated.at_most is not None:
-        yield Obligation("label_margin.at_most", squared, "<=", stated.at_most**2, needs=needs)
+    if bounds is not None and AT_LEAST in bounds:
+        yield Obligation("label_margin.at_least", squared, ">=", bounds[AT_LEAST] ** 2, needs=needs)
+    if bounds is not None and AT_MOST in bounds:
+        yield Obligation("label_margin.at_most", squared, "<=", bounds[AT_MOST] ** 2, needs=needs)
 
 
 def _attention(stated: JointSolution) -> Iterator[Obligation]:
     solution = stated.attention
-    yield from optimal("p", lambda: solution)
+    yield from optimal("p", lambda: solution.conditions)
     yield Obligation("p.solution", stated.p, "=", lambda: solution.solution, needs=kkt_names("p"))
 
 
-def _drop(stated: JointSolution, needs: list[str]) -> Iterator[Obligation]:
-    """The label-margin condition, for the support inputs: each needs a multiplier."""
-    multipliers, part = stated.head.solution.multipliers, Part.WITNESS
-    smallest = min(multipliers.get(i, fmpq(0)) for i in stated.support)
-    yield Obligation("drop.multipliers", smallest, ">", fmpq(0), part, needs)
-    if stated.drop is None:
-        yield Obligation("drop", stated.head.drop, ">", fmpq(0), part, ("drop.multipliers",))
-    else:
-        yield Obligation("drop", stated.head.drop, ">=", stated.drop, part, ("drop.multipliers",))
+def _at_norms(prefix: str, stated: JointSolution, at: StatedPath, needs: Sequence[str]) -> Iterator[Obligation]:
+    """The bounds at a pair of norms, and their conditions."""
+    path = Shared(lambda: JointPath(stated.head, stated.attention, at.loss, at.norms, at.head, at.attention))
+    for what, row, norm in zip(("head", "attention"), (at.head, at.attention), at.norms, strict=True):
+        if row is not None:
+            size = (row @ row.T).entry(0, 0)
+            yield Obligation(f"{prefix}.comparator_{what}", size, "<=", norm * norm, _PART, needs)
+    yield Obligation(f"{prefix}.unattended", lambda: path().unattended, "<", fmpq(1), _PART, needs)
+    yield Obligation(f"{prefix}.alignment", lambda: path().cosine, ">", _ZERO, _PART, needs)
+    # Whether pairs of other than support inputs have multipliers.
+    pairs, multipliers = stated.given.selection.pairs, stated.attention.multipliers
+    outside = any(pairs[j].input not in stated.support for j in multipliers)
+    if outside and ATTENTION_COSINE.name in at.bounds:
+        yield Obligation(f"{prefix}.outside", lambda: path().least_room(), ">", _ZERO, _PART, needs)
+    for field, bound in _BOUNDS.items():
+        if field.name in at.bounds:
+            yield Obligation(f"{prefix}.{field.name}", _side(bound, path), ">=", at.bounds[field.name], _PART, needs)
 
 
-THEOREM = Theorem(
-    name="joint-max-margin",
-    title="max-margin head and attention of joint training, and how near the regularisation path is to them",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+def _side(bound: Callable[[JointPath], arb], path: Shared[JointPath]) -> Callable[[], arb]:
+    return lambda: bound(path())
+
+
+_TITLE = "max-margin head and attention of joint training, and how near the regularisation path is to them"
+THEOREM = Theorem("joint-max-margin", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -14,115 +14,249 @@ and in the first two, constraints of relaxed inputs are >= 0. A certificate asse
               holding with equality are among, bounds on the margin
     none      the constraints contradict each other
 
-The proofs are the conditions of Karush, Kuhn and Tucker, weak duality, and Farkas' lemma, over the rationals: see
-`mathematics.max_margin`, `mathematics.margin_distance` and `mathematics.contradiction`. Bounds on 1/|p| are compared as
-squares. Ataee Tarzanagh, Li, Zhang and Oymak 2023, problems (Att-SVM), (W-SVM), (v-SVM) and the relaxed one.
+The proofs are the conditions of Karush, Kuhn and Tucker and Farkas' lemma (`kkt`), and weak duality (`MarginDistance`),
+over the rationals. Bounds on 1/|p| are compared as squares. Ataee Tarzanagh, Li, Zhang and Oymak 2023, problems
+(Att-SVM), (W-SVM), (v-SVM) and the relaxed one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flint import fmpq
+from flint import fmpq, fmpz, fmpz_mat
 
 from certattn.kernel.decide.obligation import Obligation, Part, Relation
 from certattn.kernel.decide.theorem import EXACT, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values, some_of
-from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.kkt import MULTIPLIER, kkt_names, optimal
-from certattn.kernel.theorems.selection.margin_problems import (
-    GIVEN,
-    Constraints,
-    MarginProblem,
-    PointKind,
-    read_point,
-    read_problem,
-    read_rows,
+from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import (
+    ByKey,
+    Choice,
+    Count,
+    Field,
+    Kind,
+    Listing,
+    Rational,
+    Reading,
+    Record,
+    Values,
+    all_or_none,
+    some_of,
 )
-from certattn.kernel.theorems.selection.mathematics.contradiction import Contradiction
-from certattn.kernel.theorems.selection.mathematics.margin_distance import MarginDistance
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.token_selection import Pair, Selection
+from certattn.kernel.theorems.selection.kkt import INPUT, MULTIPLIER, TOKEN, kkt_names, optimal
+from certattn.kernel.theorems.selection.mathematics.margin_points import (
+    Contradiction,
+    MaxMargin,
+    combination,
+)
+from certattn.kernel.theorems.selection.stated_tokens import (
+    INDICES,
+    KEYS,
+    LENGTHS,
+    StatedTokens,
+    read_labels,
+    read_selection,
+    read_tokens,
+    token_forms,
+)
+
+# -- what is given
+
+RELAXED = Field("relaxed", Listing(Count(0)), "inputs whose constraints are >= 0, counted from 0", required=False)
+QUERIES = Field("queries", Matrix(), "one query for all inputs, or one per input, a row each")
+POINTS = Field("points", Matrix(), "the labelled points, one per row")
+POINT_LABELS = Field("labels", Vector(), "the label of each point, 1 or -1")
+POINT = Field("point", Count(0), "the point, counted from 0")
+GIVEN = ByKey(
+    {
+        "points": Record(POINTS, POINT_LABELS),
+        "queries": Record(KEYS, LENGTHS, QUERIES, INDICES, RELAXED),
+        "pairs": token_forms(INDICES, RELAXED),
+    }
+)
+
+
+@dataclass(frozen=True)
+class MarginProblem:
+    """min |p| subject to <z_j, p> >= r_j: z_j the rows of `rows`, r_j the `levels`.
+
+    `constraints` name the rows: a Pair, or the number of a labelled point. `shape` is that of p, `variable` its
+    letter. `tokens` are the inputs whose tokens are selected, and None of labelled points.
+    """
+
+    rows: ExactMatrix
+    levels: tuple[fmpq, ...]
+    constraints: tuple[Pair | int, ...]
+    shape: tuple[int, int]
+    variable: str
+    given: Values
+    tokens: StatedTokens | None = None
+
+    @cached_property
+    def positions(self) -> dict[Pair | int, int]:
+        """The row of each constraint."""
+        return {constraint: j for j, constraint in enumerate(self.constraints)}
+
+
+def read_problem(given: Values) -> MarginProblem:
+    """The problem in a record of GIVEN. Raises MalformedError."""
+    if POINTS in given:
+        points = given[POINTS].load()
+        rows, count = labelled_rows(points, read_labels(given, points.rows)), points.rows
+        return MarginProblem(rows, (fmpq(1),) * count, tuple(range(count)), (1, points.columns), "v", given)
+    stated = read_tokens(given)
+    selection = read_selection(stated, given)
+    relaxed = _relaxed(given, selection)
+    levels = tuple(fmpq(0) if pair.input in relaxed else fmpq(1) for pair in selection.pairs)
+    rows, shape, variable = selection.differences, (1, stated.tokens.dimension), "p"
+    if QUERIES in given:
+        queries = _queries(given, stated.tokens.count)
+        asked = [pair.input if queries.rows > 1 else 0 for pair in selection.pairs]
+        rows, shape, variable = matrix_rows(rows, queries, asked), (rows.columns, queries.columns), "W"
+    return MarginProblem(rows, levels, selection.pairs, shape, variable, given, stated)
+
+
+def _relaxed(given: Values, selection: Selection) -> frozenset[int]:
+    if RELAXED not in given:
+        return frozenset()
+    node, stated, count = given.node(RELAXED), given[RELAXED], selection.tokens.count
+    if len(set(stated)) < len(stated):
+        raise node.malformed("every input at most once")
+    if max(stated) >= count:
+        raise node.malformed(f"some of the {counted(count, 'input')}, counted from 0", f"{max(stated)}")
+    if all(pair.input in stated for pair in selection.pairs):
+        raise node.malformed("an input of more than one token that is not relaxed", "none: p = 0 solves this problem")
+    return frozenset(stated)
+
+
+def _queries(given: Values, count: int) -> ExactMatrix:
+    stated = given[QUERIES]
+    if stated.shape[0] not in (1, count):
+        expected = "1 query for all inputs" + (f", or {counted(count, 'query')}, one per input" if count > 1 else "")
+        raise stated.node.malformed(expected, counted(stated.shape[0], "query"))
+    return stated.load()
+
+
+def matrix_rows(differences: ExactMatrix, queries: ExactMatrix, asked: Sequence[int]) -> ExactMatrix:
+    """z_j q' for the row z_j of `differences` and its query q, row asked[j] of `queries`; each in one row.
+
+    z'Wq = sum_ab z_a W_ab q_b is the inner product of z q' and W, row after row.
+    """
+    table, flat = queries.numerators.tolist(), list[fmpz]()
+    for row, which in zip(differences.numerators.tolist(), asked, strict=True):
+        flat.extend(entry * weight for entry in row for weight in table[which])
+    numerators = fmpz_mat(differences.rows, differences.columns * queries.columns, flat)
+    return ExactMatrix(numerators, differences.denominator * queries.denominator)
+
+
+def labelled_rows(points: ExactMatrix, labels: Sequence[fmpq]) -> ExactMatrix:
+    """Y_i x_i for the rows x_i of `points` and labels Y_i, 1 or -1."""
+    flat = [entry * label.p for row, label in zip(points.numerators.tolist(), labels, strict=True) for entry in row]
+    return ExactMatrix(fmpz_mat(points.rows, points.columns, flat), points.denominator)
+
+
+# -- what is asserted, and the numbers of its proof
+
+
+def _constraints(*others: Field[Any]) -> Listing[tuple[str, Values]]:
+    """Constraints by name, each with `others`: an input and a token of it, or a point."""
+    return Listing(ByKey({"point": Record(POINT, *others), "input": Record(INPUT, TOKEN, *others)}))
+
+
+class PointKind(Kind[MatrixInput]):
+    """A vector p or v, or a matrix W."""
+
+    written = (Vector(), Matrix())
+
+    def read(self, node: Node, reading: Reading) -> MatrixInput:
+        return (Matrix() if _is_matrix(node) else Vector()).read(node, reading)
+
+
+def _is_matrix(node: Node) -> bool:
+    """Whether this is a list of lists, or an array file of two extents."""
+    content: object = node.value
+    if isinstance(content, dict) and "shape" in content:
+        shape = content["shape"].value
+        return isinstance(shape, list) and len(shape) > 1
+    return isinstance(content, list) and len(content) > 0 and isinstance(content[0].value, list)
+
 
 AT_LEAST = Field("at_least", Rational(minimum=0), "1/|p| is at least this", required=False)
 AT_MOST = Field("at_most", Rational(minimum=0), "1/|p| is at most this", required=False)
-
 SOLUTION = Field("solution", PointKind(), "the solution, exactly", required=False)
-NEIGHBOURS = Field("neighbours", Constraints(), "all constraints that hold with equality there", required=False)
-SUPPORT = Field("support", Constraints(), "the constraints with positive multipliers", required=False)
+NEIGHBOURS = Field("neighbours", _constraints(), "all constraints that hold with equality there", required=False)
+SUPPORT = Field("support", _constraints(), "the constraints with positive multipliers", required=False)
 DIRECTION = Field("direction", PointKind(), "p~, a direction near that of the solution", required=False)
 WITHIN = Field("within", Rational(minimum=0), "the largest distance of p~/m from the solution", required=False)
-AMONG = Field(
-    "neighbours_among", Constraints(), "constraints among which are all that hold with equality", required=False
-)
+AMONG = Field("neighbours_among", _constraints(), "constraints among which are all that hold with equality", False)
 GAP = Field("gap", Rational(above=0), "by how much at least all other constraints hold", required=False)
-MARGIN = Field(
-    "margin", Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST)]), "bounds on the margin", required=False
-)
+_BOUNDS = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST)])
+MARGIN = Field("margin", _BOUNDS, "bounds on the margin", required=False)
 CONTRADICTION = Field("constraints", Choice(("contradictory",)), "no point satisfies the constraints", required=False)
 
-MULTIPLIERS = Field("multipliers", Constraints(MULTIPLIER), "multipliers of constraints, > 0", required=False)
+MULTIPLIERS = Field("multipliers", _constraints(MULTIPLIER), "multipliers of constraints, > 0", required=False)
 WEIGHT = Field("weight", Rational(above=0), "its weight, > 0")
-WEIGHTS = Field("weights", Constraints(WEIGHT), "weights of constraints that contradict each other", required=False)
+WEIGHTS = Field("weights", _constraints(WEIGHT), "weights of constraints that contradict each other", required=False)
 
-_EXACTLY = (SOLUTION, NEIGHBOURS, SUPPORT, MARGIN)
+_EXACTLY, _NEARLY = (SOLUTION, NEIGHBOURS, SUPPORT, MARGIN, GAP), (DIRECTION, WITHIN, AMONG, GAP, MARGIN)
+_FIELDS = (SOLUTION, NEIGHBOURS, SUPPORT, DIRECTION, WITHIN, AMONG, GAP, MARGIN, CONTRADICTION)
 
 
 def _one_form(asserts: Values) -> None:
     """Refuse fields that belong to another form of the statement, and a form of which nothing is there."""
-    if CONTRADICTION in asserts:
-        _only(asserts, (CONTRADICTION,))
-    elif DIRECTION in asserts or WITHIN in asserts:
-        _only(asserts, (DIRECTION, WITHIN, AMONG, GAP, MARGIN))
-    else:
-        _only(asserts, (*_EXACTLY, GAP))
-        if not any(field in asserts for field in _EXACTLY):
-            expected = "a solution, neighbours, support, a margin, a direction or contradictory constraints"
-            raise asserts.at.malformed(expected, "nothing that is asserted")
-
-
-def _only(asserts: Values, fields: Sequence[Field[Any]]) -> None:
+    near = DIRECTION in asserts or WITHIN in asserts
+    form: Sequence[Field[Any]] = (CONTRADICTION,) if CONTRADICTION in asserts else _NEARLY if near else _EXACTLY
     for field in _FIELDS:
-        if field in asserts and field not in fields:
-            names = ", ".join(each.name for each in fields)
+        if field in asserts and field not in form:
+            names = ", ".join(each.name for each in form)
             raise asserts.node(field).malformed(f"only {names} beside each other", f"{field.name!r}")
+    if form is _EXACTLY and not any(field in asserts for field in (SOLUTION, NEIGHBOURS, SUPPORT, MARGIN)):
+        expected = "a solution, neighbours, support, a margin, a direction or contradictory constraints"
+        raise asserts.at.malformed(expected, "nothing that is asserted")
 
 
-_FIELDS: tuple[Field[Any], ...] = (
-    SOLUTION, NEIGHBOURS, SUPPORT, DIRECTION, WITHIN, AMONG, GAP, MARGIN, CONTRADICTION,
-)  # fmt: skip
-ASSERTS = Record(*_FIELDS, rules=[_one_form])
+ASSERTS = Record(*_FIELDS, rules=[_one_form, all_or_none(DIRECTION, WITHIN)])
 WITNESS = Record(MULTIPLIERS, WEIGHTS)
 
 
-# -- what is stated
-
-
 @dataclass(frozen=True)
-class MarginBounds:
-    """Bounds on the margin 1/|p|; None where none is stated."""
+class MarginStatement:
+    """What is asserted of a problem, and the multipliers or weights of the witness, by row.
 
-    at_least: fmpq | None = None
-    at_most: fmpq | None = None
-
-
-@dataclass(frozen=True)
-class ExactSolution:
-    """The solution p, exactly: the point itself, its tight constraints, its multipliers, its margin.
-
-    `solved` is the point of the witness's multipliers.
+    `point` is the solution or the direction that is stated, `listed` are the rows of `neighbours` or of
+    `neighbours_among`, `support` those of the support: None where there are none.
     """
 
     problem: MarginProblem
-    solved: MaxMargin
+    asserts: Values
+    numbers: Mapping[int, fmpq]
     point: ExactMatrix | None
-    neighbours: frozenset[int] | None
+    listed: frozenset[int] | None
     support: frozenset[int] | None
-    gap: fmpq | None
-    margin: MarginBounds
+
+    @property
+    def form(self) -> str:
+        if CONTRADICTION in self.asserts:
+            return "none"
+        return "nearly" if DIRECTION in self.asserts else "exactly"
+
+    @cached_property
+    def solved(self) -> MaxMargin:
+        """The point of the multipliers."""
+        return MaxMargin(self.problem.rows, self.numbers, self.problem.levels)
+
+    @cached_property
+    def near(self) -> MarginDistance:
+        """The direction, beside the multipliers."""
+        assert self.point is not None
+        return MarginDistance(self.problem.rows, self.problem.levels, self.point, self.numbers)
 
     @cached_property
     def unique(self) -> bool:
@@ -130,99 +264,141 @@ class ExactSolution:
         tight = self.solved.tight
         return self.problem.rows.take_rows(tight).numerators.rank() == len(tight)
 
-
-@dataclass(frozen=True)
-class NearSolution:
-    """A direction p~ so that p~ / m is within a radius of the solution; its tight constraints are among some."""
-
-    problem: MarginProblem
-    distance: MarginDistance
-    radius: fmpq
-    among: frozenset[int] | None
-    gap: fmpq | None
-    margin: MarginBounds
-
-
-@dataclass(frozen=True)
-class NoSolution:
-    """No point satisfies the constraints."""
-
-    problem: MarginProblem
-    contradiction: Contradiction
-
-
-MarginStatement = ExactSolution | NearSolution | NoSolution
+    @property
+    def others(self) -> list[int]:
+        """The constraints that are not listed, where some are."""
+        return [] if self.listed is None else [j for j in range(self.problem.rows.rows) if j not in self.listed]
 
 
 def read(certificate: Certificate) -> MarginStatement:
     """The problem, and what is asserted of it. Raises MalformedError."""
-    problem = read_problem(*GIVEN.read(certificate.given, certificate.reading))
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    _, given = GIVEN.read(certificate.given, certificate.reading)
+    problem, asserts = read_problem(given), ASSERTS.read(certificate.asserts, certificate.reading)
     if asserts.get(CONTRADICTION) is not None:
-        weights = _witness(certificate, WEIGHTS, WEIGHT, problem)
-        return NoSolution(problem, Contradiction(problem.rows, problem.levels, weights))
-    multipliers = _witness(certificate, MULTIPLIERS, MULTIPLIER, problem)
-    if DIRECTION in asserts or WITHIN in asserts:
-        return _near(asserts, problem, multipliers)
-    return _exact(asserts, problem, multipliers)
+        return MarginStatement(problem, asserts, _witness(certificate, WEIGHTS, WEIGHT, problem), None, None, None)
+    numbers = _witness(certificate, MULTIPLIERS, MULTIPLIER, problem)
+    near = DIRECTION in asserts
+    listed = _listed(asserts, AMONG if near else NEIGHBOURS, problem)
+    stated = asserts.get(DIRECTION if near else SOLUTION)
+    point = None if stated is None else _read_point(stated, problem)
+    support = frozenset(read_rows(asserts[SUPPORT], problem)) if SUPPORT in asserts else None
+    return MarginStatement(problem, asserts, numbers, point, listed, support)
 
 
 def _witness(
-    certificate: Certificate, field: Field[list[Values]], number: Field[fmpq], problem: MarginProblem
+    certificate: Certificate, field: Field[list[tuple[str, Values]]], number: Field[fmpq], problem: MarginProblem
 ) -> dict[int, fmpq]:
     """The multipliers or weights of the witness, by row."""
     if certificate.witness is None:
         raise certificate.asserts.malformed(f"a witness with {field.name}, which this is proved with", "no witness")
     witness = WITNESS.read(certificate.witness, certificate.reading)
-    stated = witness.get(field)
-    if stated is None:
+    if field not in witness:
         raise witness.at.malformed(f"{field.name}, which this is proved with", f"no {field.name!r}")
-    rows = read_rows(stated, problem)
-    return {row: values[number] for row, values in zip(rows, stated, strict=True)}
+    stated = witness[field]
+    return {row: values[number] for row, (_, values) in zip(read_rows(stated, problem), stated, strict=True)}
 
 
-def _exact(asserts: Values, problem: MarginProblem, multipliers: dict[int, fmpq]) -> ExactSolution:
-    stated = asserts.get(SOLUTION)
-    neighbours = _listed(asserts, NEIGHBOURS, problem)
-    return ExactSolution(
-        problem,
-        MaxMargin(problem.rows, multipliers, problem.levels),
-        None if stated is None else read_point(stated, problem),
-        neighbours,
-        _rows(asserts, SUPPORT, problem),
-        asserts.get(GAP),
-        _margin(asserts),
-    )
-
-
-def _near(asserts: Values, problem: MarginProblem, multipliers: dict[int, fmpq]) -> NearSolution:
-    if DIRECTION not in asserts or WITHIN not in asserts:
-        raise asserts.at.malformed("a direction, and within, its distance from the solution", "one of them alone")
-    among = _listed(asserts, AMONG, problem)
-    direction = read_point(asserts[DIRECTION], problem)
-    distance = MarginDistance(problem.rows, problem.levels, direction, multipliers)
-    return NearSolution(problem, distance, asserts[WITHIN], among, asserts.get(GAP), _margin(asserts))
-
-
-def _rows(asserts: Values, field: Field[list[Values]], problem: MarginProblem) -> frozenset[int] | None:
-    stated = asserts.get(field)
-    return None if stated is None else frozenset(read_rows(stated, problem))
-
-
-def _listed(asserts: Values, field: Field[list[Values]], problem: MarginProblem) -> frozenset[int] | None:
+def _listed(asserts: Values, field: Field[list[tuple[str, Values]]], problem: MarginProblem) -> frozenset[int] | None:
     """The constraints that are listed. A gap is about those that are not: there must be some."""
-    rows = _rows(asserts, field, problem)
-    if GAP in asserts:
-        if rows is None:
-            raise asserts.node(GAP).malformed(f"{field.name} beside it: the constraints that it is not about", "none")
-        if len(rows) == problem.rows.rows:
-            raise asserts.node(GAP).malformed("a constraint that is not listed, which it could be about", "none")
+    rows = frozenset(read_rows(asserts[field], problem)) if field in asserts else None
+    if GAP in asserts and rows is None:
+        raise asserts.node(GAP).malformed(f"{field.name} beside it: the constraints that it is not about", "none")
+    if GAP in asserts and rows is not None and len(rows) == problem.rows.rows:
+        raise asserts.node(GAP).malformed("a constraint that is not listed, which it could be about", "none")
     return rows
 
 
-def _margin(asserts: Values) -> MarginBounds:
-    stated = asserts.get(MARGIN)
-    return MarginBounds() if stated is None else MarginBounds(stated.get(AT_LEAST), stated.get(AT_MOST))
+def read_rows(stated: list[tuple[str, Values]], problem: MarginProblem) -> list[int]:
+    """The rows of these constraints. Raises MalformedError for one that is none, or stated twice."""
+    rows: dict[int, None] = {}
+    for form, values in stated:
+        constraint = values[POINT] if form == "point" else Pair(values[INPUT], values[TOKEN])
+        if constraint not in problem.positions:
+            points = problem.variable == "v"
+            expected = "the number of a point" if points else "an input and a token of it other than the chosen one"
+            raise values.at.malformed(expected, f"{constraint}")
+        if problem.positions[constraint] in rows:
+            raise values.at.malformed("every constraint at most once", f"{constraint} again")
+        rows[problem.positions[constraint]] = None
+    return list(rows)
+
+
+def _read_point(stated: MatrixInput, problem: MarginProblem) -> ExactMatrix:
+    """A point of the problem in one row, a matrix row after row. Raises MalformedError."""
+    stated.require_shape(*problem.shape, f"for {problem.variable} of that shape")
+    point = stated.load()
+    entries = point.numerators.entries()
+    return ExactMatrix(fmpz_mat(1, len(entries), entries), point.denominator)
+
+
+# -- how far a feasible point is from the solution, without the solution
+
+
+@dataclass(frozen=True)
+class MarginDistance:
+    """A direction p~, 1 x d, and multipliers lambda_j >= 0 by row; z_j are the rows of `rows`, r_j the `levels`.
+
+    Where m = min over r_j = 1 of <z_j, p~> is > 0, and <z_j, p~> >= 0 where r_j = 0, the point q = p~ / m is feasible.
+    For every feasible p
+
+        |p|^2 >= 2 <p, sum lambda_j z_j> - |sum lambda_j z_j|^2 >= D = 2 sum lambda_j r_j - |sum lambda_j z_j|^2,
+
+    and the solution p_mm has |q|^2 >= |p_mm|^2 + |q - p_mm|^2, as every point between p_mm and q is feasible and none
+    is nearer to 0. So |q - p_mm|^2 <= |q|^2 - D.
+    """
+
+    rows: ExactMatrix
+    levels: tuple[fmpq, ...]
+    direction: ExactMatrix
+    multipliers: Mapping[int, fmpq]
+
+    @cached_property
+    def products(self) -> tuple[fmpq, ...]:
+        """The <z_j, p~>."""
+        return tuple((self.rows @ self.direction.T).T.row(0))
+
+    @cached_property
+    def margin(self) -> fmpq:
+        """m, the smallest <z_j, p~> of the constraints that are not relaxed."""
+        return min(product for product, level in zip(self.products, self.levels, strict=True) if level != 0)
+
+    @cached_property
+    def smallest_relaxed(self) -> fmpq | None:
+        """The smallest <z_j, p~> of the relaxed constraints; None if no constraint is relaxed."""
+        relaxed = [product for product, level in zip(self.products, self.levels, strict=True) if level == 0]
+        return min(relaxed, default=None)
+
+    @cached_property
+    def norm_squared(self) -> fmpq:
+        """|q|^2, at least |p_mm|^2. The margin is not 0."""
+        return (self.direction @ self.direction.T).entry(0, 0) / self.margin**2
+
+    @cached_property
+    def dual_value(self) -> fmpq:
+        """D, at most |p_mm|^2."""
+        point = combination(self.rows, self.multipliers)
+        total = sum((value * self.levels[j] for j, value in self.multipliers.items()), fmpq(0))
+        return 2 * total - (point @ point.T).entry(0, 0)
+
+    @cached_property
+    def distance_squared(self) -> fmpq:
+        """|q|^2 - D, at least |q - p_mm|^2."""
+        return self.norm_squared - self.dual_value
+
+    @cached_property
+    def squares(self) -> tuple[fmpq, ...]:
+        """The |z_j|^2."""
+        squared, table = self.rows.denominator**2, self.rows.numerators.tolist()
+        return tuple(fmpq(sum((entry * entry for entry in entries), fmpz(0)), squared) for entries in table)
+
+    def looseness(self, j: int, gap: fmpq, radius: fmpq) -> fmpq:
+        """s |s| - |z_j|^2 radius^2 with s = <z_j, q> - r_j - gap.
+
+        It is >= 0 if and only if s >= |z_j| radius, and then <z_j, p> >= r_j + gap for every p within `radius` of q.
+        Where it is > 0, this holds with >.
+        """
+        slack = self.products[j] / self.margin - self.levels[j] - gap
+        return slack * abs(slack) - self.squares[j] * radius**2
 
 
 # -- what proves it
@@ -232,70 +408,63 @@ _KKT = kkt_names("optimality")
 
 
 def obligations(stated: MarginStatement) -> Iterator[Obligation]:
-    if isinstance(stated, NoSolution):
-        return _contradictory(stated.contradiction)
-    return _nearly(stated) if isinstance(stated, NearSolution) else _exactly(stated)
+    return {"none": _contradictory, "nearly": _nearly, "exactly": _exactly}[stated.form](stated)
 
 
-def _exactly(stated: ExactSolution) -> Iterator[Obligation]:
+def _exactly(stated: MarginStatement) -> Iterator[Obligation]:
     """What is false of the point of the multipliers is false of the solution only where it is the solution."""
-    solved, tight, needs = stated.solved, stated.neighbours, _KKT
-    yield from optimal("optimality", lambda: solved)
+    solved, tight, others, needs = stated.solved, stated.listed, stated.others, _KKT
+    yield from optimal("optimality", lambda: solved.conditions)
     if stated.point is not None:
         yield Obligation("solution", stated.point, "=", lambda: solved.solution, needs=needs)
     if tight is not None:
         yield Obligation("neighbours.tight", lambda: max(solved.slacks[j] for j in tight), "<=", _ZERO, needs=needs)
-        others = _others(stated.problem, tight)
-        if others:
-            relation, least = _by(stated.gap)
-            smallest = lambda: min(solved.slacks[j] for j in others)  # noqa: E731
-            yield Obligation("neighbours.others", smallest, relation, least, needs=needs)
+    if others:
+        relation, least = _by(stated.asserts.get(GAP))
+        smallest = lambda: min(solved.slacks[j] for j in others)  # noqa: E731
+        yield Obligation("neighbours.others", smallest, relation, least, needs=needs)
     if stated.support is not None:
         different = fmpq(len(stated.support ^ set(solved.multipliers)))
         # Other multipliers than the witness's may exist, unless they are unique.
         part = Part.STATEMENT if stated.unique else Part.WITNESS
         yield Obligation("support", different, "<=", _ZERO, part, needs)
-    yield from _bounds(stated.margin, lambda: (solved.norm_squared, solved.norm_squared), Part.STATEMENT, needs)
+    yield from _bounds(stated, lambda: (solved.norm_squared, solved.norm_squared), Part.STATEMENT, needs)
 
 
-def _nearly(stated: NearSolution) -> Iterator[Obligation]:
+def _nearly(stated: MarginStatement) -> Iterator[Obligation]:
     """That p~ is feasible is stated; what is false of the bounds need not be false of the solution."""
-    near, part, needs = stated.distance, Part.WITNESS, ["direction.margin"]
+    near, radius, others = stated.near, stated.asserts[WITHIN], stated.others
+    part, needs = Part.WITNESS, ["direction.margin"]
     yield Obligation("direction.margin", lambda: near.margin, ">", _ZERO)
     if near.smallest_relaxed is not None:
         yield Obligation("direction.relaxed", near.smallest_relaxed, ">=", _ZERO)
         needs.append("direction.relaxed")
-    yield Obligation("optimality.multipliers", min(near.multipliers.values()), ">=", _ZERO, part, needs)
-    yield Obligation("within", lambda: near.distance_squared, "<=", stated.radius**2, part, needs)
-    others = [] if stated.among is None else _others(stated.problem, stated.among)
+    yield Obligation("optimality.multipliers", min(stated.numbers.values()), ">=", _ZERO, part, needs)
+    yield Obligation("within", lambda: near.distance_squared, "<=", radius**2, part, needs)
     if others:
-        relation, gap = _by(stated.gap)
-        room = lambda: min(near.looseness(j, gap, stated.radius) for j in others)  # noqa: E731
+        relation, gap = _by(stated.asserts.get(GAP))
+        room = lambda: min(near.looseness(j, gap, radius) for j in others)  # noqa: E731
         yield Obligation("neighbours.others", room, relation, _ZERO, part, needs)
-    yield from _bounds(stated.margin, lambda: (near.dual_value, near.norm_squared), part, needs)
+    yield from _bounds(stated, lambda: (near.dual_value, near.norm_squared), part, needs)
 
 
-def _contradictory(stated: Contradiction) -> Iterator[Obligation]:
-    part = Part.WITNESS
-    yield Obligation("weights", lambda: stated.smallest_weight, ">=", _ZERO, part)
-    yield Obligation("combination", lambda: stated.largest_entry, "<=", _ZERO, part)
-    yield Obligation("total", lambda: stated.total, ">", _ZERO, part)
+def _contradictory(stated: MarginStatement) -> Iterator[Obligation]:
+    shown, part = Contradiction(stated.problem.rows, stated.problem.levels, stated.numbers), Part.WITNESS
+    yield Obligation("weights", min(stated.numbers.values()), ">=", _ZERO, part)
+    yield Obligation("combination", lambda: shown.largest_entry, "<=", _ZERO, part)
+    yield Obligation("total", lambda: shown.total, ">", _ZERO, part)
 
 
 def _bounds(
-    stated: MarginBounds, norms: Callable[[], tuple[fmpq, fmpq]], part: Part, needs: Sequence[str]
+    stated: MarginStatement, norms: Callable[[], tuple[fmpq, fmpq]], part: Part, needs: Sequence[str]
 ) -> Iterator[Obligation]:
     """For a squared norm from the first number to the second, > 0. Comparisons of squares of numbers >= 0."""
-    least, most = stated.at_least, stated.at_most
-    if least is not None:
-        yield Obligation("margin.at_least", lambda: 1 / norms()[1], ">=", least**2, part, needs)
-    if most is not None:
-        yield Obligation("margin.at_most", fmpq(1), "<=", lambda: most**2 * norms()[0], part, needs)
-
-
-def _others(problem: MarginProblem, listed: frozenset[int]) -> list[int]:
-    """The constraints that are not listed."""
-    return [j for j in range(problem.rows.rows) if j not in listed]
+    bounds = stated.asserts.get(MARGIN)
+    if bounds is not None and AT_LEAST in bounds:
+        yield Obligation("margin.at_least", lambda: 1 / norms()[1], ">=", bounds[AT_LEAST] ** 2, part, needs)
+    if bounds is not None and AT_MOST in bounds:
+        most = bounds[AT_MOST] ** 2
+        yield Obligation("margin.at_most", fmpq(1), "<=", lambda: most * norms()[0], part, needs)
 
 
 def _by(gap: fmpq | None) -> tuple[Relation, fmpq]:
@@ -303,13 +472,5 @@ def _by(gap: fmpq | None) -> tuple[Relation, fmpq]:
     return (">", _ZERO) if gap is None else (">=", gap)
 
 
-THEOREM = Theorem(
-    name="max-margin",
-    title="the solution of a max-margin problem of token selection, or that it has none",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-    arithmetic=EXACT,
-)
+_TITLE = "the solution of a max-margin problem of token selection, or that it has none"
+THEOREM = Theorem("max-margin", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations, arithmetic=EXACT)

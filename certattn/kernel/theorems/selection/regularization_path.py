@@ -17,40 +17,58 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023, the theorems on regularisation paths,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.matrices import Vector
+from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values, Variant
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, optimal, read_multipliers
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
-from certattn.kernel.theorems.selection.mathematics.mixing import Mixing, smallest
+from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, optimal, point_of
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.mixing import (
+    Activation,
+    Identity,
+    LeakyRelu,
+    Mixing,
+    QuadraticMixing,
+    ScoreMixing,
+    Softplus,
+    Tanh,
+)
 from certattn.kernel.theorems.selection.mathematics.path_bound import (
     least_cosine,
     least_progress,
     log_weight,
     softmax_weights,
 )
-from certattn.kernel.theorems.selection.prediction_heads import HEAD, Mixer, read_head
-from certattn.kernel.theorems.selection.selection_inputs import (
+from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     LOSS,
+    VALUE_DIRECTION,
     StatedTokens,
+    read_labels,
     read_selection,
     read_tokens,
     scored_token_forms,
 )
+
+# What reads the attended token.
+NEGATIVE_SLOPE = Field("slope", Rational(above=0), "its slope below 0, > 0 and at most 1")
+QUADRATIC = Field("A", Matrix(), "the symmetric matrix of x'Ax + v'x")
+_PLAIN: dict[str, Activation] = {"linear": Identity(), "tanh": Tanh(), "softplus": Softplus()}
+_CURVED = {"leaky-relu": Record(NEGATIVE_SLOPE), "quadratic": Record(QUADRATIC)}
+_HEADS = Variant("kind", {**{kind: Record() for kind in _PLAIN}, **_CURVED})
+HEAD = Field("head", _HEADS, "the prediction head; linear if left out", required=False)
 
 GIVEN = ByKey(
     {"keys": scored_token_forms(LOSS).forms["keys"], "tokens": scored_token_forms(LOSS, HEAD).forms["tokens"]}
@@ -58,22 +76,22 @@ GIVEN = ByKey(
 RADIUS = Field("radius", Rational(above=0), "R > 0: p_R is any minimiser over |p| <= R")
 COSINE = Field("cosine", Rational(), "the cosine of the angle between p_R and p_mm is at least this")
 PATH = Field("path", Listing(Record(RADIUS, COSINE)), "radii, with a bound of the cosine for each")
-COMPARATORS = Field(
-    "comparators", Listing(Vector()), "for every radius a point with |p| <= R and a small loss, exactly as stated"
-)
-
+_POINTS = "for every radius a point with |p| <= R and a small loss, exactly as stated"
+COMPARATORS = Field("comparators", Listing(Vector()), _POINTS)
 ASSERTS = Record(INDICES, PATH)
 WITNESS = Record(MULTIPLIERS, COMPARATORS)
 
 
 # -- what is stated
 
+# What mixing costs in input i, which has more than one token.
+Mixer = Callable[[Selection, int], Mixing]
+
 
 @dataclass(frozen=True)
 class LossInputs:
-    """Tokens, loss and head, as `values` state them."""
+    """Tokens, loss and head."""
 
-    values: Values
     stated: StatedTokens
     loss: Loss
     mixing: Mixer
@@ -95,58 +113,79 @@ class StatedRadius:
 
 @dataclass(frozen=True)
 class PathProblem:
-    """What is given, and what is asserted of it."""
+    """What is given, and what is asserted of it; `solution` is p_mm, where the conditions on it are proved."""
 
     given: LossInputs
     selection: Selection
-    multipliers: Mapping[int, fmpq]
+    solution: MaxMargin
     path: list[StatedRadius]
 
     @cached_property
-    def solution(self) -> MaxMargin:
-        """p_mm, where the conditions on the multipliers are proved."""
-        return hard_margin(self.selection.differences, self.multipliers)
-
-    @cached_property
-    def pairs_of(self) -> dict[int, list[int]]:
-        """The positions of the pairs of every input that has more than one token."""
-        found: dict[int, list[int]] = {}
-        for j, pair in enumerate(self.selection.pairs):
-            found.setdefault(pair.input, []).append(j)
-        return found
-
-    @cached_property
     def mixings(self) -> dict[int, Mixing]:
-        """What mixing costs in these inputs."""
-        return {i: self.given.mixing(self.selection, self.given.loss, i) for i in self.pairs_of}
+        """What mixing costs in the inputs of more than one token."""
+        return {i: self.given.mixing(self.selection, i) for i in self.selection.pairs_of}
 
     @cached_property
     def smallest_gap(self) -> fmpq:
         return min(mixing.smallest for mixing in self.mixings.values())
-
-    def shares(self) -> dict[int, fmpq]:
-        """The lambda^_j > 0."""
-        total = sum(self.multipliers.values(), fmpq(0))
-        return {j: value / total for j, value in self.multipliers.items()}
 
 
 def read(certificate: Certificate) -> PathProblem:
     """Raises MalformedError."""
     given = read_given(certificate)
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    selection = read_selection(given.stated, asserts[INDICES], asserts.node(INDICES))
+    selection = read_selection(given.stated, asserts)
     if certificate.witness is None:
         raise asserts.at.malformed("a witness with multipliers of p_mm and comparators", "none")
     witness = WITNESS.read(certificate.witness, certificate.reading)
-    multipliers = read_multipliers(witness[MULTIPLIERS], selection)
-    return PathProblem(given, selection, multipliers, _read_path(asserts, witness, selection.tokens.dimension))
+    solution = point_of(selection, witness[MULTIPLIERS])
+    return PathProblem(given, selection, solution, _read_path(asserts, witness, selection.tokens.dimension))
 
 
 def read_given(certificate: Certificate) -> LossInputs:
     """The section `given` alone. Raises MalformedError."""
-    form, values = GIVEN.read(certificate.given, certificate.reading)
-    stated = read_tokens(form, values)
-    return LossInputs(values, stated, LOSSES[values[LOSS]], read_head(values, stated))
+    _, values = GIVEN.read(certificate.given, certificate.reading)
+    stated, loss = read_tokens(values), LOSSES[values[LOSS]]
+    return LossInputs(stated, loss, _mixer(stated, loss))
+
+
+def _mixer(stated: StatedTokens, loss: Loss) -> Mixer:
+    """By the head, linear where none is stated."""
+    given, count = stated.given, stated.tokens.count
+    kind, values = given.get(HEAD) or ("linear", given)
+    labels = read_labels(given, count) if VALUE_DIRECTION in given else [fmpq(1)] * count
+    if kind == "quadratic":
+        return _quadratic(stated, values, loss, labels)
+    activation = _leaky(values) if kind == "leaky-relu" else _PLAIN[kind]
+
+    def mixing(selection: Selection, i: int) -> Mixing:
+        gaps = tuple(selection.gaps[j] for j in selection.pairs_of[i])
+        return ScoreMixing(loss, activation, labels[i], selection.score(i), gaps)
+
+    return mixing
+
+
+def _leaky(values: Values) -> Activation:
+    if values[NEGATIVE_SLOPE] > 1:
+        raise values.node(NEGATIVE_SLOPE).malformed("a number > 0 and at most 1")
+    return LeakyRelu(values[NEGATIVE_SLOPE])
+
+
+def _quadratic(stated: StatedTokens, values: Values, loss: Loss, labels: list[fmpq]) -> Mixer:
+    size = stated.rows.columns
+    values[QUADRATIC].require_shape(size, size, "for tokens of that dimension")
+    matrix = values[QUADRATIC].load()
+    if matrix.is_symmetric() is not True:
+        raise values.node(QUADRATIC).malformed("a symmetric matrix", "one that is not")
+    direction = stated.given[VALUE_DIRECTION].load()
+
+    def mixing(selection: Selection, i: int) -> Mixing:
+        chosen = selection.rows[i]
+        others = stated.rows.take_rows([row for row in selection.tokens.rows_of(i) if row != chosen])
+        mine = stated.rows.take_rows([chosen])
+        return QuadraticMixing.of(loss, labels[i], mine, others, matrix, direction)
+
+    return mixing
 
 
 def _read_path(asserts: Values, witness: Values, dimension: int) -> list[StatedRadius]:
@@ -156,11 +195,10 @@ def _read_path(asserts: Values, witness: Values, dimension: int) -> list[StatedR
         raise witness.node(COMPARATORS).malformed(expected, f"{len(comparators)}")
     found = []
     for values, comparator in zip(listed, comparators, strict=True):
-        cosine = values[COSINE]
-        if cosine < -1 or cosine > 1:
+        if values[COSINE] < -1 or values[COSINE] > 1:
             raise values.node(COSINE).malformed("a number from -1 to 1")
         comparator.require_length(dimension, "a key")
-        found.append(StatedRadius(values[RADIUS], cosine, comparator.load()))
+        found.append(StatedRadius(values[RADIUS], values[COSINE], comparator.load()))
     return found
 
 
@@ -179,13 +217,14 @@ class RadiusBounds:
 
 def radius_bounds(problem: PathProblem, radius: fmpq, comparator: ExactMatrix) -> RadiusBounds:
     """F(p^), the least cost a, how fast F falls along p_mm at least, and the bound of the cosine."""
-    excess = _excess(problem, comparator)
+    excess, pairs_of = _excess(problem, comparator), problem.selection.pairs_of
     costs = {i: mixing.costs(excess) for i, mixing in problem.mixings.items()}
-    least = smallest([cost for entries in costs.values() for cost in entries])
-    inward = smallest([mixing.inward(excess) for mixing in problem.mixings.values()])
-    masses = {j: cost for i, entries in costs.items() for j, cost in zip(problem.pairs_of[i], entries, strict=True)}
-    shares = problem.shares()
-    log_w = log_weight([masses[j] for j in shares], [arb(share) for share in shares.values()], BALLS)
+    least = reduce(arb.min, [cost for entries in costs.values() for cost in entries])
+    inward = reduce(arb.min, [mixing.inward(excess) for mixing in problem.mixings.values()])
+    masses = {j: cost for i, entries in costs.items() for j, cost in zip(pairs_of[i], entries, strict=True)}
+    multipliers = problem.solution.multipliers
+    total = sum(multipliers.values(), fmpq(0))
+    log_w = log_weight([masses[j] for j in multipliers], [arb(x / total) for x in multipliers.values()], BALLS)
     progress = least_progress(log_w, excess, least, BALLS)
     return RadiusBounds(excess, least, inward, least_cosine(progress, problem.solution.margin(), radius))
 
@@ -194,14 +233,14 @@ def _excess(problem: PathProblem, point: ExactMatrix) -> arb:
     """F(p) = sum_i e_i(softmax weights at p)."""
     products = (problem.selection.differences @ point.T).T.row(0)
     total = arb(0)
-    for i, positions in problem.pairs_of.items():
+    for i, positions in problem.selection.pairs_of.items():
         weights = softmax_weights([arb(products[j]) for j in positions], BALLS)
         total += problem.mixings[i].excess(weights)
     return total
 
 
 def obligations(problem: PathProblem) -> Iterator[Obligation]:
-    yield from optimal("p_mm", lambda: problem.solution)
+    yield from optimal("p_mm", lambda: problem.solution.conditions)
     # What mixing costs at least: the smallest score gap, less the largest curvature.
     yield Obligation("gaps", lambda: problem.smallest_gap, ">", fmpq(0), Part.WITNESS)
     for k, stated in enumerate(problem.path):
@@ -218,12 +257,5 @@ def _at_radius(problem: PathProblem, prefix: str, stated: StatedRadius) -> Itera
     yield Obligation(f"{prefix}.cosine", lambda: bounds().cosine, ">=", stated.cosine, part)
 
 
-THEOREM = Theorem(
-    name="regularization-path",
-    title="how near the minimisers of the loss over balls are to the max-margin direction",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "how near the minimisers of the loss over balls are to the max-margin direction"
+THEOREM = Theorem("regularization-path", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

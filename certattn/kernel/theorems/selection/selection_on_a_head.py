@@ -26,46 +26,312 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023: token selection, problem (Att-SVM) ov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TypeVar
 
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import NoProof, Obligation, Part
-from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, Variant, some_of
+from certattn.kernel.document.tree import Node
+from certattn.kernel.given.causal import causal_field, read_causal, seen_tokens
+from certattn.kernel.given.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
+from certattn.kernel.given.query_inputs import Bounds, StatedBounds
+from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.head_assertions import (
-    ASSERTS,
-    BEST,
-    MARGIN,
-    RANK,
-    SELECTED,
-    WEIGHT,
-    WITNESS,
-    StatedMargin,
-)
-from certattn.kernel.theorems.selection.head_problem import GIVEN, HeadStatement, read_head, read_problem
+from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens, Gaps
 
-LOWER, UPPER = "at_least", "at_most"
+T = TypeVar("T", str, int)
+
+# -- what is given
+
+SCORE_DIRECTION = Field("v", Vector(), "the score of a token is <v, value>")
+_WORTH = Variant("kind", {"direction": Record(SCORE_DIRECTION), "value-norm": Record()})
+SCORE = Field("score", _WORTH, "what tokens are worth: a direction of the values, or their norms", required=False)
+# Of one token there is nothing to select from.
+CAUSAL = causal_field(2)
+GIVEN = prompt_forms(CAUSAL, SCORE)
+
+
+# -- fields of `asserts`
+
+SELECTED = Field("selected", Listing(Count(0)), "the token of the largest logit at each query, counted from 0")
+AT_LEAST = Field("at_least", Bounds(), "a lower bound: one number, or one per query", required=False)
+AT_MOST = Field("at_most", Bounds(), "an upper bound: one number, or one per query", required=False)
+RANGE = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST)])
+MARGIN = Field("margin", RANGE, "by how much the logit of the selected token exceeds every other", required=False)
+WEIGHT = Field("weight", RANGE, "the softmax weight of the selected token", required=False)
+RANK = Field("rank", Listing(Count(0)), "how many tokens a query sees score higher than the selected one", False)
+BEST = Field("best", Listing(Count(0)), "the token of the largest score among those each query sees, from 0", False)
+OF = Field("of", Choice(("selected", "best")), "which tokens one matrix is to select")
+TOKEN = Field("token", Count(0), "the token, counted from 0")
+MARGIN_AT_LEAST = Field("at_least", Rational(above=0), "a lower bound > 0 of the largest margin", required=False)
+MARGIN_AT_MOST = Field("at_most", Rational(minimum=0), "an upper bound of it; 0 where it cannot be done", False)
+_BOUNDED = [some_of(MARGIN_AT_LEAST, MARGIN_AT_MOST)]
+_ALL_QUERIES = Listing(Record(OF, MARGIN_AT_LEAST, MARGIN_AT_MOST, rules=_BOUNDED))
+_MATRIX_SELECTS = "the largest margin with which one matrix selects the tokens at all queries"
+SEPARABILITY = Field("separability", _ALL_QUERIES, _MATRIX_SELECTS, required=False)
+_ONE_TOKEN = Listing(Record(TOKEN, MARGIN_AT_LEAST, MARGIN_AT_MOST, rules=_BOUNDED))
+EXPOSURE = Field("exposure", _ONE_TOKEN, "how far keys are from the convex hull of the others", required=False)
+ASSERTS = Record(SELECTED, MARGIN, WEIGHT, RANK, BEST, SEPARABILITY, EXPOSURE)
+
+# -- fields of `witness`
+
+QUERY = Field("query", Count(0), "the query, counted from 0")
+MULTIPLIER = Field("multiplier", Rational(above=0), "its multiplier, > 0")
+MATRIX = Field("W", Matrix(), "a matrix that selects them; the head's own if left out", required=False)
+DIRECTION = Field("direction", Vector(), "a vector that selects the token", required=False)
+_PAIRS, _TOKENS = Listing(Record(QUERY, TOKEN, MULTIPLIER)), Listing(Record(TOKEN, MULTIPLIER))
+PAIR_MULTIPLIERS = Field("multipliers", _PAIRS, "of the gaps between the chosen token at a query and another", False)
+TOKEN_MULTIPLIERS = Field("multipliers", _TOKENS, "multipliers of the gaps to other tokens", required=False)
+_MATRICES = Listing(Record(OF, MATRIX, PAIR_MULTIPLIERS))
+_DIRECTIONS = Listing(Record(TOKEN, DIRECTION, TOKEN_MULTIPLIERS))
+SEPARABILITY_WITNESS = Field("separability", _MATRICES, "what bounds each largest margin", required=False)
+EXPOSURE_WITNESS = Field("exposure", _DIRECTIONS, "what bounds each distance", required=False)
+WITNESS = Record(BITS, SEPARABILITY_WITNESS, EXPOSURE_WITNESS)
+
+
+# -- what is stated
+
+
+@dataclass(frozen=True)
+class StatedMargin:
+    """Bounds on a largest margin, and what the witness has for each.
+
+    `matrix` is None where none is stated; `multipliers` are by query and token, with query 0 for a key's distance.
+    """
+
+    lower: fmpq | None
+    upper: fmpq | None
+    matrix: ExactMatrix | None
+    multipliers: Mapping[tuple[int, int], fmpq]
+
+
+@dataclass(frozen=True)
+class Head:
+    """What is given: a prompt with its queries, how many tokens they see, and what tokens are worth.
+
+    `causal` counts the tokens that the first query sees, None where every query sees all; `score` is a kind and its
+    fields, or None.
+    """
+
+    prompt: StatedPrompt
+    causal: int | None
+    score: tuple[str, Values] | None
+
+    @cached_property
+    def seen(self) -> tuple[int, ...]:
+        """How many of the first tokens each query sees."""
+        return seen_tokens(self.prompt, self.causal)
+
+    @cached_property
+    def own_map(self) -> ExactMatrix:
+        """M, or -M where the scale is negative: the matrix whose products order the tokens as the logits do."""
+        scale = self.prompt.scale
+        return -self.prompt.query_map if isinstance(scale, fmpq) and scale < 0 else self.prompt.query_map
+
+    @cached_property
+    def scores(self) -> list[fmpq]:
+        """What the tokens are worth; of values their squared norm, which orders them as the norm does."""
+        assert self.score is not None
+        kind, values = self.score
+        rows = self.prompt.exact.values
+        if kind == "direction":
+            return (rows @ values[SCORE_DIRECTION].load().T).T.row(0)
+        return [sum((entry * entry for entry in row), fmpq(0)) for row in rows.to_rows()]
+
+
+@dataclass(frozen=True)
+class HeadStatement:
+    """A head with its queries, and what is asserted of it.
+
+    `ranges` are those of `margin` and `weight`, by name. `largest` holds what is asserted of largest margins: of the
+    tokens chosen at all queries under "selected" and "best", of single tokens under their index.
+    """
+
+    head: Head
+    selected: tuple[int, ...]
+    ranges: Mapping[str, Values]
+    rank: tuple[int, ...] | None
+    best: tuple[int, ...] | None
+    largest: Mapping[str | int, StatedMargin]
+
+    def chosen_as(self, of: str | int) -> ChosenTokens:
+        """The selected tokens, the best tokens, or one token at the query 1, among all."""
+        keys = self.head.prompt.exact.keys
+        if isinstance(of, int):
+            return ChosenTokens(keys, ExactMatrix.identity(1), (of,), (keys.rows,))
+        tokens = self.selected if of == "selected" else self.best
+        assert tokens is not None
+        return ChosenTokens(keys, self.head.prompt.stated_queries, tokens, self.head.seen)
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """What sets the selected tokens apart, in units of 1/|s|."""
+        return self.chosen_as("selected").gaps(self.head.own_map)
+
+    def margin(self, i: int) -> arb | fmpq:
+        """By how much the logit of the selected token exceeds the largest other one; exact for a rational scale."""
+        scale, smallest = self.head.prompt.scale, self.gaps.smallest_of(i)
+        return abs(scale) * smallest if isinstance(scale, fmpq) else scale_ball(scale) * smallest
+
+    def weight(self, i: int) -> arb:
+        """The softmax weight of the selected token."""
+        return self.gaps.weight(i, abs(scale_ball(self.head.prompt.scale)))
+
+    def other_weight(self, i: int) -> arb:
+        """1 - weight: a weight is below 1, however close."""
+        return self.gaps.other_weight(i, abs(scale_ball(self.head.prompt.scale)))
+
+    def better(self, i: int) -> int:
+        """How many of the tokens that query i sees have a larger score than the selected one."""
+        scores = self.head.scores[: self.head.seen[i]]
+        return sum(score > scores[self.selected[i]] for score in scores)
+
+    def lead(self, i: int, token: int) -> fmpq:
+        """By how much the score of a token exceeds the largest other one that query i sees."""
+        scores = self.head.scores[: self.head.seen[i]]
+        return scores[token] - max(score for t, score in enumerate(scores) if t != token)
+
+
+# -- reading
 
 
 def read(certificate: Certificate) -> HeadStatement:
     """Raises MalformedError."""
     asserts, hint = ASSERTS.read(certificate.asserts, certificate.reading), certificate.witness
     head = read_head(certificate)
-    return read_problem(head, asserts, WITNESS.read(hint, certificate.reading) if hint is not None else None)
+    witness = WITNESS.read(hint, certificate.reading) if hint is not None else None
+    selected = _read_tokens(asserts, SELECTED, head.seen)
+    rank = read_per_query(asserts, RANK, head.prompt.count) if RANK in asserts else None
+    best = _read_tokens(asserts, BEST, head.seen) if BEST in asserts else None
+    for field in (RANK, BEST):
+        if field in asserts and head.score is None:
+            raise asserts.node(field).malformed(f"a score in given, which {field.name} is about", "none")
+    ranges = {field.name: asserts[field] for field in (MARGIN, WEIGHT) if field in asserts}
+    for values in ranges.values():
+        for end in (AT_LEAST, AT_MOST):
+            if end in values:
+                values[end].require_count(head.prompt.count)
+    largest = _read_largest(head, asserts, witness, {"selected": selected, "best": best})
+    return HeadStatement(head, selected, ranges, rank, best, largest)
+
+
+def read_head(certificate: Certificate) -> Head:
+    """The section `given`. Raises MalformedError."""
+    form, given = GIVEN.read(certificate.given, certificate.reading)
+    prompt = read_prompt(form, given)
+    if prompt.length < 2:
+        raise given.at.malformed("at least two tokens", "nothing to select from")
+    causal, score = read_causal(given, CAUSAL, prompt), given.get(SCORE)
+    if score is not None and score[0] == "direction":
+        score[1][SCORE_DIRECTION].require_length(prompt.output_dimension, "a value")
+    return Head(prompt, causal, score)
+
+
+def read_per_query(values: Values, field: Field[list[int]], count: int) -> tuple[int, ...]:
+    """A number for each query."""
+    stated = values[field]
+    if len(stated) != count:
+        raise values.node(field).malformed(f"{counted(count, 'number')}, one per query", f"{len(stated)}")
+    return tuple(stated)
+
+
+def _read_tokens(values: Values, field: Field[list[int]], seen: Sequence[int]) -> tuple[int, ...]:
+    """A token for each query, among those that it sees."""
+    tokens = read_per_query(values, field, len(seen))
+    for i, token in enumerate(tokens):
+        require_token(token, seen[i], values.node(field), f" that query {i} sees")
+    return tokens
+
+
+def require_token(token: int, length: int, node: Node, what: str = "") -> None:
+    """Refuse the index of a token that is not there."""
+    if token >= length:
+        raise node.malformed(f"the index of one of the {counted(length, 'token')}{what}, counted from 0", f"{token}")
+
+
+def _read_largest(
+    head: Head, asserts: Values, witness: Values | None, tokens: Mapping[str, tuple[int, ...] | None]
+) -> dict[str | int, StatedMargin]:
+    """What is asserted of largest margins, with its witnesses."""
+    prompt, found = head.prompt, dict[str | int, StatedMargin]()
+    shown = witness.items(SEPARABILITY_WITNESS) if witness is not None else []
+    for of, pair in _paired(asserts.items(SEPARABILITY), shown, OF).items():
+        chosen = tokens[of]
+        if chosen is None:
+            raise pair[0].at.malformed(f"the tokens under {of} in asserts", "none")
+        found[of] = _read_margin(*pair, chosen, head.seen, (prompt.key_dimension, prompt.query_dimension))
+    shown = witness.items(EXPOSURE_WITNESS) if witness is not None else []
+    for token, pair in _paired(asserts.items(EXPOSURE), shown, TOKEN).items():
+        require_token(token, prompt.length, pair[0].node(TOKEN))
+        found[token] = _read_margin(*pair, (token,), (prompt.length,), (prompt.key_dimension, 1))
+    return found
+
+
+def _paired(asserted: list[Values], witnessed: list[Values], key: Field[T]) -> dict[T, tuple[Values, Values | None]]:
+    """The records of `asserts` by their key, each with that of the witness."""
+    stated, shown = _by_key(asserted, key), _by_key(witnessed, key)
+    for name, values in shown.items():
+        if name not in stated:
+            raise values.at.malformed("a witness of what is asserted", f"one of {key.name} {name}, which is not")
+    return {name: (values, shown.get(name)) for name, values in stated.items()}
+
+
+def _by_key(records: list[Values], key: Field[T]) -> dict[T, Values]:
+    found: dict[T, Values] = {}
+    for values in records:
+        if values[key] in found:
+            raise values.at.malformed(f"every {key.name} at most once", f"{values[key]} again")
+        found[values[key]] = values
+    return found
+
+
+def _read_margin(
+    asserted: Values, witness: Values | None, chosen: Sequence[int], seen: Sequence[int], shape: tuple[int, int]
+) -> StatedMargin:
+    """Bounds on the largest margin of chosen tokens, W being of that shape."""
+    lower, upper = asserted.get(MARGIN_AT_LEAST), asserted.get(MARGIN_AT_MOST)
+    if witness is None:
+        return StatedMargin(lower, upper, None, {})
+    at_queries, multipliers = OF in witness, dict[tuple[int, int], fmpq]()
+    for values in witness.items(PAIR_MULTIPLIERS if at_queries else TOKEN_MULTIPLIERS):
+        query, token = values.get(QUERY) or 0, values[TOKEN]
+        if query >= len(chosen):
+            expected = f"the index of one of the {counted(len(chosen), 'query')}, from 0"
+            raise values.node(QUERY).malformed(expected, f"{query}")
+        require_token(token, seen[query], values.node(TOKEN), f" that query {query} sees" if at_queries else "")
+        if token == chosen[query]:
+            raise values.node(TOKEN).malformed("another token than the chosen one", f"{token}")
+        if (query, token) in multipliers:
+            raise values.at.malformed("every pair at most once", f"token {token} again")
+        multipliers[query, token] = values[MULTIPLIER]
+    matrix = None
+    if MATRIX in witness:
+        witness[MATRIX].require_shape(*shape, "(keys' dimension x queries' dimension)")
+        matrix = witness[MATRIX].load()
+    elif DIRECTION in witness:
+        witness[DIRECTION].require_length(shape[0], "a key")
+        matrix = witness[DIRECTION].load().T
+    return StatedMargin(lower, upper, matrix, multipliers)
+
+
+# -- what proves it
 
 
 def obligations(stated: HeadStatement) -> Iterator[Obligation | NoProof]:
     queries = range(stated.head.prompt.count)
-    for i in queries:
-        yield _selected(stated, i)
-    for kind, bounds in stated.ranges.items():
-        if bounds.lower is not None:
-            yield from (_from_below(stated, kind, bounds.lower.at(i), i) for i in queries)
-        if bounds.upper is not None:
-            yield from (_from_above(stated, kind, bounds.upper.at(i), i) for i in queries)
+    yield from (_selected(stated, i) for i in queries)
+    for kind, values in stated.ranges.items():
+        for end in (AT_LEAST, AT_MOST):
+            if end in values:
+                yield from (_bounded(stated, kind, end, values[end].at(i), i) for i in queries)
     if stated.rank is not None:
         yield from (_ranked(stated, stated.rank[i], i) for i in queries)
     if stated.best is not None:
@@ -74,36 +340,23 @@ def obligations(stated: HeadStatement) -> Iterator[Obligation | NoProof]:
         yield from _largest(stated, of, margin)
 
 
-# -- at a query
-
-
 def _selected(stated: HeadStatement, i: int) -> Obligation:
     """That no other logit is as large: exactly, as the scale is left out."""
     return Obligation(f"{SELECTED.name}[{i}]", lambda: stated.gaps.smallest_of(i), ">", fmpq(0))
 
 
-def _from_below(stated: HeadStatement, kind: str, bound: fmpq, i: int) -> Obligation:
+def _bounded(stated: HeadStatement, kind: str, end: Field[StatedBounds], bound: fmpq, i: int) -> Obligation:
     """A bound of the margin or of the softmax weight of the selected token."""
-    name = f"{kind}.{LOWER}[{i}]"
+    name, below = f"{kind}.{end.name}[{i}]", end is AT_LEAST
     if compares_others(kind, bound):
-        return Obligation(name, lambda: stated.other_weight(i), "<=", 1 - bound)
-    return Obligation(name, _number(stated, kind, i), ">=", bound)
-
-
-def _from_above(stated: HeadStatement, kind: str, bound: fmpq, i: int) -> Obligation:
-    name = f"{kind}.{UPPER}[{i}]"
-    if compares_others(kind, bound):
-        return Obligation(name, lambda: stated.other_weight(i), ">=", 1 - bound)
-    return Obligation(name, _number(stated, kind, i), "<=", bound)
+        return Obligation(name, lambda: stated.other_weight(i), "<=" if below else ">=", 1 - bound)
+    number: Callable[[int], arb | fmpq] = stated.margin if kind == MARGIN.name else stated.weight
+    return Obligation(name, lambda: number(i), ">=" if below else "<=", bound)
 
 
 def compares_others(kind: str, bound: fmpq) -> bool:
     """Whether it is the other tokens' weight that is compared: no precision tells a weight near 1 from 1."""
     return kind == WEIGHT.name and bool(bound >= 1)
-
-
-def _number(stated: HeadStatement, kind: str, i: int) -> Callable[[], arb | fmpq]:
-    return (lambda: stated.margin(i)) if kind == MARGIN.name else (lambda: stated.weight(i))
 
 
 def _ranked(stated: HeadStatement, rank: int, i: int) -> Obligation:
@@ -117,13 +370,10 @@ def _best(stated: HeadStatement, token: int, i: int) -> Obligation:
     return Obligation(f"{BEST.name}[{i}]", lambda: stated.lead(i, token), ">", fmpq(0))
 
 
-# -- about largest margins
-
-
 def _largest(stated: HeadStatement, of: str | int, margin: StatedMargin) -> Iterator[Obligation | NoProof]:
     """The bounds of a largest margin from below and above, by weak duality."""
     named, part = f"exposure[{of}]" if isinstance(of, int) else f"separability.{of}", Part.WITNESS
-    lower, upper = f"{named}.{LOWER}", f"{named}.{UPPER}"
+    lower, upper = f"{named}.{AT_LEAST.name}", f"{named}.{AT_MOST.name}"
     chosen = cache(lambda: stated.chosen_as(of))
     if margin.lower is not None:
         matrix = margin.matrix if margin.matrix is not None or isinstance(of, int) else stated.head.own_map
@@ -138,12 +388,5 @@ def _largest(stated: HeadStatement, of: str | int, margin: StatedMargin) -> Iter
             yield Obligation(upper, lambda: chosen().from_multipliers(margin.multipliers), "<=", margin.upper, part)
 
 
-THEOREM = Theorem(
-    name="selection-on-a-head",
-    title="which token a head selects at each query, how clearly, and which tokens could be selected",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-)
+_TITLE = "which token a head selects at each query, how clearly, and which tokens could be selected"
+THEOREM = Theorem("selection-on-a-head", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

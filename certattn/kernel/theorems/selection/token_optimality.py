@@ -7,18 +7,28 @@ Given tokens with scores gamma_it, stated or as Y_i v'x_it. A certificate assert
     not_locally_optimal  selections that are not, each with the reason
     all_locally_optimal  all locally optimal selections: there are no others
 
+With p = p_mm(alpha), the neighbours of alpha are the tokens whose constraints are tight at p, and alpha is locally
+optimal where each of them has a smaller score than the chosen token of its input. A selection whose constraints have
+no solution has no p_mm and is not locally optimal.
+
 Everything is decided exactly. p_mm(alpha) comes from multipliers with their Karush-Kuhn-Tucker conditions; what is
-wrong with a selection that has no p_mm is shown by Gordan's theorem.
+wrong with a selection that has no p_mm is shown by Gordan's theorem. That a list is complete is a proof that settles
+every tuple of tokens: the witness holds cuts, each of which shows that no selection with some chosen tokens can be
+separated, and a support for every selection that no cut covers, in lexicographic order: the tokens, by their rows
+among those of all inputs, whose constraints determine p_mm. The checker goes through all selections itself, so that
+none can be left out.
 Ataee Tarzanagh, Li, Zhang and Oymak 2023: SVM neighbours and local optimality.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
+from math import prod
+from typing import Any, TypeVar
 
-from flint import fmpq
+from flint import fmpq, fmpz_mat
 
 from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import EXACT, Theorem
@@ -26,84 +36,76 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing, Reading, Record, Values
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.token_selection import Pair, Selection, best_tokens
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.token_selection import Pair, Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.kkt import (
     INPUT,
+    MULTIPLIER,
+    PAIR_MULTIPLIERS,
     TOKEN,
-    PairMultipliers,
     kkt_names,
     optimal,
-    read_multipliers,
+    point_of,
 )
-from certattn.kernel.theorems.selection.mathematics.contradiction import Contradiction
-from certattn.kernel.theorems.selection.mathematics.local_optimality import smallest_neighbour_gap
-from certattn.kernel.theorems.selection.mathematics.max_margin import hard_margin
-from certattn.kernel.theorems.selection.selection_enumeration import (
-    CUTS,
-    SUPPORTS,
-    Enumeration,
-    all_settled,
-    read_enumeration,
+from certattn.kernel.theorems.selection.mathematics.margin_points import (
+    Conditions,
+    Contradiction,
+    MaxMargin,
+    hard_margin,
 )
-from certattn.kernel.theorems.selection.selection_inputs import (
+from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     StatedTokens,
     read_selection,
     read_tokens,
     scored_token_forms,
+    selection_at,
 )
 
+T = TypeVar("T")
+
 NOT_SEPARABLE, NONE = "not-separable", "none"
+# More would take minutes.
+MOST_SELECTIONS = 100_000
 
 
 @dataclass(frozen=True)
-class Because(Kind[Pair | None]):
-    """Why a selection is not locally optimal: a neighbour, or that it cannot be separated (None)."""
+class OrWord(Kind[T | None]):
+    """Something, or a word in its place, which is None."""
 
-    _neighbour = Record(INPUT, TOKEN)
-    _word = Choice((NOT_SEPARABLE,))
-    written = (_word, _neighbour)
+    word: str
+    other: Kind[T]
 
-    def read(self, node: Node, reading: Reading) -> Pair | None:
-        if isinstance(node.value, str):
-            self._word.read(node, reading)
-            return None
-        values = self._neighbour.read(node, reading)
-        return Pair(values[INPUT], values[TOKEN])
+    @property
+    def written(self) -> Sequence[Kind[Any]]:  # type: ignore[override]
+        return Choice((self.word,)), self.other
 
-
-class Selections(Kind[list[list[int]]]):
-    """Selections, an index for each input; or the word `none`."""
-
-    _listing = Listing(Listing(Count(0)))
-    _word = Choice((NONE,))
-    written = (_word, _listing)
-
-    def read(self, node: Node, reading: Reading) -> list[list[int]]:
-        if isinstance(node.value, str):
-            self._word.read(node, reading)
-            return []
-        return self._listing.read(node, reading)
+    def read(self, node: Node, reading: Reading) -> T | None:
+        if not isinstance(node.value, str):
+            return self.other.read(node, reading)
+        Choice((self.word,)).read(node, reading)
+        return None
 
 
 OPTIMAL = Field("optimal", Listing(Listing(Count(0))), "of every input, all tokens of the largest score", False)
 LOCALLY = Field("locally_optimal", Listing(Listing(Count(0))), "selections, an index for each input", False)
-BECAUSE = Field("because", Because(), "a neighbour whose score is not smaller, or not-separable")
+_NEIGHBOUR = OrWord(NOT_SEPARABLE, Record(INPUT, TOKEN))
+BECAUSE = Field("because", _NEIGHBOUR, "a neighbour whose score is not smaller, or not-separable")
 NOT_LOCALLY = Field("not_locally_optimal", Listing(Record(INDICES, BECAUSE)), "selections with a reason each", False)
-ALL = Field("all_locally_optimal", Selections(), "all locally optimal selections, or none", False)
+_SELECTIONS = OrWord(NONE, Listing(Listing(Count(0))))
+ALL = Field("all_locally_optimal", _SELECTIONS, "all locally optimal selections, or none", False)
 
-SOLUTIONS = Field(
-    "locally_optimal",
-    Listing(PairMultipliers()),
-    "multipliers of p_mm for each of these selections",
-    required=False,
-)
-REASONS = Field(
-    "not_locally_optimal",
-    Listing(PairMultipliers()),
-    "multipliers for each of these selections: of p_mm, or of a combination that is 0",
-    required=False,
-)
+_PROOFS = Listing(PAIR_MULTIPLIERS)
+SOLUTIONS = Field("locally_optimal", _PROOFS, "multipliers of p_mm for each of these selections", required=False)
+_REFUSED = "multipliers for each of these selections: of p_mm, or of a combination that is 0"
+REASONS = Field("not_locally_optimal", _PROOFS, _REFUSED, required=False)
+CHOSEN = Field("chosen", Count(0), "the chosen token of that input, counted from 0")
+OTHER = Field("other", Count(0), "another token of that input, counted from 0")
+_CUTS = Listing(Listing(Record(INPUT, CHOSEN, OTHER, MULTIPLIER)))
+_CUT = "combinations of differences of keys that are 0: no selection with these chosen tokens can be separated"
+CUTS = Field("cuts", _CUTS, _CUT, required=False)
+_ROWS = "for every other selection, in lexicographic order, the rows of the tokens that determine its p_mm"
+SUPPORTS = Field("supports", Listing(Listing(Count(0))), _ROWS, required=False)
 
 
 def _something(asserts: Values) -> None:
@@ -116,19 +118,143 @@ ASSERTS = Record(OPTIMAL, LOCALLY, NOT_LOCALLY, ALL, rules=[_something])
 WITNESS = Record(SOLUTIONS, REASONS, CUTS, SUPPORTS)
 
 
+# -- the point that a support determines, and selections that are cut off
+
+
+def smallest_neighbour_gap(selection: Selection, solution: MaxMargin) -> fmpq:
+    """The smallest g_j of the neighbours. There is one: were no constraint tight, a shorter p would do."""
+    return min(selection.gaps[j] for j in solution.tight)
+
+
+def on_support(rows: ExactMatrix, support: Sequence[int]) -> MaxMargin | None:
+    """The problem with every level 1, and the multipliers that make the rows of `support` tight and are 0 elsewhere.
+
+    They solve Z Z' lambda = (1, ..., 1)' for the rows Z of the support; None where these are linearly dependent.
+    """
+    tight = rows.take_rows(support)
+    gram = tight @ tight.T
+    try:
+        solved = gram.numerators.solve(fmpz_mat(len(support), 1, [gram.denominator] * len(support)))
+    except ZeroDivisionError:
+        return None
+    return hard_margin(rows, {j: solved[k, 0] for k, j in enumerate(support)})
+
+
+def supported_point(selection: Selection, support: Sequence[int]) -> MaxMargin | None:
+    """The same from rows of tokens of all inputs; None where one of them is chosen, too."""
+    places = {selection.tokens.row(pair.input, pair.token): j for j, pair in enumerate(selection.pairs)}
+    if not all(row in places for row in support):
+        return None
+    return on_support(selection.differences, [places[row] for row in support])
+
+
+@dataclass(frozen=True)
+class CutTerm:
+    """mu (k_chosen - k_other), both tokens of one input."""
+
+    input: int
+    chosen: int
+    other: int
+    multiplier: fmpq
+
+
+@dataclass(frozen=True)
+class Cut:
+    """sum mu (k_chosen - k_other) = 0: no selection with these chosen tokens can be separated, whatever the others."""
+
+    terms: tuple[CutTerm, ...]
+
+    @property
+    def chosen(self) -> dict[int, int]:
+        """The chosen tokens that it is about, by input."""
+        return {term.input: term.chosen for term in self.terms}
+
+    def contradiction(self, tokens: Tokens) -> Contradiction:
+        """The combination: no p has <k_chosen - k_other, p> >= 1 for all its terms if it is 0."""
+        chosen = tokens.keys.take_rows([tokens.row(term.input, term.chosen) for term in self.terms])
+        others = tokens.keys.take_rows([tokens.row(term.input, term.other) for term in self.terms])
+        weights = {k: term.multiplier for k, term in enumerate(self.terms)}
+        return Contradiction(chosen - others, (fmpq(1),) * len(weights), weights)
+
+
+def uncut_selections(lengths: Sequence[int], cuts: Sequence[Cut]) -> Iterator[tuple[int, ...]]:
+    """Every tuple of one token per input that no cut covers, in lexicographic order."""
+    yield from _extended((), lengths, [cut.chosen for cut in cuts])
+
+
+def _extended(
+    prefix: tuple[int, ...], lengths: Sequence[int], live: Sequence[dict[int, int]]
+) -> Iterator[tuple[int, ...]]:
+    """The tuples that begin so; `live` are the cuts that agree with the prefix."""
+    if any(max(chosen) < len(prefix) for chosen in live):
+        return
+    if len(prefix) == len(lengths):
+        yield prefix
+        return
+    place = len(prefix)
+    for token in range(lengths[place]):
+        yield from _extended((*prefix, token), lengths, [c for c in live if c.get(place, token) == token])
+
+
 # -- what is stated
 
-# What a statement says of a selection with a reason: the selection, the reason, and the multipliers.
-Refusal = tuple[Selection, Pair | None, Mapping[int, fmpq]]
+
+@dataclass(frozen=True)
+class Search:
+    """What came of going through all selections that no cut covers.
+
+    How many there are, how many have a support that determines no point, the worst of the points that others
+    determine, and which selections are locally optimal.
+    """
+
+    count: int
+    broken: int
+    worst: Conditions
+    optimal: frozenset[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """The stated complete list, and what is to prove it."""
+
+    tokens: Tokens
+    stated: frozenset[tuple[int, ...]]
+    cuts: tuple[Cut, ...]
+    supports: list[list[int]]
+
+    @cached_property
+    def search(self) -> Search:
+        count, broken, found = 0, 0, set[tuple[int, ...]]()
+        worst: Conditions | None = None
+        for k, indices in enumerate(uncut_selections(self.tokens.lengths, self.cuts)):
+            count += 1
+            if k >= len(self.supports):
+                continue
+            selection = Selection(self.tokens, indices)
+            point = supported_point(selection, self.supports[k])
+            if point is None:
+                broken += 1
+                continue
+            worst = point.conditions if worst is None else worst.joined(point.conditions)
+            if point.tight and smallest_neighbour_gap(selection, point) > 0:
+                found.add(indices)
+        # Where no support determines a point, no condition holds.
+        nowhere = Conditions(fmpq(-1), fmpq(-1), fmpq(1), fmpq(-1))
+        return Search(count, broken, nowhere if worst is None else worst, frozenset(found))
+
+
+# What a statement says of a selection with a reason: the selection, the reason, and the point of the multipliers, which
+# is p_mm where the reason is a neighbour.
+Refusal = tuple[Selection, Pair | None, MaxMargin]
 
 
 @dataclass(frozen=True)
 class OptimalityStatement:
-    """What is given, and what is asserted of it: best tokens, selections with multipliers, and all selections."""
+    """What is given, and what is asserted of it: best tokens, selections with points, and all selections."""
 
     stated: StatedTokens
     optimal: list[list[int]] | None
-    accepted: list[tuple[Selection, Mapping[int, fmpq]]]
+    accepted: list[tuple[Selection, MaxMargin]]
     refused: list[Refusal]
     enumeration: Enumeration | None
 
@@ -139,26 +265,25 @@ class OptimalityStatement:
 
 def read(certificate: Certificate) -> OptimalityStatement:
     """Raises MalformedError."""
-    stated = read_tokens(*GIVEN.read(certificate.given, certificate.reading))
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    _, given = GIVEN.read(certificate.given, certificate.reading)
+    stated, asserts = read_tokens(given), ASSERTS.read(certificate.asserts, certificate.reading)
     witness = None
     if certificate.witness is not None:
         witness = WITNESS.read(certificate.witness, certificate.reading)
     return OptimalityStatement(
         stated,
-        _read_optimal(asserts, stated),
+        _read_optimal(asserts, stated.tokens),
         _read_accepted(asserts, witness, stated),
         _read_refused(asserts, witness, stated),
-        _read_all(asserts, witness, stated),
+        _read_all(asserts, witness, stated) if ALL in asserts else None,
     )
 
 
-def _read_optimal(asserts: Values, stated: StatedTokens) -> list[list[int]] | None:
-    """The best tokens of every input. Raises MalformedError."""
-    listed = asserts.get(OPTIMAL)
-    if listed is None:
+def _read_optimal(asserts: Values, tokens: Tokens) -> list[list[int]] | None:
+    """The best tokens of every input."""
+    if OPTIMAL not in asserts:
         return None
-    node, tokens = asserts.node(OPTIMAL), stated.tokens
+    listed, node = asserts[OPTIMAL], asserts.node(OPTIMAL)
     if len(listed) != tokens.count:
         raise node.malformed(f"{counted(tokens.count, 'list')} of tokens, one per input", f"{len(listed)}")
     for i, (found, length) in enumerate(zip(listed, tokens.lengths, strict=True)):
@@ -178,55 +303,68 @@ def _witnessed(field: Field[list[list[Values]]], count: int, witness: Values | N
     return found
 
 
-def _require_once(selections: Sequence[Selection], node: Node) -> None:
-    if len({selection.indices for selection in selections}) < len(selections):
+def _each_once(selections: Sequence[Selection], node: Node) -> frozenset[tuple[int, ...]]:
+    once = frozenset(selection.indices for selection in selections)
+    if len(once) < len(selections):
         raise node.malformed("every selection at most once", "one that is listed twice")
+    return once
 
 
-def _read_accepted(
-    asserts: Values, witness: Values | None, stated: StatedTokens
-) -> list[tuple[Selection, Mapping[int, fmpq]]]:
-    """Selections that are locally optimal, with multipliers. Raises MalformedError."""
-    listed = asserts.get(LOCALLY)
-    if listed is None:
+def _read_accepted(asserts: Values, witness: Values | None, stated: StatedTokens) -> list[tuple[Selection, MaxMargin]]:
+    """Selections that are locally optimal, with multipliers."""
+    if LOCALLY not in asserts:
         return []
-    node = asserts.node(LOCALLY)
+    listed, node = asserts[LOCALLY], asserts.node(LOCALLY)
     multipliers = _witnessed(SOLUTIONS, len(listed), witness, node)
-    selections = [read_selection(stated, indices, node) for indices in listed]
-    _require_once(selections, node)
-    return [(s, read_multipliers(m, s)) for s, m in zip(selections, multipliers, strict=True)]
+    selections = [selection_at(stated, indices, node) for indices in listed]
+    _each_once(selections, node)
+    return [(s, point_of(s, m)) for s, m in zip(selections, multipliers, strict=True)]
 
 
 def _read_refused(asserts: Values, witness: Values | None, stated: StatedTokens) -> list[Refusal]:
-    """Selections that are not, with reasons and multipliers. Raises MalformedError."""
-    listed = asserts.get(NOT_LOCALLY)
-    if listed is None:
+    """Selections that are not, with reasons and multipliers."""
+    if NOT_LOCALLY not in asserts:
         return []
+    listed, found = asserts[NOT_LOCALLY], list[Refusal]()
     multipliers = _witnessed(REASONS, len(listed), witness, asserts.node(NOT_LOCALLY))
-    found: list[Refusal] = []
     for values, weights in zip(listed, multipliers, strict=True):
-        selection = read_selection(stated, values[INDICES], values.node(INDICES))
-        because = values[BECAUSE]
+        selection, named = read_selection(stated, values), values[BECAUSE]
+        because = Pair(named[INPUT], named[TOKEN]) if named is not None else None
         if because is not None and because not in selection.pairs:
-            raise values.node(BECAUSE).malformed(
-                "an input and a token of it other than the chosen one", f"the pair {because}"
-            )
-        found.append((selection, because, read_multipliers(weights, selection)))
+            expected = "an input and a token of it other than the chosen one"
+            raise values.node(BECAUSE).malformed(expected, f"the pair {because}")
+        found.append((selection, because, point_of(selection, weights)))
     return found
 
 
-def _read_all(asserts: Values, witness: Values | None, stated: StatedTokens) -> Enumeration | None:
-    """All locally optimal selections. Raises MalformedError."""
-    listed = asserts.get(ALL)
-    if listed is None:
-        return None
-    node = asserts.node(ALL)
-    cuts = witness.get(CUTS) if witness is not None else None
-    supports = witness.get(SUPPORTS) if witness is not None else None
-    if cuts is None and supports is None:
+def _read_all(asserts: Values, witness: Values | None, stated: StatedTokens) -> Enumeration:
+    """All locally optimal selections."""
+    node, tokens = asserts.node(ALL), stated.tokens
+    cuts, supports = (witness.items(CUTS), witness.items(SUPPORTS)) if witness is not None else ([], [])
+    if not cuts and not supports:
         raise node.malformed("cuts or supports under witness, which settle every selection", "none")
-    selections = [read_selection(stated, indices, node) for indices in listed]
-    return read_enumeration(stated.tokens, selections, node, cuts or [], supports or [])
+    selections = [selection_at(stated, indices, node) for indices in asserts[ALL] or []]
+    if max(tokens.lengths) == 1:
+        raise node.malformed("an input of more than one token", "nothing to select from")
+    if prod(tokens.lengths) > MOST_SELECTIONS:
+        raise node.malformed(f"at most {MOST_SELECTIONS} selections to go through", f"{prod(tokens.lengths)}")
+    listed = _each_once(selections, node)
+    return Enumeration(tokens, listed, tuple(_read_cut(tokens, terms) for terms in cuts), supports)
+
+
+def _read_cut(tokens: Tokens, terms: list[Values]) -> Cut:
+    chosen: dict[int, int] = {}
+    for values in terms:
+        i = values[INPUT]
+        if i >= tokens.count:
+            raise values.at.malformed(f"an input below {tokens.count}", f"{i}")
+        if max(values[CHOSEN], values[OTHER]) >= tokens.lengths[i]:
+            raise values.at.malformed(f"tokens below {tokens.lengths[i]}, those of input {i}")
+        if values[CHOSEN] == values[OTHER]:
+            raise values.at.malformed("another token than the chosen one", f"{values[OTHER]}")
+        if chosen.setdefault(i, values[CHOSEN]) != values[CHOSEN]:
+            raise values.at.malformed("one chosen token of every input", f"two of input {i}")
+    return Cut(tuple(CutTerm(v[INPUT], v[CHOSEN], v[OTHER], v[MULTIPLIER]) for v in terms))
 
 
 # -- what proves it
@@ -237,12 +375,12 @@ _ZERO = fmpq(0)
 def obligations(stated: OptimalityStatement) -> Iterator[Obligation]:
     for i, tokens in enumerate(stated.optimal or []):
         yield _best(stated, i, tokens)
-    for k, (selection, multipliers) in enumerate(stated.accepted):
-        yield from _accepted(f"locally_optimal[{k}]", selection, multipliers)
+    for k, accepted in enumerate(stated.accepted):
+        yield from _accepted(f"locally_optimal[{k}]", *accepted)
     for k, refusal in enumerate(stated.refused):
         yield from _refused(f"not_locally_optimal[{k}]", *refusal)
     if stated.enumeration is not None:
-        yield from all_settled(stated.enumeration)
+        yield from _all_settled(stated.enumeration)
 
 
 def _best(stated: OptimalityStatement, i: int, tokens: list[int]) -> Obligation:
@@ -250,37 +388,46 @@ def _best(stated: OptimalityStatement, i: int, tokens: list[int]) -> Obligation:
     return Obligation(f"optimal[{i}]", lambda: fmpq(len(set(tokens) ^ set(stated.best[i]))), "<=", _ZERO)
 
 
-def _accepted(prefix: str, selection: Selection, multipliers: Mapping[int, fmpq]) -> Iterator[Obligation]:
+def _accepted(prefix: str, selection: Selection, solution: MaxMargin) -> Iterator[Obligation]:
     """That p_mm is what the multipliers make it, and all its neighbours have smaller scores."""
-    solution = cache(lambda: hard_margin(selection.differences, multipliers))
-    yield from optimal(prefix, solution)
-    gap = lambda: smallest_neighbour_gap(selection, solution())  # noqa: E731
+    yield from optimal(prefix, lambda: solution.conditions)
+    gap = lambda: smallest_neighbour_gap(selection, solution)  # noqa: E731
     yield Obligation(f"{prefix}.neighbours", gap, ">", _ZERO, needs=kkt_names(prefix))
 
 
-def _refused(
-    prefix: str, selection: Selection, because: Pair | None, multipliers: Mapping[int, fmpq]
-) -> Iterator[Obligation]:
+def _refused(prefix: str, selection: Selection, because: Pair | None, solution: MaxMargin) -> Iterator[Obligation]:
     """That the stated token is a neighbour of no smaller score; or that no p satisfies the constraints."""
     if because is None:
-        rows = selection.differences
-        stated = Contradiction(rows, (fmpq(1),) * rows.rows, multipliers)
-        yield Obligation(f"{prefix}.combination", lambda: stated.largest_entry, "<=", _ZERO, Part.WITNESS)
+        shown = Contradiction(solution.rows, solution.levels, solution.multipliers)
+        yield Obligation(f"{prefix}.combination", lambda: shown.largest_entry, "<=", _ZERO, Part.WITNESS)
         return
     j = selection.pairs.index(because)
-    solution = cache(lambda: hard_margin(selection.differences, multipliers))
-    yield from optimal(prefix, solution)
-    yield Obligation(f"{prefix}.tight", lambda: solution().slacks[j], "<=", _ZERO, needs=kkt_names(prefix))
+    yield from optimal(prefix, lambda: solution.conditions)
+    yield Obligation(f"{prefix}.tight", lambda: solution.slacks[j], "<=", _ZERO, needs=kkt_names(prefix))
     yield Obligation(f"{prefix}.score", lambda: selection.gaps[j], "<=", _ZERO)
 
 
-THEOREM = Theorem(
-    name="token-optimality",
-    title="the tokens with the best scores, and the selections that are locally optimal",
-    given=GIVEN,
-    asserts=ASSERTS,
-    witness=WITNESS,
-    read=read,
-    obligations=obligations,
-    arithmetic=EXACT,
-)
+def _all_settled(stated: Enumeration) -> Iterator[Obligation]:
+    """That the list is complete and right; it is compared only where every selection is settled."""
+    part, settled = Part.WITNESS, ["all.coverage"]
+    if stated.cuts:
+        # The largest |entry| of sum mu z of every cut.
+        entry = lambda: max(cut.contradiction(stated.tokens).largest_entry for cut in stated.cuts)  # noqa: E731
+        yield Obligation("all.cuts", entry, "<=", _ZERO, part)
+        settled.append("all.cuts")
+    # How many selections no cut covers without a support, or supports too many.
+    uncovered = lambda: fmpq(abs(stated.search.count - len(stated.supports)))  # noqa: E731
+    yield Obligation("all.coverage", uncovered, "<=", _ZERO, part)
+    if stated.supports:
+        # Every selection that is left has a support, and every support determines a point: there is a worst one.
+        yield Obligation("all.supports", lambda: fmpq(stated.search.broken), "<=", _ZERO, part)
+        yield from optimal("all", lambda: stated.search.worst, ("all.coverage", "all.supports"))
+        settled += ["all.supports", *kkt_names("all")]
+    missing = lambda: fmpq(len(stated.search.optimal - stated.stated))  # noqa: E731
+    yield Obligation("all.missing", missing, "<=", _ZERO, needs=settled)
+    wrong = lambda: fmpq(len(stated.stated - stated.search.optimal))  # noqa: E731
+    yield Obligation("all.wrong", wrong, "<=", _ZERO, needs=settled)
+
+
+_TITLE = "the tokens with the best scores, and the selections that are locally optimal"
+THEOREM = Theorem("token-optimality", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations, arithmetic=EXACT)

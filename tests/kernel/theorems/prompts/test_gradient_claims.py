@@ -11,7 +11,6 @@ from typing import Any
 import gradient_cases as cases
 import numpy as np
 import pytest
-from certattn.kernel.decide.verdict import Obligation
 from corpus import ACCEPT, Case, Family, check, notices
 from flint import arb, fmpq
 from sabotaged import unless

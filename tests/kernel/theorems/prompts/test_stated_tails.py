@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from certattn.kernel.decide.verdict import at_most
 from flint import arb, fmpq
 
 import certattn

@@ -24,7 +24,7 @@ from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.selection import joint_max_margin, kkt
 from certattn.kernel.theorems.selection.joint_max_margin import JointSolution, read
-from certattn.kernel.theorems.selection.mathematics import joint_bounds, joint_path
+from certattn.kernel.theorems.selection.mathematics import joint_path
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.joint_multipliers import floats
 
@@ -125,7 +125,7 @@ def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, ar
 
 
 def weaker(log_e0: Any, weights: Any, fn: Any, one: Any) -> Any:
-    return (log_e0 - joint_bounds.entropy(weights, fn, one)) / 2
+    return (log_e0 - joint_path.entropy(weights, fn, one)) / 2
 
 
 SABOTAGES = [

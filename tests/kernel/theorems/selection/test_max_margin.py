@@ -22,10 +22,8 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection import max_margin
 from certattn.kernel.theorems.selection.kkt import kkt_names
-from certattn.kernel.theorems.selection.mathematics.contradiction import Contradiction
-from certattn.kernel.theorems.selection.mathematics.margin_distance import MarginDistance
-from certattn.kernel.theorems.selection.mathematics.margin_rows import matrix_rows
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin
+from certattn.kernel.theorems.selection.max_margin import MarginDistance, matrix_rows
 from certattn.statements.checking import check_certificate
 
 Tool = Callable[[str], ModuleType]
@@ -121,8 +119,14 @@ def constant(value: Any) -> property:
     return property(lambda self: value)
 
 
+def passing(**wrong: fmpq) -> property:
+    """The conditions with one of their numbers replaced."""
+    real = MaxMargin.conditions.func
+    return property(lambda self: real(self)._replace(**wrong))
+
+
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "negative slacks pass": (MaxMargin, "smallest_slack", constant(fmpq(0))),
+    "negative slacks pass": (MaxMargin, "conditions", passing(slack=fmpq(0))),
     "multipliers of loose constraints pass": (MaxMargin, "complementarity", constant(fmpq(0))),
     "slacks are not looked at": (MaxMargin, "slacks", property(lambda self: (fmpq(0),) * self.rows.rows)),
     "the solution is not compared": (proof, "_identical", lambda left, relation, right: Outcome.PROVED),
@@ -165,12 +169,12 @@ def test_one_negative_multiplier_is_enough_for_no_proof(arrays: Path) -> None:
     """The reader refuses one; the bounds by duality need all of them, whoever made them."""
     near = next(case for case in cases.CASES if "within: 0.02" in case.text and case.verdict is ACCEPT)
     assertion = max_margin.read(loads(near.text, arrays / "case.yaml"))
-    assert isinstance(assertion, max_margin.NearSolution)
+    assert assertion.form == "nearly"
     assert set(outcomes_of(assertion).values()) == {Outcome.PROVED}
-    multipliers = assertion.distance.multipliers
+    multipliers = assertion.numbers
     assert len(multipliers) > 1
-    negative = replace(assertion.distance, multipliers={**multipliers, min(multipliers): fmpq(-1, 10**9)})
-    assert outcomes_of(replace(assertion, distance=negative))["optimality.multipliers"] is Outcome.REFUTED
+    negative = {**multipliers, min(multipliers): fmpq(-1, 10**9)}
+    assert outcomes_of(replace(assertion, numbers=negative))["optimality.multipliers"] is Outcome.REFUTED
 
 
 # -- mutants

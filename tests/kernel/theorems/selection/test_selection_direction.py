@@ -16,10 +16,10 @@ from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import selection_descent
-from certattn.kernel.theorems.selection import global_selection_theorems, selection_direction
+from certattn.kernel.theorems.selection import direction_theorems, selection_direction
+from certattn.kernel.theorems.selection.direction_theorems import LogarithmicRate
 from certattn.kernel.theorems.selection.kkt import kkt_names
 from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
-from certattn.kernel.theorems.selection.selection_theorems import LogarithmicRate
 
 Tool = Callable[[str], ModuleType]
 CASES = [case for family in direction_cases.FAMILIES for case in family.cases()]
@@ -66,8 +66,8 @@ def believed(prefix, solution):
     ("module", "name", "broken"),
     [
         (selection_direction, "optimal", believed),
-        (global_selection_theorems, "_cross_products", lambda selection: []),
-        (global_selection_theorems, "largest_spread", lambda selection: fmpq(0)),
+        (direction_theorems, "_cross_products", lambda selection: []),
+        (direction_theorems, "largest_spread", lambda selection: fmpq(0)),
         (GlobalBasin, "threshold", property(lambda self: arb(10) ** 9)),
         (GlobalBasin, "numerator", property(lambda self: arb(0))),
         (GlobalBasin, "start", property(lambda self: arb(10) ** 9)),

@@ -22,10 +22,10 @@ from certattn.kernel.document.certificate import load, loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.selection import head_assertions, head_problem, selection_on_a_head
-from certattn.kernel.theorems.selection.head_problem import Head, HeadStatement
+from certattn.kernel.theorems.selection import selection_on_a_head
 from certattn.kernel.theorems.selection.mathematics import chosen_tokens
 from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens, Gaps
+from certattn.kernel.theorems.selection.selection_on_a_head import Head, HeadStatement
 from certattn.statements.reports import Report
 
 CLAIM = CLAIMS["selection-on-a-head"]
@@ -167,7 +167,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "every rank is right": (proof, "_identical", lambda left, relation, right: Outcome.PROVED),
     "all queries see all tokens": (Head, "seen", property(lambda self: (self.prompt.length,) * self.prompt.count)),
     "the scale has no sign": (Head, "own_map", property(lambda self: self.prompt.query_map)),
-    "the scale is one": (head_problem, "scale_ball", lambda scale: arb(1)),
+    "the scale is one": (selection_on_a_head, "scale_ball", lambda scale: arb(1)),
     "only the first gap counts": (Gaps, "smallest_of", first_gap),
     "only the first query counts": (Gaps, "smallest", lambda self: self.smallest_of(0)),
     "matrices are not measured": (chosen_tokens, "attained_margin", lambda smallest, norm_squared, fn: smallest),
@@ -179,8 +179,12 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
 }  # fmt: skip
 # Without these the proof asks for what is not there, and raises.
 UNREAD: dict[str, tuple[Any, str, Any]] = {
-    "what is not there may be selected": (head_assertions, "require_token", lambda token, length, node, what="": None),
-    "tokens are not counted": (head_problem, "read_per_query", lambda values, field, count: values.get(field)),
+    "what is not there may be selected": (
+        selection_on_a_head,
+        "require_token",
+        lambda token, length, node, what="": None,
+    ),
+    "tokens are not counted": (selection_on_a_head, "read_per_query", lambda values, field, count: values.get(field)),
 }
 
 

@@ -17,9 +17,9 @@ from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.selection import selection_enumeration, token_optimality
+from certattn.kernel.theorems.selection import token_optimality
 from certattn.kernel.theorems.selection.kkt import kkt_names
-from certattn.kernel.theorems.selection.mathematics.local_optimality import uncut_selections
+from certattn.kernel.theorems.selection.token_optimality import uncut_selections
 
 Tool = Callable[[str], ModuleType]
 CASES = [case for family in optimality_cases.FAMILIES for case in family.cases()]
@@ -73,9 +73,8 @@ def believed(prefix, solution, needs=()):
         (token_optimality.Contradiction, "largest_entry", fmpq(0)),
         (token_optimality, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
         (token_optimality, "best_tokens", lambda tokens: [[0]] * tokens.count),
-        (selection_enumeration, "optimal", believed),
-        (selection_enumeration, "uncut_selections", lambda lengths, cuts: list(uncut_selections(lengths, cuts))[:-1]),
-        (selection_enumeration, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
+        (token_optimality, "optimal", believed),
+        (token_optimality, "uncut_selections", lambda lengths, cuts: list(uncut_selections(lengths, cuts))[:-1]),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

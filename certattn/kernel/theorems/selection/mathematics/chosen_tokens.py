@@ -54,14 +54,12 @@ class ChosenTokens:
         if matrix.is_zero():
             # The matrix 0 has no direction, but is itself one of norm at most 1.
             return arb(0)
-        margin: arb = attained_margin(arb(self.gaps(matrix).smallest()), arb(_norm_squared(matrix)), BALLS)
-        return margin
+        return arb(attained_margin(arb(self.gaps(matrix).smallest()), arb(_norm_squared(matrix)), BALLS))
 
     def from_multipliers(self, multipliers: Mapping[tuple[int, int], fmpq]) -> arb:
         """An upper bound of Xi at the working precision; `multipliers` hold the mu_it > 0 by (i, t), at least one."""
         total = sum(multipliers.values(), fmpq(0))
-        ceiling: arb = margin_ceiling(arb(_norm_squared(self.combination(multipliers))), arb(total), BALLS)
-        return ceiling
+        return arb(margin_ceiling(arb(_norm_squared(self.combination(multipliers))), arb(total), BALLS))
 
     def combination(self, multipliers: Mapping[tuple[int, int], fmpq]) -> ExactMatrix:
         """sum_it mu_it (k_{alpha_i} - k_t) z_i', d x e."""
@@ -99,14 +97,12 @@ class Gaps:
     def weight(self, i: int, scale: arb) -> arb:
         """The softmax weight of the chosen token of query i, the logits being the products times `scale`."""
         unit = scale / self.denominator
-        weight: arb = selected_weight([gap * unit for gap in self.of_query(i)], BALLS)
-        return weight
+        return arb(selected_weight([gap * unit for gap in self.of_query(i)], BALLS))
 
     def other_weight(self, i: int, scale: arb) -> arb:
         """1 - weight, which a ball near 1 would not tell from 0."""
         unit = scale / self.denominator
-        weight: arb = unselected_weight([gap * unit for gap in self.of_query(i)], BALLS)
-        return weight
+        return arb(unselected_weight([gap * unit for gap in self.of_query(i)], BALLS))
 
 
 def selected_weight(gaps: Sequence[Number], fn: Functions) -> Number:

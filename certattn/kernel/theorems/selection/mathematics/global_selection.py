@@ -51,20 +51,14 @@ class GlobalBasin:
     @cached_property
     def threshold(self) -> arb:
         """a*."""
-        constants = self.constants
-        return least(
-            constants.loss.excess(arb(constants.chosen_score(i)), arb(gap), BALLS)
-            for i, gap in constants.smallest_gaps.items()
-        )
+        scores, excess = self.constants.scores, self.constants.loss.excess
+        return least(excess(scores[i], arb(gap), BALLS) for i, gap in self.constants.smallest_gaps.items())
 
     @cached_property
     def _largest_gaps(self) -> dict[int, arb]:
         """The f_i^{-1}(F_0)."""
-        constants = self.constants
-        return {
-            i: constants.loss.inverse_excess(arb(constants.chosen_score(i)), self.excess, BALLS)
-            for i in constants.smallest_gaps
-        }
+        scores, inverse = self.constants.scores, self.constants.loss.inverse_excess
+        return {i: inverse(scores[i], self.excess, BALLS) for i in self.constants.smallest_gaps}
 
     @cached_property
     def selected(self) -> arb:
@@ -78,7 +72,7 @@ class GlobalBasin:
         found = []
         constants = self.constants
         for i, value in self._largest_gaps.items():
-            score, gap = arb(constants.chosen_score(i)), value.min(arb(constants.score_ranges[i]))
+            score, gap = constants.scores[i], value.min(arb(constants.score_ranges[i]))
             steepest = constants.loss.slope(score - gap, BALLS)
             curvature = constants.loss.largest_curvature(score - gap, score, BALLS)
             found.append(constants.diameters_squared[i] * (steepest + curvature * gap) / constants.slopes[i])

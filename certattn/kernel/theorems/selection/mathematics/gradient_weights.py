@@ -21,8 +21,7 @@ from functools import cached_property
 from flint import arb
 
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number, exp_remainder
-from certattn.kernel.theorems.selection.mathematics.local_constants import LocalConstants
-from certattn.kernel.theorems.selection.mathematics.selection_constants import largest, least
+from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants, largest, least
 
 
 def input_factors(
@@ -102,7 +101,7 @@ class NearbyWeights:
     What is said of the weights holds only where every factor of theta_- is proved to be positive.
     """
 
-    constants: LocalConstants
+    constants: SelectionConstants
     level: arb
     reaches: Mapping[int, arb]
 
@@ -159,8 +158,7 @@ class NearbyWeights:
     @cached_property
     def spread(self) -> arb:
         """d: the mean of the good z_j under the weights omega_j is within d of that under c_j g_j E_j."""
-        apart: arb = spread_of_means(self.low, self.high, self.constants.good_diameter)
-        return apart
+        return arb(spread_of_means(self.low, self.high, self.constants.good_diameter))
 
     @cached_property
     def error(self) -> arb:

@@ -21,12 +21,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 
 # So many choices of one token for every support input are enumerated.
 MOST_CHOICES = 10_000
@@ -34,11 +35,10 @@ MOST_CHOICES = 10_000
 
 @dataclass(frozen=True)
 class LabelMargin:
-    """The head of `solution`, which is a solution where its conditions are proved; `tokens` hold the x_it."""
+    """The head of `solution`, which is a solution where its conditions are proved; `rows` hold the Y_i x_it."""
 
-    tokens: ExactMatrix
+    rows: ExactMatrix
     selection: Selection
-    labels: tuple[fmpq, ...]
     solution: MaxMargin
 
     @cached_property
@@ -53,66 +53,36 @@ class LabelMargin:
         return {i: self.solution.multipliers[i] / total for i in self.support}
 
     @cached_property
-    def chosen(self) -> tuple[int, ...]:
-        """The rows of the chosen tokens."""
-        return tuple(self.selection.tokens.row(i, t) for i, t in enumerate(self.selection.indices))
-
-    @cached_property
-    def label_rows(self) -> ExactMatrix:
-        """The Y_i x_it, one per row."""
-        lengths = self.selection.tokens.lengths
-        signs = [label for label, length in zip(self.labels, lengths, strict=True) for _ in range(length)]
-        rows = self.tokens.to_rows()
-        return ExactMatrix.rational([[sign * x for x in row] for sign, row in zip(signs, rows, strict=True)])
-
-    @cached_property
-    def scores(self) -> tuple[fmpq, ...]:
-        """The Y_i <v_mm, x_it>, of every row."""
-        column = self.label_rows @ self.solution.solution.T
-        return tuple(column.entry(row, 0) for row in range(column.rows))
+    def _differences(self) -> ExactMatrix:
+        """The Y_i (x_{i alpha_i} - x_it), by pair."""
+        chosen, pairs, tokens = self.selection.rows, self.selection.pairs, self.selection.tokens
+        others = self.rows.take_rows([tokens.row(pair.input, pair.token) for pair in pairs])
+        return self.rows.take_rows([chosen[pair.input] for pair in pairs]) - others
 
     @cached_property
     def gaps(self) -> tuple[fmpq, ...]:
         """The Y_i <v_mm, x_{i alpha_i} - x_it>, by pair. Times Gamma they are the h_j."""
-        tokens = self.selection.tokens
-        return tuple(
-            self.scores[self.chosen[pair.input]] - self.scores[tokens.row(pair.input, pair.token)]
-            for pair in self.selection.pairs
-        )
+        return tuple((self._differences @ self.solution.solution.T).T.row(0))
 
     @cached_property
     def distances(self) -> tuple[fmpq, ...]:
         """The |x_{i alpha_i} - x_it|^2, by pair."""
-        tokens = self.selection.tokens
-        others = [tokens.row(pair.input, pair.token) for pair in self.selection.pairs]
-        mine = [self.chosen[pair.input] for pair in self.selection.pairs]
-        rows = (self.tokens.take_rows(mine) - self.tokens.take_rows(others)).to_rows()
-        return tuple(sum((x * x for x in row), fmpq(0)) for row in rows)
-
-    @property
-    def choices(self) -> int:
-        """How many ways there are to choose a token of every support input."""
-        return math.prod(self.selection.tokens.lengths[i] for i in self.support)
+        return tuple(sum((x * x for x in row), fmpq(0)) for row in self._differences.to_rows())
 
     @property
     def enumerated(self) -> bool:
-        return self.choices <= MOST_CHOICES
+        """Whether all ways to choose a token of every support input are gone through."""
+        return math.prod(self.selection.tokens.lengths[i] for i in self.support) <= MOST_CHOICES
 
     @cached_property
     def nearest_choice(self) -> tuple[tuple[int, ...], fmpq]:
         """Of all choices of a token of each support input but alpha itself, the one of the largest
         |sum_i mu^_i Y_i x_{i t_i}|^2, and this number; alpha and 0 where there is no other choice."""
         tokens, support = self.selection.tokens, self.support
-        weighted = [
-            (ExactMatrix.rational(self.label_rows.take_rows(tokens.rows_of(i)).to_rows()).scaled(self.weights[i]))
-            for i in support
-        ]
+        weighted = [self.rows.take_rows(tokens.rows_of(i)).scaled(self.weights[i]) for i in support]
         stacked = ExactMatrix.stacked(weighted)
-        integers = [[int(x) for x in row] for row in stacked.numerators.tolist()]
-        parts, first = [], 0
-        for matrix in weighted:
-            parts.append(integers[first : first + matrix.rows])
-            first += matrix.rows
+        integers = iter([[int(x) for x in row] for row in stacked.numerators.tolist()])
+        parts = [list(islice(integers, matrix.rows)) for matrix in weighted]
         alpha = tuple(self.selection.indices[i] for i in support)
         best, largest = alpha, -1
         for choice, norm in _choices(parts):
@@ -123,12 +93,12 @@ class LabelMargin:
     @cached_property
     def smallest_pair(self) -> fmpq:
         """min over S of mu^_i min_t (2 Gamma h_it - |x_{i alpha_i} - x_it|^2): an input of one token has none."""
-        least: dict[int, fmpq] = {}
-        for j, pair in enumerate(self.selection.pairs):
-            if pair.input in self.weights:
-                kept = 2 * self.gaps[j] / self.solution.norm_squared - self.distances[j]
-                least[pair.input] = min(kept, least.get(pair.input, kept))
-        return min(self.weights[i] * kept for i, kept in least.items())
+        least = []
+        for i, positions in self.selection.pairs_of.items():
+            if i in self.weights:
+                kept = [2 * self.gaps[j] / self.solution.norm_squared - self.distances[j] for j in positions]
+                least.append(self.weights[i] * min(kept))
+        return min(least)
 
     def margin(self) -> arb:
         """Gamma, at the working precision."""

@@ -1,11 +1,27 @@
-"""Descent from one point converges to the max-margin direction of a locally optimal selection: Theorem D.
+"""Descent converges to the max-margin direction of a locally optimal selection: Theorems D and F.
 
-A trial (`LocalTrial`) names numbers that a prover found; `LocalConvergence` computes the sides of the conditions
-under which they prove that p_k -> infinity in the direction u, and the bound
+Theorem D: from one point. A trial (`LocalTrial`) names numbers that a prover found; `LocalConvergence` computes the
+sides of the conditions under which they prove that p_k -> infinity in the direction u, and the bound
 
     tan angle(p_k, u) <= (|q| + E + sqrt(B^2 + 2 kappa (x_k - x_0 + E_u) / Xi)) / x_k.
 
-Notation and the proof: docs/claims/selection/selection-direction.md. Nothing here decides.
+Theorem F, the paper's third in numbers: from every point of a cone. The starts are p with angle(p, u) at most that of
+cosine 1 - mu, and |p| >= R: then x = <p, u> >= X = (1 - mu) R and |p^| <= tau_0 x with tau_0 = sqrt(1/(1 - mu)^2 - 1).
+For a slope tau > tau_0 with delta_t > tau zeta_t for every bad pair and b_j > tau zeta_j for every good one, on the
+cone x >= X, |p^| <= tau x
+
+    P(p) <= sum over good j of c_j g_j e^{-(b_j - tau zeta_j) X},  r_t(p) <= e^{-nu_t X},  nu_t = delta_t - tau zeta_t,
+
+and Lemma 3 holds with these bounds. With xi = Xi - sum kappa_t b_t r_t, moves at most m, q_P = chi Xi^2 and
+kappa = (1/w) sum over good j of c_j g_j e^{-delta_j X} - 1, descent stays in that cone and goes to infinity in the
+direction u if
+
+    kappa / (2 tau xi) + zeta_g sqrt(a) + d Lambda(q_P) + sum kappa_t zeta_t r_t Lambda(nu_t xi) < (tau - tau_0) X,
+
+where the squares of moves sum to at most a + b sigma, and zeta_g^2 b / 2 is added to kappa. Ataee Tarzanagh, Li, Zhang
+and Oymak 2023, Theorem 3, which names neither mu nor R.
+
+Notation and proofs: docs/claims/selection/selection-direction.md. Nothing here decides.
 """
 
 from __future__ import annotations
@@ -18,10 +34,9 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.selection.mathematics.descent_rules import MoveRule
+from certattn.kernel.theorems.selection.mathematics.descents import Cone, Rule
 from certattn.kernel.theorems.selection.mathematics.gradient_weights import NearbyWeights, decaying_sum, progress
-from certattn.kernel.theorems.selection.mathematics.local_constants import LocalConstants
-from certattn.kernel.theorems.selection.mathematics.selection_constants import largest
+from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants, largest, least
 
 
 @dataclass(frozen=True)
@@ -46,8 +61,8 @@ class LocalTrial:
 class LocalConvergence:
     """Theorem D from the point p_0 = `start`, a ball for every coordinate: what is enclosed holds at all its points."""
 
-    constants: LocalConstants
-    rule: MoveRule
+    constants: SelectionConstants
+    rule: Rule
     start: list[arb]
     trial: LocalTrial
 
@@ -62,7 +77,8 @@ class LocalConvergence:
     @cached_property
     def reference(self) -> ExactMatrix:
         """q: the part of the reference across u, exactly."""
-        return self.constants.projected(self.trial.reference)
+        solution, row = self.constants.solution, self.trial.reference
+        return row - solution.solution.scaled((row @ solution.solution.T).entry(0, 0) / solution.norm_squared)
 
     @cached_property
     def offset(self) -> arb:
@@ -122,7 +138,7 @@ class LocalConvergence:
 
     @cached_property
     def _squares(self) -> tuple[arb, arb]:
-        return self.rule.squares(self.move, self.rate, BALLS)
+        return self.rule.squares(self.move, self.rate)
 
     @cached_property
     def width(self) -> arb:
@@ -135,8 +151,7 @@ class LocalConvergence:
         return BALLS.sqrt(square)
 
     def _sum(self, rate: arb) -> arb:
-        total: arb = decaying_sum(rate, self.move, BALLS)
-        return total
+        return arb(decaying_sum(rate, self.move, BALLS))
 
     @cached_property
     def first_reaches(self) -> dict[int, arb]:
@@ -165,15 +180,13 @@ class LocalConvergence:
     @cached_property
     def longest_move(self) -> arb:
         """What the trial's move has to bound."""
-        longest: arb = self.rule.longest_move(self.near)
-        return longest
+        return self.rule.longest_move(self.near)
 
     @cached_property
     def proved_progress(self) -> arb:
         """chi of Lemma 4: what the trial's progress must not exceed."""
         k = self.constants
-        found: arb = progress(self.near.spread, self.near.error, self.move, k.good_diameter, k.margin)
-        return found
+        return arb(progress(self.near.spread, self.near.error, self.move, k.good_diameter, k.margin))
 
     @cached_property
     def spread_total(self) -> arb:
@@ -184,7 +197,8 @@ class LocalConvergence:
     def contraction(self) -> arb:
         """S = zeta_bad E_s + sum of kappa_t beta_t r~_t Lambda_t, beta_t = max_s (delta_s b_t + zeta_s zeta_t)."""
         k, near = self.constants, self.near
-        total = k.bad_width * self.spread_total
+        # zeta_bad is the largest zeta_t, 0 without any bad token.
+        total = largest([arb(0), *(k.widths[t] for t in k.bad)]) * self.spread_total
         for t, reach in self.first_reaches.items():
             beta = largest(k.slacks[s] * k.heights[t] + k.widths[s] * k.widths[t] for s in k.bad)
             total += near.kappas[t] * beta * reach * self.fades[t]
@@ -195,19 +209,14 @@ class LocalConvergence:
         """sum of kappa_t b_t r_t Lambda_t: what E_u has to bound."""
         return self.near.total({t: self.constants.heights[t] * fade for t, fade in self.fades.items()})
 
-    @cached_property
-    def lateral_total(self) -> arb:
-        """E = E_s + sum of kappa_t zeta_t r_t Lambda_t."""
-        return self.spread_total + self.near.total(
-            {t: self.constants.widths[t] * fade for t, fade in self.fades.items()}
-        )
-
     # -- what follows: tan angle(p_k, u) <= C/x + sqrt(A/x^2 + G/x) for x = x_k
 
     @cached_property
     def lateral(self) -> arb:
-        """C = |q| + E."""
-        return l2_norm([arb(entry) for entry in self.reference.row(0)]) + self.lateral_total
+        """C = |q| + E, E = E_s + sum of kappa_t zeta_t r_t Lambda_t."""
+        widths = self.constants.widths
+        total = self.spread_total + self.near.total({t: widths[t] * fade for t, fade in self.fades.items()})
+        return l2_norm([arb(entry) for entry in self.reference.row(0)]) + total
 
     @cached_property
     def growth(self) -> arb:
@@ -228,8 +237,7 @@ class LocalConvergence:
         """A lower bound of x_k for every k from `elapsed` after p_0 on; positive under the conditions."""
         margin = self.constants.margin
         advanced = self.closest + margin * self.rule.least_total(self.near, elapsed)
-        found: arb = advanced.max(self.pace(elapsed)[0].log() / margin)
-        return found
+        return arb(advanced.max(self.pace(elapsed)[0].log() / margin))
 
     def tangent(self, elapsed: fmpq) -> arb:
         """A bound of tan angle(p_k, u) for every k from `elapsed` after p_0 on.
@@ -242,6 +250,90 @@ class LocalConvergence:
         if (2 * square * inverse + self.growth >= 0) is not True:
             square = square.max(arb(0))
         return self.lateral * inverse + BALLS.sqrt(square * inverse**2 + self.growth * inverse)
+
+
+@dataclass(frozen=True)
+class ConeConvergence:
+    """Theorem F from every point of `cone`, inside the wider one of tangent `slope` = tau."""
+
+    constants: SelectionConstants
+    rule: Rule
+    cone: Cone
+    slope: fmpq
+
+    @cached_property
+    def distance(self) -> arb:
+        return arb(self.cone.distance)
+
+    @cached_property
+    def approaches(self) -> list[arb]:
+        """The b_j - tau zeta_j of the good pairs."""
+        return [self.constants.heights[j] - self.slope * self.constants.widths[j] for j in self.constants.good]
+
+    @cached_property
+    def retreats(self) -> dict[int, arb]:
+        """The nu_t = delta_t - tau zeta_t of the bad pairs."""
+        return {t: self.constants.slacks[t] - self.slope * self.constants.widths[t] for t in self.constants.bad}
+
+    @cached_property
+    def narrowness(self) -> arb:
+        """The smallest b_j - tau zeta_j and nu_t: the wider cone is narrow enough where it is positive."""
+        return least([*self.approaches, *self.retreats.values()])
+
+    @cached_property
+    def near(self) -> NearbyWeights:
+        """Lemma 3 on the wider cone."""
+        gains = [self.constants.gains[j] for j in self.constants.good]
+        level = arb(0)
+        for gain, approach in zip(gains, self.approaches, strict=True):
+            level += gain * (-approach * self.distance).exp()
+        reaches = {t: (-retreat * self.distance).exp() for t, retreat in self.retreats.items()}
+        return NearbyWeights(self.constants, level, reaches)
+
+    @cached_property
+    def move(self) -> arb:
+        """The bound of every move."""
+        return self.rule.longest_move(self.near)
+
+    @cached_property
+    def progress(self) -> arb:
+        """chi of Lemma 4."""
+        k = self.constants
+        return arb(progress(self.near.spread, self.near.error, self.move, k.good_diameter, k.margin))
+
+    @cached_property
+    def rate(self) -> arb:
+        """q_P = chi Xi^2."""
+        return self.progress * self.constants.margin**2
+
+    @cached_property
+    def excess(self) -> arb:
+        """kappa >= 0 (Jensen's inequality), with what the squares of moves add per unit of sigma."""
+        k, total = self.constants, arb(-1)
+        for j in k.good:
+            total += k.gains[j] / k.concentration * (-k.slacks[j] * self.distance).exp()
+        return total.nonnegative_part() + k.good_width**2 * self._squares[1] / 2
+
+    @cached_property
+    def _squares(self) -> tuple[arb, arb]:
+        return self.rule.squares(self.move, self.rate)
+
+    @cached_property
+    def deviation(self) -> arb:
+        """How far descent may stray from the narrower cone's side: below `room` where the theorem holds."""
+        k, near = self.constants, self.near
+        lasting = self.excess / (2 * self.slope * near.forward)
+        lateral = k.good_width * BALLS.sqrt(self._squares[0]) + near.spread * self._sum(self.rate)
+        bad = near.total({t: k.widths[t] * self._sum(nu * near.forward) for t, nu in self.retreats.items()})
+        return lasting + lateral + bad
+
+    def _sum(self, rate: arb) -> arb:
+        return arb(decaying_sum(rate, self.move, BALLS))
+
+    @cached_property
+    def room(self) -> arb:
+        """(tau - tau_0) X."""
+        return (self.slope - self.cone.slope()) * self.distance
 
 
 def _product(row: list[fmpq], point: list[arb]) -> arb:

@@ -3,46 +3,84 @@
 A head psi reads the attended token sum_t s_t x_t of an input with label Y, where the weights s are >= 0 and sum to 1.
 With e(s) = l(Y psi(sum_t s_t x_t)) - l(Y psi(x_alpha)), the path of minimisers needs to know, for bounds F of e,
 
+    excess    e(s) for the weights of the other tokens
     costs     m_t > 0 with   e(s) >= sum_{t != alpha} m_t s_t   wherever e(s) <= F
     inward    a number that is > 0 only if e falls along every direction u with <z_t, u> > 0 for all t, wherever e <= F
 
-Both rest on `smallest` > 0. The proofs are on the page of the claim `regularization-path`.
+Both rest on `smallest` > 0. A head reads a linear score through an increasing activation, or is quadratic:
+
+    identity     r
+    tanh         tanh r
+    softplus     log(1 + e^r)
+    leaky-relu   max(r, beta r)   with 0 < beta <= 1
+    quadratic    x'Ax + v'x
+
+The proofs are on the page of the claim `regularization-path`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, reduce
 
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.losses import Loss
-from certattn.kernel.theorems.selection.mathematics.activations import Activation
+
+# -- activations, generic in the number type: phi(r), and for an interval a number kappa > 0 with
+#    phi(s) - phi(r) >= kappa (s - r) for low <= r <= s <= high
 
 
-class Mixing(Protocol):
-    """One input: its chosen token among others, in a fixed order."""
+@dataclass(frozen=True)
+class Identity:
+    def value(self, r: Number, fn: Functions) -> Number:
+        return r
 
-    @property
-    def score(self) -> fmpq:
-        """Of the chosen token: what the loss falls with."""
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        return fn.exp(0 * low)
 
-    @property
-    def smallest(self) -> fmpq:
-        """The costs are positive where this is, exactly."""
 
-    def excess(self, weights: Sequence[arb]) -> arb:
-        """e(s) for the weights s_t of the other tokens."""
+@dataclass(frozen=True)
+class Tanh:
+    def value(self, r: Number, fn: Functions) -> Number:
+        return fn.tanh(r)
 
-    def costs(self, bound: arb) -> list[arb]:
-        """The m_t of the other tokens, for weights with e(s) <= bound."""
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        # The slope 1 - tanh^2 falls with |r|: it is least where |r| is largest.
+        size = fn.maximum(fn.absolute(low), fn.absolute(high))
+        decay = fn.exp(-2 * size)
+        return 4 * decay / ((1 + decay) * (1 + decay))
 
-    def inward(self, bound: arb) -> arb:
-        """A number that is positive only if e falls along u wherever e(s) <= bound."""
+
+@dataclass(frozen=True)
+class Softplus:
+    def value(self, r: Number, fn: Functions) -> Number:
+        return fn.log(1 + fn.exp(r))
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        # The slope 1 / (1 + e^{-r}) rises with r.
+        return 1 / (1 + fn.exp(-low))
+
+
+@dataclass(frozen=True)
+class LeakyRelu:
+    slope: fmpq
+
+    def value(self, r: Number, fn: Functions) -> Number:
+        return fn.maximum(r, self.slope * r)
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        one = fn.exp(0 * low)
+        return one if (low >= 0) is True else self.slope * one
+
+
+# -- what mixing costs in one input: its chosen token, whose score the loss falls with, among others in a fixed order
+
+
+Activation = Identity | Tanh | Softplus | LeakyRelu
 
 
 @dataclass(frozen=True)
@@ -163,15 +201,10 @@ class QuadraticMixing:
         mixed = self.mixed(bound)
         least = [gap - 2 * mixed * up for gap, up in zip(self.gaps, self.up, strict=True)]
         most = [gap + 2 * mixed * down for gap, down in zip(self.gaps, self.down, strict=True)]
-        return smallest(least) - mixed * -smallest([-entry for entry in most])
+        return reduce(arb.min, least) - mixed * reduce(arb.max, most)
 
     def _slope(self) -> arb:
         return arb(self.loss.slope(arb(self.score), BALLS))
 
 
-def smallest(entries: Sequence[arb]) -> arb:
-    """The least of several numbers."""
-    found = entries[0]
-    for entry in entries[1:]:
-        found = found.min(entry)
-    return found
+Mixing = ScoreMixing | QuadraticMixing

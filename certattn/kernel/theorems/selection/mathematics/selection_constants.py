@@ -12,7 +12,8 @@ and f_i(G) = l(gamma_i - G) - l(gamma_i), gamma_i the score of the chosen token:
     B_F = sum_i D_i^2 Gamma_i (M1_i / 8 + M0_i Gamma_i / 16) >= |Hess F| everywhere.
 
 Minima and maxima range over the inputs with good tokens, B_F over the inputs of more than one token. A good token has
-a smaller score than the chosen one.
+a smaller score than the chosen one. What local convergence depends on is meant for chosen tokens that are locally
+optimal: every pair of slack 0 is good, so that there is a good pair, and every bad one has delta_t > 0.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Number
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.path_bound import log_weight
 
 
@@ -41,41 +42,41 @@ class SelectionConstants:
 
     # -- scores and losses
 
-    @cached_property
-    def good_inputs(self) -> tuple[int, ...]:
-        """The inputs with a good token."""
-        pairs = self.selection.pairs
-        return tuple(sorted({pairs[j].input for j in self.selection.good}))
-
-    @cached_property
+    @property
     def several(self) -> tuple[int, ...]:
         """The inputs of more than one token."""
-        return tuple(sorted({pair.input for pair in self.selection.pairs}))
+        return tuple(self.selection.pairs_of)
 
-    def chosen_score(self, i: int) -> fmpq:
-        """gamma_i."""
-        return self.selection.tokens.scores_of(i)[self.selection.indices[i]]
+    @cached_property
+    def _hulls(self) -> dict[int, tuple[fmpq, fmpq]]:
+        """The smallest and the largest score of the inputs of more than one token."""
+        scores = self.selection.tokens.scores_of
+        return {i: (min(scores(i)), max(scores(i))) for i in self.several}
+
+    @cached_property
+    def scores(self) -> dict[int, arb]:
+        """The gamma_i."""
+        return {i: arb(self.selection.score(i)) for i in self.several}
 
     @cached_property
     def slopes(self) -> dict[int, arb]:
-        """The c_i of the inputs of more than one token."""
-        return {i: self.loss.slope(arb(self.chosen_score(i)), BALLS) for i in self.several}
+        """The c_i."""
+        return {i: self.loss.slope(score, BALLS) for i, score in self.scores.items()}
 
     @cached_property
     def steepest(self) -> dict[int, arb]:
         """The M1_i."""
-        return {i: self.loss.slope(arb(min(self._scores(i))), BALLS) for i in self.several}
+        return {i: self.loss.slope(arb(low), BALLS) for i, (low, _) in self._hulls.items()}
 
     @cached_property
     def bends(self) -> dict[int, arb]:
         """The M0_i."""
-        hulls = {i: (arb(min(self._scores(i))), arb(max(self._scores(i)))) for i in self.several}
-        return {i: self.loss.largest_curvature(low, high, BALLS) for i, (low, high) in hulls.items()}
+        return {i: self.loss.largest_curvature(arb(low), arb(high), BALLS) for i, (low, high) in self._hulls.items()}
 
     @cached_property
     def score_ranges(self) -> dict[int, fmpq]:
         """The Gamma_i."""
-        return {i: max(self._scores(i)) - min(self._scores(i)) for i in self.several}
+        return {i: high - low for i, (low, high) in self._hulls.items()}
 
     @cached_property
     def diameters_squared(self) -> dict[int, fmpq]:
@@ -85,11 +86,8 @@ class SelectionConstants:
     @cached_property
     def smallest_gaps(self) -> dict[int, fmpq]:
         """The g_i^min of the inputs with good tokens."""
-        gaps: dict[int, fmpq] = {}
-        for j in self.selection.good:
-            i, gap = self.selection.pairs[j].input, self.selection.gaps[j]
-            gaps[i] = min(gap, gaps.get(i, gap))
-        return gaps
+        gaps = {i: [self.selection.gaps[j] for j in positions] for i, positions in self.selection.pairs_of.items()}
+        return {i: min(gap for gap in found if gap > 0) for i, found in gaps.items() if max(found) > 0}
 
     @cached_property
     def least_gain(self) -> arb:
@@ -105,10 +103,8 @@ class SelectionConstants:
     @cached_property
     def curvature_bound(self) -> arb:
         """B_F."""
-        bound: arb = curvature_bound(
-            [(self.diameters_squared[i], self.score_ranges[i], self.steepest[i], self.bends[i]) for i in self.several]
-        )
-        return bound
+        squares, ranges = self.diameters_squared, self.score_ranges
+        return arb(curvature_bound([(squares[i], ranges[i], self.steepest[i], self.bends[i]) for i in self.several]))
 
     # -- the max-margin point
 
@@ -134,8 +130,12 @@ class SelectionConstants:
 
     @cached_property
     def across(self) -> ExactMatrix:
-        """The z_j^perp, exactly, one per row."""
-        return across(self.selection.differences, self.solution)
+        """The z_j^perp = z_j - <z_j, p> / |p|^2 p, exactly, one per row; zeros where p is 0."""
+        rows, solution = self.selection.differences, self.solution
+        if solution.norm_squared == 0:
+            return ExactMatrix.zero(rows.rows, rows.columns)
+        column = ExactMatrix.rational([[product] for product in solution.products])
+        return rows - (column @ solution.solution).scaled(1 / solution.norm_squared)
 
     @cached_property
     def widths(self) -> list[arb]:
@@ -143,26 +143,55 @@ class SelectionConstants:
         return [arb(sum((x * x for x in row), fmpq(0))).sqrt() for row in self.across.to_rows()]
 
     @cached_property
-    def mixture(self) -> dict[int, fmpq]:
-        """The m_j that are not 0."""
-        total = sum(self.solution.multipliers.values(), fmpq(0))
-        return {j: value / total for j, value in self.solution.multipliers.items()}
-
-    @cached_property
     def log_weight(self) -> arb:
         """log w_*: not finite where a support token is not good."""
-        missing = arb.nan()
-        masses = [self.gains.get(j, missing) for j in self.mixture]
-        weight: arb = log_weight(masses, list(self.mixture.values()), BALLS)
-        return weight
+        multipliers = self.solution.multipliers
+        total, masses = sum(multipliers.values(), fmpq(0)), [self.gains.get(j, arb.nan()) for j in multipliers]
+        return arb(log_weight(masses, [value / total for value in multipliers.values()], BALLS))
 
     @cached_property
     def concentration(self) -> arb:
         """w_*."""
         return self.log_weight.exp()
 
-    def _scores(self, i: int) -> list[fmpq]:
-        return self.selection.tokens.scores_of(i)
+    # -- for local convergence
+
+    @property
+    def good(self) -> tuple[int, ...]:
+        return self.selection.good
+
+    @property
+    def bad(self) -> tuple[int, ...]:
+        return self.selection.bad
+
+    def input_of(self, j: int) -> int:
+        return self.selection.pairs[j].input
+
+    @cached_property
+    def sizes(self) -> list[fmpq]:
+        """The |g_j|."""
+        return [abs(gap) for gap in self.selection.gaps]
+
+    @cached_property
+    def lengths(self) -> list[arb]:
+        """The |z_j|."""
+        rows = self.selection.differences.to_rows()
+        return [arb(sum((x * x for x in row), fmpq(0))).sqrt() for row in rows]
+
+    @cached_property
+    def good_diameter(self) -> arb:
+        """D_g = max |z_j - z_j'| over good pairs."""
+        return arb(largest_distance_squared(self.selection.differences.take_rows(self.good))).sqrt()
+
+    @cached_property
+    def good_width(self) -> arb:
+        """zeta_g, the largest zeta_j of a good pair."""
+        return largest(self.widths[j] for j in self.good)
+
+    @cached_property
+    def good_length(self) -> arb:
+        """The largest |z_j| of a good pair."""
+        return largest(self.lengths[j] for j in self.good)
 
 
 def curvature_bound(inputs: Iterable[tuple[Number, Number, Number, Number]]) -> Number:
@@ -175,14 +204,6 @@ def largest_distance_squared(rows: ExactMatrix) -> fmpq:
     table = (rows @ rows.T).to_rows()
     size = range(rows.rows)
     return max(table[s][s] + table[t][t] - 2 * table[s][t] for s in size for t in size)
-
-
-def across(rows: ExactMatrix, solution: MaxMargin) -> ExactMatrix:
-    """The parts of rows across the max-margin point: z - <z, p> / |p|^2 p; zeros where p is 0."""
-    if solution.norm_squared == 0:
-        return ExactMatrix.zero(rows.rows, rows.columns)
-    column = ExactMatrix.rational([[product] for product in solution.products])
-    return rows - (column @ solution.solution).scaled(1 / solution.norm_squared)
 
 
 def least(values: Iterable[arb]) -> arb:

@@ -10,12 +10,11 @@ from selection_instances import Instance, number, random_instance
 from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.selection_landscape import landscape
-from certattn.kernel.theorems.selection.descent_inputs import GRADIENT, Rule
-from certattn.kernel.theorems.selection.global_selection_theorems import EVERY_START, GLOBAL
+from certattn.kernel.theorems.selection.direction_theorems import EVERY_START, GLOBAL, Situation
+from certattn.kernel.theorems.selection.mathematics.descents import GRADIENT, Rule
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
-from certattn.kernel.theorems.selection.mathematics.max_margin import MaxMargin, hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
-from certattn.kernel.theorems.selection.selection_theorems import Situation
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
@@ -64,7 +63,7 @@ def _held(instance: Instance, constants: SelectionConstants, rule: Rule, start: 
     u = np.array([float(x) for x in constants.direction])
     rates = []
     for theorem, parameters in ((GLOBAL, None), (EVERY_START, fmpq(0)), (EVERY_START, fmpq(100))):
-        conclusion = theorem.apply(lambda: situation, parameters, instance.selection)
+        conclusion = theorem.apply(lambda: situation, parameters, instance.selection, ())
         proof = Proof(conclusion.conditions)
         proof.ask(proof.obligations, BITS)
         if all(answer.outcome is Outcome.PROVED for answer in proof.answers.values()):

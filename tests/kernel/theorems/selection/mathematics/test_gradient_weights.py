@@ -14,23 +14,24 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
-from certattn.kernel.theorems.selection.mathematics.descent_rules import FlowRule
+from certattn.kernel.theorems.selection.mathematics.descents import FLOW, Rule
 from certattn.kernel.theorems.selection.mathematics.gradient_weights import (
     NearbyWeights,
     decaying_sum,
     largest_weight,
     progress,
 )
-from certattn.kernel.theorems.selection.mathematics.local_constants import LocalConstants
 from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
-from certattn.kernel.theorems.selection.mathematics.max_margin import hard_margin
+from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
+from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.provers.selection.active_set import NotSeparableError
+from certattn.provers.selection.local_trial import locally_optimal_by
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
 ROUNDING = 1e-9
 
 
-def instances(seed: int, count: int) -> Iterator[tuple[LocalConstants, np.random.Generator]]:
+def instances(seed: int, count: int) -> Iterator[tuple[SelectionConstants, np.random.Generator]]:
     """Random selections that are locally optimal, with bad tokens and without."""
     rng = np.random.default_rng(seed)
     found = 0
@@ -48,8 +49,8 @@ def instances(seed: int, count: int) -> Iterator[tuple[LocalConstants, np.random
             solution = hard_margin(selection.differences, max_margin_multipliers(selection.differences))
         except NotSeparableError:
             continue
-        constants = LocalConstants(selection, LOSSES[["linear", "logistic", "exponential"][found % 3]], solution)
-        slack = constants.locally_optimal_by
+        constants = SelectionConstants(selection, LOSSES[["linear", "logistic", "exponential"][found % 3]], solution)
+        slack = locally_optimal_by(constants)
         if slack is None or slack > 0:
             found += 1
             yield constants, rng
@@ -58,7 +59,7 @@ def instances(seed: int, count: int) -> Iterator[tuple[LocalConstants, np.random
 class Point:
     """Everything at one point by its definition, in doubles."""
 
-    def __init__(self, k: LocalConstants, point: np.ndarray) -> None:  # type: ignore[type-arg]
+    def __init__(self, k: SelectionConstants, point: np.ndarray) -> None:  # type: ignore[type-arg]
         s = k.selection
         self.z = np.array([[float(x) for x in map(arb, row)] for row in s.differences.to_rows()])
         self.g = np.array([float(arb(x)) for x in s.gaps])
@@ -69,7 +70,7 @@ class Point:
         self.omega = np.zeros(len(self.g))
         self.c = np.zeros(len(self.g))
         for i in set(inputs):
-            mine, score = inputs == i, float(arb(k.chosen_score(i)))
+            mine, score = inputs == i, float(arb(s.score(i)))
             share = self.E[mine] / (1 + self.E[mine].sum())
             mean = float(share @ self.g[mine])
             self.omega[mine] = float(k.loss.slope(arb(score - mean), BALLS)) * share * (self.g[mine] - mean)
@@ -160,7 +161,7 @@ def test_a_product_of_two_negative_factors_is_no_proof() -> None:
     keys = ExactMatrix.rational(rows)
     tokens = Tokens(keys, (102,), (fmpq(0), *([fmpq(-1)] * 100), fmpq(1)))
     selection = Selection(tokens, (0,))
-    constants = LocalConstants(
+    constants = SelectionConstants(
         selection, LOSSES["linear"], hard_margin(selection.differences, {j: fmpq(1, 100) for j in range(100)})
     )
     level = 100 * (arb(-1) / 2).exp()
@@ -178,7 +179,7 @@ def test_what_neighbours_add_to_the_weights_is_in_the_excess() -> None:
         row = ExactMatrix.row_vector([fmpq(int(4 * x), 4) for x in reference])
         start = [3 * x for x in map(arb, k.solution.solution.row(0))]
         trial = LocalTrial(row, {t: fmpq(1, 2) for t in k.bad}, fmpq(2), fmpq(0), fmpq(1, 2), fmpq(0), fmpq(10**6))
-        proof = LocalConvergence(k, FlowRule(fmpq(1)), start, trial)
+        proof = LocalConvergence(k, Rule(FLOW, None, 1), start, trial)
         point = Point(k, reference)
         x = 3 / float(k.margin)
         shares = np.array([float(k.gains[j]) / float(k.concentration) for j in k.good])

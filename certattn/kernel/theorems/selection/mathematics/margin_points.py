@@ -1,4 +1,4 @@
-"""The max-margin problem over the rationals: a point and multipliers, and the numbers that say whether they solve it.
+"""Max-margin problems over the rationals: the point of stated multipliers, and what makes it the solution.
 
     min |p|   subject to   <z_j, p> >= r_j,   with levels r_j that are 1, or 0 where a constraint is relaxed.
 
@@ -7,19 +7,46 @@ and sum_j lambda_j (<z_j, p> - r_j) = 0, then p is the one point of least norm t
 any feasible q, <p, q> = sum lambda_j <z_j, q> >= sum lambda_j r_j = sum lambda_j <z_j, p> = |p|^2, so that
 |q|^2 >= |p|^2 + |q - p|^2.
 
-Nothing here decides: `MaxMargin` only computes the numbers of these conditions, exactly.
+Gordan's and Farkas' argument. If mu_j >= 0, sum mu_j z_j = 0 and sum mu_j r_j > 0, then no p has <z_j, p> >= r_j for
+all j, as this would give 0 = sum mu_j <z_j, p> >= sum mu_j r_j > 0.
+
 Ataee Tarzanagh, Li, Zhang and Oymak 2023, problem (Att-SVM).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
-from flint import arb, fmpq, fmpz_mat
+from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+
+
+def combination(rows: ExactMatrix, weights: Mapping[int, fmpq]) -> ExactMatrix:
+    """sum_j w_j z_j, 1 x d, of rows z_j and the weights w_j that are not 0."""
+    active = sorted(weights)
+    return ExactMatrix.row_vector([weights[j] for j in active]) @ rows.take_rows(active)
+
+
+class Conditions(NamedTuple):
+    """What the theorem of Karush, Kuhn and Tucker asks of, and the squared norm; of one point, or the worst of some."""
+
+    multiplier: fmpq
+    slack: fmpq
+    complementarity: fmpq
+    norm_squared: fmpq
+
+    def joined(self, other: Conditions) -> Conditions:
+        """The worse of both."""
+        return Conditions(
+            min(self.multiplier, other.multiplier),
+            min(self.slack, other.slack),
+            max(self.complementarity, other.complementarity),
+            min(self.norm_squared, other.norm_squared),
+        )
 
 
 @dataclass(frozen=True)
@@ -37,15 +64,12 @@ class MaxMargin:
     @cached_property
     def solution(self) -> ExactMatrix:
         """p, 1 x d."""
-        active = sorted(self.multipliers)
-        weights = ExactMatrix.row_vector([self.multipliers[j] for j in active])
-        return weights @ self.rows.take_rows(active)
+        return combination(self.rows, self.multipliers)
 
     @cached_property
     def products(self) -> tuple[fmpq, ...]:
         """The <z_j, p>."""
-        column = self.rows @ self.solution.T
-        return tuple(column.entry(j, 0) for j in range(column.rows))
+        return tuple((self.rows @ self.solution.T).T.row(0))
 
     @cached_property
     def norm_squared(self) -> fmpq:
@@ -62,15 +86,6 @@ class MaxMargin:
         return tuple(product - level for product, level in zip(self.products, self.levels, strict=True))
 
     @cached_property
-    def smallest_multiplier(self) -> fmpq:
-        """min_j lambda_j over the stated ones."""
-        return min(self.multipliers.values())
-
-    @cached_property
-    def smallest_slack(self) -> fmpq:
-        return min(self.slacks)
-
-    @cached_property
     def complementarity(self) -> fmpq:
         """sum_j lambda_j (<z_j, p> - r_j): 0 where only tight constraints have multipliers."""
         return sum((value * self.slacks[j] for j, value in self.multipliers.items()), fmpq(0))
@@ -80,21 +95,32 @@ class MaxMargin:
         """The rows with <z_j, p> = r_j: of level 1, the neighbours in the sense of the paper."""
         return tuple(j for j, slack in enumerate(self.slacks) if slack == 0)
 
+    @cached_property
+    def conditions(self) -> Conditions:
+        """The smallest multiplier and slack, complementarity in size, and |p|^2."""
+        multiplier, slack = min(self.multipliers.values()), min(self.slacks)
+        return Conditions(multiplier, slack, abs(self.complementarity), self.norm_squared)
+
 
 def hard_margin(rows: ExactMatrix, multipliers: Mapping[int, fmpq]) -> MaxMargin:
     """The problem with every level 1."""
     return MaxMargin(rows, multipliers, (fmpq(1),) * rows.rows)
 
 
-def on_support(rows: ExactMatrix, support: Sequence[int]) -> MaxMargin | None:
-    """The problem with every level 1, and the multipliers that make the rows of `support` tight and are 0 elsewhere.
+@dataclass(frozen=True)
+class Contradiction:
+    """Weights mu_j by row that are to show that no p satisfies the constraints."""
 
-    They solve Z Z' lambda = (1, ..., 1)' for the rows Z of the support; None where these are linearly dependent.
-    """
-    tight = rows.take_rows(support)
-    gram = tight @ tight.T
-    try:
-        solved = gram.numerators.solve(fmpz_mat(len(support), 1, [gram.denominator] * len(support)))
-    except ZeroDivisionError:
-        return None
-    return hard_margin(rows, {j: solved[k, 0] for k, j in enumerate(support)})
+    rows: ExactMatrix
+    levels: tuple[fmpq, ...]
+    weights: Mapping[int, fmpq]
+
+    @cached_property
+    def largest_entry(self) -> fmpq:
+        """The largest |entry| of sum mu_j z_j."""
+        return max(abs(entry) for entry in combination(self.rows, self.weights).row(0))
+
+    @cached_property
+    def total(self) -> fmpq:
+        """sum_j mu_j r_j."""
+        return sum((weight * self.levels[j] for j, weight in self.weights.items()), fmpq(0))

@@ -1,0 +1,425 @@
+"""What theorems on the direction of descent offer to `selection-direction`: conditions, and bounds for later steps.
+
+    global        Theorem A from p(K)             every-start   Theorem A2 (A1 for one input), from p(K) or anywhere
+    local         Theorem D from p(K)             cone          Theorem F from every point of a cone
+
+The claim encloses p(K) and hands it over as a `Situation`; the theorem answers with a `Conclusion`: its conditions as
+obligations, all of them the witness's, and bounds of 1 - cos angle(p(k), p_mm) for later k. The bounds are used only
+where all conditions are proved. The formulas stand in `mathematics.global_selection` and
+`mathematics.local_convergence`, the proofs in docs/claims/selection/selection-direction.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.decide.obligation import Obligation, Part, Range, Relation, Shared, Side
+from certattn.kernel.document.matrices import Vector
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Field, Listing, Rational, Record, Values, Variant
+from certattn.kernel.mathematics.balls import l2_norm
+from certattn.kernel.mathematics.selection_landscape import Landscape
+from certattn.kernel.mathematics.token_selection import Selection, largest_spread
+from certattn.kernel.theorems.selection.mathematics.descents import (
+    CONE,
+    ENCLOSED,
+    EVERY,
+    FLOW,
+    GRADIENT,
+    NORMALISED,
+    Cone,
+    Rule,
+    Start,
+)
+from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
+from certattn.kernel.theorems.selection.mathematics.gradient_weights import NearbyWeights
+from certattn.kernel.theorems.selection.mathematics.local_convergence import (
+    ConeConvergence,
+    LocalConvergence,
+    LocalTrial,
+)
+from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants, least
+
+_ZERO = fmpq(0)
+
+# -- rates: bounds for all later steps, in one formula
+
+FROM = Field("from", Rational(minimum=0), "the step (or time) k0 from which on the rate holds")
+NUMERATOR = Field("numerator", Rational(minimum=0), "A in A / log(B + C (k - k0))")
+OFFSET = Field("offset", Rational(above=1), "B > 1")
+SLOPE = Field("slope", Rational(above=0), "C > 0")
+LATERAL = Field("lateral", Rational(minimum=0), "A in ((A + sqrt(S + G l)) / l)^2 / 2 with l = log(B + C (k - k0))")
+SQUARE = Field("square", Rational(minimum=0), "S")
+GROWTH = Field("growth", Rational(minimum=0), "G")
+LOGARITHM, ROOT = "logarithm", "root"
+# What is compared of a rate, in the order of the obligations.
+RATE_FIELDS: Mapping[str, tuple[Field[fmpq], ...]] = {
+    LOGARITHM: (NUMERATOR, OFFSET, SLOPE),
+    ROOT: (LATERAL, SQUARE, GROWTH, OFFSET, SLOPE),
+}
+_RATES = Variant("form", {form: Record(FROM, *fields) for form, fields in RATE_FIELDS.items()})
+RATE = Field("rate", _RATES, "a bound of 1 - cos angle(p(k), p_mm) for all k >= k0", required=False)
+
+
+def rate_obligations(
+    form: str, stated: Values, rate: Callable[[], LogarithmicRate | RootRate], elapsed: fmpq, needs: Sequence[str]
+) -> Iterator[Obligation]:
+    """That a stated rate, from so many steps after the point on, is implied by the one that is proved."""
+    proved = Shared(lambda: rate().proved(elapsed))
+    for field in RATE_FIELDS[form]:
+        # The logarithm's argument is to be no larger, all other numbers no smaller.
+        relation: Relation = "<=" if field in (OFFSET, SLOPE) else ">="
+        yield Obligation(f"rate.{field.name}", stated[field], relation, _of(proved, field), Part.WITNESS, needs)
+
+
+def _of(proved: Shared[Mapping[str, arb | Range]], field: Field[fmpq]) -> Callable[[], arb | Range]:
+    return lambda: proved()[field.name]
+
+
+# -- theorems
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a theorem is applied to: p(K) lies in the box `point`, at the working precision; None for every start."""
+
+    constants: SelectionConstants
+    landscape: Landscape
+    rule: Rule
+    point: list[arb] | None
+
+    @property
+    def box(self) -> list[arb]:
+        assert self.point is not None
+        return self.point
+
+    def norm(self) -> arb:
+        """|p(K)|."""
+        return l2_norm(self.box)
+
+    def excess(self) -> arb:
+        """F(p(K)), which is not negative where every g_j > 0."""
+        return arb(self.landscape.excess(self.box))
+
+
+Situated = Callable[[], Situation]
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The conditions, and the rate that they imply after K steps and the theorem's delay; None for none.
+
+    The rate is computed when asked for: where a condition fails it may not exist.
+    """
+
+    conditions: list[Obligation]
+    rate: Callable[[], LogarithmicRate | RootRate] | None = None
+
+
+def _at_once(parameters: Any) -> fmpq | None:
+    return _ZERO
+
+
+@dataclass(frozen=True)
+class DescentTheorem:
+    """A theorem that gives the direction of descent.
+
+    `rules` are the rules of descent that it is proved for, `starts` the kinds of start that it is about, `rate_form`
+    the form of its rate, `record` its fields in the witness. `read` makes its parameters of these, and raises
+    MalformedError. `apply` gives its conditions, all named after it, which are asked where all of the names that it
+    gets is proved. `delay` is how long after K its rate begins to hold; None where there is none.
+    """
+
+    name: str
+    rules: tuple[str, ...]
+    starts: tuple[str, ...]
+    rate_form: str
+    record: Record
+    read: Callable[[Values, Start, Selection, Rule], Any]
+    apply: Callable[[Situated, Any, Selection, Sequence[str]], Conclusion]
+    delay: Callable[[Any], fmpq | None] = _at_once
+
+
+# The name of a condition after that of its theorem, and what is compared.
+_Condition = tuple[str, Side, Relation, Side]
+
+
+def _staged(prefix: str, needs: Sequence[str], *stages: Sequence[_Condition]) -> list[Obligation]:
+    """Conditions in stages: what a stage computes may not exist where an earlier one fails."""
+    found: list[Obligation] = []
+    for stage in stages:
+        after = (*needs, *(each.name for each in found))
+        for name, left, relation, right in stage:
+            found.append(Obligation(f"{prefix}.{name}", left, relation, right, Part.WITNESS, after))
+    return found
+
+
+# -- Theorems A and A2
+
+AFTER = Field("after", Rational(minimum=0), "steps (or time) after K at which theorem A gives a rate", required=False)
+
+
+@dataclass(frozen=True)
+class LogarithmicRate:
+    """1 - cos angle(p(k), p_mm) <= numerator / log(start + slope (k - K)), k >= K with a positive logarithm: Theorem A.
+
+    With the largest and the least F_0 and N_0 of the balls that contain F(p) and |p|: every bound of the theorem gets
+    worse as they grow. The largest prove; the least tell what cannot be proved with narrower balls either.
+    """
+
+    worst: GlobalBasin
+    best: GlobalBasin
+    unit: arb
+
+    def at(self, elapsed: fmpq) -> arb:
+        """The bound so many steps (or so long) after K; from 0 where nothing is known of the other end."""
+        worst, best = self._bound(self.worst, elapsed), self._bound(self.best, elapsed)
+        return worst.union(best if best.is_finite() is True else arb(0))
+
+    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
+        """The numbers of the rate from so many steps after K on, by the names of its fields."""
+        worst, best = self.worst, self.best
+        return {
+            NUMERATOR.name: Range(worst.numerator, best.numerator),
+            OFFSET.name: Range(self._argument(worst, elapsed), self._argument(best, elapsed)),
+            SLOPE.name: Range(worst.slope(self.unit), best.slope(self.unit)),
+        }
+
+    def _argument(self, basin: GlobalBasin, elapsed: fmpq) -> arb:
+        return basin.start + basin.slope(self.unit) * elapsed
+
+    def _bound(self, basin: GlobalBasin, elapsed: fmpq) -> arb:
+        """numerator / log(argument); 2, the largest value of all, where the logarithm is not positive."""
+        argument = self._argument(basin, elapsed)
+        if (argument <= 1) is True:
+            return arb(2)
+        return (basin.numerator / argument.log()).min(arb(2))
+
+
+def _least(ball: arb) -> arb:
+    """The lower end, of what is not negative."""
+    return ball.lower().max(arb(0))
+
+
+def _basins(situation: Situation) -> LogarithmicRate:
+    """Theorem A at p(K)."""
+    constants, size = situation.constants, situation.rule.size()
+    excess, norm = situation.excess(), situation.norm()
+    worst = GlobalBasin(constants, size, excess.upper(), norm.upper())
+    return LogarithmicRate(worst, GlobalBasin(constants, size, _least(excess), _least(norm)), arb(situation.rule.unit))
+
+
+def _later_basins(situation: Situation, after: fmpq) -> LogarithmicRate:
+    """What theorem A2 says of the point so many steps (or so long) after K."""
+    constants, size, unit = situation.constants, situation.rule.size(), arb(situation.rule.unit)
+    powers = situation.landscape.exponentials(situation.box)
+    odds = dict(zip(constants.several, (sum(row, arb(0)) for row in powers), strict=True))
+    elapsed, excess, norm = unit * after, situation.excess(), situation.norm()
+    largest, smallest = {i: x.upper() for i, x in odds.items()}, {i: _least(x) for i, x in odds.items()}
+    worst = EqualScores(constants, size, excess.upper(), norm.upper(), largest)
+    best = EqualScores(constants, size, _least(excess), _least(norm), smallest)
+    return LogarithmicRate(
+        GlobalBasin(constants, size, worst.excess_after(elapsed).upper(), worst.norm_after(elapsed).upper()),
+        GlobalBasin(constants, size, _least(best.excess_after(elapsed)), _least(best.norm_after(elapsed))),
+        unit,
+    )
+
+
+def _common(now: Situated, selection: Selection) -> list[_Condition]:
+    """That the losses fall where the chosen tokens are, and that these have the largest scores."""
+    return [
+        ("slope", lambda: least(now().constants.slopes.values()), ">", _ZERO),
+        ("optimal", lambda: min(selection.gaps), ">", _ZERO),
+    ]
+
+
+def _basin_conditions(basins: Callable[[], LogarithmicRate], step: str) -> list[_Condition]:
+    """F_0 < a* and rho < 1."""
+    excess = lambda: Range(basins().worst.excess, basins().best.excess)  # noqa: E731
+    overshoot = lambda: Range(basins().worst.overshoot, basins().best.overshoot)  # noqa: E731
+    return [("threshold", excess, "<", lambda: basins().worst.threshold), (step, overshoot, "<", fmpq(1))]
+
+
+def _apply_global(now: Situated, parameters: None, selection: Selection, needs: Sequence[str]) -> Conclusion:
+    basins = Shared(lambda: _basins(now()))
+    conditions = [*_common(now, selection), *_basin_conditions(basins, "step")]
+    return Conclusion(_staged("global", needs, conditions), basins)
+
+
+def _read_after(values: Values, start: Start, selection: Selection, rule: Rule) -> fmpq | None:
+    after = values.get(AFTER)
+    if after is not None and start.kind != ENCLOSED:
+        raise values.node(AFTER).malformed("no such number for every start: there is no rate for all of them")
+    return after
+
+
+def _apply_every_start(now: Situated, after: fmpq | None, selection: Selection, needs: Sequence[str]) -> Conclusion:
+    conditions = _common(now, selection)
+    # The scores of the tokens that were not chosen differ by nothing within an input.
+    conditions.append(("scores", largest_spread(selection), "<=", _ZERO))
+    products = _cross_products(selection)
+    if products:
+        conditions.append(("cross", min(products), ">=", _ZERO))
+    step = lambda: now().rule.size() * now().constants.curvature_bound  # noqa: E731
+    conditions.append(("step", step, "<", fmpq(2)))
+    if after is None:
+        return Conclusion(_staged("every-start", needs, conditions))
+    later = Shared(lambda: _later_basins(now(), after))
+    return Conclusion(_staged("every-start", needs, [*conditions, *_basin_conditions(later, "later-step")]), later)
+
+
+def _cross_products(selection: Selection) -> list[fmpq]:
+    """The <z_j, z_j'> of pairs of different inputs."""
+    differences, pairs = selection.differences, selection.pairs
+    table = (differences @ differences.T).to_rows()
+    return [table[a][b] for a, b in combinations(range(len(pairs)), 2) if pairs[a].input != pairs[b].input]
+
+
+# -- Theorems D and F
+
+REFERENCE = Field("reference", Vector(), "a vector; its part across p_mm is the reference point q")
+_BAD = "lambda_t / (delta_t Xi), below 1, of every token that scores no less than the chosen one, in their order"
+FRACTIONS = Field("fractions", Listing(Rational(above=0)), _BAD, required=False)
+INFLATION = Field("inflation", Rational(above=1), "Omega > 1, where there are such tokens", required=False)
+SETBACK = Field("setback", Rational(minimum=0), "E_u >= 0; 0 if left out", required=False)
+PROGRESS = Field("progress", Rational(above=0), "chi, at most that of Lemma 4")
+MOVE = Field("move", Rational(above=0), "a bound of how far one step moves; none for the flow", required=False)
+NEAR = Field("near", Rational(minimum=0), "good tokens of slack at most this count as neighbours; 0 if left out", False)
+OPENING_SLOPE = Field("slope", Rational(above=0), "tau, the tangent of a wider cone that descent stays in")
+
+
+@dataclass(frozen=True)
+class RootRate:
+    """1 - cos <= tan^2 / 2 with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - K)), from Theorem D."""
+
+    proof: LocalConvergence
+
+    def at(self, elapsed: fmpq) -> arb:
+        """1 - 1/sqrt(1 + tan^2), at most 1 as the angle is acute."""
+        square = self.proof.tangent(elapsed) ** 2
+        root = (1 + square).sqrt()
+        # 1 - 1/r = (r^2 - 1) / (r (r + 1)), without cancellation
+        return (square / (root * (root + 1))).min(arb(1))
+
+    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
+        """A = Xi (|q| + E), S = Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi), G = 2 kappa, and B and C at k0."""
+        proof, margin = self.proof, self.proof.constants.margin
+        start, pace = proof.pace(elapsed)
+        return {
+            LATERAL.name: margin * proof.lateral,
+            SQUARE.name: margin**2 * proof.square,
+            GROWTH.name: margin * proof.growth,
+            OFFSET.name: start,
+            SLOPE.name: pace,
+        }
+
+
+def _optimality(constants: Callable[[], SelectionConstants], selection: Selection) -> list[_Condition]:
+    """Every bad pair is loose; nothing to ask where there is none."""
+    slack = lambda: min(constants().solution.slacks[t] for t in selection.bad)  # noqa: E731
+    return [("optimality", slack, ">", _ZERO)] if selection.bad else []
+
+
+def _weights(near: Callable[[], NearbyWeights]) -> list[_Condition]:
+    """That the bounds of Lemma 3 are bounds, and that descent leads forward."""
+    return [
+        ("factors", lambda: near().smallest_factor, ">", _ZERO),
+        ("forward", lambda: near().forward, ">", _ZERO),
+    ]
+
+
+def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) -> LocalTrial:
+    values[REFERENCE].require_length(selection.tokens.dimension, "a key")
+    for field in (FRACTIONS, INFLATION):
+        if selection.bad and field not in values:
+            raise values.at.malformed(f"{field.name}, as some tokens score no less than the chosen ones", "none")
+        if field in values and not selection.bad:
+            raise values.node(field).malformed(f"no {field.name}, as every token scores less than the chosen one")
+    if rule.discrete and MOVE not in values:
+        raise values.at.malformed("move, a bound of how far one step moves", "none")
+    if MOVE in values and not rule.discrete:
+        raise values.node(MOVE).malformed("no move, as the flow has no steps")
+    fractions = values.items(FRACTIONS)
+    if len(fractions) != len(selection.bad):
+        expected = f"{counted(len(selection.bad), 'fraction')}, one for every token that scores no less than the chosen"
+        raise values.node(FRACTIONS).malformed(expected, f"{len(fractions)}")
+    return LocalTrial(
+        values[REFERENCE].load(),
+        dict(zip(selection.bad, fractions, strict=True)),
+        values.get(INFLATION) or fmpq(1),
+        values.get(SETBACK) or _ZERO,
+        values[PROGRESS],
+        values.get(MOVE) or _ZERO,
+        values.get(NEAR) or _ZERO,
+    )
+
+
+def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: Sequence[str]) -> Conclusion:
+    """Every condition of Theorem D, from every point of the box."""
+
+    proof = Shared(lambda: LocalConvergence(now().constants, now().rule, now().box, trial))
+    signs: list[_Condition] = [("setback", trial.setback, ">=", _ZERO), ("near", trial.near, ">=", _ZERO)]
+    bounds: list[_Condition] = [("progress", lambda: arb(trial.progress), "<=", lambda: proof().proved_progress)]
+    if selection.bad:
+        signs = [
+            ("fractions.above", min(trial.fractions.values()), ">", _ZERO),
+            ("fractions.below", max(trial.fractions.values()), "<", fmpq(1)),
+            ("inflation", trial.inflation, ">", fmpq(1)),
+            *signs,
+        ]
+        bounds += [
+            ("contraction", lambda: proof().contraction, "<=", 1 - 1 / trial.inflation),
+            ("drift", lambda: proof().drift, "<=", trial.setback),
+        ]
+    if trial.move > 0:
+        signs.append(("move.range", trial.move, ">", _ZERO))
+        bounds.insert(0, ("move", lambda: proof().longest_move, "<=", lambda: proof().move))
+    signs.append(("progress.range", trial.progress, ">", _ZERO))
+    loose, weights = _optimality(lambda: proof().constants, selection), _weights(lambda: proof().near)
+    return Conclusion(_staged("local", needs, loose, signs, weights, bounds), Shared(lambda: RootRate(proof())))
+
+
+def _read_cone(values: Values, start: Start, selection: Selection, rule: Rule) -> tuple[Cone | None, fmpq]:
+    return start.cone, values[OPENING_SLOPE]
+
+
+def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selection, needs: Sequence[str]) -> Conclusion:
+    """Every condition of Theorem F. There is no rate for all of the cone."""
+    proof = Shared(lambda: ConeConvergence(now().constants, now().rule, *parameters))
+    stages: list[list[_Condition]] = [
+        _optimality(lambda: proof().constants, selection),
+        [("slope", lambda: proof().narrowness, ">", _ZERO)],
+        _weights(lambda: proof().near),
+        [("progress", lambda: proof().progress, ">", _ZERO)],
+        [("room", lambda: proof().deviation, "<", lambda: proof().room)],
+    ]
+    return Conclusion(_staged("cone", needs, *stages))
+
+
+def _nothing(values: Values, start: Start, selection: Selection, rule: Rule) -> None:
+    return None
+
+
+_STEPS, _ALL = (GRADIENT, FLOW), (GRADIENT, FLOW, NORMALISED)
+_TRIAL = Record(REFERENCE, FRACTIONS, INFLATION, SETBACK, PROGRESS, MOVE, NEAR)
+GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), LOGARITHM, Record(), _nothing, _apply_global)
+EVERY_START = DescentTheorem(
+    "every-start",
+    _STEPS,
+    (ENCLOSED, EVERY),
+    LOGARITHM,
+    Record(AFTER),
+    _read_after,
+    _apply_every_start,
+    lambda after: after,
+)
+LOCAL = DescentTheorem("local", _ALL, (ENCLOSED,), ROOT, _TRIAL, _read_trial, _apply_local)
+CONE_THEOREM = DescentTheorem(
+    "cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _read_cone, _apply_cone, delay=lambda parameters: None
+)
+THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)}

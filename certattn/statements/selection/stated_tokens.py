@@ -1,0 +1,44 @@
+"""Inputs of tokens in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Values
+from certattn.kernel.theorems.selection.stated_tokens import (
+    KEY_MAP,
+    KEYS,
+    LABELS,
+    SCORES,
+    TOKENS,
+    VALUE_DIRECTION,
+    StatedTokens,
+)
+
+
+def token_words(stated: StatedTokens) -> str:
+    """How many inputs of how many tokens, their keys and scores with every number or its file."""
+    return _counts(stated.tokens.lengths) + _words(stated.given)
+
+
+def label_words(given: Values) -> str:
+    return given[LABELS].words() if LABELS in given else "all 1"
+
+
+def _words(given: Values) -> str:
+    if KEYS in given:
+        words = f"keys {given[KEYS].words()}"
+        return f"{words}, scores {', '.join(part.words() for part in given[SCORES])}" if SCORES in given else words
+    keys = given[KEY_MAP].words() if KEY_MAP in given else "I"
+    words = f"tokens x {given[TOKENS].words()}, keys W x with W = {keys}"
+    if VALUE_DIRECTION not in given:
+        return words
+    return f"{words}, scores Y v'x with v = {given[VALUE_DIRECTION].words()} and labels Y {label_words(given)}"
+
+
+def _counts(lengths: Sequence[int]) -> str:
+    inputs = counted(len(lengths), "input")
+    if len(set(lengths)) == 1:
+        return f"{inputs} of {counted(lengths[0], 'token')}: "
+    return f"{inputs} of {', '.join(map(str, lengths))} tokens: "
