@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.gradient_tail import StatedGradientTail
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
 from certattn.statements.wording import Answer, Statement, Wording
 
@@ -18,7 +19,8 @@ _REACHES = {
 
 def statement(stated: StatedGradientTail) -> Statement:
     error = stated.error
-    words = f"{error.words()} the probability that D > {describe(stated.eps)} is at most {describe(stated.delta)}."
+    eps, delta = describe(stated.asserts[EXCEEDS]), describe(stated.asserts[PROBABILITY])
+    words = f"{error.words()} the probability that D > {eps} is at most {delta}."
     return Statement(words, rf"\mathbb P({error.latex} > \varepsilon) \le \delta")
 
 

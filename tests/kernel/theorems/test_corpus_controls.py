@@ -27,6 +27,7 @@ from certattn.kernel.decide.obligation import Number, Range, Relation
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
 from certattn.kernel.document.certificate import loads
+from certattn.kernel.document.schema import Count, Rational
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.given import attention_inputs, prompt_inputs, query_inputs
 from certattn.kernel.mathematics import (
@@ -46,7 +47,6 @@ from certattn.kernel.theorems.attention.mathematics import mean_value, regions, 
 from certattn.kernel.theorems.prompts import (
     infinite_prompt_operator,
     output_tail,
-    stated_tails,
     tail_rules,
 )
 from certattn.kernel.theorems.prompts.mathematics import mgf_series, power_series, weighted_sums
@@ -400,8 +400,8 @@ TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "normal tails of half the width": (tail_rules, "normal_tail", lambda x: capped_sums.normal_tail(2 * x)),
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "no frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: False),
-    "any probability": (output_tail, "read_probability", lambda values: values[stated_tails.PROBABILITY]),
-    "odd orders": (tail_rules, "even_order", lambda values, field: values[field]),
+    "any probability": (tail_rules.Probability, "read", lambda self, *at: Rational(above=0).read(*at)),
+    "odd orders": (tail_rules.EvenOrder, "read", lambda self, *at: Count(2).read(*at)),
 }
 
 
