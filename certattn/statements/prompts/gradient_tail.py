@@ -8,6 +8,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.gradient_tail import StatedGradientTail
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
+from certattn.statements.prompts.random_prompts import FORMULAS, error_words
 from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
 from certattn.statements.wording import Answer, Statement, Wording
 
@@ -20,8 +21,8 @@ _REACHES = {
 def statement(stated: StatedGradientTail) -> Statement:
     error = stated.error
     eps, delta = describe(stated.asserts[EXCEEDS]), describe(stated.asserts[PROBABILITY])
-    words = f"{error.words()} the probability that D > {eps} is at most {delta}."
-    return Statement(words, rf"\mathbb P({error.latex} > \varepsilon) \le \delta")
+    words = f"{error_words(error)} the probability that D > {eps} is at most {delta}."
+    return Statement(words, rf"\mathbb P({FORMULAS[error.gradient]} > \varepsilon) \le \delta")
 
 
 def sentence(stated: StatedGradientTail, name: str) -> str:

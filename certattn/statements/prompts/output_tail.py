@@ -9,6 +9,7 @@ from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME, StatedTails
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
+from certattn.statements.prompts.random_prompts import prompt_words
 from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
 from certattn.statements.wording import Answer, Statement, Wording
 
@@ -23,7 +24,7 @@ def statement(stated: StatedTails) -> Statement:
         [_norm(stated.norm.stated)] if stated.norm is not None else []
     )
     words = (
-        f"For a prompt of {stated.prompt.words()}, let T_L be the softmax-weighted average of the values and T "
+        f"For a prompt of {prompt_words(stated.prompt)}, let T_L be the softmax-weighted average of the values and T "
         f"its limit for infinite prompts: {'; '.join(clauses)}."
     )
     latex = []

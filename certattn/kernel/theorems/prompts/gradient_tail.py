@@ -32,13 +32,8 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import Field, Listing, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.prompts.gradient_inputs import (
-    GIVEN,
-    GRADIENT,
-    GradientError,
-    read_given,
-    read_gradient,
-)
+from certattn.kernel.theorems.prompts.gradients import GRADIENT, GradientError, read_gradient
+from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
     ENTRY_RULES,
@@ -105,8 +100,7 @@ class StatedGradientTail:
 
 
 def read(certificate: Certificate) -> StatedGradientTail:
-    error = read_error(certificate)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    error, asserts = read_gradient(certificate, ASSERTS)
     if certificate.witness is None:
         raise asserts.at.malformed("a witness that names the rules", "no witness")
     witness = WITNESS.read(certificate.witness, certificate.reading)
@@ -124,12 +118,6 @@ def read(certificate: Certificate) -> StatedGradientTail:
         frames[OUTPUTS.name] = read_framed(witness[OUTPUTS], prompt.values(), prompt, "outputs")
     entries = _read_entries(witness[ENTRIES], error, frames) if ENTRIES in witness else None
     return StatedGradientTail(error, asserts, frames, entries)
-
-
-def read_error(certificate: Certificate) -> GradientError:
-    """The sections `given` and `asserts`, which say what a bound is sought for. Raises MalformedError."""
-    given = read_given(certificate)
-    return read_gradient(ASSERTS.read(certificate.asserts, certificate.reading), given)
 
 
 def _read_entries(stated: Values, error: GradientError, frames: Mapping[str, Framed]) -> Entries:
@@ -168,7 +156,7 @@ def obligations(stated: StatedGradientTail) -> Iterator[Obligation]:
 THEOREM = Theorem(
     name="gradient-tail",
     title="how rarely attention's gradients over a random prompt are far from their limits",
-    given=GIVEN,
+    given=RANDOM_PROMPT,
     asserts=ASSERTS,
     witness=WITNESS,
     read=read,

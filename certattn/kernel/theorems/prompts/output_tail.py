@@ -30,8 +30,8 @@ from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
-from certattn.kernel.theorems.prompts.mean_square_bounds import logistic_bounds
-from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt, random_prompt_forms, read_random_prompt
+from certattn.kernel.theorems.prompts.mean_squares import logistic_bounds
+from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
     EXCEEDS,
@@ -49,7 +49,6 @@ from certattn.kernel.theorems.prompts.tail_rules import (
     two_sided_rules,
 )
 
-GIVEN = random_prompt_forms()
 DIRECTION = Field("direction", Vector(), "a direction u of the outputs")
 NORM_NAME = Field("norm", Choice(("l2", "linf")), "norm in which the output is measured")
 DIRECTIONS = Field(
@@ -117,7 +116,7 @@ def read(certificate: Certificate) -> StatedTails:
 
 def read_given(certificate: Certificate) -> RandomPrompt:
     """The section `given` alone. Raises MalformedError."""
-    return read_random_prompt(*GIVEN.read(certificate.given, certificate.reading))
+    return read_random_prompt(*RANDOM_PROMPT.read(certificate.given, certificate.reading))
 
 
 def read_asserted(certificate: Certificate, prompt: RandomPrompt) -> StatedTails:
@@ -171,7 +170,7 @@ def obligations(stated: StatedTails) -> Iterator[Obligation]:
 THEOREM = Theorem(
     name="output-tail",
     title="how rarely attention over a random prompt is far from its infinite-prompt limit",
-    given=GIVEN,
+    given=RANDOM_PROMPT,
     asserts=ASSERTS,
     witness=WITNESS,
     read=read,

@@ -78,7 +78,7 @@ class Compared:
         weights = self.prompt.weights
         assert weights is not None
         base = self.prompt.stated_queries @ self.prompt.score_map.T
-        return RandomPrompt(self.law, base, self.prompt.scale, weights, self.prompt.length, "")
+        return RandomPrompt(self.law, base, self.prompt.scale, weights, self.prompt.length)
 
 
 @dataclass(frozen=True)

@@ -62,13 +62,13 @@ witness: {method: exact}
         "no mean square": (", mean_square: {at_least: 0.82296, at_most: 0.82297}", "", MALFORMED, "no 'mean_square'"),
         "no witness": ("witness: {method: exact}\n", "", MALFORMED, "a witness that names the method"),
         "an unknown method": ("method: exact", "method: markov", MALFORMED, "'exact' or"),
-        "a parameter too many": ("method: exact", "method: exact, t: 1/2", MALFORMED, "no t for the method exact"),
-        "the method logistic, with a lower bound": ("method: exact", "method: logistic", MALFORMED, "at_most only"),
+        "a parameter too many": ("method: exact", "method: exact, t: 1/2", MALFORMED, "no parameters for the method exact"),
+        "the method logistic, with a lower bound": ("method: exact", "method: logistic", REJECTED, "no such bound"),
         "the method general, with a lower bound": (
             "method: exact",
             "method: general, t: 1/2, lambda: 1/5",
-            MALFORMED,
-            "at_most only",
+            REJECTED,
+            "no such bound",
         ),
         "a tilt, which does not say what z is": (
             "  U: [[1, 0], [0, 1/2]]\n  query: [1/2, -1]\n  scale: 1/sqrt(2)\n",
@@ -79,8 +79,8 @@ witness: {method: exact}
         "signs": (
             "kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]",
             "kind: rademacher, sizes: [1, 1]",
-            MALFORMED,
-            "Gaussian tokens for the method exact",
+            REJECTED,
+            "no such bound",
         ),
     },
 )
@@ -130,7 +130,7 @@ witness: {method: logistic}
         "at_most just below": ("at_most: 0.872891", "at_most: 0.872890", REJECTED, "the logistic bound"),
         "at_most below the truth": ("at_most: 0.872891", "at_most: 0.8", REJECTED, "the logistic bound"),
         "a token fewer": ("length: 20", "length: 19", REJECTED, "the logistic bound"),
-        "a lower bound": ("at_most: 0.872891", "at_least: 0.8", MALFORMED, "at_most only"),
+        "a lower bound": ("at_most: 0.872891", "at_least: 0.8", REJECTED, "no such bound"),
     },
 )
 GENERAL_U = Family(
@@ -157,9 +157,9 @@ witness: {method: general, t: 2/5, lambda: 3/10}
         "a negative lambda": ("lambda: 3/10", "lambda: -1", MALFORMED, "a number > 0"),
         "no t": ("t: 2/5, ", "", MALFORMED, "t and lambda"),
         "no lambda": (", lambda: 3/10", "", MALFORMED, "t and lambda"),
-        "the method exact": ("general, t: 2/5, lambda: 3/10", "exact", MALFORMED, "Gaussian tokens"),
-        "the method logistic": ("general, t: 2/5, lambda: 3/10", "logistic", MALFORMED, "Gaussian tokens"),
-        "a lower bound": ("at_most: 0.00162336", "at_least: 0", MALFORMED, "at_most only"),
+        "the method exact": ("general, t: 2/5, lambda: 3/10", "exact", REJECTED, "no such bound"),
+        "the method logistic": ("general, t: 2/5, lambda: 3/10", "logistic", REJECTED, "no such bound"),
+        "a lower bound": ("at_most: 0.00162336", "at_least: 0", REJECTED, "no such bound"),
     },
 )
 _MIXTURE = (

@@ -21,9 +21,10 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax_powers
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts import (
-    gradient_inputs,
     gradient_mean_square,
     gradient_tail,
+    gradients,
+    mean_squares,
     tail_rules,
 )
 from certattn.kernel.theorems.prompts.mathematics import (
@@ -88,9 +89,9 @@ def of_one_sign(moments: Any, sign: int, eps: Any) -> Any:
 
 SUMMAND, MOMENTS = weighted_products.product_summand, pair_series.weighted_moments
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "upper bounds are not looked at": (gradient_mean_square, "Obligation", unless("at_most")),
-    "lower bounds are not looked at": (gradient_mean_square, "Obligation", unless("at_least")),
-    "any t will do": (gradient_mean_square, "Obligation", unless("t")),
+    "upper bounds are not looked at": (mean_squares, "Obligation", unless("at_most")),
+    "lower bounds are not looked at": (mean_squares, "Obligation", unless("at_least")),
+    "any t will do": (mean_squares, "Obligation", unless("t")),
     "probabilities are not looked at": (gradient_tail, "Obligation", unless("probability")),
     **{
         f"{name} without {exponents}": (covariance_error, name, without(getattr(covariance_error, name), *exponents))
@@ -101,7 +102,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the bound without the mixed part": (covariance_error, "MOST_MIXED", fmpq(0)),
     "power sums of one token": (softmax_powers.PowerSums, "mean", lambda self, *exponents: arb(1)),
     "the normaliser is never small": (gradient_bounds, "small_normaliser", lambda *others: arb(0)),
-    "the query does not count": (gradient_inputs, "square", lambda scale: fmpq(1)),
+    "the query does not count": (gradients, "square", lambda scale: fmpq(1)),
     "every tail is that of the plus sign": (tail_rules, "product_summand", of_one_sign),
     "moments under no tilt": (
         weighted_products,
@@ -171,7 +172,7 @@ def errors(law: str, tilt: Any, tau: Any, C: Any, length: int, prompts: int) -> 
 def value_of(text: str, arrays: Path) -> Any:
     """The enclosure of the mean square, at the default precision."""
     stated = gradient_mean_square.read(loads(text, arrays / "case.yaml"))
-    return gradient_mean_square.enclosure_by(stated.way, stated.error)
+    return gradient_mean_square.enclosure_by(stated.method, stated.error)
 
 
 @pytest.mark.parametrize("length", [1, 2, 5, 30])
