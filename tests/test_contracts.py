@@ -140,7 +140,7 @@ OFFENCES = [
         "import certattn.kernel.theorems.spectrum.truncation",
         "A chapter of theorems",
     ),
-    ("kernel/theorems/prompts/mathematics/supports.py", "import certattn.kernel.document.tree", "Mathematics knows"),
+    ("kernel/theorems/prompts/mathematics/series.py", "import certattn.kernel.document.tree", "Mathematics knows"),
     ("kernel/extra.py", "import json", "Inside the kernel"),
 ]
 

@@ -49,7 +49,7 @@ from certattn.kernel.theorems.prompts import (
     output_tail,
     tail_rules,
 )
-from certattn.kernel.theorems.prompts.mathematics import mgf_series, power_series, weighted_sums
+from certattn.kernel.theorems.prompts.mathematics import series, weighted_sums
 
 CORPORA = {
     "infinite-prompt-operator": operator_cases.CASES,
@@ -349,17 +349,17 @@ def no_more_than_the_cap(plane: Any, cap: arb, g: Any) -> Any:
 def untilted(self: Any, k: int) -> Any:
     """E Y^k / k! where every moment is taken under the tilt a itself."""
     fn = self.fn
-    moments = mgf_series.mgf_series(self.law, self.tilt, self.direction, k, fn)
-    shift = power_series.linear_exponential(-(self.mean + self.eps), k, fn)
-    return fn.exp(-self.log_mgf) * power_series.product(moments, shift)[k]
+    moments = series.mgf_series(self.law, self.tilt, self.direction, k, fn)
+    shift = series.linear_exponential(-(self.mean + self.eps), k, fn)
+    return fn.exp(-self.log_mgf) * series.product(moments, shift)[k]
 
 
 def without_the_excess(self: Any) -> Any:
     return 2 * weighted_sums.Summand(self.law, self.tilt, self.direction, arb(0), self.fn).power_mean(2)
 
 
-def of_one_token(series: Any, exponent: int) -> Any:
-    return list(series)
+def of_one_token(summed: Any, exponent: int) -> Any:
+    return list(summed)
 
 
 def of_the_first_part(parts: Any, tail: Any, slope: Any, cap: Any) -> Any:
@@ -382,8 +382,8 @@ TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "no remainder": (weighted_sums, "exp_remainder", lambda order, y, fn: arb(0)),
     "the first term of the remainder": (weighted_sums, "exp_remainder", lambda p, y, fn: arb(1) / math.factorial(p)),
     "an output of any size in a box": (weighted_sums, "support_function", lambda part, tilt, fn: arb(0)),
-    "boxes have the moments of signs": (mgf_series, "uniform_coefficient", mgf_series.sign_coefficient),
-    "signs have the moments of boxes": (mgf_series, "sign_coefficient", mgf_series.uniform_coefficient),
+    "boxes have the moments of signs": (series, "uniform_coefficient", series.sign_coefficient),
+    "signs have the moments of boxes": (series, "sign_coefficient", series.uniform_coefficient),
     "caps are never exceeded": (capped_sums, "exceeds_cap", no_more_than_the_cap),
     "caps are exceeded for nothing": (tail_rules, "capped_bound", lambda whole, length: whole.inside**length),
     "nothing below the cap": (tail_rules, "capped_bound", lambda whole, length: 1 - (1 - whole.outside) ** length),

@@ -38,20 +38,18 @@ from certattn.kernel.mathematics.gaussian_parts import Part as GaussianPart
 from certattn.kernel.mathematics.gaussian_parts import exact_part, gaussian_parts, plane
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.mathematics.supports import bounded_parts
-from certattn.kernel.theorems.prompts.mathematics.weighted_products import (
+from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     ProductMoments,
     ProductSummand,
-    atoms_exponential,
-    product_summand,
-)
-from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     Summand,
+    atoms_exponential,
     bound_of_summands,
     bounded_exponential,
+    bounded_parts,
     cantelli,
     chernoff,
     moment_bound,
+    product_summand,
 )
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 

@@ -62,7 +62,12 @@ witness: {method: exact}
         "no mean square": (", mean_square: {at_least: 0.82296, at_most: 0.82297}", "", MALFORMED, "no 'mean_square'"),
         "no witness": ("witness: {method: exact}\n", "", MALFORMED, "a witness that names the method"),
         "an unknown method": ("method: exact", "method: markov", MALFORMED, "'exact' or"),
-        "a parameter too many": ("method: exact", "method: exact, t: 1/2", MALFORMED, "no parameters for the method exact"),
+        "a parameter too many": (
+            "method: exact",
+            "method: exact, t: 1/2",
+            MALFORMED,
+            "no parameters for the",
+        ),
         "the method logistic, with a lower bound": ("method: exact", "method: logistic", REJECTED, "no such bound"),
         "the method general, with a lower bound": (
             "method: exact",

@@ -30,8 +30,8 @@ from certattn.kernel.theorems.prompts import (
 from certattn.kernel.theorems.prompts.mathematics import (
     covariance_error,
     gradient_bounds,
-    pair_series,
-    weighted_products,
+    series,
+    weighted_sums,
 )
 
 Tool = Callable[[str], ModuleType]
@@ -87,7 +87,7 @@ def of_one_sign(moments: Any, sign: int, eps: Any) -> Any:
     return SUMMAND(moments, 1, eps)
 
 
-SUMMAND, MOMENTS = weighted_products.product_summand, pair_series.weighted_moments
+SUMMAND, MOMENTS = weighted_sums.product_summand, series.weighted_moments
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (mean_squares, "Obligation", unless("at_most")),
     "lower bounds are not looked at": (mean_squares, "Obligation", unless("at_least")),
@@ -105,11 +105,11 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the query does not count": (gradients, "square", lambda scale: fmpq(1)),
     "every tail is that of the plus sign": (tail_rules, "product_summand", of_one_sign),
     "moments under no tilt": (
-        weighted_products,
+        weighted_sums,
         "weighted_moments",
         lambda law, tilt, centre, k, u, v, order, fn: MOMENTS(law, [0 * a for a in tilt], centre, k, u, v, order, fn),
     ),
-    "sums of one token": (tail_rules, "moment_bound", lambda series, eps, length: arb(0)),
+    "sums of one token": (tail_rules, "moment_bound", lambda sums, eps, length: arb(0)),
     "Chernoff for nothing": (tail_rules, "chernoff", lambda exponential, length: arb(0)),
     "Cantelli for nothing": (tail_rules, "cantelli", lambda variance, eps, length: arb(0)),
     "every product is constant": (tail_rules, "is_constant", lambda law, direction: True),
