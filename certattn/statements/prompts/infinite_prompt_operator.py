@@ -64,7 +64,7 @@ def _maps(stated: StatedOperator) -> list[str]:
         scale = describe(stated.given.truth.scale)
         factor = "" if scale == "1" else f"{scale} * "
         offset, matrix = asserted[OFFSET].words(), asserted[MATRIX].words()
-        words.append(f"is the affine map {offset} + {'' if scale == '1' else f'{scale} * '}A z with A = {matrix}")
+        words.append(f"is the affine map {offset} + {factor}A z with A = {matrix}")
     if queries is not None and PUSHFORWARD in stated.asserts:
         words.append(f"maps {_normal(queries)} to {_normal(stated.asserts[PUSHFORWARD])}")
     return words
