@@ -142,7 +142,7 @@ OFFENCES = [
         "import certattn.kernel.theorems.spectrum.limit_law",
         "A chapter of theorems",
     ),
-    ("kernel/theorems/prompts/mathematics/supports.py", "import certattn.kernel.document.tree", "Mathematics knows"),
+    ("kernel/theorems/prompts/mathematics/series.py", "import certattn.kernel.document.tree", "Mathematics knows"),
     ("kernel/extra.py", "import json", "Inside the kernel"),
 ]
 

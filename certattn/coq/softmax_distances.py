@@ -37,6 +37,14 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     RangeAssertion,
 )
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
+from certattn.kernel.theorems.prompts.infinite_prompt_operator import (
+    OPERATOR,
+    PUSHFORWARD,
+    QUERY,
+    RADIUS,
+    VALUE,
+    VALUES,
+)
 
 # Bits at which slacks are measured, and the precision of Coq's intervals.
 _SLACK_BITS = 256
@@ -354,12 +362,13 @@ def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -
     stated_operator = theorem.read(certificate)
     given = stated_operator.given
     law = given.law.law
-    if stated_operator.operator is not None or stated_operator.pushforward is not None or not isinstance(law, Atoms):
+    asserts = stated_operator.asserts
+    if OPERATOR in asserts or PUSHFORWARD in asserts or not isinstance(law, Atoms):
         raise NotExportableError(
             "only `values` of a law of atoms have a form in Coq here; affine maps and images of laws have none"
         )
-    queries = ExactMatrix.stacked([stated.query for stated in stated_operator.values])
-    values = ExactMatrix.stacked([stated.value for stated in stated_operator.values])
+    queries = ExactMatrix.stacked([item[QUERY].load() for item in asserts.items(VALUES)])
+    values = ExactMatrix.stacked([item[VALUE].load() for item in asserts.items(VALUES)])
     truth = given.truth
     shape = _Size.of(ExactMatrix.rational(law.points), truth.V, queries @ truth.U.T, truth.scale, values)
     bits = _precision(theorem.obligations(stated_operator), shape)
@@ -371,7 +380,7 @@ def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -
         builder, precision, bits.exponentials_term, scale, keys, outputs, builder.mapped(maps.Q, stated), stated, maps
     )
     right = attention.stated("values_stated", values)
-    radii = builder.row("radius", [each.radius for each in stated_operator.values])
+    radii = builder.row("radius", [item[RADIUS] for item in asserts.items(VALUES)])
     comparison = _Comparison("linf", attention.law(weights, keys, outputs), right, f"[at_most_each {radii.arguments}]")
     return _instance(builder, [comparison], precision, shape, bits, fast=fast)
 

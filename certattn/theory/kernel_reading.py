@@ -197,20 +197,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.gradient_bounds")
 
     @cached_property
-    def power_series(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.power_series")
-
-    @cached_property
-    def mgf_series(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.mgf_series")
-
-    @cached_property
-    def pair_series(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.pair_series")
-
-    @cached_property
-    def weighted_products(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.weighted_products")
+    def series(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.series")
 
     @cached_property
     def weighted_sums(self) -> Any:

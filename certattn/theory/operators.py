@@ -172,6 +172,22 @@ def _check_irrational_scale(kernel: Kernel) -> Iterator[Check]:
         yield Check(f"mean V m with s irrational, mean of z {mean_z}", held["pushforward.mean"] is rational)
 
 
+class _Asserted:
+    """Fields of a certificate as a claim finds them."""
+
+    def __init__(self, **content: Any) -> None:
+        self._content = content
+
+    def __contains__(self, field: Any) -> bool:
+        return field.name in self._content
+
+    def __getitem__(self, field: Any) -> Any:
+        return self._content[field.name]
+
+    def items(self, field: Any) -> list[Any]:
+        return []
+
+
 def _claimed(
     kernel: Kernel, law: Any, U: Any, V: Any, query_law: Any, scale: Any, operator: Any, pushed: Any
 ) -> dict[str, bool]:
@@ -179,11 +195,13 @@ def _claimed(
     claims = kernel.infinite_prompt_operator
     truth = kernel.operator.Operator(law, kernel.exact(U), kernel.exact(V), scale)
     given = claims.GivenOperator(None, None, query_law, None, truth, truth.affine())
-    slope, offset = operator
-    stated = kernel.operator.AffineMap(kernel.exact(slope), kernel.exact(offset.T), scale)
-    mean, covariance = pushed
-    pushforward = gaussian(kernel, mean, covariance)
-    content = claims.StatedOperator(given, None, stated, pushforward, [], kernel.exact(sympy.zeros(1, 1)))
+    (slope, offset), (mean, covariance) = operator, pushed
+    row = kernel.stated(sympy.Matrix(1, len(mean), list(mean)))
+    asserts = _Asserted(
+        operator=_Asserted(matrix=kernel.stated(slope), offset=kernel.stated(offset.T)),
+        pushforward=_Asserted(mean=row, covariance=kernel.stated(covariance)),
+    )
+    content = claims.StatedOperator(given, asserts, kernel.exact(sympy.zeros(1, 1)))
     names = ["operator.matrix", "operator.offset", "pushforward.mean", "pushforward.covariance"]
     outcomes = {identity.name: identity.left == identity.right for identity in claims.obligations(content)}
     return {name: outcomes.get(name, False) for name in names}

@@ -27,6 +27,7 @@ import certattn
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.theorems.prompts.output_tail import read
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
 from certattn.provers.prompts.prompt_simulation import Quantile, errors, quantile
 
 DIRECTIONS = {"+": ["1", "0"], "-": ["-1", "0"], "across": ["0", "1"]}
@@ -88,7 +89,7 @@ def rows(s: str, length: int, deltas: Sequence[str], prompts: int, folder: Path)
                 sample = errors(problem.prompt, length, prompts)
             along = sample @ np.array([float(entry) for entry in direction])
             truth = quantile(along, as_float(parse_rational(delta, DEFAULT_LIMITS)))
-            eps = as_float(problem.directions[0].eps)
+            eps = as_float(problem.directions[0][EXCEEDS])
             found.append(Row(s, length, delta, name, eps, truth, middle - start, end - middle))
     return found
 

@@ -26,7 +26,9 @@ from tools.truth.laws import Gaussian, Law, Points, read_law
 from tools.truth.prompt import read_weights
 from tools.truth.random_prompts import Array
 from tools.truth.reading import (
+    NothingShown,
     Table,
+    applies,
     identity_matrix,
     is_semidefinite,
     read_number,
@@ -109,20 +111,19 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
     require_record(witness, "the witness", {"method"} | ({"t", "lambda"} if method == "general" else set()))
     prompt = _read(given, asserts["gradient"], folder)
     require(method in ("exact", "logistic", "general"), "the method")
-    require(method == "general" or isinstance(prompt.law, Gaussian), "the method is for Gaussian tokens")
-    require(method == "exact" or "at_least" not in stated or (method == "logistic" and asserts["gradient"] == "V"),
-             "the method has no lower bound")  # fmt: skip
     bounds = {side: float(read_number(stated[side])) for side in stated}
     require(all(bound >= 0 for bound in bounds.values()), "a negative bound")
     low, high = _mean_square(prompt, asserts["gradient"])
-    shown = dict.fromkeys(("at_least", "at_most"), (low, high))
-    if method == "logistic":
-        shown = _logistic(prompt, asserts["gradient"])
+    shown = {"at_least": (-math.inf, -math.inf), "at_most": _NOTHING}
+    if method == "exact" and isinstance(prompt.law, Gaussian):
+        shown = dict.fromkeys(("at_least", "at_most"), (low, high))
+    if method == "logistic" and isinstance(prompt.law, Gaussian):
+        shown |= _logistic(prompt, asserts["gradient"])
     if method == "general":
         t, rate = read_number(witness["t"]), read_number(witness["lambda"])
         require(t > 0 and rate > 0, "t and lambda")
         bound = _general(prompt, asserts["gradient"], float(t), float(rate)) if t < 1 else math.inf
-        shown = {"at_most": (bound, bound)}
+        shown["at_most"] = bound, bound
     found = []
     for side, bound in bounds.items():
         sign = 1 if side == "at_most" else -1
@@ -349,7 +350,11 @@ def _framed(hint: Any, map_: Table, prompt: Prompt, folder: Path) -> tuple[Table
     for index, (row, level) in enumerate(zip(frame, levels, strict=True)):
         for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
             v = [sign * _inner(row, column) for column in zip(*map_, strict=True)]
-            read = tails._tail_rule(rule, prompt.law, prompt.base, prompt.positive, prompt.square, v, float(level))
+            try:
+                read = tails._tail_rule(rule, prompt.law, prompt.base, prompt.positive, prompt.square, v, float(level))
+            except NothingShown:
+                bounds.append(_NOTHING)
+                continue
             named = random_prompts.Tail(prompt.plain, prompt.tilt, tuple(map(float, v)), float(level), prompt.length)
             bounds.append(named.bound(read))
     return frame, levels, bounds
@@ -382,7 +387,10 @@ def _entries(witness: Any, prompt: Prompt, eps: Fraction, folder: Path) -> list[
     for index, (i, j) in enumerate(pairs):
         u = [_inner(outputs[i], column) for column in zip(*prompt.values, strict=True)]
         for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
-            bounds.append(_entry(rule, prompt, u, tokens[j], sign, levels[i][j]))
+            try:
+                bounds.append(_entry(rule, prompt, u, tokens[j], sign, levels[i][j]))
+            except NothingShown:
+                bounds.append(_NOTHING)
     return bounds
 
 
@@ -390,11 +398,11 @@ def _entry(rule: Any, prompt: Prompt, u: list[Fraction], v: list[Fraction], sign
     """Ends of what a rule gives for an entry, and of what the checker may make of it."""
     name = require_mapping(rule, "a rule").get("rule")
     atoms = isinstance(prompt.law, Points)
-    needed = {"cantelli": set(), "moment": {"order"}, "exact": set(),
-              "chernoff": {"lambda"} if atoms else {"lambda", "order"}}  # fmt: skip
+    needed = {"cantelli": set(), "moment": {"order"}, "exact": set(), "chernoff": {"lambda"}}
     require(isinstance(name, str) and name in needed, "the rule")
-    require_record(rule, "a rule", {"rule"} | needed[name])
-    require(level > 0 or name == "exact", "a level of 0")
+    require_record(rule, "a rule", {"rule"} | needed[name], {"order"} if name == "chernoff" else set())
+    applies(name != "chernoff" or ("order" in rule) is not atoms, "an order where the exponential is no finite sum")
+    applies(level > 0 or name == "exact", "a level of 0")
     order = tails.read_count(rule["order"]) if "order" in rule else 2
     require(order % 2 == 0 and 2 <= order <= 24, "an even order")
     slope = read_number(rule["lambda"]) if "lambda" in rule else Fraction(1)
@@ -402,8 +410,8 @@ def _entry(rule: Any, prompt: Prompt, u: list[Fraction], v: list[Fraction], sign
     parts = tails._parts(prompt.law)
     constant = any(all(tails._constant(part, x) is not None for part in parts)
                    and len({tails._constant(part, x) for part in parts}) == 1 for x in (u, v))  # fmt: skip
-    require(name != "exact" or constant, "nothing is constant")
-    require(name != "chernoff" or not any(isinstance(part, Gaussian) for part in parts), "unbounded products")
+    applies(name != "exact" or constant, "nothing is constant")
+    applies(name != "chernoff" or not any(isinstance(part, Gaussian) for part in parts), "unbounded products")
     if name == "exact":
         return 0.0, 0.0
     p, w, y = _token(prompt)

@@ -22,8 +22,10 @@ from tools.truth.laws import Box, Gaussian, Independent, Law, Mixture, Points, r
 from tools.truth.prompt import read_weights
 from tools.truth.reading import (
     NATURAL,
+    NothingShown,
     Table,
     Vector,
+    applies,
     identity_matrix,
     is_semidefinite,
     read_number,
@@ -76,7 +78,10 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
 
     def tail(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
         direction = times([list(column) for column in zip(*V, strict=True)], u)
-        read = _tail_rule(rule, law, base, root > 0, square, direction, eps)
+        try:
+            read = _tail_rule(rule, law, base, root > 0, square, direction, eps)
+        except NothingShown:
+            return math.inf, math.inf
         named = random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, length)
         return named.bound(read)
 
@@ -102,8 +107,10 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
         happened = random_prompts.frequency(sizes > eps)
     if "norm" in asserts and "method" in require_mapping(hint, "the witness of the norm"):
         require_record(hint, "the witness of the norm", {"method"})
-        require(hint["method"] == "mean-square" and isinstance(law, Gaussian), "the method")
-        bound = _mean_square(law, base, float(square), V, length) / eps**2
+        require(hint["method"] == "mean-square", "the method")
+        bound = math.inf
+        if isinstance(law, Gaussian):
+            bound = _mean_square(law, base, float(square), V, length) / eps**2
         found.append(_tail_judgement((bound, bound), delta, happened))
     elif "norm" in asserts:
         frame, levels, bounded = _frame(item, hint, len(V), folder)
@@ -173,31 +180,32 @@ def _tail_rule(
     require(isinstance(name, str) and name in _TAIL_RULES, "the rule")
     parts = _parts(law)
     gaussian = all(isinstance(part, Gaussian | Points) for part in parts)
-    needed = {"rule", *_TAIL_RULES[name]} | ({"order"} if name == "chernoff" and not gaussian else set())
-    require_record(node, "a rule", needed)
+    ordered = {"order"} if name == "chernoff" else set()
+    require_record(node, "a rule", {"rule", *_TAIL_RULES[name]}, ordered)
+    applies(not ordered or ("order" in node) is not gaussian, "an order where the exponential is not taken as it is")
     order = read_count(node["order"]) if "order" in node else 0
     require("order" not in node or (order % 2 == 0 and 2 <= order <= 100), "an even order")
     slope, cap = (read_number(node[key]) if key in node else Fraction(1) for key in ("lambda", "cap"))
     require(slope > 0 and cap > 0, "lambda and cap must be positive")
-    require(eps > 0 or name == "exact", "a level of 0")
+    applies(eps > 0 or name == "exact", "a level of 0")
     if name == "truncated":
-        require(gaussian, "Gaussians and atoms are truncated")
-        require(slope * cap <= 1000, "an exponential that is too large")
+        applies(gaussian, "Gaussians and atoms are truncated")
+        applies(slope * cap <= 1000, "an exponential that is too large")
     if gaussian and name in ("truncated", "chernoff"):
         squares = [_form(part, base) for part in parts if isinstance(part, Gaussian)]
-        require(max(squares, default=Fraction(0)) * square <= 1000, "scores that vary too much")
+        applies(max(squares, default=Fraction(0)) * square <= 1000, "scores that vary too much")
     if name == "chernoff":
         signed = base if positive else [-x for x in base]
         for part in parts:
             if isinstance(part, Gaussian):
-                require(not gaussian or _is_bounded_above(part, signed, direction), "unbounded summands")
-        require(gaussian or not any(isinstance(part, Gaussian) for part in parts), "unbounded summands")
+                applies(not gaussian or _is_bounded_above(part, signed, direction), "unbounded summands")
+        applies(gaussian or not any(isinstance(part, Gaussian) for part in parts), "unbounded summands")
     if name == "exact":
         values = {_constant(part, direction) for part in parts}
         if len(values) == 1 and None not in values:
             return "constant", 1.0, 0, 0.0
         equal = isinstance(law, Gaussian) and not any(times(law.covariance, base))
-        require(equal, "weights and outputs that vary")
+        applies(equal, "weights and outputs that vary")
     return name, float(slope), order, float(cap) if name == "truncated" else 0.0
 
 

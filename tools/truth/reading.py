@@ -27,9 +27,19 @@ class NotAStatement(Exception):
     """The text is no certificate of a known claim: nothing is stated that could be true."""
 
 
+class NothingShown(NotAStatement):
+    """A statement, but what its witness names shows nothing of it."""
+
+
 def require(condition: bool, what: str) -> None:
     if not condition:
         raise NotAStatement(what)
+
+
+def applies(condition: bool, what: str) -> None:
+    """What a rule needs to show anything."""
+    if not condition:
+        raise NothingShown(what)
 
 
 def require_mapping(node: Any, what: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
-from certattn.kernel.mathematics.reals import Real, describe
+from certattn.kernel.mathematics.reals import Real
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,6 @@ class AffineMap:
     matrix: ExactMatrix
     offset: ExactMatrix
     scale: Real
-
-    @property
-    def factor(self) -> str:
-        """The scale as it is written before the matrix; nothing for 1."""
-        text = describe(self.scale)
-        return "" if text == "1" else f"{text} * "
 
     def from_point(self, point: ExactMatrix, queries: ExactMatrix) -> list[list[arb]]:
         """Its value minus `point` (1 x d), for every row of `queries`.

@@ -19,10 +19,13 @@ from certattn.kernel.mathematics.balls import row_of_balls, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms
-from certattn.kernel.theorems.prompts.mathematics.pair_series import weighted_moments
-from certattn.kernel.theorems.prompts.mathematics.supports import bounded_parts
-from certattn.kernel.theorems.prompts.mathematics.weighted_products import ProductMoments, product_summand
-from certattn.kernel.theorems.prompts.mathematics.weighted_sums import bound_of_summands
+from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
+from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
+    ProductMoments,
+    bound_of_summands,
+    bounded_parts,
+    product_summand,
+)
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import is_constant
 from certattn.provers.prompts.exp_remainders import scaled_exp_remainder

@@ -12,9 +12,11 @@ from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, lo
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.prompts.gradient_inputs import GradientError
-from certattn.kernel.theorems.prompts.gradient_mean_square import THEOREM, Way, enclosure_by, read, square_parts
+from certattn.kernel.theorems.prompts.gradient_mean_square import THEOREM, enclosure_by, read, square_parts
+from certattn.kernel.theorems.prompts.gradients import GradientError
+from certattn.kernel.theorems.prompts.mean_squares import Method
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -83,19 +85,19 @@ def generate(
 
 
 def _methods(error: GradientError) -> list[str]:
-    return ["exact", "logistic", "general"] if error.gaussian() is not None else ["general"]
+    return ["exact", "logistic", "general"] if isinstance(error.prompt.law.law, Gaussian) else ["general"]
 
 
 def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, Plain], dict[str, Plain]] | None:
     """The bounds and the witness, or None where the method encloses nothing."""
-    if method != "general" and error.gaussian() is None:
+    if method != "general" and not isinstance(error.prompt.law.law, Gaussian):
         raise UsageError(f"the method {method} is for Gaussian tokens; expected general")
     witness: dict[str, Plain] = {"method": method}
-    way = Way(method)
+    way, is_exact = Method(method), method == "exact"
     if method == "general":
         share, rate = best_parameters(error)
         witness |= {"t": format_rational(share), "lambda": format_rational(rate)}
-        way = Way(method, share, rate)
+        way = Method(method, {"t": share, "lambda": rate})
     bound = enclosure_by(way, error).upper
     assert bound is not None
     for bits in _BITS:
@@ -104,10 +106,10 @@ def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, P
         if value.is_finite() is not True:
             continue
         most = round_up(upper_rational(value), digits)
-        if way.exact:
+        if is_exact:
             least = round_down(lower_rational(value.nonnegative_part()), digits)
-        if not way.exact or most - least <= 2 * last_place(most, digits):
-            stated: dict[str, Plain] = {"at_least": format_rational(least)} if way.exact else {}
+        if not is_exact or most - least <= 2 * last_place(most, digits):
+            stated: dict[str, Plain] = {"at_least": format_rational(least)} if is_exact else {}
             return {**stated, "at_most": format_rational(most)}, witness
     return None
 

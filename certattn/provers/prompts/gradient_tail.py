@@ -18,7 +18,8 @@ from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, lo
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.prompts.gradient_tail import THEOREM, read_error
+from certattn.kernel.theorems.prompts.gradient_tail import ASSERTS, THEOREM
+from certattn.kernel.theorems.prompts.gradients import read_gradient
 from certattn.provers.commands import Argument, Command, Option, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -85,7 +86,7 @@ def generate(
     line = exact_text(note, "note")
     with not_yet_written(out):
         draft = _certificate(section, gradient, fmpq(1), _SOME, wanted.length or 1, {})
-        error = read_error(loads(to_text(draft), out))
+        error, _ = read_gradient(loads(to_text(draft), out), ASSERTS)
         if error.factor == 0:
             raise UsageError("the query is 0, and the gradient in U with it: there is nothing to bound")
         require_light_scores(error.prompt, _MOST_HEAVINESS[error.gradient])

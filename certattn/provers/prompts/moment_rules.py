@@ -15,10 +15,13 @@ import numpy as np
 from flint import arb
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.prompts.mathematics.mgf_series import mgf_series
-from certattn.kernel.theorems.prompts.mathematics.power_series import Series, linear_exponential, product
-from certattn.kernel.theorems.prompts.mathematics.supports import BoundedPart
-from certattn.kernel.theorems.prompts.mathematics.weighted_sums import Summand, bound_of_summands, bounded_exponential
+from certattn.kernel.theorems.prompts.mathematics.series import Series, linear_exponential, mgf_series, product
+from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
+    BoundedPart,
+    Summand,
+    bound_of_summands,
+    bounded_exponential,
+)
 from certattn.provers.prompts.normal_tails import Array
 from certattn.provers.prompts.tail_rules import NOTHING, Candidate, best_rate, few_digits
 

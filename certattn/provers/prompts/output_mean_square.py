@@ -15,9 +15,14 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.prompts.averaged_prompts import AveragedPrompt
-from certattn.kernel.theorems.prompts.mean_square_bounds import Bounds, Enclosure, general_bounds
-from certattn.kernel.theorems.prompts.output_mean_square import THEOREM, Method, bounds_of, methods_for, read_given
+from certattn.kernel.theorems.prompts.mean_squares import Bounds, Enclosure, Method, general_bounds
+from certattn.kernel.theorems.prompts.output_mean_square import (
+    THEOREM,
+    AveragedPrompt,
+    bounds_of,
+    methods_for,
+    read_given,
+)
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_text

@@ -11,7 +11,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.gaussian_parts import Part, plane
 from certattn.kernel.mathematics.laws import Law, Mixture
-from certattn.kernel.theorems.prompts.mathematics.supports import bounded_parts
+from certattn.kernel.theorems.prompts.mathematics.weighted_sums import bounded_parts
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import MOST_SCORE_VARIANCE, Tail, is_constant
 from certattn.provers.prompts.gaussian_tails import Component, GaussianTail

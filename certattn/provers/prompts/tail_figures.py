@@ -9,8 +9,9 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError
-from certattn.kernel.theorems.prompts.output_tail import StatedTails, read
+from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME, StatedTails, read
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.provers.figures import Target
 from certattn.provers.prompts.prompt_simulation import Quantile, errors, floats, quantile
 from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal
@@ -33,19 +34,23 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
 
 
 def figure_of(problem: StatedTails) -> Figure:
-    prompt, stated = problem.prompt, problem.directions[0] if problem.directions else problem.norm
-    assert stated is not None
-    length, delta = prompt.length, stated.delta
-    direction = floats(problem.directions[0].direction)[0] if problem.directions else None
-    norm = problem.norm.norm if problem.norm is not None and direction is None else None
+    prompt, direction, norm = problem.prompt, None, None
+    if problem.directions:
+        stated = problem.directions[0]
+        direction = floats(stated[DIRECTION].load())[0]
+    else:
+        assert problem.norm is not None
+        stated = problem.norm.stated
+        norm = stated[NORM_NAME]
+    length, eps, delta = prompt.length, stated[EXCEEDS], stated[PROBABILITY]
     goal = _goal_of(problem, norm)
-    goal = goal.tuned(as_float(stated.eps), float(length))
+    goal = goal.tuned(as_float(eps), float(length))
     counts = _lengths(length)
     bounds = _bounds(goal, counts, math.log(as_float(delta)))
     simulated = _simulated(prompt, counts, as_float(delta), direction, norm)
     return Figure(
         Curve([at for at, _ in bounds], [eps for _, eps in bounds], simulated),
-        (length, as_float(stated.eps)),
+        (length, as_float(eps)),
         {None: r"$\langle u, T_L - T \rangle$", "l2": r"$|T_L - T|_2$", "linf": r"$|T_L - T|_\infty$"}[norm],
         f"{as_float(delta):g}",
         f"{type(prompt.law.law).__name__} tokens, dimension {prompt.dimension}",
@@ -55,13 +60,13 @@ def figure_of(problem: StatedTails) -> Figure:
 
 def by_mean_square(problem: StatedTails) -> bool:
     """Whether the certificate proves its norm by the mean square: the curve is of the method that it has."""
-    return problem.norm is not None and problem.norm.tokens is not None
+    return problem.norm is not None and problem.norm.rules is None
 
 
 def _goal_of(problem: StatedTails, norm: str | None) -> Goal:
     if norm is not None and by_mean_square(problem):
         return mean_square_goal(problem.prompt, norm)
-    named = [list(stated.direction.row(0)) for stated in problem.directions[:1]]
+    named = [stated[DIRECTION].load().row(0) for stated in problem.directions[:1]]
     (goal,) = goals_of(problem.prompt, [[str(entry) for entry in row] for row in named], norm)
     return goal
 

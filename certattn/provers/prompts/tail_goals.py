@@ -13,7 +13,7 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.prompts.mean_square_bounds import GaussianPrompt
+from certattn.kernel.theorems.prompts.mean_squares import GaussianPrompt
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.prompts.tail_directions import family_of

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from flint import arb
 
+from certattn.kernel.given.ranges import read_range
 from certattn.kernel.theorems.prompts.gradient_mean_square import MEAN_SQUARE, StatedGradientError
+from certattn.statements.prompts.random_prompts import FORMULAS, error_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 _SENTENCES = {
@@ -18,24 +20,29 @@ _SENTENCES = {
 
 
 def statement(stated: StatedGradientError) -> Statement:
-    error, bounds = stated.error, stated.bounds
-    latex = [rf"\mathbb E\, {error.latex}^2"]
+    error, bounds = stated.error, read_range(stated.bounds)
+    latex = [rf"\mathbb E\, {FORMULAS[error.gradient]}^2"]
     if bounds.at_least is not None:
         latex.insert(0, r"x \le")
     if bounds.at_most is not None:
         latex.append(r"\le y")
-    return Statement(f"{error.words()} the mean of D^2 is {bounds.words()}.", " ".join(latex))
+    return Statement(f"{error_words(error)} the mean of D^2 is {bounds.words()}.", " ".join(latex))
 
 
 def sentence(stated: StatedGradientError, name: str) -> str:
     if name == "t":
         return "t < 1, below which of its mean a normaliser is told apart"
     side = name.removeprefix(f"{MEAN_SQUARE.name}.")
-    return f"{_SENTENCES[side, stated.way.exact].format(stated.way.method)} the stated bound"
+    return f"{_SENTENCES[side, _is_exact(stated)].format(stated.method.name)} the stated bound"
+
+
+def _is_exact(stated: StatedGradientError) -> bool:
+    """Whether the enclosed number is the mean square, and not only a bound of it."""
+    return stated.method.name == "exact"
 
 
 def findings(stated: StatedGradientError, obligations: Sequence[Answer]) -> list[str]:
-    found = [o.left for o in obligations[:1] if stated.way.exact and isinstance(o.left, arb)]
+    found = [o.left for o in obligations[:1] if _is_exact(stated) and isinstance(o.left, arb)]
     return [f"mean square: {show(value)}" for value in found if value.is_finite() is True]
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.gradient_tail import StatedGradientTail
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
+from certattn.statements.prompts.random_prompts import FORMULAS, error_words
 from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
 from certattn.statements.wording import Answer, Statement, Wording
 
@@ -18,8 +20,9 @@ _REACHES = {
 
 def statement(stated: StatedGradientTail) -> Statement:
     error = stated.error
-    words = f"{error.words()} the probability that D > {describe(stated.eps)} is at most {describe(stated.delta)}."
-    return Statement(words, rf"\mathbb P({error.latex} > \varepsilon) \le \delta")
+    eps, delta = describe(stated.asserts[EXCEEDS]), describe(stated.asserts[PROBABILITY])
+    words = f"{error_words(error)} the probability that D > {eps} is at most {delta}."
+    return Statement(words, rf"\mathbb P({FORMULAS[error.gradient]} > \varepsilon) \le \delta")
 
 
 def sentence(stated: StatedGradientTail, name: str) -> str:

@@ -15,8 +15,11 @@ from certattn.kernel.theorems.prompts.infinite_prompt_operator import (
     OFFSET,
     OPERATOR,
     PUSHFORWARD,
+    QUERY,
+    RADIUS,
+    VALUE,
+    VALUES,
     StatedOperator,
-    StatedValue,
 )
 from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
@@ -39,15 +42,16 @@ def statement(stated: StatedOperator) -> Statement:
         *_maps(stated),
     ]
     latex = []
-    if stated.operator is not None:
+    if OPERATOR in stated.asserts:
         latex.append(r"T[\mu](z) = b + s A z \quad \forall z")
-    if stated.pushforward is not None:
+    if PUSHFORWARD in stated.asserts:
         latex.append(r"T[\mu]_\# \mathcal N(m_z, S_z) = \mathcal N(m, S)")
-    if stated.values:
-        words += [f"is {_value(value)} in every coordinate" for value in stated.values[:_SHOWN_VALUES]]
-        if len(stated.values) > _SHOWN_VALUES:
-            words.append(f"has {len(stated.values) - _SHOWN_VALUES} more values as stated")
-        latex.append(rf"\| T[\mu](z_i) - y_i \|_\infty \le r_i, \quad i = 1, \dots, {len(stated.values)}")
+    values = stated.asserts.items(VALUES)
+    if values:
+        words += [f"is {_value(value)} in every coordinate" for value in values[:_SHOWN_VALUES]]
+        if len(values) > _SHOWN_VALUES:
+            words.append(f"has {len(values) - _SHOWN_VALUES} more values as stated")
+        latex.append(rf"\| T[\mu](z_i) - y_i \|_\infty \le r_i, \quad i = 1, \dots, {len(values)}")
     head, *rest = words
     return Statement(f"{head} {' and '.join(rest)}.", r",\qquad ".join(latex))
 
@@ -55,10 +59,12 @@ def statement(stated: StatedOperator) -> Statement:
 def _maps(stated: StatedOperator) -> list[str]:
     """What is asserted of T as a map: the numbers where few are written out, else their shape and source."""
     words, queries = [], stated.given.stated_queries
-    if stated.operator is not None:
+    if OPERATOR in stated.asserts:
         asserted = stated.asserts[OPERATOR]
+        scale = describe(stated.given.truth.scale)
+        factor = "" if scale == "1" else f"{scale} * "
         offset, matrix = asserted[OFFSET].words(), asserted[MATRIX].words()
-        words.append(f"is the affine map {offset} + {stated.operator.factor}A z with A = {matrix}")
+        words.append(f"is the affine map {offset} + {factor}A z with A = {matrix}")
     if queries is not None and PUSHFORWARD in stated.asserts:
         words.append(f"maps {_normal(queries)} to {_normal(stated.asserts[PUSHFORWARD])}")
     return words
@@ -68,8 +74,8 @@ def _normal(law: Values) -> str:
     return f"N({law[MEAN].words()}, {law[COVARIANCE].words()})"
 
 
-def _value(stated: StatedValue) -> str:
-    return f"{stated.value} at z = {stated.query} up to {describe(stated.radius)}"
+def _value(stated: Values) -> str:
+    return f"{stated[VALUE].load()} at z = {stated[QUERY].load()} up to {describe(stated[RADIUS])}"
 
 
 def sentence(stated: StatedOperator, name: str) -> str:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from certattn.kernel.given.ranges import read_range
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.averaged_prompts import AveragedPrompt
-from certattn.kernel.theorems.prompts.mean_square_bounds import NOTHING
-from certattn.kernel.theorems.prompts.output_mean_square import StatedMeanSquare
+from certattn.kernel.theorems.prompts.mean_squares import NOTHING
+from certattn.kernel.theorems.prompts.output_mean_square import (
+    COLLISION,
+    MEAN,
+    MEAN_SQUARE,
+    RADIUS,
+    VALUE,
+    AveragedPrompt,
+    StatedMeanSquare,
+)
+from certattn.statements.prompts.random_prompts import prompt_words
 from certattn.statements.wording import Statement, Wording
 
 _QUANTITIES = {"mean_square": "E|T_L - T|^2", "collision": "q = E sum p_i^2"}
@@ -19,21 +28,23 @@ _SENTENCES = {
 
 
 def statement(stated: StatedMeanSquare) -> Statement:
-    prompt, ranges = stated.prompt, stated.ranges
+    prompt, asserts = stated.prompt, stated.asserts
     over = " and the query" if isinstance(prompt, AveragedPrompt) else ""
     words, latex = [], []
-    if "mean_square" in ranges:
-        words.append(f"the mean of |T_L - T|^2 over the prompt{over} is {ranges['mean_square'].words()}")
-        latex.append(ranges["mean_square"].latex(r"\mathbb E |T_L - T|^2"))
-    if stated.mean is not None:
-        radius = describe(stated.mean.radius)
-        words.append(f"the mean of T_L - T is {stated.mean.value} up to {radius} in every coordinate")
+    if MEAN_SQUARE in asserts:
+        bounds = read_range(asserts[MEAN_SQUARE])
+        words.append(f"the mean of |T_L - T|^2 over the prompt{over} is {bounds.words()}")
+        latex.append(bounds.latex(r"\mathbb E |T_L - T|^2"))
+    if MEAN in asserts:
+        value, radius = asserts[MEAN][VALUE].load(), describe(asserts[MEAN][RADIUS])
+        words.append(f"the mean of T_L - T is {value} up to {radius} in every coordinate")
         latex.append(r"\| \mathbb E(T_L - T) - y \|_\infty \le r")
-    if "collision" in ranges:
-        words.append(f"the mean of sum p_i^2 is {ranges['collision'].words()}")
-        latex.append(ranges["collision"].latex(r"\mathbb E \sum_i p_i^2"))
+    if COLLISION in asserts:
+        bounds = read_range(asserts[COLLISION])
+        words.append(f"the mean of sum p_i^2 is {bounds.words()}")
+        latex.append(bounds.latex(r"\mathbb E \sum_i p_i^2"))
     return Statement(
-        f"For {prompt.words()}: with p the softmax weights of the prompt, T_L = sum p_i V x_i and T = V tau its "
+        f"For {prompt_words(prompt)}: with p the softmax weights of the prompt, T_L = sum p_i V x_i and T = V tau its "
         f"infinite-prompt limit, {', and '.join(words)}.",
         r",\qquad ".join(latex),
     )
@@ -44,7 +55,7 @@ def sentence(stated: StatedMeanSquare, name: str) -> str:
         return _SENTENCES[name]
     quantity, side = name.split(".")
     enclosure = stated.bounds.ranges.get(quantity, NOTHING)
-    if enclosure.side(side) is None:
+    if (enclosure.lower if side == "at_least" else enclosure.upper) is None:
         return f"{_QUANTITIES[quantity]} is {_SIDES[side]}"
     what = "" if enclosure.exact else _BOUNDS[side]
     return f"{what}{_QUANTITIES[quantity]} ({stated.method.name}) is {_SIDES[side]}"

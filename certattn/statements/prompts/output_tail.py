@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.output_tail import StatedDirection, StatedNorm, StatedTails
+from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME, StatedTails
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
+from certattn.statements.prompts.random_prompts import prompt_words
 from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
 from certattn.statements.wording import Answer, Statement, Wording
 
@@ -17,9 +20,11 @@ _CONDITIONS = {
 
 
 def statement(stated: StatedTails) -> Statement:
-    clauses = [_direction(one) for one in stated.directions] + ([_norm(stated.norm)] if stated.norm is not None else [])
+    clauses = [_direction(one) for one in stated.directions] + (
+        [_norm(stated.norm.stated)] if stated.norm is not None else []
+    )
     words = (
-        f"For a prompt of {stated.prompt.words()}, let T_L be the softmax-weighted average of the values and T "
+        f"For a prompt of {prompt_words(stated.prompt)}, let T_L be the softmax-weighted average of the values and T "
         f"its limit for infinite prompts: {'; '.join(clauses)}."
     )
     latex = []
@@ -29,22 +34,22 @@ def statement(stated: StatedTails) -> Statement:
             rf"i = 1, \dots, {len(stated.directions)}"
         )
     if stated.norm is not None:
-        index = "2" if stated.norm.norm == "l2" else r"\infty"
+        index = "2" if stated.norm.stated[NORM_NAME] == "l2" else r"\infty"
         latex.append(rf"\mathbb P(\| T_L - T \|_{index} > \varepsilon) \le \delta")
     return Statement(words, r",\qquad ".join(latex))
 
 
-def _direction(stated: StatedDirection) -> str:
+def _direction(stated: Values) -> str:
     return (
-        f"the probability that <u, T_L - T> > {describe(stated.eps)} is at most {describe(stated.delta)} "
-        f"for u = {stated.direction_words}"
+        f"the probability that <u, T_L - T> > {describe(stated[EXCEEDS])} is at most {describe(stated[PROBABILITY])} "
+        f"for u = {stated[DIRECTION].words()}"
     )
 
 
-def _norm(stated: StatedNorm) -> str:
+def _norm(stated: Values) -> str:
     return (
-        f"the probability that the {stated.norm} norm |T_L - T| > {describe(stated.eps)} "
-        f"is at most {describe(stated.delta)}"
+        f"the probability that the {stated[NORM_NAME]} norm |T_L - T| > {describe(stated[EXCEEDS])} "
+        f"is at most {describe(stated[PROBABILITY])}"
     )
 
 
@@ -53,11 +58,11 @@ def sentence(stated: StatedTails, name: str) -> str:
         return _CONDITIONS[name]
     if name == "norm":
         assert stated.norm is not None
-        rules = f"the sum of {counted(len(stated.norm.rules), 'one-sided bound')}"
-        what = rules if stated.norm.tokens is None else "a bound of E|T_L - T|^2, over exceeds^2,"
-        return f"{what} <= probability"
+        if stated.norm.rules is None:
+            return "a bound of E|T_L - T|^2, over exceeds^2, <= probability"
+        return f"the sum of {counted(len(stated.norm.rules), 'one-sided bound')} <= probability"
     index = int(name.removeprefix("directions[").removesuffix("]"))
-    rule = stated.directions[index].rule
+    rule = stated.rules[index]
     kind = "the probability" if rule.exact else f"the {rule.name} bound of the probability"
     return f"{kind} in direction {index} <= probability"
 

@@ -9,6 +9,8 @@ from flint import fmpq
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.kernel.theorems.prompts.typical_prompt import HERE, StatedPromptBesideLaw
 from certattn.statements.prompts import output_tail
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
@@ -26,11 +28,11 @@ class _Height:
 
 def _heights(stated: StatedPromptBesideLaw) -> Iterator[_Height]:
     for index, one in enumerate(stated.tail.directions):
-        words = f"<u, T - T_inf> for u = {one.direction_words}"
-        yield _Height(f"directions[{index}]", words, one.eps, one.delta)
-    norm = stated.tail.norm
-    if norm is not None:
-        yield _Height("norm", f"the {norm.norm} norm |T - T_inf|", norm.eps, norm.delta)
+        words = f"<u, T - T_inf> for u = {one[DIRECTION].words()}"
+        yield _Height(f"directions[{index}]", words, one[EXCEEDS], one[PROBABILITY])
+    if stated.tail.norm is not None:
+        norm = stated.tail.norm.stated
+        yield _Height("norm", f"the {norm[NORM_NAME]} norm |T - T_inf|", norm[EXCEEDS], norm[PROBABILITY])
 
 
 def statement(stated: StatedPromptBesideLaw) -> Statement:

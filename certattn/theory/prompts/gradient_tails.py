@@ -61,9 +61,9 @@ def check_pair_series(kernel: Kernel) -> Iterator[Check]:
     x = real("x")
     for name, law, order in _laws(kernel):
         a, u, v = (vector(letter, law.dimension) for letter in "auv")
-        table = kernel.pair_series.pair_series(law, a, u, v, order, PLAIN)
+        table = kernel.series.pair_series(law, a, u, v, order, PLAIN)
         along = [p + x * q for p, q in zip(u, v, strict=True)]
-        line = kernel.mgf_series.mgf_series(law, a, along, 2 * order, PLAIN)
+        line = kernel.series.mgf_series(law, a, along, 2 * order, PLAIN)
         for i, j in itertools.product(range(order + 1), repeat=2):
             yield equal(f"t^{i} r^{j}, {name}", table[i][j], sympy.expand(line[i + j]).coeff(x, j))
 
@@ -85,12 +85,12 @@ def check_weighted_moments(kernel: Kernel) -> Iterator[Check]:
         return sum(terms)
 
     for k in (0, 1, 2):
-        table = kernel.pair_series.weighted_moments(law, a, centre, k, u, v, 2, PLAIN)
+        table = kernel.series.weighted_moments(law, a, centre, k, u, v, 2, PLAIN)
         for i, j in ((0, 0), (1, 0), (1, 1), (2, 1), (2, 2)):
             wanted = mean(k, lambda y, i=i, j=j: dot(u, y) ** i * dot(v, y) ** j, centre)
             yield equal(f"E w^{k} <u,y>^{i} <v,y>^{j}", math.factorial(i) * math.factorial(j) * table[i][j], wanted)
     # Of Y and D: the moments of the weights stand under names of their own.
-    products = kernel.weighted_products
+    products = kernel.weighted_sums
     known = {k: [sympy.Symbol(f"m{k}{j}") for j in range(k + 1)] for k in range(4)}
     known[1][0], known[0][0] = sympy.Integer(1), sympy.Integer(1)
     for sign in (1, -1):
@@ -119,7 +119,7 @@ def check_largest(kernel: Kernel) -> Iterator[Check]:
     yield equal("and so is its slope", sympy.diff(gap, z).subs(z, 1), sympy.Integer(0))
     yield equal("which increases", sympy.diff(gap, z, 2), sympy.exp(z - 1))
     yield equal("its square, z = s x / 2", (sympy.exp(s * z / 2 - 1)) ** 2 * 4 / s**2, 4 * sympy.exp(s * z - 2) / s**2)
-    products, laws = kernel.weighted_products, kernel.laws
+    products, laws = kernel.weighted_sums, kernel.laws
     a, u, v, eps = vector("a", 1), vector("u", 1), vector("v", 1), positive_symbol("eps")
     for sign in (1, -1):
         # Signs of size 0, which lie at the tilted mean.

@@ -137,7 +137,7 @@ def _check_averages(kernel: Kernel) -> Iterator[Check]:
         average = sympy.integrate(s**parity, (s, -1, 1)) / 2
         yield equal(f"the average of s^({parity})", sympy.simplify(average), share)
     for n in range(6):
-        coefficient = sympy.sympify(kernel.mgf_series.uniform_coefficient(x, h, n, PLAIN))
+        coefficient = sympy.sympify(kernel.series.uniform_coefficient(x, h, n, PLAIN))
         (series,) = coefficient.atoms(sympy.hyper)
         above, below, z = series.args
         term = z**i / sympy.factorial(i) * _rising(above, i) / _rising(below, i)
@@ -148,7 +148,7 @@ def _check_averages(kernel: Kernel) -> Iterator[Check]:
         yield equal_series(f"the average of s^{n} e^(sx), term by term", outside * term, wanted, i)
     for n in range(4):
         t = real("t")
-        found = kernel.mgf_series.sign_coefficient(x, h, n, PLAIN)
+        found = kernel.series.sign_coefficient(x, h, n, PLAIN)
         wanted = sympy.diff(sympy.cosh(x + t * h), t, n).subs(t, 0) / sympy.factorial(n)
         yield equal(f"coefficient {n} of cosh(x + t h)", found, wanted)
 

@@ -26,6 +26,7 @@ from certattn.kernel.decide import checker, proof
 from certattn.kernel.decide.obligation import Number, Range, Relation
 from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
+from certattn.kernel.document.schema import Count, Rational
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.given import attention_inputs, prompt_inputs, query_inputs
 from certattn.kernel.mathematics import (
@@ -45,10 +46,9 @@ from certattn.kernel.theorems.attention.mathematics import mean_value, regions, 
 from certattn.kernel.theorems.prompts import (
     infinite_prompt_operator,
     output_tail,
-    stated_tails,
     tail_rules,
 )
-from certattn.kernel.theorems.prompts.mathematics import mgf_series, power_series, weighted_sums
+from certattn.kernel.theorems.prompts.mathematics import series, weighted_sums
 from certattn.statements.reports import Report
 
 CORPORA = {
@@ -344,17 +344,17 @@ def no_more_than_the_cap(plane: Any, cap: arb, g: Any) -> Any:
 def untilted(self: Any, k: int) -> Any:
     """E Y^k / k! where every moment is taken under the tilt a itself."""
     fn = self.fn
-    moments = mgf_series.mgf_series(self.law, self.tilt, self.direction, k, fn)
-    shift = power_series.linear_exponential(-(self.mean + self.eps), k, fn)
-    return fn.exp(-self.log_mgf) * power_series.product(moments, shift)[k]
+    moments = series.mgf_series(self.law, self.tilt, self.direction, k, fn)
+    shift = series.linear_exponential(-(self.mean + self.eps), k, fn)
+    return fn.exp(-self.log_mgf) * series.product(moments, shift)[k]
 
 
 def without_the_excess(self: Any) -> Any:
     return 2 * weighted_sums.Summand(self.law, self.tilt, self.direction, arb(0), self.fn).power_mean(2)
 
 
-def of_one_token(series: Any, exponent: int) -> Any:
-    return list(series)
+def of_one_token(summed: Any, exponent: int) -> Any:
+    return list(summed)
 
 
 def of_the_first_part(parts: Any, tail: Any, slope: Any, cap: Any) -> Any:
@@ -377,8 +377,8 @@ TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "no remainder": (weighted_sums, "exp_remainder", lambda order, y, fn: arb(0)),
     "the first term of the remainder": (weighted_sums, "exp_remainder", lambda p, y, fn: arb(1) / math.factorial(p)),
     "an output of any size in a box": (weighted_sums, "support_function", lambda part, tilt, fn: arb(0)),
-    "boxes have the moments of signs": (mgf_series, "uniform_coefficient", mgf_series.sign_coefficient),
-    "signs have the moments of boxes": (mgf_series, "sign_coefficient", mgf_series.uniform_coefficient),
+    "boxes have the moments of signs": (series, "uniform_coefficient", series.sign_coefficient),
+    "signs have the moments of boxes": (series, "sign_coefficient", series.uniform_coefficient),
     "caps are never exceeded": (capped_sums, "exceeds_cap", no_more_than_the_cap),
     "caps are exceeded for nothing": (tail_rules, "capped_bound", lambda whole, length: whole.inside**length),
     "nothing below the cap": (tail_rules, "capped_bound", lambda whole, length: 1 - (1 - whole.outside) ** length),
@@ -395,8 +395,8 @@ TAIL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "normal tails of half the width": (tail_rules, "normal_tail", lambda x: capped_sums.normal_tail(2 * x)),
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "no frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: False),
-    "any probability": (output_tail, "read_probability", lambda values: values[stated_tails.PROBABILITY]),
-    "odd orders": (tail_rules, "even_order", lambda values, field: values[field]),
+    "any probability": (tail_rules.Probability, "read", lambda self, *at: Rational(above=0).read(*at)),
+    "odd orders": (tail_rules.EvenOrder, "read", lambda self, *at: Count(2).read(*at)),
 }
 
 

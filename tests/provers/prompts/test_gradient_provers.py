@@ -17,6 +17,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.prompts import gradient_mean_square, gradient_tail
 from certattn.kernel.theorems.prompts.mathematics.gradient_bounds import TiltedMoments
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
 
 Plain = Any
 
@@ -94,10 +95,11 @@ def test_a_certified_height_is_no_less_than_the_quantile(name: str, gradient: st
     certificate = certattn.generate("gradient-tail", out, given=given, gradient=gradient, probability="0.05")
     assert certattn.check(out).verdict is Verdict.VERIFIED
     problem = gradient_tail.read(certificate)
+    eps = problem.asserts[EXCEEDS]
     sizes = np.sort(simulated(problem.error, LAWS[name], 2000))
     # The lower end of a confidence interval of the quantile: five standard deviations of a binomial count.
     lower = sizes[int(2000 * 0.95 - 5 * np.sqrt(2000 * 0.05 * 0.95))]
-    assert lower <= float(problem.eps.p) / float(problem.eps.q) <= 6 * sizes[1900]
+    assert lower <= float(eps.p) / float(eps.q) <= 6 * sizes[1900]
 
 
 def test_each_of_the_three_numbers_is_found(tmp_path: Path) -> None:

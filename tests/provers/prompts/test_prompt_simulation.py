@@ -12,6 +12,7 @@ import pytest
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
 from certattn.provers.prompts import output_tail, prompt_simulation
 from certattn.provers.prompts.prompt_simulation import errors, quantile
 from certattn.writing import to_text
@@ -136,7 +137,7 @@ def test_no_proved_bound_lies_below_the_simulated_quantile(tmp_path: Path, kind:
         problem = read(certificate)
         sample = errors(problem.prompt, length, 4_000_000 // max(length, 1000), seed=case)
         if problem.norm is not None:
-            eps, deviation = problem.norm.eps, np.abs(sample).max(1)
+            eps, deviation = problem.norm.stated[EXCEEDS], np.abs(sample).max(1)
         else:
-            eps, deviation = problem.directions[0].eps, sample @ np.array([float(u) for u in direction])
+            eps, deviation = problem.directions[0][EXCEEDS], sample @ np.array([float(u) for u in direction])
         assert float(eps.p) / float(eps.q) >= quantile(deviation, float(delta)).low, given

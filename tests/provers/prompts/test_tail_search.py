@@ -69,9 +69,9 @@ def kernel_log_bound(law: Plain, direction: list[str], eps: str, length: int, ru
         "certattn": "1", "claim": THEOREM.name, "given": given(law, length),
         "asserts": {"directions": [stated]}, "witness": {"directions": [rule]},
     }  # fmt: skip
-    (one,) = read(loads(to_text(certificate), Path("draft.yaml"))).directions
+    (one,) = read(loads(to_text(certificate), Path("draft.yaml"))).rules
     with working_precision(128):
-        return float(one.rule.bound().log())
+        return float(one.bound().log())
 
 
 # -- special functions

@@ -39,8 +39,8 @@ MOMENTS, SPECTRUM, ASSERTIONS = (
     "kernel.theorems.attention.softmax_mean",
 )
 SUMS, MGF, SERIES, SUPPORTS = (
-    "kernel.theorems.prompts.mathematics.weighted_sums", "kernel.theorems.prompts.mathematics.mgf_series",
-    "kernel.theorems.prompts.mathematics.power_series", "kernel.theorems.prompts.mathematics.supports",
+    "kernel.theorems.prompts.mathematics.weighted_sums", "kernel.theorems.prompts.mathematics.series",
+    "kernel.theorems.prompts.mathematics.series", "kernel.theorems.prompts.mathematics.weighted_sums",
 )  # fmt: skip
 IMAGE = "kernel.theorems.prompts.infinite_prompt_operator"
 PARTS, CAPPED = "kernel.mathematics.gaussian_parts", "kernel.mathematics.capped_sums"
@@ -277,23 +277,21 @@ WRONG = [
     ("Moments of one token", SUMS, "[k * a for a in self.tilt]", "self.tilt"),
     ("Moments of one token", SUMS, "fn.exp(-k * self.log_mgf)", "fn.exp(-self.log_mgf)"),
     ("Moments of one token", SUMS, "-(self.mean + self.eps), k", "-self.mean, k"),
-    ("Moments of one token", MGF, "for row in law.covariance]) / 2", "for row in law.covariance])"),
-    ("Moments of one token", MGF, "law.tilted_mean(tilt, fn))", "law.mean)"),
+    ("Moments of one token", MGF, "value + c_vv * rows[0][j - 2]", "value + 2 * c_vv * rows[0][j - 2]"),
+    ("Moments of one token", MGF, "mean = law.tilted_mean(tilt, fn)", "mean = law.mean"),
     ("Moments of one token", MGF, "up + down if n % 2 == 0", "up + down if n % 2 == 1"),
     ("Moments of one token", MGF, "(n + 1, 1) if n % 2 == 0", "(n + 1, 3) if n % 2 == 0"),
     ("Moments of one token", MGF, "fn.ratio(first + 2, 2), x * x / 4)", "fn.ratio(first + 2, 2), x * x / 2)"),
     ("Moments of one token", MGF, "average if n % 2 == 0 else x * average", "average"),
-    ("Moments of one token", MGF, "natural_power(slope, n)", "slope"),
+    ("Moments of one token", MGF, "linear_exponential(dot(v, y), q, fn)", "linear_exponential(dot(v, y) / 2, q, fn)"),
     ("Moments of one token", MGF, "dot(law.weights, column)", "sum(column)"),
-    ("Moments of one token", SERIES, "total = total + 2 * quadratic", "total = total + quadratic"),
     ("Moments of one token", SERIES, "found[-1] * slope / n", "found[-1] * slope"),
     ("Cantelli's", SUMS, "2 * self.power_mean(2) - self.eps * self.eps", "2 * self.power_mean(2)"),
     ("Cantelli's", SUMS, "2 * self.power_mean(2) -", "self.power_mean(2) -"),
     ("Cantelli's", SUMS, "variance / (variance + length", "variance / (length"),
     ("Even moments of the sum", SUMS, "found * k / (length * eps)", "found / (length * eps)"),
     ("Even moments of the sum", SUMS, "power(series, length)[order]", "power(series, length + 1)[order]"),
-    ("Even moments of the sum", SERIES, "range(1, n + 1):\n            total = total + left[k]",
-     "range(1, n):\n            total = total + left[k]"),
+    ("Even moments of the sum", SERIES, "row[: j + 1][::-1] for row", "row[: j + 1] for row"),
     ("Even moments of the sum", SERIES, "square = product(square, square)", "square = product(square, series)"),
     ("Exponentials by", SUMS, "exp_remainder(order, slope * largest, fn) * factorial(order)",
      "exp_remainder(order, slope * largest, fn)"),

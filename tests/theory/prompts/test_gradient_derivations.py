@@ -16,8 +16,8 @@ COVARIANCE, BOUNDS = (
     "kernel.theorems.prompts.mathematics.gradient_bounds",
 )
 PAIRS, PRODUCTS = (
-    "kernel.theorems.prompts.mathematics.pair_series",
-    "kernel.theorems.prompts.mathematics.weighted_products",
+    "kernel.theorems.prompts.mathematics.series",
+    "kernel.theorems.prompts.mathematics.weighted_sums",
 )
 WRONG = [
     ("The mean square, exactly", COVARIANCE, "(2, 3): -52", "(2, 3): -51"),

@@ -19,26 +19,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 
-from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared
+from certattn.kernel.decide.obligation import NoProof, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Choice, Field, Record, Values
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST, NONNEGATIVE, Range, read_range
+from certattn.kernel.given.ranges import NONNEGATIVE
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.theorems.prompts.gradient_inputs import (
-    GIVEN,
-    GRADIENT,
-    GradientError,
-    read_given,
-    read_gradient,
-)
+from certattn.kernel.theorems.prompts.gradients import GRADIENT, GradientError, read_gradient
 from certattn.kernel.theorems.prompts.mathematics.covariance_error import (
     DEGREE,
     covariance_mean_square,
@@ -52,29 +46,23 @@ from certattn.kernel.theorems.prompts.mathematics.gradient_bounds import (
     mean_parts,
 )
 from certattn.kernel.theorems.prompts.mathematics.mean_square import logistic
-from certattn.kernel.theorems.prompts.mean_square_bounds import Enclosure, exact_bounds, logistic_bounds
-from certattn.kernel.theorems.prompts.output_mean_square import RATE, SHARE
+from certattn.kernel.theorems.prompts.mean_squares import (
+    NOTHING,
+    RATE,
+    SHARE,
+    Enclosure,
+    Method,
+    exact_bounds,
+    keeps,
+    logistic_bounds,
+    read_method,
+)
+from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT
 
 MEAN_SQUARE = Field("mean_square", NONNEGATIVE, "bounds of the mean square of the norm")
 METHOD = Field("method", Choice(("exact", "logistic", "general")), "how the mean square is enclosed or bounded")
 ASSERTS = Record(GRADIENT, MEAN_SQUARE)
 WITNESS = Record(METHOD, SHARE, RATE)
-
-_RELATIONS: dict[str, Relation] = {AT_LEAST.name: ">=", AT_MOST.name: "<="}
-
-
-@dataclass(frozen=True)
-class Way:
-    """The method and its parameters: t and lambda of the method `general`."""
-
-    method: str
-    share: fmpq | None = None
-    rate: fmpq | None = None
-
-    @property
-    def exact(self) -> bool:
-        """Whether the enclosed number is the mean square, and not only a bound of it."""
-        return self.method == "exact"
 
 
 @dataclass(frozen=True)
@@ -82,73 +70,40 @@ class StatedGradientError:
     """A gradient's error, bounds of its mean square, and the way to prove them."""
 
     error: GradientError
-    bounds: Range
-    way: Way
+    bounds: Values
+    method: Method
 
 
 def read(certificate: Certificate) -> StatedGradientError:
-    given = read_given(certificate)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    error = read_gradient(asserts, given)
-    bounds = asserts[MEAN_SQUARE]
-    stated = read_range(bounds)
+    error, asserts = read_gradient(certificate, ASSERTS)
     if certificate.witness is None:
         raise asserts.at.malformed("a witness that names the method", "no witness")
-    parameters = WITNESS.read(certificate.witness, certificate.reading)
-    method = parameters[METHOD]
-    if stated.at_least is not None and not _bounds_below(method, error):
-        raise bounds.node(AT_LEAST).malformed("at_most only, for this method", f"a lower bound by {method}")
-    if method != "general" and error.gaussian() is None:
-        raise parameters.node(METHOD).malformed(
-            f"Gaussian tokens for the method {method}", "another law", "use general"
-        )
-    return StatedGradientError(error, stated, _read_way(parameters, method))
+    witness = WITNESS.read(certificate.witness, certificate.reading)
+    return StatedGradientError(error, asserts[MEAN_SQUARE], read_method(METHOD, witness))
 
 
-def _bounds_below(method: str, error: GradientError) -> bool:
-    """Whether the method has a lower bound."""
-    return method == "exact" or (method == "logistic" and error.gradient == "V")
+def obligations(stated: StatedGradientError) -> Iterator[Obligation | NoProof]:
+    yield from stated.method.conditions()
+    yield from keeps(MEAN_SQUARE.name, enclosure_by(stated.method, stated.error), stated.bounds, stated.method)
 
 
-def _read_way(values: Values, method: str) -> Way:
-    """Threshold and rate of the method `general`, which no other method has."""
-    if method != "general":
-        for field in (SHARE, RATE):
-            if field in values:
-                raise values.node(field).malformed(f"no {field.name} for the method {method}")
-        return Way(method)
-    if SHARE not in values or RATE not in values:
-        raise values.at.malformed("t and lambda, for the method general")
-    return Way(method, values[SHARE], values[RATE])
-
-
-def obligations(stated: StatedGradientError) -> Iterator[Obligation]:
-    way, enclosure = stated.way, enclosure_by(stated.way, stated.error)
-    needs = []
-    if way.share is not None:
-        yield Obligation(SHARE.name, way.share, "<", fmpq(1), Part.WITNESS)
-        needs = [SHARE.name]
-    part = Part.STATEMENT if way.exact else Part.WITNESS
-    for side, bound in stated.bounds.bounds.items():
-        value = enclosure.side(side)
-        assert value is not None
-        yield Obligation(f"{MEAN_SQUARE.name}.{side}", value, _RELATIONS[side], bound, part, needs)
-
-
-def enclosure_by(way: Way, error: GradientError) -> Enclosure:
+def enclosure_by(method: Method, error: GradientError) -> Enclosure:
     """The mean square, or the method's bounds of it."""
-    law = error.gaussian()
-    if way.share is not None or law is None:
-        return Enclosure(None, lambda: _general(way, error))
+    law, exact = error.prompt.law.law, method.name == "exact"
+    if method.name == "general":
+        return Enclosure(None, lambda: _general(method, error))
+    if not isinstance(law, Gaussian):
+        return NOTHING
     if error.gradient == "V":
         prompt = error.prompt_without_values
-        known = exact_bounds(prompt, law, [MEAN_SQUARE.name]) if way.exact else logistic_bounds(prompt, law)
+        known = exact_bounds(prompt, law, [MEAN_SQUARE.name]) if exact else logistic_bounds(prompt, law)
         return known.ranges[MEAN_SQUARE.name]
-    return _in_U(error, law, way.exact)
+    return _in_U(error, law, exact)
 
 
-def _general(way: Way, error: GradientError) -> arb:
-    return arb(error.factor * square_parts(error).bound(arb(way.share), arb(way.rate), error.prompt.length, BALLS))
+def _general(method: Method, error: GradientError) -> arb:
+    share, rate = arb(method.parameters[SHARE.name]), arb(method.parameters[RATE.name])
+    return arb(error.factor * square_parts(error).bound(share, rate, error.prompt.length, BALLS))
 
 
 def _in_U(error: GradientError, law: Gaussian, exact: bool) -> Enclosure:  # noqa: N802 - U is a matrix
@@ -181,7 +136,7 @@ def square_parts(error: GradientError) -> SquareParts:
 THEOREM = Theorem(
     name="gradient-mean-square",
     title="the mean square error of attention's gradients over a random prompt",
-    given=GIVEN,
+    given=RANDOM_PROMPT,
     asserts=ASSERTS,
     witness=WITNESS,
     read=read,

@@ -20,7 +20,7 @@ that the norm is at most eps where they are kept is proved first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,150 +32,131 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import Field, Listing, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.prompts.gradient_inputs import (
-    GIVEN,
-    GRADIENT,
-    GradientError,
-    read_given,
-    read_gradient,
-)
-from certattn.kernel.theorems.prompts.product_rules import Pair, ProductTail, read_product_rule
-from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
-from certattn.kernel.theorems.prompts.stated_tails import (
+from certattn.kernel.theorems.prompts.gradients import GRADIENT, GradientError, read_gradient
+from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT
+from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
+    ENTRY_RULES,
     EXCEEDS,
     FRAME,
     LEVELS,
     PROBABILITY,
     Framed,
+    Pair,
+    ProductTail,
+    Rule,
     StatedRules,
+    paired,
     read_framed,
-    read_probability,
-    require_count,
     sum_of_bounds,
-    sum_of_squares,
 )
-from certattn.kernel.theorems.prompts.tail_rules import RULES, Rule
 
 ENTRY_LEVELS = Field("levels", Matrix(), "levels >= 0, a row per output, a column per token direction")
 ENTRY_BOUNDS: Field[StatedRules] = Field(
-    "bounds", Listing(RULES), "a rule for + and - of every entry, row by row; entries i <= j where V = I"
+    "bounds", Listing(ENTRY_RULES), "a rule for + and - of every entry, row by row; entries i <= j where V = I"
 )
 _FRAMED = Record(FRAME, LEVELS, BOUNDS)
 OUTPUTS = Field("outputs", _FRAMED, "U: a frame of outputs; left out where V is the identity", required=False)
 TOKENS = Field("tokens", _FRAMED, "a frame of tokens")
 ENTRIES = Field("entries", Record(ENTRY_LEVELS, ENTRY_BOUNDS), "U: the entries of the covariance", required=False)
 
-
 ASSERTS = Record(GRADIENT, EXCEEDS, PROBABILITY)
 WITNESS = Record(OUTPUTS, TOKENS, ENTRIES)
 
 
 @dataclass(frozen=True)
-class StatedGradientTail:
-    """A gradient's error, what its norm exceeds rarely, and a rule for every one-sided tail.
+class Entries:
+    """Levels of the entries, a row per output, and a rule for both signs of each."""
 
-    `frames` are those of the witness by name, `entries` the levels of the entries. Where all levels are kept, the
-    square of the norm is at most `reach`.
-    """
+    levels: list[list[fmpq]]
+    rules: list[Rule]
+
+
+@dataclass(frozen=True)
+class StatedGradientTail:
+    """A gradient's error, what is asserted of it, the frames of the witness by name, and for U its entries."""
 
     error: GradientError
-    eps: fmpq
-    delta: fmpq
-    rules: Sequence[Rule]
+    asserts: Values
     frames: Mapping[str, Framed]
-    entries: Sequence[fmpq]
-    reach: fmpq
+    entries: Entries | None
+
+    @property
+    def rules(self) -> list[Rule]:
+        """One for every one-sided tail."""
+        framed = [rule for frame in self.frames.values() for rule in frame.rules]
+        return framed + (self.entries.rules if self.entries is not None else [])
+
+    @property
+    def reach(self) -> fmpq:
+        """Where all levels are kept, the square of the norm is at most this."""
+        tokens = self.frames[TOKENS.name]
+        if self.entries is None:
+            return tokens.square
+        outputs = self.frames.get(OUTPUTS.name, tokens)
+        rows = zip(self.entries.levels, outputs.levels, strict=True)
+        squares = [(e + a * b) ** 2 for row, a in rows for e, b in zip(row, tokens.levels, strict=True)]
+        return self.error.factor * sum(squares, fmpq(0))
 
 
 def read(certificate: Certificate) -> StatedGradientTail:
-    given = read_given(certificate)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    error = read_gradient(asserts, given)
-    stated = error, asserts[EXCEEDS], read_probability(asserts)
+    error, asserts = read_gradient(certificate, ASSERTS)
     if certificate.witness is None:
         raise asserts.at.malformed("a witness that names the rules", "no witness")
     witness = WITNESS.read(certificate.witness, certificate.reading)
-    return (_read_in_V if error.gradient == "V" else _read_in_U)(witness, *stated)
-
-
-def read_error(certificate: Certificate) -> GradientError:
-    """The sections `given` and `asserts`, which say what a bound is sought for. Raises MalformedError."""
-    return read_gradient(ASSERTS.read(certificate.asserts, certificate.reading), read_given(certificate))
-
-
-def _read_in_V(witness: Values, error: GradientError, eps: fmpq, delta: fmpq) -> StatedGradientTail:  # noqa: N802
-    """|tau_L - tau|^2 <= sum_j <g_j, tau_L - tau>^2."""
-    for field in (OUTPUTS, ENTRIES):
-        if field in witness:
-            raise witness.node(field).malformed(f"no {field.name} for the gradient in V")
     prompt = error.prompt
-    tokens = read_framed(witness[TOKENS], ExactMatrix.identity(prompt.dimension), prompt, "tokens")
-    return StatedGradientTail(error, eps, delta, tokens.rules, {TOKENS.name: tokens}, [], sum_of_squares(tokens.levels))
-
-
-def _read_in_U(witness: Values, error: GradientError, eps: fmpq, delta: fmpq) -> StatedGradientTail:  # noqa: N802
-    """|V (C_L - C)|_F^2 <= sum_ij <f_i, V (C_L - C) g_j>^2."""
-    prompt = error.prompt
-    if ENTRIES not in witness:
+    if error.gradient == "V":
+        for field in (OUTPUTS, ENTRIES):
+            if field in witness:
+                raise witness.node(field).malformed(f"no {field.name} for the gradient in V")
+    elif ENTRIES not in witness:
         raise witness.at.malformed("entries, for the gradient in U", "no entries")
-    tokens = read_framed(witness[TOKENS], ExactMatrix.identity(prompt.dimension), prompt, "tokens")
-    outputs, frames, rules = tokens, {TOKENS.name: tokens}, list(tokens.rules)
-    if OUTPUTS in witness:
-        outputs = frames[OUTPUTS.name] = read_framed(witness[OUTPUTS], prompt.values(), prompt, "outputs")
-        rules += outputs.rules
-    elif prompt.values() != ExactMatrix.identity(prompt.dimension):
+    elif OUTPUTS not in witness and prompt.values() != ExactMatrix.identity(prompt.dimension):
         raise witness.at.malformed("outputs, as V is not the identity", "no outputs")
-    symmetric = OUTPUTS not in witness
-    entries = witness[ENTRIES]
-    levels = _entry_levels(entries, outputs.frame.rows, tokens.frame.rows, symmetric)
-    total = sum(
-        ((e + a * b) ** 2 for row, a in zip(levels, outputs.levels, strict=True)
-         for e, b in zip(row, tokens.levels, strict=True)),
-        fmpq(0),
-    )  # fmt: skip
-    left = outputs.frame @ prompt.values()
-    tails = list(_product_tails(prompt, left, tokens.frame, levels, symmetric))
-    bounds = entries[ENTRY_BOUNDS]
-    require_count(bounds, len(tails), entries, ENTRY_BOUNDS, "two per entry, for + and -")
-    rules += [read_product_rule(rule, tail) for rule, tail in zip(bounds, tails, strict=True)]
-    each = [level for row in levels for level in row]
-    return StatedGradientTail(error, eps, delta, rules, frames, each, error.factor * total)
+    frames = {TOKENS.name: read_framed(witness[TOKENS], ExactMatrix.identity(prompt.dimension), prompt, "tokens")}
+    if OUTPUTS in witness:
+        frames[OUTPUTS.name] = read_framed(witness[OUTPUTS], prompt.values(), prompt, "outputs")
+    entries = _read_entries(witness[ENTRIES], error, frames) if ENTRIES in witness else None
+    return StatedGradientTail(error, asserts, frames, entries)
 
 
-def _entry_levels(entries: Values, rows: int, columns: int, symmetric: bool) -> list[list[fmpq]]:
-    entries[ENTRY_LEVELS].require_shape(rows, columns, "(rows of the frame of outputs x rows of that of tokens)")
-    levels = entries[ENTRY_LEVELS].load()
+def _read_entries(stated: Values, error: GradientError, frames: Mapping[str, Framed]) -> Entries:
+    """|V (C_L - C)|_F^2 <= sum_ij <f_i, V (C_L - C) g_j>^2: both signs of every entry, row by row.
+
+    Where V is the identity the matrix is symmetric, and entries on and above the diagonal are enough.
+    """
+    prompt, tokens = error.prompt, frames[TOKENS.name]
+    symmetric, outputs = OUTPUTS.name not in frames, frames.get(OUTPUTS.name, tokens)
+    stated[ENTRY_LEVELS].require_shape(
+        outputs.frame.rows, tokens.frame.rows, "(rows of the frame of outputs x rows of that of tokens)"
+    )
+    levels = stated[ENTRY_LEVELS].load()
     if symmetric and levels.is_symmetric() is not True:
-        raise entries.node(ENTRY_LEVELS).malformed("symmetric levels, as V is the identity", "a matrix that is not")
-    return levels.to_rows()
-
-
-def _product_tails(
-    prompt: RandomPrompt, left: ExactMatrix, right: ExactMatrix, levels: list[list[fmpq]], symmetric: bool
-) -> Iterator[ProductTail]:
-    """Both signs of every entry, row by row; of a symmetric matrix those on and above the diagonal."""
+        raise stated.node(ENTRY_LEVELS).malformed("symmetric levels, as V is the identity", "a matrix that is not")
+    left, right, tails = outputs.frame @ prompt.values(), tokens.frame, []
     for i in range(left.rows):
         for j in range(i if symmetric else 0, right.rows):
             pair = Pair(prompt, left.take_rows([i]), right.take_rows([j]))
-            for sign in (1, -1):
-                yield ProductTail(pair, sign, levels[i][j])
+            tails += [ProductTail(pair, sign, levels.entry(i, j)) for sign in (1, -1)]
+    return Entries(levels.to_rows(), paired(stated, ENTRY_BOUNDS, tails, "two per entry, for + and -"))
 
 
 def obligations(stated: StatedGradientTail) -> Iterator[Obligation]:
+    eps = stated.asserts[EXCEEDS]
     conditions = [each for name, framed in stated.frames.items() for each in framed.conditions(name)]
-    if stated.entries:
-        conditions.append(Obligation("entries.levels", min(stated.entries), ">=", fmpq(0), Part.WITNESS))
-    conditions.append(Obligation("exceeds", stated.reach, "<=", stated.eps * stated.eps, Part.WITNESS))
+    if stated.entries is not None:
+        least = min(min(row) for row in stated.entries.levels)
+        conditions.append(Obligation("entries.levels", least, ">=", fmpq(0), Part.WITNESS))
+    conditions.append(Obligation("exceeds", stated.reach, "<=", eps * eps, Part.WITNESS))
     yield from conditions
     bound, needs = partial(sum_of_bounds, stated.rules), [condition.name for condition in conditions]
-    yield Obligation("probability", bound, "<=", stated.delta, Part.WITNESS, needs)
+    yield Obligation("probability", bound, "<=", stated.asserts[PROBABILITY], Part.WITNESS, needs)
 
 
 THEOREM = Theorem(
     name="gradient-tail",
     title="how rarely attention's gradients over a random prompt are far from their limits",
-    given=GIVEN,
+    given=RANDOM_PROMPT,
     asserts=ASSERTS,
     witness=WITNESS,
     read=read,

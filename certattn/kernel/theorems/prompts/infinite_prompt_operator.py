@@ -48,7 +48,7 @@ from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.operator import AffineMap, Operator
-from certattn.kernel.mathematics.reals import Real, square
+from certattn.kernel.mathematics.reals import square
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens")
 QUERY_LAW = Field("queries", GAUSSIAN, "Gaussian law of the queries, for the pushforward", required=False)
@@ -86,83 +86,43 @@ class GivenOperator:
 
 
 @dataclass(frozen=True)
-class StatedValue:
-    """|T(query) - value|_linf <= radius; both are 1 x d matrices."""
-
-    query: ExactMatrix
-    value: ExactMatrix
-    radius: fmpq
-
-
-@dataclass(frozen=True)
 class StatedOperator:
     """What is given and asserted; `suspects` are queries at which to test an affine map."""
 
     given: GivenOperator
     asserts: Values
-    operator: AffineMap | None
-    pushforward: Gaussian | None
-    values: list[StatedValue]
     suspects: ExactMatrix
 
 
 def read(certificate: Certificate) -> StatedOperator:
     given = read_given(certificate)
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    weights = given.weights
-    return StatedOperator(
-        given,
-        asserts,
-        _read_operator(asserts.get(OPERATOR), weights, given.truth.scale),
-        _read_pushforward(asserts, weights, given.query_law),
-        [_read_value(item, weights) for item in asserts.get(VALUES) or []],
-        _read_suspects(certificate, weights.query_dimension),
-    )
+    outputs, queries = given.weights.output_dimension, given.weights.query_dimension
+    if OPERATOR in asserts:
+        asserts[OPERATOR][MATRIX].require_shape(outputs, queries, "(outputs x queries)")
+        asserts[OPERATOR][OFFSET].require_length(outputs, "an output")
+    if PUSHFORWARD in asserts:
+        image = asserts[PUSHFORWARD]
+        if given.query_law is None:
+            raise image.at.malformed("given.queries, the law that is pushed forward", "no law of queries")
+        image[MEAN].require_length(outputs, "an output")
+        image[COVARIANCE].require_shape(outputs, outputs, "for outputs of that dimension")
+    for item in asserts.items(VALUES):
+        item[QUERY].require_length(queries, "a query")
+        item[VALUE].require_length(outputs, "an output")
+    return StatedOperator(given, asserts, _read_suspects(certificate, queries))
 
 
 def read_given(certificate: Certificate) -> GivenOperator:
     """The section `given` alone. Raises MalformedError."""
     _, values = GIVEN.read(certificate.given, certificate.reading)
-    law = values[TOKEN_LAW]
+    law, queries = values[TOKEN_LAW], values.get(QUERY_LAW)
     weights = read_weights(values, law.dimension)
     truth = Operator(law.law, weights.bilinear(), weights.values(), read_scale(values))
-    query_law = _read_query_law(values, weights)
-    return GivenOperator(law, weights, query_law, values.get(QUERY_LAW), truth, truth.affine())
-
-
-def _read_operator(stated: Values | None, weights: Weights, scale: Real) -> AffineMap | None:
-    if stated is None:
-        return None
-    matrix, offset = stated[MATRIX], stated[OFFSET]
-    matrix.require_shape(weights.output_dimension, weights.query_dimension, "(outputs x queries)")
-    offset.require_length(weights.output_dimension, "an output")
-    return AffineMap(matrix.load(), offset.load(), scale)
-
-
-def _read_query_law(given: Values, weights: Weights) -> Gaussian | None:
-    stated = given.get(QUERY_LAW)
-    if stated is None:
-        return None
-    stated[MEAN].require_length(weights.query_dimension, "a query")
-    return read_gaussian(stated)
-
-
-def _read_pushforward(asserts: Values, weights: Weights, query_law: Gaussian | None) -> Gaussian | None:
-    stated = asserts.get(PUSHFORWARD)
-    if stated is None:
-        return None
-    if query_law is None:
-        raise stated.at.malformed("given.queries, the law that is pushed forward", "no law of queries")
-    size = weights.output_dimension
-    stated[MEAN].require_length(size, "an output")
-    stated[COVARIANCE].require_shape(size, size, "for outputs of that dimension")
-    return Gaussian(stated[MEAN].load().row(0), stated[COVARIANCE].load().to_rows())
-
-
-def _read_value(item: Values, weights: Weights) -> StatedValue:
-    item[QUERY].require_length(weights.query_dimension, "a query")
-    item[VALUE].require_length(weights.output_dimension, "an output")
-    return StatedValue(item[QUERY].load(), item[VALUE].load(), item[RADIUS])
+    if queries is not None:
+        queries[MEAN].require_length(weights.query_dimension, "a query")
+    query_law = read_gaussian(queries) if queries is not None else None
+    return GivenOperator(law, weights, query_law, queries, truth, truth.affine())
 
 
 def _read_suspects(certificate: Certificate, dimension: int) -> ExactMatrix:
@@ -179,34 +139,38 @@ def _read_suspects(certificate: Certificate, dimension: int) -> ExactMatrix:
 
 
 def obligations(stated: StatedOperator) -> Iterator[Obligation | NoProof]:
-    given = stated.given
-    if stated.operator is not None:
-        yield from _affine(stated.operator, stated)
-    if stated.pushforward is not None and given.query_law is not None:
+    given, asserts = stated.given, stated.asserts
+    if OPERATOR in asserts:
+        yield from _affine(asserts[OPERATOR], stated)
+    if PUSHFORWARD in asserts and given.query_law is not None:
         if given.affine is None:
             yield NoProof("pushforward", "no proof")
         else:
-            yield from _image(stated.pushforward, given.query_law, given.affine)
-    for index, value in enumerate(stated.values):
-        yield Obligation(f"values[{index}]", partial(_distance, given.truth, value), "<=", value.radius)
+            image = asserts[PUSHFORWARD]
+            law = Gaussian(image[MEAN].load().row(0), image[COVARIANCE].load().to_rows())
+            yield from _image(law, given.query_law, given.affine)
+    for index, item in enumerate(asserts.items(VALUES)):
+        distance = partial(_distance, given.truth, item[QUERY].load(), item[VALUE].load())
+        yield Obligation(f"values[{index}]", distance, "<=", item[RADIUS])
 
 
-def _distance(truth: Operator, stated: StatedValue) -> arb:
+def _distance(truth: Operator, query: ExactMatrix, value: ExactMatrix) -> arb:
     """|T(z) - value|_linf."""
-    (difference,) = truth.from_point(stated.value, stated.query)
+    (difference,) = truth.from_point(value, query)
     return linf_norm(difference)
 
 
-def _affine(claimed: AffineMap, stated: StatedOperator) -> Iterator[Obligation | NoProof]:
+def _affine(claimed: Values, stated: StatedOperator) -> Iterator[Obligation | NoProof]:
     """That T is this map; where nothing proves it affine, a query may show that it is another."""
     affine, truth = stated.given.affine, stated.given.truth
+    matrix, offset = claimed[MATRIX].load(), claimed[OFFSET].load()
     if affine is not None:
-        yield Obligation("operator.matrix", claimed.matrix, "=", affine.matrix)
-        yield Obligation("operator.offset", claimed.offset, "=", affine.offset)
+        yield Obligation("operator.matrix", matrix, "=", affine.matrix)
+        yield Obligation("operator.offset", offset, "=", affine.offset)
         return
     yield NoProof("operator", "no exact proof that this law makes T affine")
     for index in range(stated.suspects.rows):
-        gap = partial(_gap, truth, claimed, stated.suspects.take_rows([index]))
+        gap = partial(_gap, truth, AffineMap(matrix, offset, truth.scale), stated.suspects.take_rows([index]))
         yield Obligation(f"operator.at[{index}]", gap, "<=", fmpq(0))
 
 

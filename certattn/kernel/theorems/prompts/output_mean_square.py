@@ -31,135 +31,167 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relation
+from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Rational, Record, Values, some_of
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST, SIGNED, Range, read_range
+from certattn.kernel.given.attention_inputs import (
+    BILINEAR,
+    GAUSSIAN,
+    KEY_WEIGHTS,
+    QUERY_WEIGHTS,
+    SCALE,
+    VALUE_WEIGHTS,
+    StatedLaw,
+    Weights,
+    read_gaussian,
+    read_scale,
+    read_weights,
+)
+from certattn.kernel.given.attention_inputs import MEAN as LAW_MEAN
+from certattn.kernel.given.ranges import SIGNED
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
-from certattn.kernel.theorems.prompts.averaged_prompts import (
-    QUERY_LAW,
-    AveragedPrompt,
-    averaged_prompt_forms,
-    read_averaged_prompt,
-)
-from certattn.kernel.theorems.prompts.mean_square_bounds import (
+from certattn.kernel.mathematics.query_averages import QueryAverage
+from certattn.kernel.mathematics.reals import Real, square
+from certattn.kernel.theorems.prompts.mean_squares import (
     NOTHING,
+    RATE,
+    SHARE,
+    THETA,
     Bounds,
-    averaged_bounds,
+    Enclosure,
+    Method,
     exact_bounds,
     general_bounds,
+    keeps,
     logistic_bounds,
+    no_bound,
+    read_method,
 )
-from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt, random_prompt_forms, read_random_prompt
+from certattn.kernel.theorems.prompts.random_prompts import (
+    LENGTH,
+    RANDOM_PROMPT,
+    TOKEN_LAW,
+    RandomPrompt,
+    read_random_prompt,
+)
 
-GIVEN = ByKey({"queries": averaged_prompt_forms(), "law": random_prompt_forms()})
+QUERY_LAW = Field("queries", GAUSSIAN, "Gaussian law of the query z, independent of the tokens")
+_SHARED = (TOKEN_LAW, VALUE_WEIGHTS, LENGTH, SCALE, QUERY_LAW)
+_AVERAGED = ByKey({"U": Record(BILINEAR, *_SHARED), "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, *_SHARED)})
+GIVEN = ByKey({"queries": _AVERAGED, "law": RANDOM_PROMPT})
 
 MEAN_SQUARE = Field("mean_square", SIGNED, "bounds on E|T_L - T|^2", required=False)
 COLLISION = Field("collision", SIGNED, "bounds on q = E sum_i p_i^2", required=False)
 VALUE = Field("value", Vector(), "E(T_L - T), up to the radius in every coordinate")
 RADIUS = Field("radius", Rational(minimum=0), "largest error of a coordinate")
 MEAN = Field("mean", Record(VALUE, RADIUS), "the mean error E(T_L - T)", required=False)
+RANGES = (MEAN_SQUARE, COLLISION)
 
 ONE_QUERY = ("exact", "logistic", "general")
 OVER_QUERIES = ("integral", "closed")
 METHOD = Field("method", Choice(ONE_QUERY + OVER_QUERIES), "how the bounds are proved")
-SHARE = Field("t", Rational(above=0), "general: 0 < t < 1, prompts with Z < 1 - t are told apart", required=False)
-RATE = Field("lambda", Rational(above=0), "general: lambda > 0 of the Chernoff bound", required=False)
-THETA = Field("theta", Rational(above=0), "closed: 0 < theta <= 1, the exponent of 1/(L - 1)", required=False)
-PARAMETERS: dict[str, tuple[Field[fmpq], ...]] = {"general": (SHARE, RATE), "closed": (THETA,)}
 
 ASSERTS = Record(MEAN_SQUARE, MEAN, COLLISION, rules=[some_of(MEAN_SQUARE, MEAN, COLLISION)])
 WITNESS = Record(METHOD, SHARE, RATE, THETA)
 
-_RELATIONS: dict[str, Relation] = {AT_LEAST.name: ">=", AT_MOST.name: "<="}
-
 
 @dataclass(frozen=True)
-class StatedMean:
-    """|E(T_L - T) - value|_linf <= radius; `value` is 1 x d_v."""
+class AveragedPrompt:
+    """L independent Gaussian tokens x ~ N(m, Gamma) and, independent of them, a query z ~ N(m_z, S_z), all exact.
 
-    value: ExactMatrix
-    radius: fmpq
+    The tilt is a = s U z, so that the variance of the scores is v = a'Gamma a = z'N z with N = s^2 U'Gamma U.
+    """
+
+    law: StatedLaw
+    tokens: Gaussian
+    queries: Gaussian
+    weights: Weights
+    scale: Real
+    length: int
+    given: Values
+
+    def average(self) -> QueryAverage:
+        """E_z of (tr V Gamma V' + |V Gamma a|^2) times a function of v."""
+        V, Gamma = self.weights.values(), ExactMatrix.rational(self.tokens.covariance)
+        U = self.weights.bilinear()
+        outer, factor = V @ Gamma @ U, square(self.scale)
+        spread = (V @ Gamma @ V.T).trace()
+        return QueryAverage(
+            ExactMatrix.row_vector(self.queries.mean),
+            ExactMatrix.rational(self.queries.covariance),
+            spread,
+            (outer.T @ outer).scaled(factor),
+            (U.T @ Gamma @ U).scaled(factor),
+        )
 
 
-@dataclass(frozen=True)
-class Method:
-    """The way of proof and its parameters."""
-
-    name: str
-    parameters: dict[str, fmpq]
+AnyPrompt = RandomPrompt | AveragedPrompt
 
 
 @dataclass(frozen=True)
 class StatedMeanSquare:
     """A random prompt, what is asserted of its error on average, and the method."""
 
-    prompt: RandomPrompt | AveragedPrompt
-    ranges: dict[str, Range]
-    mean: StatedMean | None
+    prompt: AnyPrompt
+    asserts: Values
     method: Method
 
     @cached_property
     def bounds(self) -> Bounds:
         """What the method says."""
-        return bounds_of(self.prompt, self.method, self.ranges)
+        return bounds_of(self.prompt, self.method, [stated.name for stated in RANGES if stated in self.asserts])
 
 
 def read(certificate: Certificate) -> StatedMeanSquare:
     prompt = read_given(certificate)
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    ranges = {field.name: read_range(asserts[field]) for field in (MEAN_SQUARE, COLLISION) if field in asserts}
-    mean, stated = asserts.get(MEAN), None
-    if mean is not None:
-        mean[VALUE].require_length(prompt.weights.output_dimension, "an output")
-        stated = StatedMean(mean[VALUE].load(), mean[RADIUS])
-    return StatedMeanSquare(prompt, ranges, stated, _read_method(certificate, prompt))
+    if MEAN in asserts:
+        asserts[MEAN][VALUE].require_length(prompt.weights.output_dimension, "an output")
+    return StatedMeanSquare(prompt, asserts, _read_method(certificate, methods_for(prompt)))
 
 
-def read_given(certificate: Certificate) -> RandomPrompt | AveragedPrompt:
+def read_given(certificate: Certificate) -> AnyPrompt:
     """The section `given` alone. Raises MalformedError."""
     form, values = GIVEN.read(certificate.given, certificate.reading)
-    return read_averaged_prompt(values) if QUERY_LAW in values else read_random_prompt(form, values)
+    return _read_averaged_prompt(values) if QUERY_LAW in values else read_random_prompt(form, values)
 
 
-def _read_method(certificate: Certificate, prompt: RandomPrompt | AveragedPrompt) -> Method:
-    fitting = methods_for(prompt)
+def _read_averaged_prompt(values: Values) -> AveragedPrompt:
+    law, queries = values[TOKEN_LAW], values[QUERY_LAW]
+    if not isinstance(law.law, Gaussian):
+        raise law.node.malformed("kind: gaussian, for averages over queries", "another law")
+    weights = read_weights(values, law.dimension)
+    queries[LAW_MEAN].require_length(weights.query_dimension, "what U or Q acts on")
+    scale, length = read_scale(values), values[LENGTH]
+    return AveragedPrompt(law, law.law, read_gaussian(queries), weights, scale, length, values)
+
+
+def _read_method(certificate: Certificate, fitting: tuple[str, ...]) -> Method:
     if certificate.witness is None:
-        if fitting[0] in PARAMETERS:
-            raise certificate.given.malformed(f"a witness with method: {fitting[0]}", "no witness")
-        return Method(fitting[0], {})
+        if fitting == ("general",):
+            raise certificate.given.malformed("a witness with method: general", "no witness")
+        return Method(fitting[0])
     values = WITNESS.read(certificate.witness, certificate.reading)
-    method = values[METHOD]
-    if method not in fitting:
-        raise values.node(METHOD).malformed(" or ".join(map(repr, fitting)) + ", for what is given", repr(method))
-    return Method(method, _read_parameters(method, values))
+    if values[METHOD] not in fitting:
+        expected = " or ".join(map(repr, fitting))
+        raise values.node(METHOD).malformed(f"{expected}, for what is given", repr(values[METHOD]))
+    return read_method(METHOD, values)
 
 
-def _read_parameters(method: str, values: Values) -> dict[str, fmpq]:
-    """Exactly the parameters of the method."""
-    wanted = PARAMETERS.get(method, ())
-    for parameter in (SHARE, RATE, THETA):
-        if (parameter in values) is not (parameter in wanted):
-            names = " and ".join(field.name for field in wanted) or "no parameters"
-            found = f"{parameter.name} too" if parameter in values else f"no {parameter.name}"
-            raise values.at.malformed(f"{names} for the method {method}", found)
-    return {field.name: values[field] for field in wanted}
-
-
-def methods_for(prompt: RandomPrompt | AveragedPrompt) -> tuple[str, ...]:
+def methods_for(prompt: AnyPrompt) -> tuple[str, ...]:
     """The methods that can prove something of what is given; the first is the one without a witness."""
     if isinstance(prompt, AveragedPrompt):
         return OVER_QUERIES
     return ONE_QUERY if isinstance(prompt.law.law, Gaussian) else ("general",)
 
 
-def bounds_of(prompt: RandomPrompt | AveragedPrompt, method: Method, wanted: Collection[str]) -> Bounds:
+def bounds_of(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bounds:
     """What the method encloses; `wanted` are the ranges that are asked for."""
     if isinstance(prompt, AveragedPrompt):
         return averaged_bounds(prompt, method.parameters.get(THETA.name))
@@ -170,33 +202,35 @@ def bounds_of(prompt: RandomPrompt | AveragedPrompt, method: Method, wanted: Col
     return general_bounds(prompt, method.parameters[SHARE.name], method.parameters[RATE.name])
 
 
+def averaged_bounds(prompt: AveragedPrompt, theta: fmpq | None) -> Bounds:
+    """Upper bounds over queries: the closed form for `theta`, the integral for None. One token is exact."""
+    average = prompt.average()
+    if prompt.length == 1:
+        return Bounds({"mean_square": Enclosure.of(lambda: arb(average.plain()))})
+    if theta is None:
+        return Bounds({"mean_square": Enclosure(None, lambda: average.integral(prompt.length, ctx.prec))})
+    if average.admits(theta) is not True:
+        return Bounds()
+    return Bounds({"mean_square": Enclosure(None, lambda: average.closed(prompt.length, theta))})
+
+
 def obligations(stated: StatedMeanSquare) -> Iterator[Obligation | NoProof]:
-    method, bounds = stated.method, stated.bounds
-    no_bound = f"the method {method.name} with its parameters has no such bound here"
-    parameters = [field.name for field in (SHARE, THETA) if field.name in method.parameters]
-    if SHARE.name in parameters:
-        yield Obligation(SHARE.name, method.parameters[SHARE.name], "<", fmpq(1), Part.WITNESS)
-    if THETA.name in parameters:
-        yield Obligation(THETA.name, method.parameters[THETA.name], "<=", fmpq(1), Part.WITNESS)
-    for quantity, range_ in stated.ranges.items():
-        enclosure = bounds.ranges.get(quantity, NOTHING)
-        part = Part.STATEMENT if enclosure.exact else Part.WITNESS
-        for side, bound in range_.bounds.items():
-            name, value = f"{quantity}.{side}", enclosure.side(side)
-            if value is None:
-                yield NoProof(name, no_bound)
-            else:
-                yield Obligation(name, value, _RELATIONS[side], bound, part, parameters)
-    mean, known = stated.mean, bounds.mean
-    if mean is not None and known is None:
-        yield NoProof("mean", no_bound)
-    elif mean is not None and known is not None:
-        yield Obligation("mean", partial(_distance, mean, known), "<=", mean.radius)
+    asserts, method, bounds = stated.asserts, stated.method, stated.bounds
+    yield from method.conditions()
+    for quantity in RANGES:
+        if quantity in asserts:
+            yield from keeps(quantity.name, bounds.ranges.get(quantity.name, NOTHING), asserts[quantity], method)
+    if MEAN in asserts:
+        mean, (value, radius) = bounds.mean, (asserts[MEAN][VALUE].load(), asserts[MEAN][RADIUS])
+        if mean is None:
+            yield NoProof(MEAN.name, no_bound(method, "the mean itself"))
+        else:
+            yield Obligation(MEAN.name, partial(_distance, value, mean), "<=", radius)
 
 
-def _distance(stated: StatedMean, mean: Callable[[], list[arb]]) -> arb:
-    """|E(T_L - T) - value|_linf."""
-    return linf_norm([found - entry for found, entry in zip(mean(), stated.value.row(0), strict=True)])
+def _distance(value: ExactMatrix, mean: Callable[[], list[arb]]) -> arb:
+    """|E(T_L - T) - value|_linf; `value` is 1 x d_v."""
+    return linf_norm([found - entry for found, entry in zip(mean(), value.row(0), strict=True)])
 
 
 THEOREM = Theorem(

@@ -9,12 +9,10 @@ proportional to e^{<a, x_i>} and tau the tilted mean of mu,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from flint import arb, fmpq
 
 from certattn.kernel.document.matrices import Vector
-from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Count, Field, Record, Values
 from certattn.kernel.given.attention_inputs import (
     BILINEAR,
@@ -30,36 +28,37 @@ from certattn.kernel.given.attention_inputs import (
 )
 from certattn.kernel.mathematics.balls import scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import Real, describe
+from certattn.kernel.mathematics.reals import Real
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens")
 LENGTH = Field("length", Count(1), "number L of independent tokens of the prompt")
 TILT = Field("tilt", Vector(), "the tilt a: token x has the score <a, x>")
 QUERY = Field("query", Vector(), "the query z; the tilt is scale * U z with U = K'Q")
 
-
-def random_prompt_forms(*others: Field[Any]) -> ByKey:
-    """The record of a random prompt in its three forms: a tilt, or a query with U, or with K and Q."""
-    shared: tuple[Field[Any], ...] = (TOKEN_LAW, VALUE_WEIGHTS, LENGTH, *others)
-    return ByKey(
-        {
-            "tilt": Record(TILT, *shared),
-            "U": Record(BILINEAR, QUERY, SCALE, *shared),
-            "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, QUERY, SCALE, *shared),
-        }
-    )
+_SHARED = (TOKEN_LAW, VALUE_WEIGHTS, LENGTH)
+# A tilt, or a query with U, or with K and Q.
+RANDOM_PROMPT = ByKey(
+    {
+        "tilt": Record(TILT, *_SHARED),
+        "U": Record(BILINEAR, QUERY, SCALE, *_SHARED),
+        "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, QUERY, SCALE, *_SHARED),
+    }
+)
 
 
 @dataclass(frozen=True)
 class RandomPrompt:
-    """L independent tokens of a law under a tilt, all exact; the tilt is scale * `base` (1 x d)."""
+    """L independent tokens of a law under a tilt, all exact; the tilt is scale * `base` (1 x d).
+
+    `given` is the section that states it, where one does.
+    """
 
     law: StatedLaw
     base: ExactMatrix
     scale: Real
     weights: Weights
     length: int
-    tilt_words: str
+    given: Values | None = None
 
     @property
     def dimension(self) -> int:
@@ -80,24 +79,14 @@ class RandomPrompt:
         (row,) = table_of_balls(self.base, scale_ball(self.scale))
         return list(row)
 
-    def words(self) -> str:
-        values = "" if self.weights.V is None else f" and values V x, V = {self.weights.V.words()}"
-        return f"{counted(self.length, 'independent token')} x: {self.law.words}, {self.tilt_words}{values}"
-
 
 def read_random_prompt(form: str, values: Values) -> RandomPrompt:
     """The random prompt that a section `given` states, shapes checked against each other."""
     law = values[TOKEN_LAW]
     weights = read_weights(values, law.dimension)
     if form == "tilt":
-        tilt = values[TILT]
-        tilt.require_length(law.dimension, "the tokens")
-        base = tilt.load()
-        scale: Real = fmpq(1)
-        words = f"with the score <a, x> for a = {tilt.words()}"
-    else:
-        query, scale = values[QUERY], read_scale(values)
-        query.require_length(weights.query_dimension, "what U or Q acts on")
-        base = query.load() @ weights.bilinear().T
-        words = f"with the score {describe(scale)} * <x, U z> for {weights.score_words()} and z = {query.words()}"
-    return RandomPrompt(law, base, scale, weights, values[LENGTH], words)
+        values[TILT].require_length(law.dimension, "the tokens")
+        return RandomPrompt(law, values[TILT].load(), fmpq(1), weights, values[LENGTH], values)
+    values[QUERY].require_length(weights.query_dimension, "what U or Q acts on")
+    base = values[QUERY].load() @ weights.bilinear().T
+    return RandomPrompt(law, base, read_scale(values), weights, values[LENGTH], values)

@@ -1,52 +1,112 @@
-"""The rules by which a tail of the softmax output is bounded, as witnesses name them.
+"""Tails of the softmax output and of entries of the softmax covariance: the rules that bound them, and frames.
+
+A witness names a rule for each tail:
 
     cantelli                 v / (v + L eps^2)
     moment, order p          E (sum D)^p / (L eps)^p
     chernoff, lambda, order  (E e^{lambda Y})^L, or a bound of it from p moments and the largest D
-    truncated, lambda, cap   1 - (1 - P(A))^L + E[e^{lambda Y}; not A]^L
+    truncated, lambda, cap   1 - (1 - P(A))^L + E[e^{lambda Y}; not A]^L, of the output only
     exact                    the probability itself, where the weights or the output are constant
 
-Every bound holds for each choice of its parameters; a poor choice only makes it large.
+Every bound holds for each choice of its parameters; a poor choice only makes it large, and where a rule proves
+nothing of a law or direction, it has no bound.
+
+A certificate asserts P(D > eps) <= delta. For an l2 norm its witness has a frame of rows u_c with
+sum_c u_c u_c' >= I, a level e_c for each, and a rule for both signs of every row: where |<u_c, y>| <= e_c for all c,
+|y|^2 <= sum_c e_c^2, and the bounds of the contrary add up. An orthonormal basis is a frame; rounded to rational
+numbers and multiplied by a little more than 1 it still is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.document.schema import Count, Field, Rational, Record, Values, Variant
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
+from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Count, Field, Kind, Listing, Rational, Reading, Record, Values, Variant
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.balls import normal_tail, row_of_balls
 from certattn.kernel.mathematics.capped_sums import MOST_HEIGHT, Cap, Capped, capped, capped_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.mathematics.gaussian_parts import Part, exact_part, gaussian_parts, plane
+from certattn.kernel.mathematics.gaussian_parts import Part as GaussianPart
+from certattn.kernel.mathematics.gaussian_parts import exact_part, gaussian_parts, plane
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.mathematics.supports import bounded_parts
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
+    ProductMoments,
+    ProductSummand,
     Summand,
+    atoms_exponential,
     bound_of_summands,
     bounded_exponential,
+    bounded_parts,
     cantelli,
     chernoff,
     moment_bound,
+    product_summand,
 )
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
-ORDER = Field("order", Count(2), "even order p of the moment, or where the exponential series is cut off")
-OPTIONAL_ORDER = Field(
-    "order",
-    Count(2),
-    "even order p where the series is cut off; for signs, boxes and mixtures with them",
-    required=False,
-)
+# -- what is read
+
+
+@dataclass(frozen=True)
+class EvenOrder(Kind[int]):
+    """An even number from 2 to `most`."""
+
+    most: int
+    written = (Count(2),)
+
+    def read(self, node: Node, reading: Reading) -> int:
+        order = Count(2).read(node, reading)
+        if order % 2 != 0 or order > self.most:
+            raise node.malformed(f"an even order from 2 to {self.most}", str(order))
+        return order
+
+
+class Probability(Kind[fmpq]):
+    """A number above 0 and below 1."""
+
+    written = (Rational(above=0),)
+
+    def read(self, node: Node, reading: Reading) -> fmpq:
+        value = Rational(above=0).read(node, reading)
+        if (value < 1) is not True:
+            raise node.malformed("a probability above 0 and below 1", describe(value))
+        return value
+
+
 LAMBDA = Field("lambda", Rational(above=0), "lambda in E e^(lambda Y)")
 CAP = Field("cap", Rational(above=0), "the cap B of Y")
 
+
+def _orders(most: int) -> tuple[Field[int], Field[int]]:
+    """The order of the rule moment, and that of the rule chernoff."""
+    where = "even order p where the series is cut off; for signs, boxes and mixtures with them"
+    return (
+        Field("order", EvenOrder(most), "even order p of the moment, or where the exponential series is cut off"),
+        Field("order", EvenOrder(most), where, required=False),
+    )
+
+
+ORDER, OPTIONAL_ORDER = _orders(100)
+# Joint moments of an entry cost the fourth power of their order.
+ENTRY_ORDER, OPTIONAL_ENTRY_ORDER = _orders(24)
+ENTRY_RULES = Variant(
+    "rule",
+    {
+        "cantelli": Record(),
+        "moment": Record(ENTRY_ORDER),
+        "chernoff": Record(LAMBDA, OPTIONAL_ENTRY_ORDER),
+        "exact": Record(),
+    },
+)
 RULES = Variant(
     "rule",
     {
@@ -57,8 +117,19 @@ RULES = Variant(
         "exact": Record(),
     },
 )
-MOST_ORDER = 100
+StatedRules = list[tuple[str, Values]]
+
+EXCEEDS = Field("exceeds", Rational(above=0), "eps, what is exceeded rarely")
+PROBABILITY = Field("probability", Probability(), "delta, a bound of the probability: above 0 and below 1")
+
+FRAME = Field("frame", Matrix(), "vectors u_c, one per row, with sum u_c u_c' - I positive semidefinite")
+LEVELS = Field("levels", Vector(), "levels >= 0, one per row of the frame")
+BOUNDS: Field[StatedRules] = Field("bounds", Listing(RULES), "a rule for +u_1, -u_1, +u_2, -u_2, ...")
+
 MOST_SCORE_VARIANCE = 1000
+
+
+# -- tails
 
 
 @dataclass(frozen=True)
@@ -70,12 +141,16 @@ class Tail:
     eps: fmpq
 
     @cached_property
-    def parts(self) -> list[Part] | None:
+    def parts(self) -> list[GaussianPart] | None:
         """The Gaussian parts of the law as this direction sees them, or None."""
         found = gaussian_parts(self.prompt.law.law)
         if found is None:
             return None
         return [exact_part(weight, law, self.prompt.base, self.prompt.scale, self.direction) for weight, law in found]
+
+    @property
+    def is_constant(self) -> bool:
+        return is_constant(self.prompt.law.law, self.direction)
 
     def summand(self) -> Summand:
         """Y, at the working precision."""
@@ -84,143 +159,47 @@ class Tail:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A rule with its parameters, fit for its tail. `bound` encloses what it gives at the working precision.
+class Pair:
+    """Two directions u and v of tokens (1 x d, exact)."""
 
-    `exact` says that this is the probability itself and not only a bound of it.
-    """
+    prompt: RandomPrompt
+    u: ExactMatrix
+    v: ExactMatrix
 
-    name: str
-    bound: Callable[[], arb]
-    exact: bool = False
+    @cached_property
+    def moments(self) -> Shared[ProductMoments]:
+        """Their moments at the working precision; both signs of an entry share them."""
+        return Shared(self._moments)
 
-
-def read_rule(stated: tuple[str, Values], tail: Tail) -> Rule:
-    """The rule for a tail. Raises MalformedError where it does not apply."""
-    name, values = stated
-    if name != "exact" and tail.eps == 0:
-        raise values.at.malformed("the rule exact, as the level is 0", f"the rule {name}")
-    return _READ[name](values, tail)
+    def _moments(self) -> ProductMoments:
+        u, v = row_of_balls(self.u.row(0)), row_of_balls(self.v.row(0))
+        return ProductMoments(self.prompt.law.law.map(arb), self.prompt.tilt(), u, v, BALLS)
 
 
-def _cantelli(values: Values, tail: Tail) -> Rule:
-    def bound() -> arb:
-        summand = tail.summand()
-        found: arb = cantelli(summand.variance(), summand.eps, tail.prompt.length)
-        return found
+@dataclass(frozen=True)
+class ProductTail:
+    """P(sign * <u, S v> / Z > eps) for a pair of directions: of an entry of the covariance's error."""
 
-    return Rule("cantelli", bound)
+    pair: Pair
+    sign: int
+    eps: fmpq
 
+    @property
+    def prompt(self) -> RandomPrompt:
+        return self.pair.prompt
 
-def _moment(values: Values, tail: Tail) -> Rule:
-    order = even_order(values, ORDER)
+    @property
+    def is_constant(self) -> bool:
+        """Whether <u, y> or <v, y> is 0 for every token, and the entry with it."""
+        law = self.prompt.law.law
+        return is_constant(law, self.pair.u) or is_constant(law, self.pair.v)
 
-    def bound() -> arb:
-        summand = tail.summand()
-        found: arb = moment_bound(summand.centred_series(order), summand.eps, tail.prompt.length)
-        return found
-
-    return Rule("moment", bound)
-
-
-def _chernoff(values: Values, tail: Tail) -> Rule:
-    slope, parts = values[LAMBDA], tail.parts
-    if parts is None:
-        return _chernoff_by_moments(values, tail)
-    if OPTIONAL_ORDER in values:
-        raise values.node(OPTIONAL_ORDER).malformed("no order for this law: the exponential is integrated as it is")
-    if not all(part.is_bounded_above for part in parts):
-        raise values.at.malformed(
-            "a direction in which the weighted output is bounded above",
-            "E e^(lambda Y) not known to be finite for this law and direction",
-            "the rules truncated, moment and cantelli hold in every direction",
-        )
-    _require_integrable(parts, values)
-
-    def bound() -> arb:
-        found: arb = chernoff(_total(parts, tail, slope, None).inside, tail.prompt.length)
-        return found
-
-    return Rule("chernoff", bound)
+    def summand(self) -> ProductSummand:
+        """Y, at the working precision."""
+        return product_summand(self.pair.moments(), self.sign, arb(self.eps))
 
 
-def _chernoff_by_moments(values: Values, tail: Tail) -> Rule:
-    if bounded_parts(tail.prompt.law.law) is None:
-        raise values.at.malformed(
-            "a law of bounded support", "a mixture with a Gaussian in it and more than atoms", "use moment or cantelli"
-        )
-    if OPTIONAL_ORDER not in values:
-        raise values.at.malformed("an order, for this law", "no order")
-    order, slope = even_order(values, OPTIONAL_ORDER), values[LAMBDA]
-
-    def bound() -> arb:
-        summand = tail.summand()
-        parts = bounded_parts(summand.law)
-        assert parts is not None
-        exponential = bounded_exponential(
-            summand.centred_series(order), arb(slope), bound_of_summands(summand, parts), BALLS
-        )
-        found: arb = chernoff((-slope * summand.eps).exp() * exponential, tail.prompt.length)
-        return found
-
-    return Rule("chernoff", bound)
-
-
-def _truncated(values: Values, tail: Tail) -> Rule:
-    slope, cap, parts = values[LAMBDA], values[CAP], tail.parts
-    if parts is None:
-        raise values.at.malformed(
-            "a law of Gaussians and atoms", "signs or a box among the tokens", "use chernoff, moment or cantelli"
-        )
-    _require_integrable(parts, values)
-    if slope * cap > MOST_HEIGHT:
-        raise values.at.malformed(f"lambda * cap of at most {MOST_HEIGHT}", describe(slope * cap))
-
-    def bound() -> arb:
-        found: arb = capped_bound(_total(parts, tail, slope, cap), tail.prompt.length)
-        return found
-
-    return Rule("truncated", bound)
-
-
-def _require_integrable(parts: Sequence[Part], values: Values) -> None:
-    """Weights e^{s g} of a large s are not integrated in any reasonable time, and bounds with them are useless."""
-    largest = max(part.score_variance for part in parts)
-    if largest > MOST_SCORE_VARIANCE:
-        raise values.at.malformed(
-            f"scores <a, x> of a variance of at most {MOST_SCORE_VARIANCE} for this rule", describe(largest)
-        )
-
-
-def _total(parts: Sequence[Part], tail: Tail, slope: fmpq, cap: fmpq | None) -> Capped:
-    """P(A) and E[e^{lambda Y}; not A] of the whole law."""
-    summand = tail.summand()
-    asked = Cap(arb(slope), None if cap is None else arb(cap), ctx.prec)
-    level = summand.mean + summand.eps
-    outside, inside = arb(0), arb(0)
-    for part in parts:
-        found = capped(plane(part, summand.tilt, summand.direction, summand.log_mgf, level), asked)
-        outside += part.weight * found.outside
-        inside += part.weight * found.inside
-    return Capped(outside, inside)
-
-
-def _exact(values: Values, tail: Tail) -> Rule:
-    if is_constant(tail.prompt.law.law, tail.direction):
-        return Rule("exact", lambda: arb(0), exact=True)
-    law = tail.prompt.law.law
-    if not isinstance(law, Gaussian) or (tail.prompt.base @ ExactMatrix.rational(law.covariance)).is_zero() is not True:
-        raise values.at.malformed(
-            "a constant output, or Gaussian tokens of equal weights (covariance * tilt = 0)",
-            "weights and outputs that vary",
-        )
-    spread = (tail.direction @ ExactMatrix.rational(law.covariance) @ tail.direction.T).entry(0, 0)
-
-    def bound() -> arb:
-        found: arb = normal_tail(arb(tail.eps) * (tail.prompt.length / arb(spread)).sqrt())
-        return found
-
-    return Rule("exact", bound, exact=True)
+AnyTail = Tail | ProductTail
 
 
 def is_constant(law: Law, direction: ExactMatrix) -> bool:
@@ -251,18 +230,184 @@ def _agreed(values: Sequence[fmpq | None]) -> fmpq | None:
     return values[0] if all(value is not None and value == values[0] for value in values) else None
 
 
-def even_order(values: Values, field: Field[int]) -> int:
-    order = values[field]
-    node: Node = values.node(field)
-    if order % 2 != 0 or order > MOST_ORDER:
-        raise node.malformed(f"an even order from 2 to {MOST_ORDER}", str(order))
-    return order
+# -- what the rules give
 
 
-_READ: dict[str, Callable[[Values, Tail], Rule]] = {
-    "cantelli": _cantelli,
-    "moment": _moment,
-    "chernoff": _chernoff,
-    "truncated": _truncated,
-    "exact": _exact,
-}
+@dataclass(frozen=True)
+class Rule:
+    """A rule with its parameters, and the tail that it is to bound."""
+
+    name: str
+    values: Values
+    tail: AnyTail
+
+    @property
+    def exact(self) -> bool:
+        """Whether it gives the probability itself and not only a bound of it."""
+        return self.name == "exact"
+
+    def bound(self) -> arb:
+        """What it gives at the working precision. Raises NoBound where it proves nothing of this tail."""
+        if not self.exact and self.tail.eps == 0:
+            raise self.none("the rule exact, as the level is 0", f"the rule {self.name}")
+        return _BOUND[self.name](self)
+
+    def none(self, expected: str, found: str, hint: str = "") -> NoBound:
+        """It has no bound: where it stands, what it would need, and what there is."""
+        said = f"{self.values.at.path} has {found}; expected {expected}"
+        return NoBound(f"{said} ({hint})" if hint else said)
+
+
+def _cantelli(rule: Rule) -> arb:
+    summand = rule.tail.summand()
+    found: arb = cantelli(summand.variance(), summand.eps, rule.tail.prompt.length)
+    return found
+
+
+def _moment(rule: Rule) -> arb:
+    summand = rule.tail.summand()
+    found: arb = moment_bound(summand.centred_series(rule.values[ORDER]), summand.eps, rule.tail.prompt.length)
+    return found
+
+
+def _chernoff(rule: Rule) -> arb:
+    tail, slope = rule.tail, rule.values[LAMBDA]
+    parts = None if isinstance(tail, ProductTail) else tail.parts
+    is_sum = isinstance(tail, ProductTail) and isinstance(tail.prompt.law.law, Atoms)
+    if (is_sum or parts is not None) and OPTIONAL_ORDER in rule.values:
+        raise rule.none("no order for this law: the exponential is taken as it is", "an order")
+    if isinstance(tail, ProductTail):
+        exponential = atoms_exponential(tail.summand(), arb(slope)) if is_sum else _exponential_by_moments(rule)
+    elif parts is None:
+        exponential = _exponential_by_moments(rule)
+    elif all(part.is_bounded_above for part in parts):
+        exponential = _total(_integrable(rule, parts), tail, slope, None).inside
+    else:
+        raise rule.none(
+            "a direction in which the weighted output is bounded above",
+            "E e^(lambda Y) not known to be finite for this law and direction",
+            "the rules truncated, moment and cantelli hold in every direction",
+        )
+    found: arb = chernoff(exponential, tail.prompt.length)
+    return found
+
+
+def _exponential_by_moments(rule: Rule) -> arb:
+    """A bound of E e^{lambda Y}, for a law of bounded support."""
+    slope, summand = rule.values[LAMBDA], rule.tail.summand()
+    parts = bounded_parts(summand.law)
+    if parts is None:
+        raise rule.none("a law of bounded support", "a Gaussian among the tokens", "use moment or cantelli")
+    order = rule.values.get(OPTIONAL_ORDER)
+    if order is None:
+        raise rule.none("an order, for this law", "no order")
+    series, largest = summand.centred_series(order), bound_of_summands(summand, parts)
+    found: arb = (-slope * summand.eps).exp() * bounded_exponential(series, arb(slope), largest, BALLS)
+    return found
+
+
+def _truncated(rule: Rule) -> arb:
+    tail, slope, cap = rule.tail, rule.values[LAMBDA], rule.values[CAP]
+    if isinstance(tail, ProductTail) or tail.parts is None:
+        raise rule.none(
+            "a law of Gaussians and atoms", "signs or a box among the tokens", "use chernoff, moment or cantelli"
+        )
+    parts = _integrable(rule, tail.parts)
+    if slope * cap > MOST_HEIGHT:
+        raise rule.none(f"lambda * cap of at most {MOST_HEIGHT}", describe(slope * cap))
+    return capped_bound(_total(parts, tail, slope, cap), tail.prompt.length)
+
+
+def _integrable(rule: Rule, parts: Sequence[GaussianPart]) -> Sequence[GaussianPart]:
+    """Weights e^{s g} of a large s are not integrated in any reasonable time, and bounds with them are useless."""
+    largest = max(part.score_variance for part in parts)
+    if largest > MOST_SCORE_VARIANCE:
+        raise rule.none(
+            f"scores <a, x> of a variance of at most {MOST_SCORE_VARIANCE} for this rule", describe(largest)
+        )
+    return parts
+
+
+def _total(parts: Sequence[GaussianPart], tail: Tail, slope: fmpq, cap: fmpq | None) -> Capped:
+    """P(A) and E[e^{lambda Y}; not A] of the whole law."""
+    summand = tail.summand()
+    asked = Cap(arb(slope), None if cap is None else arb(cap), ctx.prec)
+    level = summand.mean + summand.eps
+    outside, inside = arb(0), arb(0)
+    for part in parts:
+        found = capped(plane(part, summand.tilt, summand.direction, summand.log_mgf, level), asked)
+        outside += part.weight * found.outside
+        inside += part.weight * found.inside
+    return Capped(outside, inside)
+
+
+def _exact(rule: Rule) -> arb:
+    tail, law = rule.tail, rule.tail.prompt.law.law
+    if tail.is_constant:
+        return arb(0)
+    if isinstance(tail, ProductTail):
+        raise rule.none("a direction in which tokens are constant", "directions in which they vary")
+    if not isinstance(law, Gaussian) or (tail.prompt.base @ ExactMatrix.rational(law.covariance)).is_zero() is not True:
+        raise rule.none(
+            "a constant output, or Gaussian tokens of equal weights (covariance * tilt = 0)",
+            "weights and outputs that vary",
+        )
+    spread = (tail.direction @ ExactMatrix.rational(law.covariance) @ tail.direction.T).entry(0, 0)
+    found: arb = normal_tail(arb(tail.eps) * (tail.prompt.length / arb(spread)).sqrt())
+    return found
+
+
+_BOUND = {"cantelli": _cantelli, "moment": _moment, "chernoff": _chernoff, "truncated": _truncated, "exact": _exact}
+
+
+def sum_of_bounds(rules: Sequence[Rule]) -> arb:
+    """A bound of the probability that some tail of these is met, at the working precision."""
+    return sum((rule.bound() for rule in rules), arb(0))
+
+
+# -- frames
+
+
+@dataclass(frozen=True)
+class Framed:
+    """A frame with its levels, and the rules for both signs of every row."""
+
+    frame: ExactMatrix
+    levels: list[fmpq]
+    rules: list[Rule]
+
+    @property
+    def square(self) -> fmpq:
+        """sum_c e_c^2."""
+        return sum((level * level for level in self.levels), fmpq(0))
+
+    def conditions(self, name: str) -> Iterator[Obligation]:
+        """That the rows bound the l2 norm, and that levels are >= 0: what bounds by this frame rest on."""
+        excess = self.frame.T @ self.frame - ExactMatrix.identity(self.frame.columns)
+        too_small = fmpq(0) if excess.is_positive_semidefinite() is True else fmpq(1)
+        yield Obligation(f"{name}.frame", too_small, "<=", fmpq(0), Part.WITNESS)
+        yield Obligation(f"{name}.levels", min(self.levels), ">=", fmpq(0), Part.WITNESS)
+
+
+def read_framed(hint: Values, map_: ExactMatrix, prompt: RandomPrompt, what: str) -> Framed:
+    """A frame in the space that `map_` leads to from tokens, with a rule for both signs of each row."""
+    hint[FRAME].require_shape(None, map_.rows, f"for {what} of that dimension")
+    frame = hint[FRAME].load()
+    hint[LEVELS].require_length(frame.rows, "the rows of the frame")
+    levels = hint[LEVELS].load().row(0)
+    return Framed(frame, levels, two_sided_rules(hint, frame @ map_, levels, prompt))
+
+
+def two_sided_rules(hint: Values, directions: ExactMatrix, levels: Sequence[fmpq], prompt: RandomPrompt) -> list[Rule]:
+    """The rules for + and - of every row, a direction of tokens, at its level. Raises MalformedError."""
+    rows = [directions.take_rows([i]) for i in range(directions.rows)]
+    tails = [Tail(prompt, v, level) for row, level in zip(rows, levels, strict=True) for v in (row, -row)]
+    return paired(hint, BOUNDS, tails, "two per direction, for + and -")
+
+
+def paired(at: Values, field: Field[StatedRules], tails: Sequence[AnyTail], why: str) -> list[Rule]:
+    """A rule for each of these tails. Raises MalformedError unless there are so many."""
+    rules = at[field]
+    if len(rules) != len(tails):
+        raise at.node(field).malformed(f"{counted(len(tails), 'rule')}, {why}", counted(len(rules), "rule"))
+    return [Rule(name, values, tail) for (name, values), tail in zip(rules, tails, strict=True)]

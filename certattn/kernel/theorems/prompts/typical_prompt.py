@@ -40,6 +40,7 @@ from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.theorems.attention.output_deviation import differences
 from certattn.kernel.theorems.prompts import output_tail
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens that the prompt is compared with")
 _SHARED = (TOKENS, QUERIES, VALUE_WEIGHTS, SCALE, TOKEN_LAW)
@@ -77,7 +78,7 @@ class Compared:
         weights = self.prompt.weights
         assert weights is not None
         base = self.prompt.stated_queries @ self.prompt.score_map.T
-        return RandomPrompt(self.law, base, self.prompt.scale, weights, self.prompt.length, "")
+        return RandomPrompt(self.law, base, self.prompt.scale, weights, self.prompt.length)
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,13 @@ def obligations(stated: StatedPromptBesideLaw) -> Iterator[Obligation | NoProof]
     compared, tail = stated.compared, stated.tail
     difference = Shared(compared.difference)
     fast = {Tier(name, _binary64): Shared(partial(_fast, compared, name)) for name in compared.prompt.tiers}
-    heights = [(f"directions[{i}]", _along(one.direction), one.eps) for i, one in enumerate(tail.directions)]
+    heights = [
+        (f"directions[{i}]", _along(one[output_tail.DIRECTION].load()), one[EXCEEDS])
+        for i, one in enumerate(tail.directions)
+    ]
     if tail.norm is not None:
-        heights.append((output_tail.NORM.name, NORMS[tail.norm.norm], tail.norm.eps))
+        norm = tail.norm.stated
+        heights.append((output_tail.NORM.name, NORMS[norm[output_tail.NORM_NAME]], norm[EXCEEDS]))
     for name, value, eps in heights:
         enclosed = {tier: (partial(_only_proved, value, off), eps) for tier, off in fast.items()}
         yield Obligation(HERE + name, partial(_of, value, difference), "<=", eps, fast=enclosed)

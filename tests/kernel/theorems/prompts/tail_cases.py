@@ -93,11 +93,11 @@ CANTELLI = one_direction(
     {
         **_SWAPS,
         "an order that Cantelli has not": ("{rule: cantelli}", "{rule: cantelli, order: 2}", MALFORMED, "'order'"),
-        "the rule exact": ("{rule: cantelli}", "{rule: exact}", MALFORMED, "weights and outputs that vary"),
+        "the rule exact": ("{rule: cantelli}", "{rule: exact}", REJECTED, "weights and outputs that vary"),
         "Chernoff, which is infinite": (
             "{rule: cantelli}",
             "{rule: chernoff, lambda: 0.1}",
-            MALFORMED,
+            REJECTED,
             "not known to be finite",
         ),
         "no witness": (
@@ -152,7 +152,7 @@ TRUNCATED = one_direction(
         "signs, which are not capped": (
             "kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]",
             "kind: rademacher, sizes: [1, 1]",
-            MALFORMED,
+            REJECTED,
             "a law of Gaussians and atoms",
         ),
         "lambda 0": ("lambda: 0.2", "lambda: 0", MALFORMED, "a number > 0"),
@@ -178,21 +178,21 @@ LOWER = one_direction(
     "{rule: chernoff, lambda: 0.3}",
     "0.146208",
     {
-        "the upper tail": ("direction: [-1, 0]", "direction: [1, 0]", MALFORMED, "bounded above"),
-        "noise of its own": ("[1/2, 1/4]]}", "[1/2, 0.2501]]}", MALFORMED, "bounded above"),
-        "a scale of the other sign": ("scale: 1/sqrt(2)", "scale: -0.7071", MALFORMED, "bounded above"),
-        "a query of the other sign": ("query: [1]", "query: [-1]", MALFORMED, "bounded above"),
+        "the upper tail": ("direction: [-1, 0]", "direction: [1, 0]", REJECTED, "bounded above"),
+        "noise of its own": ("[1/2, 1/4]]}", "[1/2, 0.2501]]}", REJECTED, "bounded above"),
+        "a scale of the other sign": ("scale: 1/sqrt(2)", "scale: -0.7071", REJECTED, "bounded above"),
+        "a query of the other sign": ("query: [1]", "query: [-1]", REJECTED, "bounded above"),
         "an order, of which there is no need": (
             "lambda: 0.3",
             "lambda: 0.3, order: 2",
-            MALFORMED,
+            REJECTED,
             "no order for this law",
         ),
         "lambda 0": ("lambda: 0.3", "lambda: 0", MALFORMED, "a number > 0"),
         "a scale of 0": ("scale: 1/sqrt(2)", "scale: 0", MALFORMED, "a factor other than 0"),
         "a query too long": ("query: [1]", "query: [1, 1]", MALFORMED, "what U or Q acts on"),
         "no query": ("query: [1], ", "", MALFORMED, "no 'query'"),
-        "a smaller variance, and c not tied to it": ("[[1, 1/2]", "[[1.1, 1/2]", MALFORMED, "bounded above"),
+        "a smaller variance, and c not tied to it": ("[[1, 1/2]", "[[1.1, 1/2]", REJECTED, "bounded above"),
     },
 )
 UPPER = one_direction(
@@ -201,7 +201,7 @@ UPPER = one_direction(
     ("[1, 0]", "1", "0.0431651"),
     "{rule: truncated, lambda: 0.2, cap: 12}",
     "0.043165",
-    {"without a cap": ("truncated, lambda: 0.2, cap: 12", "chernoff, lambda: 0.2", MALFORMED, "bounded above")},
+    {"without a cap": ("truncated, lambda: 0.2, cap: 12", "chernoff, lambda: 0.2", REJECTED, "bounded above")},
     longer=False,
 )
 ATOMS = one_direction(
@@ -213,7 +213,7 @@ ATOMS = one_direction(
     {
         "another atom": ("[-1, 2]", "[-1.1, 2]", REJECTED, "not proved"),
         "weights exchanged": ("[1/2, 1/4, 1/4]", "[1/4, 1/4, 1/2]", REJECTED, "not proved"),
-        "an order": ("lambda: 0.3", "lambda: 0.3, order: 4", MALFORMED, "no order for this law"),
+        "an order": ("lambda: 0.3", "lambda: 0.3, order: 4", REJECTED, "no order for this law"),
         "the direction turned round": ("direction: [1, -1]", "direction: [-1, 1]", REJECTED, "not proved"),
     },
 )
@@ -226,13 +226,13 @@ BOX = one_direction(
     {
         "signs": ("kind: box", "kind: rademacher", REJECTED, "not proved"),
         "a larger size": ("sizes: [1, 2]", "sizes: [1, 2.01]", REJECTED, "not proved"),
-        "no order": (", order: 4", "", MALFORMED, "an order, for this law"),
+        "no order": (", order: 4", "", REJECTED, "an order, for this law"),
         "an odd order": ("order: 4", "order: 5", MALFORMED, "an even order"),
         "a lower order": ("order: 4", "order: 2", REJECTED, "not proved"),
         "a cap": (
             "chernoff, lambda: 0.3, order: 4",
             "truncated, lambda: 0.3, cap: 9",
-            MALFORMED,
+            REJECTED,
             "Gaussians and atoms",
         ),
     },
@@ -256,13 +256,13 @@ BOX_AND_ATOMS = one_direction(
         "a Gaussian among them": (
             "{kind: box, sizes: [1]}",
             "{kind: gaussian, mean: [0], covariance: [[1/3]]}",
-            MALFORMED,
+            REJECTED,
             "no order for this law",
         ),
         "a Gaussian for the atoms": (
             "{kind: atoms, points: [[2], [0]]}",
             "{kind: gaussian, mean: [0], covariance: [[1/3]]}",
-            MALFORMED,
+            REJECTED,
             "bounded support",
         ),
         "a farther atom": ("[[2], [0]]", "[[2.1], [0]]", REJECTED, "not proved"),
@@ -288,7 +288,7 @@ MIXTURE = one_direction(
         "Chernoff without a cap": (
             "truncated, lambda: 0.5, cap: 9",
             "chernoff, lambda: 0.5",
-            MALFORMED,
+            REJECTED,
             "bounded above",
         ),
         "a larger variance": ("[[1]]", "[[1.01]]", REJECTED, "not proved"),
@@ -301,7 +301,7 @@ LOWER_MIXTURE = one_direction(
     ("[-1]", "0.5", "0.0339"),
     "{rule: chernoff, lambda: 0.3}",
     "0.0338",
-    {"the upper tail": ("direction: [-1]", "direction: [1]", MALFORMED, "bounded above")},
+    {"the upper tail": ("direction: [-1]", "direction: [1]", REJECTED, "bounded above")},
 )
 FLAT_PART = one_direction(
     "a mixture with a Gaussian that has one score",
@@ -322,8 +322,8 @@ GAUSSIAN_AND_BOX = one_direction(
     "{rule: moment, order: 4}",
     "0.00877",
     {
-        "Chernoff": ("moment, order: 4", "chernoff, lambda: 0.3, order: 4", MALFORMED, "bounded support"),
-        "a cap": ("moment, order: 4", "truncated, lambda: 0.3, cap: 9", MALFORMED, "Gaussians and atoms"),
+        "Chernoff": ("moment, order: 4", "chernoff, lambda: 0.3, order: 4", REJECTED, "bounded support"),
+        "a cap": ("moment, order: 4", "truncated, lambda: 0.3, cap: 9", REJECTED, "Gaussians and atoms"),
     },
 )
 _EXACT = ("refuted", "the probability in direction 0 <= probability")
@@ -334,12 +334,12 @@ EQUAL_WEIGHTS = one_direction(
     "{rule: exact}",
     "0.056923",
     {
-        "a tilt that sees the noise": ("tilt: [5, 0]", "tilt: [5, 1/1000]", MALFORMED, "weights and outputs that vary"),
+        "a tilt that sees the noise": ("tilt: [5, 0]", "tilt: [5, 1/1000]", REJECTED, "weights and outputs that vary"),
         "a larger variance": ("[0, 4]]}", "[0, 4.01]]}", REFUTED, "is false"),
         "signs of one score": (
             "kind: gaussian, mean: [1, 0], covariance: [[0, 0], [0, 4]]",
             "kind: rademacher, sizes: [0, 2]",
-            MALFORMED,
+            REJECTED,
             "vary",
         ),
     },
@@ -369,15 +369,15 @@ witness: {directions: [{rule: exact}]}
         "an irrational scale": ("tilt: [3, 0]", "query: [3, 0], scale: sqrt(2)"),
     },
     {
-        "a size": ("sizes: [1, 0]", "sizes: [1, 1e-30]", MALFORMED, "weights and outputs that vary"),
+        "a size": ("sizes: [1, 0]", "sizes: [1, 1e-30]", REJECTED, "weights and outputs that vary"),
         "a direction that varies": (
             "direction: [0, 1]",
             "direction: [1e-30, 1]",
-            MALFORMED,
+            REJECTED,
             "weights and outputs that vary",
         ),
-        "atoms of two values": ("kind: box, sizes: [1, 0]", "kind: atoms, points: [[1, 7], [2, 8]]", MALFORMED, "vary"),
-        "a mixture of two values": ("kind: box, sizes: [1, 0]", _ATOM_AND_BOX.format(1), MALFORMED, "vary"),
+        "atoms of two values": ("kind: box, sizes: [1, 0]", "kind: atoms, points: [[1, 7], [2, 8]]", REJECTED, "vary"),
+        "a mixture of two values": ("kind: box, sizes: [1, 0]", _ATOM_AND_BOX.format(1), REJECTED, "vary"),
         "Cantelli, which knows of no constants": ("rule: exact", "rule: cantelli", REJECTED, "not proved"),
         "a lambda for it": ("rule: exact", "rule: exact, lambda: 1", MALFORMED, "'lambda'"),
     },
@@ -415,13 +415,13 @@ witness:
         "a frame of another width": ("[[0.6001, 0.8], [-0.8, 0.6001]]", "[[1], [1]]", MALFORMED, "for outputs"),
         "levels too large": ("[0.4, 0.3]", "[0.4, 0.3000001]", REJECTED, "sum to at most exceeds^2"),
         "a negative level": ("[0.4, 0.3]", "[0.4, -0.3]", REJECTED, "levels >= 0"),
-        "a level of 0 by another rule than exact": ("[0.4, 0.3]", "[0.5, 0]", MALFORMED, "the rule exact"),
+        "a level of 0 by another rule than exact": ("[0.4, 0.3]", "[0.5, 0]", REJECTED, "the rule exact"),
         "a level too few": ("[0.4, 0.3]", "[0.4]", MALFORMED, "the rows of the frame"),
         "a smaller excess": ("exceeds: 0.5", "exceeds: 0.4999999", REJECTED, "sum to at most exceeds^2"),
         "a rule too few": (", {rule: cantelli}]", "]", MALFORMED, "two per direction"),
         "a rule too many": ("bounds: [", "bounds: [{rule: cantelli}, ", MALFORMED, "two per direction"),
-        "no frame": ("    frame: [[0.6001, 0.8], [-0.8, 0.6001]]\n", "", MALFORMED, "a frame and levels"),
-        "no levels": ("    levels: [0.4, 0.3]\n", "", MALFORMED, "a frame and levels"),
+        "no frame": ("    frame: [[0.6001, 0.8], [-0.8, 0.6001]]\n", "", MALFORMED, "the unknown key 'levels'"),
+        "no levels": ("    levels: [0.4, 0.3]\n", "", MALFORMED, "no 'levels'"),
         "linf with a frame": ("norm: l2", "norm: linf", MALFORMED, "no frame for the norm linf"),
         "an unknown norm": ("norm: l2", "norm: l1", MALFORMED, "'l2' or 'linf'"),
         "no norm": ("norm: l2, ", "", MALFORMED, "no 'norm'"),
@@ -458,7 +458,7 @@ witness:
         "probability just below": ("0.099966", "0.099965", REJECTED, "the sum of 4 one-sided bounds"),
         "that of the direction just below": ("0.048069", "0.048068", REJECTED, "in direction 0"),
         "a rule too few": (", {rule: moment, order: 4}]", "]", MALFORMED, "two per direction"),
-        "levels": ("    bounds:", "    levels: [1, 1]\n    bounds:", MALFORMED, "no levels for the norm linf"),
+        "levels": ("    bounds:", "    levels: [1, 1]\n    bounds:", MALFORMED, "the unknown key"),
         "l2 without a frame": ("norm: linf", "norm: l2", MALFORMED, "a frame and levels"),
         "a steeper scale": ("scale: 2", "scale: 2.01", REJECTED, "not proved"),
         "Q too tall": ("Q: [[1], [0]]", "Q: [[1], [0], [0]]", MALFORMED, "so that K'Q is defined"),
@@ -480,7 +480,7 @@ witness:
     {"a level for nothing": ("levels: [0.5, 0]", "levels: [0.5, 0.0]")},
     {
         "probability just below": ("0.124573", "0.124572", REJECTED, "the sum of 4 one-sided bounds"),
-        "noise there": ("[0, 0]]}", "[0, 1e-30]]}", MALFORMED, "weights and outputs that vary"),
+        "noise there": ("[0, 0]]}", "[0, 1e-30]]}", REJECTED, "weights and outputs that vary"),
     },
 )
 
@@ -512,29 +512,29 @@ witness:
         "a larger value": ("V: [[1, 0], [1, 2]]", "V: [[1, 0], [1, 2.01]]", REJECTED, "over exceeds^2"),
         "a larger variance": ("covariance: [[1, 1/2]", "covariance: [[1.01, 1/2]", REJECTED, "over exceeds^2"),
         "another method": ("method: mean-square", "method: markov", MALFORMED, "mean-square"),
-        "neither method nor rules": ("norm: {method: mean-square}", "norm: {}", MALFORMED, "bounds, or a method"),
+        "neither method nor rules": ("norm: {method: mean-square}", "norm: {}", MALFORMED, "the keys bounds"),
         "rules beside the method": (
             "{method: mean-square}",
             "{method: mean-square, bounds: [{rule: cantelli}]}",
             MALFORMED,
-            "no bounds for the method",
+            "the unknown key",
         ),
         "levels beside the method": (
             "{method: mean-square}",
             "{method: mean-square, levels: [1]}",
             MALFORMED,
-            "no levels for the method",
+            "the unknown key",
         ),
         "a frame beside the method": (
             "{method: mean-square}",
             "{method: mean-square, frame: [[1, 0], [0, 1]]}",
             MALFORMED,
-            "no frame for the method",
+            "the unknown key",
         ),
         "tokens that are not Gaussian": (
             "law: {kind: gaussian, mean: [1, 0], covariance: [[1, 1/2], [1/2, 1]]}",
             "law: {kind: box, sizes: [1, 1]}",
-            MALFORMED,
+            REJECTED,
             "is for Gaussian tokens",
         ),
     },

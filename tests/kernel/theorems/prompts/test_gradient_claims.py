@@ -21,17 +21,17 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax_powers
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts import (
-    gradient_inputs,
     gradient_mean_square,
     gradient_tail,
-    product_rules,
-    stated_tails,
+    gradients,
+    mean_squares,
+    tail_rules,
 )
 from certattn.kernel.theorems.prompts.mathematics import (
     covariance_error,
     gradient_bounds,
-    pair_series,
-    weighted_products,
+    series,
+    weighted_sums,
 )
 
 Tool = Callable[[str], ModuleType]
@@ -87,11 +87,11 @@ def of_one_sign(moments: Any, sign: int, eps: Any) -> Any:
     return SUMMAND(moments, 1, eps)
 
 
-SUMMAND, MOMENTS = weighted_products.product_summand, pair_series.weighted_moments
+SUMMAND, MOMENTS = weighted_sums.product_summand, series.weighted_moments
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "upper bounds are not looked at": (gradient_mean_square, "Obligation", unless("at_most")),
-    "lower bounds are not looked at": (gradient_mean_square, "Obligation", unless("at_least")),
-    "any t will do": (gradient_mean_square, "Obligation", unless("t")),
+    "upper bounds are not looked at": (mean_squares, "Obligation", unless("at_most")),
+    "lower bounds are not looked at": (mean_squares, "Obligation", unless("at_least")),
+    "any t will do": (mean_squares, "Obligation", unless("t")),
     "probabilities are not looked at": (gradient_tail, "Obligation", unless("probability")),
     **{
         f"{name} without {exponents}": (covariance_error, name, without(getattr(covariance_error, name), *exponents))
@@ -102,22 +102,22 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the bound without the mixed part": (covariance_error, "MOST_MIXED", fmpq(0)),
     "power sums of one token": (softmax_powers.PowerSums, "mean", lambda self, *exponents: arb(1)),
     "the normaliser is never small": (gradient_bounds, "small_normaliser", lambda *others: arb(0)),
-    "the query does not count": (gradient_inputs, "square", lambda scale: fmpq(1)),
-    "every tail is that of the plus sign": (product_rules, "product_summand", of_one_sign),
+    "the query does not count": (gradients, "square", lambda scale: fmpq(1)),
+    "every tail is that of the plus sign": (tail_rules, "product_summand", of_one_sign),
     "moments under no tilt": (
-        weighted_products,
+        weighted_sums,
         "weighted_moments",
         lambda law, tilt, centre, k, u, v, order, fn: MOMENTS(law, [0 * a for a in tilt], centre, k, u, v, order, fn),
     ),
-    "sums of one token": (product_rules, "moment_bound", lambda series, eps, length: arb(0)),
-    "Chernoff for nothing": (product_rules, "chernoff", lambda exponential, length: arb(0)),
-    "Cantelli for nothing": (product_rules, "cantelli", lambda variance, eps, length: arb(0)),
-    "every product is constant": (product_rules, "is_constant", lambda law, direction: True),
-    "no product is constant": (product_rules, "is_constant", lambda law, direction: False),
-    "every law is bounded": (product_rules, "bounded_parts", lambda law: []),
-    "entries far too large": (product_rules, "bound_of_summands", lambda summand, parts: arb(1000)),
-    "frames of tokens are ignored": (stated_tails, "Obligation", unless("frame")),
-    "negative levels": (stated_tails, "Obligation", unless("levels")),
+    "sums of one token": (tail_rules, "moment_bound", lambda sums, eps, length: arb(0)),
+    "Chernoff for nothing": (tail_rules, "chernoff", lambda exponential, length: arb(0)),
+    "Cantelli for nothing": (tail_rules, "cantelli", lambda variance, eps, length: arb(0)),
+    "every product is constant": (tail_rules, "is_constant", lambda law, direction: True),
+    "no product is constant": (tail_rules, "is_constant", lambda law, direction: False),
+    "every law is bounded": (tail_rules, "bounded_parts", lambda law: []),
+    "entries far too large": (tail_rules, "bound_of_summands", lambda summand, parts: arb(1000)),
+    "frames of tokens are ignored": (tail_rules, "Obligation", unless("frame")),
+    "negative levels": (tail_rules, "Obligation", unless("levels")),
     "negative levels of entries": (gradient_tail, "Obligation", unless("levels")),
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "any levels": (gradient_tail, "Obligation", unless("exceeds")),
@@ -172,7 +172,7 @@ def errors(law: str, tilt: Any, tau: Any, C: Any, length: int, prompts: int) -> 
 def value_of(text: str, arrays: Path) -> Any:
     """The enclosure of the mean square, at the default precision."""
     stated = gradient_mean_square.read(loads(text, arrays / "case.yaml"))
-    return gradient_mean_square.enclosure_by(stated.way, stated.error)
+    return gradient_mean_square.enclosure_by(stated.method, stated.error)
 
 
 @pytest.mark.parametrize("length", [1, 2, 5, 30])

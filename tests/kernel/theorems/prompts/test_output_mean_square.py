@@ -24,7 +24,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.theorems.prompts import mean_square_bounds as BOUNDS  # noqa: N812
+from certattn.kernel.theorems.prompts import mean_squares as BOUNDS  # noqa: N812
 from certattn.kernel.theorems.prompts import output_mean_square
 from certattn.kernel.theorems.prompts.output_mean_square import Method, bounds_of
 from certattn.statements.checking import check_certificate, malformed_report
@@ -85,11 +85,11 @@ def zero(*arguments: Any) -> Any:
 
 # What is replaced, and the cases that must notice.
 SABOTAGE: dict[str, tuple[Any, str, Any, Family]] = {
-    "upper bounds are not looked at": (output_mean_square, "Obligation", unless("at_most"), cases.EXACT),
-    "lower bounds are not looked at": (output_mean_square, "Obligation", unless("at_least"), cases.EXACT),
+    "upper bounds are not looked at": (BOUNDS, "Obligation", unless("at_most"), cases.EXACT),
+    "lower bounds are not looked at": (BOUNDS, "Obligation", unless("at_least"), cases.EXACT),
     "what is unproved passes": (output_mean_square, "NoProof", true, cases.GENERAL),
-    "any t will do": (output_mean_square, "Obligation", unless("t"), cases.GENERAL),
-    "any theta will do": (output_mean_square, "Obligation", unless("theta"), cases.CLOSED),
+    "any t will do": (BOUNDS, "Obligation", unless("t"), cases.GENERAL),
+    "any theta will do": (BOUNDS, "Obligation", unless("theta"), cases.CLOSED),
     "the mean in one entry": (output_mean_square, "linf_norm", lambda vector: abs(vector[0]), cases.EXACT),
     "no kappa": (BOUNDS, "gaussian_mean_square", lambda q, kappa, S, B: q * (S + B), cases.EXACT),
     "twice kappa": (BOUNDS, "gaussian_mean_square", lambda q, kappa, S, B: q * (S + B) - 12 * kappa * B, cases.EXACT),

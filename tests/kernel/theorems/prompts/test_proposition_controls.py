@@ -133,7 +133,7 @@ TYPICAL_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "directions are not signed": (typical_prompt, "dot", lambda u, v: abs(u[0] * v[0])),
     "there is one token": (
         typical_prompt.Compared, "random",
-        lambda self: RandomPrompt(self.law, self.prompt.stated_queries, fmpq(1), self.prompt.weights, 1, ""),
+        lambda self: RandomPrompt(self.law, self.prompt.stated_queries, fmpq(1), self.prompt.weights, 1),
     ),
 }  # fmt: skip
 ALL = [("propositions", name) for name in PROPOSITION_SABOTAGE] + [

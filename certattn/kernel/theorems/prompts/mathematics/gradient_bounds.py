@@ -23,7 +23,7 @@ from functools import cached_property
 from certattn.kernel.mathematics.functions import Functions, Number
 from certattn.kernel.mathematics.laws import Law, Vector, dot
 from certattn.kernel.theorems.prompts.mathematics.mean_square import quadratic
-from certattn.kernel.theorems.prompts.mathematics.pair_series import weighted_moments
+from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
 
 Rows = Sequence[Vector]
 

@@ -13,9 +13,9 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
-from certattn.kernel.theorems.prompts.mathematics import pair_series
-from certattn.kernel.theorems.prompts.mathematics.pair_series import weighted_moments
-from certattn.kernel.theorems.prompts.mathematics.weighted_products import ProductMoments, product_summand
+from certattn.kernel.theorems.prompts.mathematics import series
+from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
+from certattn.kernel.theorems.prompts.mathematics.weighted_sums import ProductMoments, product_summand
 
 HALF = fmpq(1, 2)
 GAUSSIAN = Gaussian([fmpq(1), -HALF], [[fmpq(1, 2), fmpq(1, 8)], [fmpq(1, 8), fmpq(1, 4)]])
@@ -107,5 +107,5 @@ def test_no_more_moments_of_a_coordinate_are_computed_than_are_used() -> None:
         return arb(1)
 
     one = [arb(1)]
-    pair_series._independent(one, coefficient, one, one, one, 3, BALLS)
+    series._independent(one, coefficient, one, one, one, (3, 3), BALLS)
     assert asked == list(range(7))

@@ -15,21 +15,22 @@ from mpmath import mp, mpf
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import BALLS, exp_remainder
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Mixture, Rademacher
-from certattn.kernel.theorems.prompts.mathematics.mgf_series import mgf_series, uniform_coefficient
-from certattn.kernel.theorems.prompts.mathematics.power_series import (
-    exp_of_quadratic,
+from certattn.kernel.theorems.prompts.mathematics.series import (
     linear_exponential,
+    mgf_series,
     power,
     product,
+    uniform_coefficient,
 )
-from certattn.kernel.theorems.prompts.mathematics.supports import bounded_parts, support_function
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     Summand,
     bound_of_summands,
     bounded_exponential,
+    bounded_parts,
     cantelli,
     chernoff,
     moment_bound,
+    support_function,
 )
 
 BITS = 256
@@ -118,8 +119,8 @@ def test_powers(exponent: int) -> None:
 
 def test_exponentials_of_polynomials() -> None:
     with working_precision(BITS), mp.workdps(60):
-        found = exp_of_quadratic(arb(1), arb(2), arb(3), 6, BALLS)
-        wanted = mp.taylor(lambda t: mp.exp(1 + 2 * t + 3 * t * t), 0, 6)
+        found = mgf_series(Gaussian([arb(2)], [[arb(6)]]), [arb(0)], [arb(1)], 6, BALLS)
+        wanted = mp.taylor(lambda t: mp.exp(2 * t + 3 * t * t), 0, 6)
         assert all(near(x, y, 40) for x, y in zip(found, wanted, strict=True))
         for x, n in zip(linear_exponential(arb(-3), 6, BALLS), range(7), strict=True):
             assert near(x, mpf(-3) ** n / mp.factorial(n), 50)

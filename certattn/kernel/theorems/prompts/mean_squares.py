@@ -1,14 +1,18 @@
-"""What each method of `output-mean-square` encloses: formulas of `mathematics`, at the numbers that are given."""
+"""What claims about mean squares share: methods with their parameters, and what each of them encloses.
+
+Formulas of `mathematics`, at the numbers that are given.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Shared
-from certattn.kernel.given.ranges import AT_LEAST
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relation, Shared
+from certattn.kernel.document.schema import Field, Rational, Values
+from certattn.kernel.given.ranges import BOUNDS
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
@@ -16,7 +20,6 @@ from certattn.kernel.mathematics.law_moments import form, fourth, minus, spread
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import Real, square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.theorems.prompts.averaged_prompts import AveragedPrompt
 from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     bias_factor,
     gaussian_mean_square,
@@ -27,6 +30,40 @@ from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     tilted_second_moment,
 )
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+
+SHARE = Field("t", Rational(above=0), "general: 0 < t < 1, prompts with Z < 1 - t are told apart", required=False)
+RATE = Field("lambda", Rational(above=0), "general: lambda > 0 of the Chernoff bound", required=False)
+THETA = Field("theta", Rational(above=0), "closed: 0 < theta <= 1, the exponent of 1/(L - 1)", required=False)
+PARAMETERS: Mapping[str, tuple[Field[fmpq], ...]] = {"general": (SHARE, RATE), "closed": (THETA,)}
+# Below which values of its parameters a method proves something.
+_CONDITIONS: tuple[tuple[Field[fmpq], Relation], ...] = ((SHARE, "<"), (THETA, "<="))
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way of proof and its parameters."""
+
+    name: str
+    parameters: Mapping[str, fmpq] = field(default_factory=dict)
+
+    def conditions(self) -> Iterator[Obligation]:
+        """What a proof by these parameters rests on."""
+        for parameter, relation in _CONDITIONS:
+            if parameter.name in self.parameters:
+                yield Obligation(parameter.name, self.parameters[parameter.name], relation, fmpq(1), Part.WITNESS)
+
+
+def read_method(named: Field[str], values: Values) -> Method:
+    """The method of this name, with exactly its parameters. Raises MalformedError."""
+    method = values[named]
+    wanted = PARAMETERS.get(method, ())
+    for parameter in (SHARE, RATE, THETA):
+        if (parameter in values) is not (parameter in wanted):
+            names = " and ".join(each.name for each in wanted) or "no parameters"
+            found = f"{parameter.name} too" if parameter in values else f"no {parameter.name}"
+            raise values.at.malformed(f"{names} for the method {method}", found)
+    return Method(method, {each.name: values[each] for each in wanted})
+
 
 Bound = Callable[[], arb]
 
@@ -46,10 +83,6 @@ class Enclosure:
     def of(cls, value: Bound) -> Enclosure:
         return cls(value, value, True)
 
-    def side(self, name: str) -> Bound | None:
-        """The bound that an `at_least` or an `at_most` is compared with."""
-        return self.lower if name == AT_LEAST.name else self.upper
-
 
 NOTHING = Enclosure(None, None)
 
@@ -60,6 +93,21 @@ class Bounds:
 
     ranges: Mapping[str, Enclosure] = field(default_factory=dict)
     mean: Callable[[], list[arb]] | None = None
+
+
+def keeps(name: str, enclosure: Enclosure, stated: Values, method: Method) -> Iterator[Obligation | NoProof]:
+    """That a number keeps the stated bounds, as far as the method bounds it."""
+    needs = [condition.name for condition in method.conditions()]
+    for (side, relation), value in zip(BOUNDS, (enclosure.lower, enclosure.upper), strict=True):
+        if side in stated and value is None:
+            yield NoProof(f"{name}.{side.name}", no_bound(method, side.doc))
+        elif side in stated and value is not None:
+            part = Part.STATEMENT if enclosure.exact else Part.WITNESS
+            yield Obligation(f"{name}.{side.name}", value, relation, stated[side], part, needs)
+
+
+def no_bound(method: Method, what: str) -> str:
+    return f"the method {method.name} with its parameters gives no such bound here: {what}"
 
 
 @dataclass(frozen=True)
@@ -147,15 +195,3 @@ def _general(prompt: RandomPrompt, t: fmpq, rate: fmpq) -> arb:
     rest = (prompt.length * fourth(law, tau, G) * tail).nonnegative_part().sqrt()
     found: arb = general_mean_square(second, prompt.length, t, rest)
     return found
-
-
-def averaged_bounds(prompt: AveragedPrompt, theta: fmpq | None) -> Bounds:
-    """Upper bounds over queries: the closed form for `theta`, the integral for None. One token is exact."""
-    average = prompt.average()
-    if prompt.length == 1:
-        return Bounds({"mean_square": Enclosure.of(lambda: arb(average.plain()))})
-    if theta is None:
-        return Bounds({"mean_square": Enclosure(None, lambda: average.integral(prompt.length, ctx.prec))})
-    if average.admits(theta) is not True:
-        return Bounds()
-    return Bounds({"mean_square": Enclosure(None, lambda: average.closed(prompt.length, theta))})

@@ -1,0 +1,166 @@
+"""Moments of linear forms under tilts, as power series: E e^{<a + t u + r v, x>} in t and r.
+
+Its coefficient of t^i r^j is E[e^{<a,x>} <u,x>^i <v,x>^j] / (i! j!), so one series holds all moments under the tilt a.
+Series in one variable are lists of the coefficients of 1, r, ..., r^q, series in two are tables, row i for t^i; both
+are cut off, and what is computed of them is exact arithmetic of polynomials. Each formula is generic in its number
+type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from certattn.kernel.mathematics.functions import Functions, Number, natural_power
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
+
+Series = list[Number]
+Table = list[Series]
+_Coordinate = Callable[[Number, Number, int, Functions], Number]
+
+
+def product(left: Sequence[Number], right: Sequence[Number]) -> Series:
+    """The product of two series of one length, to that length."""
+    return pair_product([left], [right])[0]
+
+
+def power(series: Sequence[Number], exponent: int) -> Series:
+    """series^exponent for an exponent >= 1, by repeated squaring."""
+    result: Series | None = None
+    square = list(series)
+    while True:
+        if exponent % 2 == 1:
+            result = square if result is None else product(result, square)
+        exponent //= 2
+        if exponent == 0:
+            assert result is not None
+            return result
+        square = product(square, square)
+
+
+def linear_exponential(slope: Number, order: int, fn: Functions) -> Series:
+    """e^{slope t}."""
+    found = [fn.exp(0 * slope)]
+    for n in range(1, order + 1):
+        found.append(found[-1] * slope / n)
+    return found
+
+
+def pair_product(left: Sequence[Vector], right: Sequence[Vector]) -> Table:
+    """The product of two tables of one size, to that size."""
+    return [[_coefficient(left, right, i, j) for j in range(len(left[0]))] for i in range(len(left))]
+
+
+def _coefficient(left: Sequence[Vector], right: Sequence[Vector], i: int, j: int) -> Number:
+    backwards = [row[: j + 1][::-1] for row in right[: i + 1][::-1]]
+    first, *rest = (dot(row[: j + 1], other) for row, other in zip(left[: i + 1], backwards, strict=True))
+    return sum(rest, first)
+
+
+def mgf_series(law: Law, tilt: Vector, direction: Vector, order: int, fn: Functions) -> Series:
+    """The coefficients of 1, r, ..., r^order of E e^{<tilt + r direction, x>}."""
+    return _series(law, tilt, direction, direction, (0, order), fn)[0]
+
+
+def pair_series(law: Law, tilt: Vector, u: Vector, v: Vector, order: int, fn: Functions) -> Table:
+    """The coefficients of t^i r^j, i, j = 0..order, of E e^{<tilt + t u + r v, x>}."""
+    return _series(law, tilt, u, v, (order, order), fn)
+
+
+def _series(law: Law, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int], fn: Functions) -> Table:
+    """The same for i = 0..p and j = 0..q, `orders` = (p, q)."""
+    if isinstance(law, Gaussian):
+        return _gaussian(law, tilt, u, v, orders, fn)
+    if isinstance(law, Rademacher):
+        return _independent(law.sizes, sign_coefficient, tilt, u, v, orders, fn)
+    if isinstance(law, Box):
+        return _independent(law.sizes, uniform_coefficient, tilt, u, v, orders, fn)
+    if isinstance(law, Atoms):
+        return _atoms(law, tilt, u, v, orders, fn)
+    if isinstance(law, Mixture):
+        parts = [_series(part, tilt, u, v, orders, fn) for part in law.components]
+        return [[dot(law.weights, column) for column in zip(*rows, strict=True)] for rows in zip(*parts, strict=True)]
+    raise TypeError(f"no moment-generating function of {type(law).__name__}")
+
+
+def _gaussian(law: Gaussian, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int], fn: Functions) -> Table:
+    """e^Q, Q = Lambda(a) + t mu_u + r mu_v + (t^2 c_uu + 2 t r c_uv + r^2 c_vv)/2, mu the tilted means.
+
+    By df/dr = (dQ/dr) f and df/dt = (dQ/dt) f: the first row, then row after row.
+    """
+    p, q = orders
+    mean = law.tilted_mean(tilt, fn)
+    moved = [dot(row, v) for row in law.covariance]
+    mu_u, mu_v, c_uv, c_vv = dot(u, mean), dot(v, mean), dot(u, moved), dot(v, moved)
+    c_uu = dot(u, [dot(row, u) for row in law.covariance])
+    rows = [[fn.exp(law.log_mgf(tilt, fn))]]
+    for j in range(1, q + 1):
+        value = mu_v * rows[0][j - 1]
+        rows[0].append((value + c_vv * rows[0][j - 2] if j > 1 else value) / j)
+    for i in range(1, p + 1):
+        row = []
+        for j in range(q + 1):
+            value = mu_u * rows[i - 1][j]
+            if i > 1:
+                value = value + c_uu * rows[i - 2][j]
+            if j > 0:
+                value = value + c_uv * rows[i - 1][j - 1]
+            row.append(value / i)
+        rows.append(row)
+    return rows
+
+
+def _independent(
+    sizes: Vector, of: _Coordinate, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int], fn: Functions
+) -> Table:
+    """The product over coordinates: of (t u + r v)^n the coefficient of t^i r^j is C(n, i) u^i v^j."""
+    p, q = orders
+    factors = []
+    for c, a, x, y in zip(sizes, tilt, u, v, strict=True):
+        line = [of(c * a, c, n, fn) for n in range(p + q + 1)]
+        left, right = ([natural_power(h, n) for n in range(order + 1)] for h, order in ((x, p), (y, q)))
+        factors.append(
+            [[math.comb(i + j, i) * left[i] * right[j] * line[i + j] for j in range(q + 1)] for i in range(p + 1)]
+        )
+    return reduce(pair_product, factors)
+
+
+def sign_coefficient(x: Number, h: Number, n: int, fn: Functions) -> Number:
+    """Of t^n in cosh(x + t h): h^n/n! times cosh x for even n, sinh x for odd n."""
+    up, down = fn.exp(x), fn.exp(-x)
+    return natural_power(h, n) * (up + down if n % 2 == 0 else up - down) / (2 * math.factorial(n))
+
+
+def uniform_coefficient(x: Number, h: Number, n: int, fn: Functions) -> Number:
+    """Of t^n in sinh(x + t h)/(x + t h): h^n/n! times the average of s^n e^{s x} over s in [-1, 1].
+
+    That average is 1F2((n+1)/2; 1/2, (n+3)/2; x^2/4) / (n+1) for even n, and
+    x 1F2((n+2)/2; 3/2, (n+4)/2; x^2/4) / (n+2) for odd n: series of positive terms, no cancellation.
+    """
+    first, half = (n + 1, 1) if n % 2 == 0 else (n + 2, 3)
+    average = fn.hypergeometric_1f2(fn.ratio(first, 2), fn.ratio(half, 2), fn.ratio(first + 2, 2), x * x / 4) / first
+    return natural_power(h, n) * (average if n % 2 == 0 else x * average) / math.factorial(n)
+
+
+def _atoms(law: Atoms, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int], fn: Functions) -> Table:
+    """sum_k w_k e^{<a, y_k>} e^{t <u, y_k>} e^{r <v, y_k>}."""
+    p, q = orders
+    shares = law.shares(tilt, fn)
+    first = [linear_exponential(dot(u, y), p, fn) for y in law.points]
+    second = [linear_exponential(dot(v, y), q, fn) for y in law.points]
+    return [
+        [dot(shares, [x[i] * y[j] for x, y in zip(first, second, strict=True)]) for j in range(q + 1)]
+        for i in range(p + 1)
+    ]
+
+
+def weighted_moments(
+    law: Law, tilt: Vector, centre: Vector, k: int, u: Vector, v: Vector, order: int, fn: Functions
+) -> Table:
+    """E[w^k <u, x - c>^i <v, x - c>^j] / (i! j!) for w = e^{<a, x> - Lambda(a)}, i, j = 0..order."""
+    scale = fn.exp(-k * law.log_mgf(tilt, fn))
+    left = linear_exponential(-dot(u, centre), order, fn)
+    right = linear_exponential(-dot(v, centre), order, fn)
+    shift = [[scale * x * y for y in right] for x in left]
+    return pair_product(pair_series(law, [k * a for a in tilt], u, v, order, fn), shift)

@@ -1,0 +1,47 @@
+"""Random prompts, and the errors of gradients over them, in words."""
+
+from __future__ import annotations
+
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.given.attention_inputs import Weights, gaussian_words
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.gradients import GradientError
+from certattn.kernel.theorems.prompts.output_mean_square import QUERY_LAW, AveragedPrompt
+from certattn.kernel.theorems.prompts.random_prompts import QUERY, TILT, RandomPrompt
+
+_NORMS = {"V": "operator norm", "U": "Hilbert-Schmidt norm"}
+_VARIABLES = {"V": "the matrix of values", "U": "U, at that query z,"}
+FORMULAS = {
+    "V": r"\| \partial_V T_L - \partial_V T \|_{\mathrm{op}}",
+    "U": r"\| \partial_U T_L - \partial_U T \|_{\mathrm{HS}}",
+}
+
+
+def prompt_words(prompt: RandomPrompt | AveragedPrompt) -> str:
+    """L independent tokens, the law that they are drawn from, and how they are weighted."""
+    tokens = f"{counted(prompt.length, 'independent token')} x: {prompt.law.words}"
+    if isinstance(prompt, AveragedPrompt):
+        query = f"an independent Gaussian query z of {gaussian_words(prompt.given[QUERY_LAW])}"
+        score = f"{describe(prompt.scale)} * <x, U z> for {prompt.weights.score_words()}"
+        return f"{tokens}, with the score {score}{_values(prompt.weights)}, and {query}"
+    given = prompt.given
+    assert given is not None
+    if TILT in given:
+        score = f"<a, x> for a = {given[TILT].words()}"
+    else:
+        weights = prompt.weights.score_words()
+        score = f"{describe(prompt.scale)} * <x, U z> for {weights} and z = {given[QUERY].words()}"
+    return f"{tokens}, with the score {score}{_values(prompt.weights)}"
+
+
+def _values(weights: Weights) -> str:
+    return "" if weights.V is None else f" and values V x, V = {weights.V.words()}"
+
+
+def error_words(error: GradientError) -> str:
+    """The setting, and the norm D that something is stated of."""
+    return (
+        f"For a prompt of {prompt_words(error.prompt)}: the gradient of attention in {_VARIABLES[error.gradient]} over "
+        f"the prompt and the gradient over the law of the tokens differ by a linear map whose {_NORMS[error.gradient]} "
+        "is D, and"
+    )
