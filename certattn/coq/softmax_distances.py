@@ -28,7 +28,16 @@ from certattn.kernel.mathematics.laws import Atoms
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.mathematics.reals import Real
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
-from certattn.kernel.theorems.attention.deviation_bounds import Bounds
+from certattn.kernel.theorems.attention.output_deviation import (
+    AT_LEAST,
+    AT_MOST,
+    EACH_AT_LEAST,
+    EACH_AT_MOST,
+    EACH_RELATIVE,
+    NORM,
+    RELATIVE,
+    AssertedDeviation,
+)
 from certattn.kernel.theorems.attention.softmax_mean import (
     Assertion,
     CovarianceAssertion,
@@ -325,7 +334,7 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
         raise NotExportableError(
             "a bound over a region of queries has no form in Coq here, only one at listed queries has"
         )
-    if problem.causal is not None or problem.bounds.are_relative:
+    if problem.causal is not None or RELATIVE in problem.bounds or problem.each(EACH_RELATIVE):
         raise NotExportableError("masks, and bounds in units of |T(q)|, have no form in Coq here; other bounds have")
     prompt, limit = problem.prompt, problem.limit
     law = limit.law if isinstance(limit, Operator) else None
@@ -346,8 +355,8 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
     else:
         assert law is not None
         right = attention.law(*_atoms(builder, law, attention.maps, prompt))
-    left, bounds = attention.output(), _bounds(builder, problem.bounds, prompt.count)
-    comparison = _Comparison(problem.bounds.norm, left, right, bounds)
+    left, bounds = attention.output(), _bounds(builder, problem)
+    comparison = _Comparison(problem.bounds[NORM], left, right, bounds)
     return _instance(builder, [comparison], precision, shape, bits, says, fast=fast)
 
 
@@ -399,17 +408,17 @@ def _columns(matrix: ExactMatrix, first: int, stop: int) -> ExactMatrix:
     return ExactMatrix(fmpz_mat(matrix.rows, stop - first, rows), matrix.denominator)
 
 
-def _bounds(builder: _Builder, bounds: Bounds, count: int) -> str:
+def _bounds(builder: _Builder, problem: AssertedDeviation) -> str:
     """The assertions, as a list of `bound`."""
-    parts = []
-    if bounds.at_most is not None:
-        parts.append(f"at_most_each {builder.row('at_most', [bounds.at_most] * count).arguments}")
-    if bounds.at_least is not None:
-        parts.append(f"at_least_somewhere {builder.number('at_least', bounds.at_least).arguments}")
-    if bounds.each_at_most is not None:
-        parts.append(f"at_most_each {builder.row('each_at_most', bounds.each_at_most).arguments}")
-    if bounds.each_at_least is not None:
-        parts.append(f"at_least_each {builder.row('each_at_least', bounds.each_at_least).arguments}")
+    bounds, parts = problem.bounds, []
+    if AT_MOST in bounds:
+        parts.append(f"at_most_each {builder.row('at_most', [bounds[AT_MOST]] * problem.count).arguments}")
+    if AT_LEAST in bounds:
+        parts.append(f"at_least_somewhere {builder.number('at_least', bounds[AT_LEAST]).arguments}")
+    if each := problem.each(EACH_AT_MOST):
+        parts.append(f"at_most_each {builder.row('each_at_most', each).arguments}")
+    if each := problem.each(EACH_AT_LEAST):
+        parts.append(f"at_least_each {builder.row('each_at_least', each).arguments}")
     return f"[{'; '.join(parts)}]"
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from flint import arb
+
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Field, Record, Values
@@ -21,7 +23,7 @@ from certattn.kernel.given.attention_inputs import (
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Law
-from certattn.kernel.mathematics.operator import Operator
+from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.mathematics.reals import Real, describe
 from certattn.kernel.mathematics.softmax import Prompt
 
@@ -46,6 +48,16 @@ def prompt_forms(*others: Field[Any], queries: Field[MatrixInput] = QUERIES) -> 
 
 # Tiers of binary64 arithmetic: radii of some 1e-12 at the speed of numpy, and of 1e-15 at a third of it.
 DEFAULT_TIER, TIGHT_TIER = "binary64", "tight binary64"
+
+
+def holds_doubles(part: MatrixInput) -> bool:
+    """Whether a matrix comes from an array file whose numbers are doubles."""
+    if part.stored is None:
+        return False
+    # Imported where there are arrays, which need numpy anyway.
+    from certattn.fast.rows import EXACT_TYPES
+
+    return part.stored.dtype in EXACT_TYPES
 
 
 @dataclass(frozen=True)
@@ -124,12 +136,8 @@ class StatedPrompt:
     @property
     def tiers(self) -> tuple[str, ...]:
         """The tiers of binary64 arithmetic for this prompt: none unless it stands in array files of doubles."""
-        if any(part is not None and part.stored is None for part in self.inputs):
-            return ()
-        # Imported where there are arrays, which need numpy anyway.
-        from certattn.kernel.given.stored_prompts import is_within_reach
-
-        return (DEFAULT_TIER, TIGHT_TIER) if is_within_reach(self) else ()
+        doubles = all(part is None or holds_doubles(part) for part in self.inputs)
+        return (DEFAULT_TIER, TIGHT_TIER) if doubles else ()
 
     @cached_property
     def score_map(self) -> ExactMatrix:
@@ -180,3 +188,23 @@ def read_prompt(form: str, given: Values) -> StatedPrompt:
     if queries is not None:
         queries.require_shape(None, prompt.query_dimension, why)
     return prompt
+
+
+def differences(
+    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
+) -> list[list[arb]]:
+    """T(q) - T_inf(q) for every row q of `stated`, at the working precision."""
+    return [difference for difference, _ in compared_to_mean(prompt, exact, limit, stated)]
+
+
+def compared_to_mean(
+    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
+) -> list[tuple[list[arb], list[arb]]]:
+    """T(q) - T_inf(q) and T(q) - v_bar for every row q of `stated`, at the working precision.
+
+    Both sides are taken relative to the mean value, so what agrees exactly cancels exactly.
+    """
+    finite = exact.outputs_from_mean(stated @ prompt.query_map.T)
+    infinite = limit.from_point(exact.values.mean_row(), stated)
+    gaps = [[x - y for x, y in zip(*pair, strict=True)] for pair in zip(finite, infinite, strict=True)]
+    return list(zip(gaps, finite, strict=True))

@@ -7,23 +7,23 @@ from contextlib import contextmanager
 from functools import partial
 
 from certattn.fast.attention import StoredPrompt
-from certattn.fast.rows import EXACT_TYPES, StoredRows
+from certattn.fast.ball_algebra import difference
+from certattn.fast.conversions import enclose
+from certattn.fast.enclosures import Ball
+from certattn.fast.rows import StoredRows
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.errors import RefusedError
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.prompt_inputs import StatedPrompt, holds_doubles
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.operator import AffineMap, Operator
+
+__all__ = ["holds_doubles", "naming_what_is_not_finite", "off_limit", "require_finite", "stored_prompt", "stored_rows"]
 
 # Numbers in a chunk: what is in memory of a large file.
 _CHUNK_NUMBERS = 2**21
-
-
-def is_within_reach(prompt: StatedPrompt) -> bool:
-    """Whether tokens, or keys and values, come from array files whose numbers are doubles."""
-    return all(part is None or holds_doubles(part) for part in prompt.inputs)
-
-
-def holds_doubles(part: MatrixInput) -> bool:
-    """Whether a matrix comes from an array file whose numbers are doubles."""
-    return part.stored is not None and part.stored.dtype in EXACT_TYPES
+# Precision of what Arb contributes.
+_ARB_BITS = 96
 
 
 def stored_prompt(prompt: StatedPrompt) -> StoredPrompt:
@@ -73,3 +73,21 @@ def stored_rows(matrix: MatrixInput, columns: int) -> Iterator[StoredRows]:
 
 def _rows_in_chunk(columns: int) -> int:
     return max(1, _CHUNK_NUMBERS // columns)
+
+
+def off_limit(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix, *, tight: bool = False) -> Ball:
+    """T(q) - T_inf(q) for every row q of `stated`. Raises Binary64Error where binary64 has no answer."""
+    return difference(means(prompt, stated, tight=tight), limit_values(prompt, limit, stated))
+
+
+def means(prompt: StatedPrompt, stated: ExactMatrix, *, tight: bool) -> Ball:
+    """T(q) for every row."""
+    stored = stored_prompt(prompt)
+    with naming_what_is_not_finite(prompt):
+        return stored.tight_moments(stated).means if tight else stored.means(stated)
+
+
+def limit_values(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix) -> Ball:
+    """T_inf(q) for every row, by Arb."""
+    with working_precision(_ARB_BITS):
+        return enclose(limit.from_point(ExactMatrix.zero(1, prompt.output_dimension), stated))

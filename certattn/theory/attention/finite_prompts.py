@@ -84,8 +84,7 @@ def deviations(kernel: Kernel, prompt: Any, kind: str, limit: Any) -> list[Expr]
     claims = kernel.output_deviation
     # The claim reports a norm; the norm "entries" leaves the vector as it is.
     claims.NORMS["entries"] = list
-    bounds = claims.Bounds("entries", None, None, None, None)
-    (found,) = claims.AssertedDeviation(prompt, kind, limit, bounds).deviations([0])
+    ((found, _),) = claims.AssertedDeviation(prompt, kind, limit, {claims.NORM: "entries"}).compared([0])
     return plain(found)
 
 
@@ -202,7 +201,7 @@ def check_masks(kernel: Kernel) -> Iterator[Check]:
         for seen in range(1, prompt.length + 1):
             first = KeysAndValues(seen, prompt.keys, prompt.values)
             linear = first.mean_value().T + first.s * first.covariance() * first.q.T
-            bounds = claims.Bounds("entries", None, None, None, None, sympy.Integer(1))
+            bounds = {claims.NORM: "entries"}
             problem = claims.AssertedDeviation(prompt.stated(kernel), "empirical", None, bounds, None, seen)
             ((gap, output),) = problem.compared([0])
             what = f"{prompt}, of which {seen} are seen"

@@ -32,12 +32,11 @@ from certattn.kernel.given.attention_inputs import (
     VALUE_WEIGHTS,
     StatedLaw,
 )
-from certattn.kernel.given.prompt_inputs import QUERIES, TIGHT_TIER, TOKENS, StatedPrompt, read_prompt
+from certattn.kernel.given.prompt_inputs import QUERIES, TIGHT_TIER, TOKENS, StatedPrompt, differences, read_prompt
 from certattn.kernel.mathematics.balls import NORMS, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import dot
 from certattn.kernel.mathematics.operator import AffineMap, Operator
-from certattn.kernel.theorems.attention.output_deviation import differences
 from certattn.kernel.theorems.prompts import output_tail
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 

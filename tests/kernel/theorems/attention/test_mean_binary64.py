@@ -20,8 +20,8 @@ from certattn.kernel.given import stored_prompts
 from certattn.kernel.given.prompt_inputs import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.attention import mean_binary64
-from certattn.kernel.theorems.attention.mean_binary64 import weighted_in_binary64
+from certattn.kernel.theorems.attention import binary64
+from certattn.kernel.theorems.attention.binary64 import weighted_in_binary64
 from certattn.kernel.theorems.attention.softmax_mean import weighted_queries
 
 CLAIM = CLAIMS["softmax-mean"]
@@ -55,7 +55,7 @@ def certificate(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("at_once", [1, 64])
 def test_every_ball_holds_the_truth(certificate: Path, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mean_binary64, "_QUERIES_AT_ONCE", at_once)
+    monkeypatch.setattr(binary64, "_QUERIES_AT_ONCE", at_once)
     prompt = CLAIM.read(load(certificate)).content.prompt
     rows = range(prompt.queries.shape[0])
     zero = ExactMatrix.zero(1, prompt.output_dimension)

@@ -1,4 +1,8 @@
-"""The prompt of `softmax-mean` under softmax weights in binary64: the same balls as in Arb, wider, much faster."""
+"""A prompt in array files, in binary64: the same numbers as in Arb, as wider balls, much faster.
+
+Of `output-deviation` the deviations: for the empirical limit T(q) - T_inf(q) comes out of one pass over the prompt;
+for an affine one or that of a law, T_inf(q) is enclosed by Arb. Of `softmax-mean` the prompt under softmax weights.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,51 @@ from dataclasses import dataclass
 from flint import arb, arb_mat
 
 from certattn.fast.attention import Moments
-from certattn.fast.conversions import arb_table
+from certattn.fast.ball_algebra import NORMS, difference
+from certattn.fast.conversions import arb_balls, arb_table
 from certattn.fast.enclosures import Ball
+from certattn.fast.prefixes import beside_surrogate_of_prefixes
+from certattn.kernel.errors import RefusedError
 from certattn.kernel.given.prompt_inputs import StatedPrompt
-from certattn.kernel.given.stored_prompts import naming_what_is_not_finite, stored_prompt
+from certattn.kernel.given.stored_prompts import limit_values, means, naming_what_is_not_finite, stored_prompt
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.operator import AffineMap, Operator
 
 # Queries in one pass where covariances are wanted: each takes a matrix.
 _QUERIES_AT_ONCE = 64
+
+
+def deviations(
+    prompt: StatedPrompt,
+    rows: Sequence[int],
+    limit: AffineMap | Operator | None,
+    seen: Sequence[int] | None,
+    norm: str,
+    *,
+    tight: bool,
+) -> list[tuple[arb, arb]]:
+    """|T(q) - T_inf(q)| and |T(q)| for these queries. Raises Binary64Error where binary64 has no answer.
+
+    limit: T_inf, or None for that of the moments of the tokens that a query sees.
+    seen: how many of the first tokens each query of the prompt sees, or None for all.
+    """
+    stated = prompt.stated_queries.take_rows(rows)
+    if limit is None or seen is not None:
+        if tight:
+            raise RefusedError("covariances and masks have no tight tier")
+        stored = stored_prompt(prompt)
+        with naming_what_is_not_finite(prompt):
+            if seen is None:
+                found = stored.beside_surrogate(stated)
+            else:
+                found = beside_surrogate_of_prefixes(stored, stated, [seen[row] for row in rows])
+        outputs, off = found.means, found.off
+    else:
+        outputs = means(prompt, stated, tight=tight)
+    if limit is not None:
+        off = difference(outputs, limit_values(prompt, limit, stated))
+    return list(zip(arb_balls(NORMS[norm](off)), arb_balls(NORMS[norm](outputs)), strict=True))
 
 
 @dataclass(frozen=True)
@@ -29,8 +69,8 @@ class StoredWeighted:
 
     def output_off(self, stated: ExactMatrix) -> list[arb]:
         """T(q) - stated."""
-        means = self.plain.means
-        (row,) = arb_table(Ball(means.middle[self.index : self.index + 1], means.radius[self.index : self.index + 1]))
+        found = self.plain.means
+        row = arb_balls(Ball(found.middle[self.index], found.radius[self.index]))
         return [x - y for x, y in zip(row, row_of_balls(stated.row(0)), strict=True)]
 
     def log_normaliser(self) -> arb:
