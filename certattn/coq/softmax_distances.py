@@ -39,11 +39,12 @@ from certattn.kernel.theorems.attention.output_deviation import (
     AssertedDeviation,
 )
 from certattn.kernel.theorems.attention.softmax_mean import (
-    Assertion,
-    CovarianceAssertion,
-    LogAssertion,
-    MeanAssertion,
-    RangeAssertion,
+    COVARIANCE,
+    COVARIANCE_VALUE,
+    EIGENVALUES,
+    LOG_NORMALISER,
+    MEAN,
+    AssertedMoments,
 )
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
 from certattn.kernel.theorems.prompts.infinite_prompt_operator import StatedOperator
@@ -295,33 +296,30 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement, but for eigenvalues. Raises NotExportableError."""
     claim = CLAIMS["softmax-mean"]
     stated = claim.read(certificate)
-    problem = stated.content
-    if any(isinstance(assertion, RangeAssertion) for assertion in problem.assertions):
+    problem: AssertedMoments = stated.content
+    if EIGENVALUES in problem.asserts:
         raise NotExportableError(
             "eigenvalues of covariances have no form in Coq here; a certificate without `eigenvalues` can be exported"
         )
     prompt = problem.prompt
-    targets = [_largest_target(assertion, prompt) for assertion in problem.assertions]
-    squared = any(isinstance(assertion, CovarianceAssertion) for assertion in problem.assertions)
-    shape = _Size.of_prompt(prompt, targets, squared=squared)
+    stated_rows = _stated_rows(problem)
+    targets = [_largest(rows) for rows in stated_rows.values()]
+    shape = _Size.of_prompt(prompt, targets, squared=COVARIANCE in problem.asserts)
     bits = _precision(claim, stated, shape)
     builder, precision = _Builder(), bits.sums_term
     attention = _Attention.of_prompt(builder, prompt, bits)
     comparisons = []
-    for assertion in problem.assertions:
-        (name,) = (compared.name for compared in assertion.compared)
-        if isinstance(assertion, MeanAssertion):
-            sides = attention.output(), attention.stated(f"{name}_value", assertion.stated)
-        elif isinstance(assertion, LogAssertion):
-            column = ExactMatrix.rational([[value] for value in assertion.stated])
-            sides = attention.log_normaliser(), attention.stated(f"{name}_value", column)
-        else:
-            assert isinstance(assertion, CovarianceAssertion)
-            stated_rows = attention.stated(f"{name}_value", _entries(assertion, prompt))
-            sides = attention.covariance(assertion.whose), stated_rows
-        radii = builder.row(f"{name}_radius", [assertion.radius.at(i) for i in range(prompt.count)])
-        sums = 3 * _entries(assertion, prompt).columns if isinstance(assertion, CovarianceAssertion) else None
-        comparisons.append(_Comparison("linf", *sides, f"[at_most_each {radii.arguments}]", sums))
+    sides = {
+        MEAN.name: attention.output,
+        COVARIANCE.name: lambda: attention.covariance(problem.whose(COVARIANCE)),
+        LOG_NORMALISER.name: attention.log_normaliser,
+    }
+    for name, compared in problem.compared.items():
+        rows = stated_rows[name]
+        left, right = sides[name](), attention.stated(f"{name}_value", rows)
+        radii = builder.row(f"{name}_radius", [compared.bound.at(i) for i in range(prompt.count)])
+        sums = 3 * rows.columns if name == COVARIANCE.name else None
+        comparisons.append(_Comparison("linf", left, right, f"[at_most_each {radii.arguments}]", sums))
     return _instance(builder, comparisons, precision, shape, bits, fast=fast)
 
 
@@ -422,20 +420,19 @@ def _bounds(builder: _Builder, problem: AssertedDeviation) -> str:
     return f"[{'; '.join(parts)}]"
 
 
-def _entries(assertion: CovarianceAssertion, prompt: StatedPrompt) -> ExactMatrix:
-    """The stated covariances, one in each row."""
-    sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
-    rows = sides[COVARIANCES[assertion.whose][0]]
-    return ExactMatrix.rational([assertion.value.entries(i, rows) for i in range(prompt.count)])
-
-
-def _largest_target(assertion: Assertion, prompt: StatedPrompt) -> fmpq:
-    if isinstance(assertion, MeanAssertion):
-        return _largest(assertion.stated)
-    if isinstance(assertion, LogAssertion):
-        return max(map(abs, assertion.stated))
-    assert isinstance(assertion, CovarianceAssertion)
-    return _largest(_entries(assertion, prompt))
+def _stated_rows(problem: AssertedMoments) -> dict[str, ExactMatrix]:
+    """What attention is compared with, a row for each query: means, entries of covariances, logarithms."""
+    prompt, asserts, found = problem.prompt, problem.asserts, dict[str, ExactMatrix]()
+    if MEAN in asserts:
+        found[MEAN.name] = problem.means
+    if COVARIANCE in asserts:
+        sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
+        rows = sides[COVARIANCES[problem.whose(COVARIANCE)][0]]
+        matrices = asserts[COVARIANCE][COVARIANCE_VALUE]
+        found[COVARIANCE.name] = ExactMatrix.rational([matrices.entries(i, rows) for i in range(prompt.count)])
+    if LOG_NORMALISER in asserts:
+        found[LOG_NORMALISER.name] = ExactMatrix.rational([[value] for value in problem.logarithms])
+    return found
 
 
 # -- precision and cost
