@@ -161,16 +161,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.spectrum_shape")
 
     @cached_property
-    def unit_sets(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.mathematics.unit_sets")
-
-    @cached_property
-    def regions(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.mathematics.regions")
-
-    @cached_property
-    def mean_value(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.mathematics.mean_value")
+    def cells(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.attention.cells")
 
     @cached_property
     def context_descent(self) -> Any:

@@ -13,7 +13,7 @@ from certattn.kernel.document.writer import to_text
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.attention.mathematics.regions import Hull
+from certattn.kernel.theorems.attention.cells import Hull
 from certattn.kernel.theorems.attention.output_deviation import AT_MOST, NORM, THEOREM, AssertedDeviation
 from certattn.kernel.theorems.attention.query_regions import MOST_CELLS
 from certattn.provers.attention.deviation_search import BITS, DIGITS, sharp

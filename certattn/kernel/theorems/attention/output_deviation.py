@@ -52,7 +52,7 @@ from certattn.kernel.mathematics.balls import NORMS, linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix, covariance
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.attention.mathematics.mean_value import CellBound, Deviation
+from certattn.kernel.theorems.attention.cells import CellBound, Deviation
 from certattn.kernel.theorems.attention.query_regions import CELLS, QUERY, REGION, WEIGHTS, StatedRegion, read_region
 
 # -- what a certificate says
