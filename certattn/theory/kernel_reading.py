@@ -122,7 +122,7 @@ class Kernel:
 
     @cached_property
     def exponential_value(self) -> Any:
-        return self._module(f"{_ROOT}.fast.exponential_value")
+        return self._module(f"{_ROOT}.kernel.theorems.arithmetic.exponential_value")
 
     @cached_property
     def chosen_tokens(self) -> Any:

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from certattn.fast.attention import StoredPrompt
-from certattn.fast.ball_algebra import difference
-from certattn.fast.conversions import enclose
-from certattn.fast.enclosures import Ball
+from certattn.fast.balls import Ball, difference, enclose
 from certattn.fast.rows import StoredRows
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.errors import RefusedError

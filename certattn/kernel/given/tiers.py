@@ -11,7 +11,7 @@ from certattn.kernel.given.prompt_inputs import DEFAULT_TIER, TIGHT_TIER, Stated
 @cache
 def _binary64() -> str:
     # Imported where a tier was used, which needs numpy.
-    from certattn.fast.attention import BINARY64
+    from certattn.fast.units import BINARY64
 
     return BINARY64
 

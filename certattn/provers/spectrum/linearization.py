@@ -37,7 +37,7 @@ from certattn.provers.spectrum.spectrum_sources import bounds_around, enclosures
 from certattn.statements.spectrum.linearization import left_side
 
 if TYPE_CHECKING:
-    from certattn.fast.dense import Dense
+    from certattn.fast.rows import Dense
 
 # What may be stated, and as which quantities of the claim.
 STATES: Mapping[str, tuple[str, ...]] = {

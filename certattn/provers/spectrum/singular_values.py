@@ -33,7 +33,7 @@ from certattn.provers.spectrum.matrix_sources import attention_section, matrix_s
 from certattn.provers.spectrum.spectrum_sources import bounds_around, enclosures, require_hint, stored_hint
 
 if TYPE_CHECKING:
-    from certattn.fast.dense import Dense
+    from certattn.fast.rows import Dense
 
 # What may be stated beside values and counts, and as which quantities of the claim.
 STATES: Mapping[str, tuple[str, ...]] = {

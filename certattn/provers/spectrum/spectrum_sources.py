@@ -22,7 +22,7 @@ from certattn.provers.output import write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 if TYPE_CHECKING:
-    from certattn.fast.dense import Dense
+    from certattn.fast.rows import Dense
 
 T = TypeVar("T")
 HINTS = ("recompute", "float32", "float64")

@@ -27,9 +27,7 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
-from certattn.fast.exact_rounding import is_binary64
-from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, own_exponential, relative_error_bound
-from certattn.fast.exponential_value import relative_error_at, scores_to_try, tails_to_try
+from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, relative_error_bound
 from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
@@ -39,6 +37,12 @@ from certattn.kernel.errors import BoundNotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.arithmetic.exponential_value import (
+    is_binary64,
+    relative_error_at,
+    scores_to_try,
+    tails_to_try,
+)
 
 HIGH = Field("L1", Rational(), "ln 2 / 2048 to a few bits, so that k L1 is exact")
 LOW = Field("L2", Rational(), "the rest of ln 2 / 2048")
@@ -153,6 +157,9 @@ def _lower(function: Exponential, score: fmpq, least: fmpq) -> Obligation | NoPr
 
 
 def _of_kernel(stated: StatedExponential) -> Iterator[Obligation]:
+    # Imported where the kernel's own is asked for: the rest needs no numpy.
+    from certattn.fast.exponential import own_exponential
+
     function, own = stated.function, own_exponential(tail=stated.has_tail)
     yield Obligation("kernel.constants", _constants(function), "=", _constants(own))
     yield Obligation("kernel.table", function.table, "=", own.table)

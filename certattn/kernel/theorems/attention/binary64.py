@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from flint import arb, arb_mat
 
 from certattn.fast.attention import Moments
-from certattn.fast.ball_algebra import NORMS, difference
-from certattn.fast.conversions import arb_balls, arb_table
-from certattn.fast.enclosures import Ball
+from certattn.fast.balls import NORMS, Ball, arb_balls, arb_table, difference
 from certattn.fast.prefixes import beside_surrogate_of_prefixes
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.given.prompt_inputs import StatedPrompt

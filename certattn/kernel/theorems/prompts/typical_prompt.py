@@ -48,7 +48,7 @@ HERE = "here."
 
 
 def _binary64() -> str:
-    from certattn.fast.attention import BINARY64
+    from certattn.fast.units import BINARY64
 
     return BINARY64
 

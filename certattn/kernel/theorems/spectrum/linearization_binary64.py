@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from certattn.fast.dense import Dense
-from certattn.fast.linearization import Parts, parts
+from certattn.fast.attention_matrix import Parts, parts
+from certattn.fast.rows import Dense
 from certattn.kernel.mathematics.linearization import REMAINDER, STAGES
 from certattn.kernel.theorems.spectrum.linearization_inputs import Attention
 from certattn.kernel.theorems.spectrum.matrix_binary64 import doubles, naming_what_is_not_finite, spectrum_of

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from certattn.fast import singular_values
 from certattn.fast.attention_matrix import attention_matrix
-from certattn.fast.conversions import rounded
-from certattn.fast.dense import Dense, gathered
-from certattn.fast.rows import Floats
+from certattn.fast.balls import rounded
+from certattn.fast.rows import Dense, gathered
 from certattn.fast.singular_values import FloatFactors
+from certattn.fast.units import Floats
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.given.stored_prompts import require_finite, stored_rows

@@ -32,7 +32,7 @@ TIER = "binary64"
 
 
 def _of_doubles() -> str:
-    from certattn.fast.attention import BINARY64
+    from certattn.fast.units import BINARY64
 
     return BINARY64
 

@@ -10,8 +10,8 @@ import pytest
 from flint import arb
 
 import certattn
-from certattn.fast import guards, prefixes
-from certattn.fast.attention import BINARY64
+from certattn.fast import prefixes, units
+from certattn.fast.units import BINARY64
 from certattn.kernel.decide.checker import CheckOptions, check_file
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document import tensor_files
@@ -284,7 +284,7 @@ def test_a_failed_guard_is_said_and_arb_decides(certificate: Path, monkeypatch: 
     def fail() -> None:
         raise GuardError("this thread does not round to nearest")
 
-    monkeypatch.setattr(guards, "require_rounding_to_nearest", fail)
+    monkeypatch.setattr(units, "require_rounding_to_nearest", fail)
     report = check_file(certificate, CheckOptions())
     assert (report.verdict, report.arithmetic) == (Verdict.VERIFIED, ARB)
     assert "binary64 arithmetic was not used: this thread does not round to nearest" in report.findings

@@ -11,7 +11,7 @@ import pytest
 from flint import arb
 
 import certattn
-from certattn.fast.attention import BINARY64
+from certattn.fast.units import BINARY64
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document import tensor_files
