@@ -1,7 +1,7 @@
 """Single values of `exponential.exp_shifted`, by exact arithmetic, for stated constants.
 
 One value shows that the relative error is at least so much. No floating-point operation is
-performed: each is the exact one followed by `exact_rounding.to_nearest`.
+performed: each is the exact one followed by `to_nearest`.
 """
 
 from __future__ import annotations
