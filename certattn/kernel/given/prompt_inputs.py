@@ -50,16 +50,6 @@ def prompt_forms(*others: Field[Any], queries: Field[MatrixInput] = QUERIES) -> 
 DEFAULT_TIER, TIGHT_TIER = "binary64", "tight binary64"
 
 
-def holds_doubles(part: MatrixInput) -> bool:
-    """Whether a matrix comes from an array file whose numbers are doubles."""
-    if part.stored is None:
-        return False
-    # Imported where there are arrays, which need numpy anyway.
-    from certattn.fast.rows import EXACT_TYPES
-
-    return part.stored.dtype in EXACT_TYPES
-
-
 @dataclass(frozen=True)
 class StatedPrompt:
     """A prompt with checked shapes; its arrays are read when first needed.
@@ -136,8 +126,13 @@ class StatedPrompt:
     @property
     def tiers(self) -> tuple[str, ...]:
         """The tiers of binary64 arithmetic for this prompt: none unless it stands in array files of doubles."""
-        doubles = all(part is None or holds_doubles(part) for part in self.inputs)
-        return (DEFAULT_TIER, TIGHT_TIER) if doubles else ()
+        inputs = [part for part in self.inputs if part is not None]
+        if any(part.stored is None for part in inputs):
+            return ()
+        # Imported where there are arrays, which need numpy anyway.
+        from certattn.kernel.given.stored_arrays import holds_doubles
+
+        return (DEFAULT_TIER, TIGHT_TIER) if all(map(holds_doubles, inputs)) else ()
 
     @cached_property
     def score_map(self) -> ExactMatrix:

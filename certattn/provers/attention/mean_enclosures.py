@@ -101,7 +101,7 @@ def _by_arb(prompt: StatedPrompt, wanted: Wanted) -> tuple[Found, int]:
 def _by_binary64(prompt: StatedPrompt, wanted: Wanted) -> Found:
     """As sharp as binary64 is; by the tight tier where there are no second moments."""
     # Imported where there are arrays to compute with.
-    from certattn.kernel.theorems.attention.binary64 import tightly_weighted, weighted_in_binary64
+    from certattn.kernel.theorems.attention.mean_binary64 import tightly_weighted, weighted_in_binary64
 
     rows, of = range(prompt.count), {wanted.of} if wanted.second else set()
     with working_precision(AFTER_BINARY64):

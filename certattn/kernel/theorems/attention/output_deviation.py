@@ -169,7 +169,7 @@ class AssertedDeviation:
 
     def compared_in_binary64(self, rows: Sequence[int], *, tight: bool = False) -> list[_Pair]:
         """The same in doubles, as wider balls. Raises Binary64Error where binary64 has no answer."""
-        from certattn.kernel.theorems.attention.binary64 import deviations
+        from certattn.kernel.theorems.attention.deviation_binary64 import deviations
 
         limit = self.limit if self.limit_kind != "empirical" else None
         seen = seen_tokens(self.prompt, self.causal) if self.causal is not None else None

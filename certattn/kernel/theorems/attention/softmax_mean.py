@@ -217,7 +217,7 @@ def _weighed(prompt: StatedPrompt, rows: Sequence[int], of: Collection[str], tie
     """The prompt as these queries weigh it, with the covariances that are wanted."""
     if tier is None:
         return weighted_queries(prompt, rows)
-    from certattn.kernel.theorems.attention.binary64 import tightly_weighted, weighted_in_binary64
+    from certattn.kernel.theorems.attention.mean_binary64 import tightly_weighted, weighted_in_binary64
 
     return weighted_in_binary64(prompt, rows, of) if tier is DEFAULT else tightly_weighted(prompt, rows)
 

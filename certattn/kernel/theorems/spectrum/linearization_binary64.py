@@ -10,9 +10,10 @@ from flint import arb
 
 from certattn.fast.attention_matrix import Parts, parts
 from certattn.fast.rows import Dense
+from certattn.kernel.given.stored_arrays import naming_what_is_not_finite
 from certattn.kernel.mathematics.linearization import REMAINDER, STAGES
 from certattn.kernel.theorems.spectrum.linearization_inputs import Attention
-from certattn.kernel.theorems.spectrum.matrix_binary64 import doubles, naming_what_is_not_finite, spectrum_of
+from certattn.kernel.theorems.spectrum.matrix_binary64 import doubles, spectrum_of
 from certattn.kernel.theorems.spectrum.matrix_inputs import Spectrum
 
 if TYPE_CHECKING:

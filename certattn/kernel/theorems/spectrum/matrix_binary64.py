@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from certattn.fast import singular_values
@@ -13,13 +11,10 @@ from certattn.fast.rows import Dense, gathered
 from certattn.fast.singular_values import FloatFactors
 from certattn.fast.units import Floats
 from certattn.kernel.document.matrices import MatrixInput
-from certattn.kernel.errors import RefusedError
-from certattn.kernel.given.stored_prompts import require_finite, stored_rows
+from certattn.kernel.given.stored_arrays import naming_what_is_not_finite, stored_rows
 from certattn.kernel.theorems.spectrum.matrix_inputs import GivenMatrix, SoftmaxMatrix, Spectrum, StatedMatrix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from certattn.kernel.theorems.spectrum.singular_values import Hint
 
 
@@ -56,13 +51,3 @@ def dense_matrix(matrix: StatedMatrix) -> Dense:
 def doubles(part: MatrixInput) -> Floats:
     """A matrix in an array file of doubles, exactly."""
     return gathered(stored_rows(part, part.shape[1]), part.shape)
-
-
-@contextmanager
-def naming_what_is_not_finite(inputs: Sequence[MatrixInput]) -> Iterator[None]:
-    """Where binary64 refuses numbers that are not finite, say where they stand."""
-    try:
-        yield
-    except RefusedError:
-        require_finite(inputs)
-        raise

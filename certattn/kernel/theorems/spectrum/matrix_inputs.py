@@ -85,7 +85,7 @@ class StatedMatrix(ABC):
         if part.stored is None:
             return False
         # Imported where there are arrays, which need numpy anyway.
-        from certattn.kernel.given.stored_prompts import holds_doubles
+        from certattn.kernel.given.stored_arrays import holds_doubles
 
         return holds_doubles(part)
 

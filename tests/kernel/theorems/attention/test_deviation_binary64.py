@@ -17,7 +17,7 @@ from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import GuardError, NotProvedError, UsageError
-from certattn.kernel.given import stored_prompts
+from certattn.kernel.given import stored_arrays
 from certattn.kernel.given.stored_prompts import off_limit
 from certattn.kernel.given.tiers import DEFAULT
 from certattn.kernel.mathematics.balls import ARB, working_precision
@@ -183,7 +183,7 @@ def test_in_pieces_from_disk_it_is_the_same(rows_at_once: int, keep: int, tmp_pa
         np.save(tmp_path / f"{name}.npy", array)
     write_certificate(tmp_path, arrays)
     monkeypatch.setattr(tensor_files, "_KEEP_BYTES", keep)
-    monkeypatch.setattr(stored_prompts, "_CHUNK_NUMBERS", 2 * rows_at_once)
+    monkeypatch.setattr(stored_arrays, "_CHUNK_NUMBERS", 2 * rows_at_once)
     report = check_file(tmp_path / "c.yaml", CheckOptions(arithmetic="binary64"))
     assert report.verdict is Verdict.VERIFIED, report.reason
     problem = THEOREM.read(load(tmp_path / "c.yaml"))

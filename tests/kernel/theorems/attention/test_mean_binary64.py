@@ -16,12 +16,12 @@ from certattn.kernel.decide.checker import CLAIMS, CheckOptions, check_file
 from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
-from certattn.kernel.given import stored_prompts
+from certattn.kernel.given import stored_arrays
 from certattn.kernel.given.prompt_inputs import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.attention import binary64
-from certattn.kernel.theorems.attention.binary64 import weighted_in_binary64
+from certattn.kernel.theorems.attention import mean_binary64
+from certattn.kernel.theorems.attention.mean_binary64 import weighted_in_binary64
 from certattn.kernel.theorems.attention.softmax_mean import weighted_queries
 
 CLAIM = CLAIMS["softmax-mean"]
@@ -55,7 +55,7 @@ def certificate(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("at_once", [1, 64])
 def test_every_ball_holds_the_truth(certificate: Path, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binary64, "_QUERIES_AT_ONCE", at_once)
+    monkeypatch.setattr(mean_binary64, "_QUERIES_AT_ONCE", at_once)
     prompt = CLAIM.read(load(certificate)).content.prompt
     rows = range(prompt.queries.shape[0])
     zero = ExactMatrix.zero(1, prompt.output_dimension)
@@ -85,7 +85,7 @@ def test_what_is_not_finite_in_a_large_file_is_found_without_reading_it_whole(
     np.savez(made, **arrays)
     certificate = (tmp_path / "c.yaml").read_text().replace(before, hashlib.sha256(made.read_bytes()).hexdigest())
     (tmp_path / "c.yaml").write_text(certificate)
-    monkeypatch.setattr(stored_prompts, "_CHUNK_NUMBERS", 10)
+    monkeypatch.setattr(stored_arrays, "_CHUNK_NUMBERS", 10)
     monkeypatch.setattr(tensor_files.TensorFiles, "read", lambda *_: pytest.fail("read whole"))
     # The queries, which are few, are read whole.
     monkeypatch.setattr(StatedPrompt, "stated_queries", ExactMatrix.zero(3, 2))

@@ -1,8 +1,4 @@
-"""A prompt in array files, in binary64: the same numbers as in Arb, as wider balls, much faster.
-
-Of `output-deviation` the deviations: for the empirical limit T(q) - T_inf(q) comes out of one pass over the prompt;
-for an affine one or that of a law, T_inf(q) is enclosed by Arb. Of `softmax-mean` the prompt under softmax weights.
-"""
+"""The prompt of `softmax-mean` under softmax weights in binary64: the same balls as in Arb, wider, much faster."""
 
 from __future__ import annotations
 
@@ -12,49 +8,14 @@ from dataclasses import dataclass
 from flint import arb, arb_mat
 
 from certattn.fast.attention import Moments
-from certattn.fast.balls import NORMS, Ball, arb_balls, arb_table, difference
-from certattn.fast.prefixes import beside_surrogate_of_prefixes
-from certattn.kernel.errors import RefusedError
+from certattn.fast.balls import Ball, arb_balls, arb_table
 from certattn.kernel.given.prompt_inputs import StatedPrompt
-from certattn.kernel.given.stored_prompts import limit_values, means, naming_what_is_not_finite, stored_prompt
+from certattn.kernel.given.stored_prompts import naming_its_infinities, stored_prompt
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.operator import AffineMap, Operator
 
 # Queries in one pass where covariances are wanted: each takes a matrix.
 _QUERIES_AT_ONCE = 64
-
-
-def deviations(
-    prompt: StatedPrompt,
-    rows: Sequence[int],
-    limit: AffineMap | Operator | None,
-    seen: Sequence[int] | None,
-    norm: str,
-    *,
-    tight: bool,
-) -> list[tuple[arb, arb]]:
-    """|T(q) - T_inf(q)| and |T(q)| for these queries. Raises Binary64Error where binary64 has no answer.
-
-    limit: T_inf, or None for that of the moments of the tokens that a query sees.
-    seen: how many of the first tokens each query of the prompt sees, or None for all.
-    """
-    stated = prompt.stated_queries.take_rows(rows)
-    if limit is None or seen is not None:
-        if tight:
-            raise RefusedError("covariances and masks have no tight tier")
-        stored = stored_prompt(prompt)
-        with naming_what_is_not_finite(prompt):
-            if seen is None:
-                found = stored.beside_surrogate(stated)
-            else:
-                found = beside_surrogate_of_prefixes(stored, stated, [seen[row] for row in rows])
-        outputs, off = found.means, found.off
-    else:
-        outputs = means(prompt, stated, tight=tight)
-    if limit is not None:
-        off = difference(outputs, limit_values(prompt, limit, stated))
-    return list(zip(arb_balls(NORMS[norm](off)), arb_balls(NORMS[norm](outputs)), strict=True))
 
 
 @dataclass(frozen=True)
@@ -84,7 +45,7 @@ class StoredWeighted:
 def tightly_weighted(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[StoredWeighted]:
     """The prompt as these queries weigh it, by the tight tier, without covariances. Raises Binary64Error."""
     stored = stored_prompt(prompt)
-    with naming_what_is_not_finite(prompt):
+    with naming_its_infinities(prompt):
         for row in rows:
             yield StoredWeighted(stored.tight_moments(prompt.stated_queries.take_rows([row])), {}, 0)
 
@@ -95,7 +56,7 @@ def weighted_in_binary64(prompt: StatedPrompt, rows: Sequence[int], of: Collecti
     step = _QUERIES_AT_ONCE if of else len(rows)
     for first in range(0, len(rows), step):
         stated = prompt.stated_queries.take_rows(rows[first : first + step])
-        with naming_what_is_not_finite(prompt):
+        with naming_its_infinities(prompt):
             found = {whose: stored.moments(stated, whose) for whose in sorted(of)}
             # The means of the values come with every pass but that over keys alone.
             passes = [moments for whose, moments in found.items() if whose != "keys"]
