@@ -13,7 +13,6 @@ from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.schema import Kind, Listing, Rational, Reading
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
 
 _SHOWN_MATRICES = 4
 
@@ -33,15 +32,11 @@ class StatedBounds:
 
     def at(self, query: int) -> fmpq:
         """The bound for a query."""
-        return self.common if self.common is not None else self._loaded.entry(0, query)
-
-    def words(self) -> str:
-        if self.common is not None:
-            return describe(self.common)
-        return f"the stated number of each query, {self._loaded}"
+        return self.common if self.common is not None else self.vector.entry(0, query)
 
     @cached_property
-    def _loaded(self) -> ExactMatrix:
+    def vector(self) -> ExactMatrix:
+        """The numbers of all queries, where each has its own."""
         assert self.each is not None
         return self.each.load()
 

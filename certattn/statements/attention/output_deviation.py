@@ -8,7 +8,7 @@ from flint import arb
 
 from certattn.kernel.document.schema import Values
 from certattn.kernel.given.attention_inputs import read_scale
-from certattn.kernel.given.causal import sight_words
+from certattn.kernel.given.prompt_inputs import sight_words
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.attention.output_deviation import (
@@ -26,6 +26,7 @@ from certattn.kernel.theorems.attention.output_deviation import (
 )
 from certattn.kernel.theorems.attention.query_regions import StatedRegion
 from certattn.statements.attention.query_regions import at_words, region_latex, region_words
+from certattn.statements.given import prompt_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 # For numbers that only say how far a check came.
@@ -39,8 +40,8 @@ def statement(stated: AssertedDeviation) -> Statement:
     sight = sight_words(stated.prompt, stated.causal)
     limit = _limit_words(stated.limit_kind, stated.limit_values, stated.causal)
     words = (
-        f"For {queries if region is None else region_words(region)} and a prompt of {stated.prompt.words()}{sight}, "
-        f"the {stated.bounds[NORM]} distance between softmax attention T(q) and {limit} "
+        f"For {queries if region is None else region_words(region)} and a prompt of {prompt_words(stated.prompt)}"
+        f"{sight}, the {stated.bounds[NORM]} distance between softmax attention T(q) and {limit} "
         f"is {_bounds_words(stated)}."
     )
     query, among = ("q_i", "i") if region is None else ("q", f"{{{region_latex(region)}}}")

@@ -25,6 +25,7 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     SMALLEST,
     AssertedMoments,
 )
+from certattn.statements.given import bounds_words, prompt_words, score_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 _LATEX = {of: rf"\operatorname{{Cov}}_{{q_i}}({x[0]}, {y[0]})" for of, (x, y) in COVARIANCES.items()}
@@ -41,10 +42,10 @@ _SIDES = {
 def statement(stated: AssertedMoments) -> Statement:
     prompt = stated.prompt
     queries = f"each of {prompt.count} queries" if prompt.count > 1 else "one query"
-    score = f"e^({prompt.score_words})"
+    score = f"e^({score_words(prompt)})"
     said = list(_said(stated))
     words = (
-        f"For {queries} q and a prompt of {prompt.words()}, each token weighted by {score} / Z(q) "
+        f"For {queries} q and a prompt of {prompt_words(prompt)}, each token weighted by {score} / Z(q) "
         f"where Z(q) is the sum of {score} over the tokens: {'; '.join(words for words, _ in said)}."
     )
     return Statement(words, r",\qquad ".join([*(latex for _, latex in said), r"\forall i"]))
@@ -55,24 +56,24 @@ def _said(stated: AssertedMoments) -> Iterator[tuple[str, str]]:
     prompt, asserts = stated.prompt, stated.asserts
     if MEAN in asserts:
         mean = asserts[MEAN]
-        value = f"{mean[MEAN_VALUE].words()} up to {mean[RADIUS].words()} in every coordinate"
+        value = f"{mean[MEAN_VALUE].words()} up to {bounds_words(mean[RADIUS])} in every coordinate"
         yield f"the mean T(q) of the values is {value}", r"\| T(q_i) - t_i \|_\infty \le r_i"
     if COVARIANCE in asserts:
         covariance, of = asserts[COVARIANCE], stated.whose(COVARIANCE)
-        value = f"{covariance[COVARIANCE_VALUE].words()} up to {covariance[RADIUS].words()} in every entry"
+        value = f"{covariance[COVARIANCE_VALUE].words()} up to {bounds_words(covariance[RADIUS])} in every entry"
         words = f"the covariance Cov of {_whose(of, prompt)} is {value}"
         yield words, rf"\| {_LATEX[of]} - C_i \|_{{\max}} \le \rho_i"
     if EIGENVALUES in asserts:
         yield _range(asserts[EIGENVALUES], stated.whose(EIGENVALUES), prompt)
     if LOG_NORMALISER in asserts:
         log = asserts[LOG_NORMALISER]
-        words = f"log Z(q) is {log[LOG_VALUE].words()} up to {log[RADIUS].words()}"
+        words = f"log Z(q) is {log[LOG_VALUE].words()} up to {bounds_words(log[RADIUS])}"
         yield words, r"| \log Z(q_i) - z_i | \le \epsilon_i"
 
 
 def _range(ends: Values, of: str, prompt: StatedPrompt) -> tuple[str, str]:
     stated = (("at least", ends.get(NO_SMALLER)), ("at most", ends.get(NO_LARGER)))
-    bounds = " and ".join(f"{side} {bounds.words()}" for side, bounds in stated if bounds is not None)
+    bounds = " and ".join(f"{side} {bounds_words(bounds)}" for side, bounds in stated if bounds is not None)
     low = r"a_i \le " if NO_SMALLER in ends else ""
     high = r" \le b_i" if NO_LARGER in ends else ""
     words = f"every eigenvalue of the covariance of {_whose(of, prompt)} is {bounds}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flint import arb, fmpq
 
-from certattn.kernel.given.causal import sight_words
+from certattn.kernel.given.prompt_inputs import sight_words
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.head_assertions import (
     BEST,
@@ -19,6 +19,7 @@ from certattn.kernel.theorems.selection.head_assertions import (
 )
 from certattn.kernel.theorems.selection.head_problem import DIRECTION, HeadStatement
 from certattn.kernel.theorems.selection.selection_on_a_head import LOWER, compares_others
+from certattn.statements.given import bounds_words, prompt_words, score_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 # Numbers of queries that are written out.
@@ -82,11 +83,11 @@ def _words(problem: HeadStatement) -> str:
     queries = f"each of {prompt.count} queries q" if prompt.count > 1 else "one query q"
     sight = sight_words(prompt, head.causal)
     selected = _listed(problem.selected, "token")
-    parts = [f"the selected token, the one of the largest logit {prompt.score_words}, is {selected}"]
+    parts = [f"the selected token, the one of the largest logit {score_words(prompt)}, is {selected}"]
     said = {MARGIN.name: "its logit exceeds the largest other one by", WEIGHT.name: "its softmax weight is"}
     parts += [f"{said[kind]} {_range(bounds)}" for kind, bounds in problem.ranges.items()]
     parts += [*_score_parts(problem), *_margin_parts(problem)]
-    return f"For {queries} and a prompt of {prompt.words()}{sight}: {'; '.join(parts)}."
+    return f"For {queries} and a prompt of {prompt_words(prompt)}{sight}: {'; '.join(parts)}."
 
 
 def _score_parts(problem: HeadStatement) -> list[str]:
@@ -137,7 +138,7 @@ def _latex(problem: HeadStatement) -> str:
 
 def _range(stated: StatedRange) -> str:
     ends = (("at least", stated.lower), ("at most", stated.upper))
-    return " and ".join(f"{side} {bounds.words()}" for side, bounds in ends if bounds is not None)
+    return " and ".join(f"{side} {bounds_words(bounds)}" for side, bounds in ends if bounds is not None)
 
 
 def _ends(stated: StatedMargin) -> str:

@@ -38,16 +38,19 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values, Variant, some_of
 from certattn.kernel.given.attention_inputs import LAW, SCALE, read_scale
-from certattn.kernel.given.causal import causal_field, read_causal, seen_tokens
 from certattn.kernel.given.prompt_inputs import (
     OPTIONAL_QUERIES,
     QUERIES,
+    TIGHT,
     StatedPrompt,
+    causal_field,
     compared_to_mean,
     prompt_forms,
+    read_causal,
     read_prompt,
+    seen_tokens,
+    tiers_of,
 )
-from certattn.kernel.given.tiers import TIGHT, tiers_of
 from certattn.kernel.mathematics.balls import NORMS, linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix, covariance
 from certattn.kernel.mathematics.operator import AffineMap, Operator

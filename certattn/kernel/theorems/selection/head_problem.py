@@ -11,8 +11,14 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import Field, Record, Values, Variant
-from certattn.kernel.given.causal import causal_field, read_causal, seen_tokens
-from certattn.kernel.given.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
+from certattn.kernel.given.prompt_inputs import (
+    StatedPrompt,
+    causal_field,
+    prompt_forms,
+    read_causal,
+    read_prompt,
+    seen_tokens,
+)
 from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.head_assertions import (
