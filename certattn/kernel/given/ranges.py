@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from flint import arb, fmpq
+from flint import fmpq
 
-from certattn.kernel.decide.obligation import Obligation as Listed
-from certattn.kernel.decide.obligation import Part, Relation, Side, Tier
-from certattn.kernel.decide.verdict import Obligation, at_least, at_most
+from certattn.kernel.decide.obligation import Obligation, Part, Relation, Side, Tier
 from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.reals import describe
 
@@ -40,13 +38,13 @@ def within(
     part: Part = Part.STATEMENT,
     needs: Sequence[str] = (),
     fast: Mapping[Tier, Side] | None = None,
-) -> Iterator[Listed]:
+) -> Iterator[Obligation]:
     """That a number keeps the stated bounds: an obligation for each. `fast` has the number as tiers enclose it."""
     for field, relation in BOUNDS:
         if field in stated:
             bound = stated[field]
             by_tier = {tier: (side, bound) for tier, side in (fast or {}).items()}
-            yield Listed(f"{name}.{field.name}", number, relation, bound, part, needs, by_tier)
+            yield Obligation(f"{name}.{field.name}", number, relation, bound, part, needs, by_tier)
 
 
 @dataclass(frozen=True)
@@ -77,15 +75,3 @@ def read_range(values: Values) -> Range:
     """Bounds of one number. Raises MalformedError where there is none."""
     some_bound(values)
     return Range(values.get(AT_LEAST), values.get(AT_MOST))
-
-
-def range_names(quantity: str, stated: Range) -> list[str]:
-    """What the obligations of its bounds are called."""
-    return [f"{quantity}.{side}" for side in stated.bounds]
-
-
-def range_obligations(quantity: str, sentence: str, value: arb, stated: Range, bits: int) -> Iterator[Obligation]:
-    """A number that `value` encloses lies in the range; `sentence` names it."""
-    for side, bound in stated.bounds.items():
-        relation, compare = (">=", at_least) if side == AT_LEAST.name else ("<=", at_most)
-        yield compare(f"{quantity}.{side}", f"{sentence} {relation} {side}", value, bound, bits)
