@@ -14,7 +14,7 @@ from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.claim import AnyClaim
 from certattn.kernel.decide.theorem import Sections
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import universality_bound as universality
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix

@@ -20,8 +20,8 @@ from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.claim import AnyClaim
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
-from certattn.kernel.given.attention_inputs import Weights
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.attention import Weights
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.given.prompt_inputs import StatedPrompt
-from certattn.kernel.given.query_inputs import StatedBounds
+from certattn.kernel.given.bounds import StatedBounds
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.reals import describe
 
 

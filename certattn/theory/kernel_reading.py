@@ -261,12 +261,12 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.prompts.typical_prompt")
 
     @cached_property
-    def attention_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.given.attention_inputs")
+    def attention(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.given.attention")
 
     @cached_property
-    def prompt_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.given.prompt_inputs")
+    def prompts(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.given.prompts")
 
     @cached_property
     def infinite_contexts(self) -> Any:

@@ -10,7 +10,7 @@ from certattn.fast.attention import StoredPrompt
 from certattn.fast.balls import Ball, difference, enclose
 from certattn.fast.rows import StoredRows
 from certattn.kernel.document.matrices import MatrixInput
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.given.stored_arrays import naming_what_is_not_finite, stored_rows
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

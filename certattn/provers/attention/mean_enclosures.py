@@ -10,7 +10,7 @@ from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.decide.claim import AFTER_BINARY64
 from certattn.kernel.errors import Binary64Error, UsageError
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from flint import arb
 
 from certattn.kernel.document.schema import Values
-from certattn.kernel.given.attention_inputs import read_scale
-from certattn.kernel.given.prompt_inputs import sight_words
+from certattn.kernel.given.attention import read_scale
+from certattn.kernel.given.prompts import sight_words
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.attention.output_deviation import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from flint import arb, fmpq
 
 from certattn.kernel.document.schema import Values
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
 from certattn.kernel.theorems.attention.softmax_mean import (

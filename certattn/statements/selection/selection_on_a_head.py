@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flint import arb, fmpq
 
-from certattn.kernel.given.prompt_inputs import sight_words
+from certattn.kernel.given.prompts import sight_words
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.head_assertions import (
     BEST,

@@ -211,10 +211,8 @@ def check_tokens(kernel: Kernel) -> Iterator[Check]:
         given = {name: kernel.stated(weights) for name, weights in (("K", K), ("Q", Q), ("U", U), ("V", V))}
         for names, keys, query_map in (("KQV", x * K.T, Q), ("UV", x, U)):
             chosen = {name: given[name] if name in names else None for name in "KQVU"}
-            weights = kernel.attention_inputs.Weights(d, **chosen)
-            prompt = kernel.prompt_inputs.StatedPrompt(
-                (kernel.stated(x), None), kernel.stated(z), SymbolicNumber(s), weights
-            )
+            weights = kernel.attention.Weights(d, **chosen)
+            prompt = kernel.prompts.StatedPrompt((kernel.stated(x), None), kernel.stated(z), SymbolicNumber(s), weights)
             (weighted,) = kernel.softmax_mean.weighted_queries(prompt, [0])
             attention = softmax(keys, x * V.T, z * query_map.T, s)
             what = f"L = {length}, tokens in R^{d}, weights {', '.join(names)}"

@@ -28,7 +28,7 @@ from certattn.kernel.decide.reports import Report
 from certattn.kernel.decide.verdict import Obligation, Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
-from certattn.kernel.given import attention_inputs, prompt_inputs, query_inputs
+from certattn.kernel.given import attention, bounds, prompts
 from certattn.kernel.mathematics import (
     balls,
     capped_sums,
@@ -243,8 +243,8 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "any matrix is a covariance": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "no matrix is a covariance": (ExactMatrix, "is_positive_semidefinite", lambda self: False),
     "any matrix is symmetric": (ExactMatrix, "is_symmetric", lambda self: True),
-    "weights sum to anything": (attention_inputs, "_require_total", lambda weights, node: None),
-    "queries are not mapped": (prompt_inputs.StatedPrompt, "query_map", property(unmapped)),
+    "weights sum to anything": (attention, "_require_total", lambda weights, node: None),
+    "queries are not mapped": (prompts.StatedPrompt, "query_map", property(unmapped)),
     "cells are their centres": (cells.Deviation, "over", nothing_but_the_centre),
     "cells to first order": (cells.Deviation, "over", to_first_order),
     "no third order": (cells, "exp_tail", lambda t, fn: fn.ratio(1, 2)),
@@ -325,9 +325,9 @@ MEAN_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "log Z without a score": (softmax_moments.WeightedPrompt, "log_normaliser", without_the_first_score),
     "keys for values": (softmax_moments.Tokens, "values", property(lambda self: self.keys)),
     "values for keys": (softmax_moments.Tokens, "keys", property(lambda self: self.values)),
-    "covariances are the first": (query_inputs.StatedMatrices, "entries", of_the_first_query),
+    "covariances are the first": (bounds.StatedMatrices, "entries", of_the_first_query),
     "bounds are the first": (
-        query_inputs.StatedBounds,
+        bounds.StatedBounds,
         "at",
         lambda self, query: self.common or self._loaded.entry(0, 0),
     ),

@@ -13,7 +13,7 @@ from flint import arb
 from certattn.fast.balls import NORMS, arb_balls, difference
 from certattn.fast.prefixes import beside_surrogate_of_prefixes
 from certattn.kernel.errors import RefusedError
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.given.stored_prompts import limit_values, means, naming_its_infinities, stored_prompt
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 

@@ -9,7 +9,7 @@ from flint import arb, arb_mat
 
 from certattn.fast.attention import Moments
 from certattn.fast.balls import Ball, arb_balls, arb_table
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.given.stored_prompts import naming_its_infinities, stored_prompt
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

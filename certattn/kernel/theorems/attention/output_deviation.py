@@ -37,8 +37,8 @@ from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values, Variant, some_of
-from certattn.kernel.given.attention_inputs import LAW, SCALE, read_scale
-from certattn.kernel.given.prompt_inputs import (
+from certattn.kernel.given.attention import LAW, SCALE, read_scale
+from certattn.kernel.given.prompts import (
     OPTIONAL_QUERIES,
     QUERIES,
     TIGHT,

@@ -34,8 +34,8 @@ from certattn.kernel.decide.verdict import DOUBLE
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.schema import Choice, Field, Record, Values, some_of
-from certattn.kernel.given.prompt_inputs import DEFAULT, TIGHT, StatedPrompt, prompt_forms, read_prompt, tiers_of
-from certattn.kernel.given.query_inputs import Bounds, Matrices, StatedBounds
+from certattn.kernel.given.bounds import Bounds, Matrices, StatedBounds
+from certattn.kernel.given.prompts import DEFAULT, TIGHT, StatedPrompt, prompt_forms, read_prompt, tiers_of
 from certattn.kernel.mathematics.balls import linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES, WeightedPrompt, weighted_prompts

@@ -11,7 +11,7 @@ from typing import Any
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Field, Record, Values
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.given.attention import (
     BILINEAR,
     GAUSSIAN,
     KEY_WEIGHTS,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import Shared
-from certattn.kernel.given.ranges import AT_LEAST
+from certattn.kernel.given.bounds import AT_LEAST
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS

@@ -38,7 +38,7 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Rational, Record, Values, some_of
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST, SIGNED, Range, read_range
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST, SIGNED, Range, read_range
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian

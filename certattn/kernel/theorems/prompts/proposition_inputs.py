@@ -18,7 +18,7 @@ from functools import cached_property
 from flint import fmpq
 
 from certattn.kernel.document.schema import ByKey, Count, Field, Rational, Record, Values
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.given.attention import (
     BILINEAR,
     KEY_WEIGHTS,
     LAW,

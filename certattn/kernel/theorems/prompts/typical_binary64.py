@@ -5,7 +5,7 @@ from __future__ import annotations
 from flint import arb
 
 from certattn.fast.balls import Ball, arb_balls
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.given.stored_prompts import off_limit
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 

@@ -23,7 +23,7 @@ from certattn.kernel.decide.obligation import NoProof, Obligation, Range, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import ByKey, Field, Record
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.given.attention import (
     BILINEAR,
     KEY_WEIGHTS,
     LAW,
@@ -32,7 +32,7 @@ from certattn.kernel.given.attention_inputs import (
     VALUE_WEIGHTS,
     StatedLaw,
 )
-from certattn.kernel.given.prompt_inputs import QUERIES, TIGHT_TIER, TOKENS, StatedPrompt, differences, read_prompt
+from certattn.kernel.given.prompts import QUERIES, TIGHT_TIER, TOKENS, StatedPrompt, differences, read_prompt
 from certattn.kernel.mathematics.balls import NORMS, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import dot

@@ -13,7 +13,7 @@ from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values
 from certattn.kernel.document.tree import Node
-from certattn.kernel.given.query_inputs import Bounds, StatedBounds
+from certattn.kernel.given.bounds import Bounds, StatedBounds
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 T = TypeVar("T", str, int)

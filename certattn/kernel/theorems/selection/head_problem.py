@@ -11,7 +11,7 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import Field, Record, Values, Variant
-from certattn.kernel.given.prompt_inputs import (
+from certattn.kernel.given.prompts import (
     StatedPrompt,
     causal_field,
     prompt_forms,

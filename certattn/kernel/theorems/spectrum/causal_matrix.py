@@ -10,8 +10,8 @@ without a mask alone, so the claims about these take no such matrix.
 from __future__ import annotations
 
 from certattn.kernel.document.schema import ByKey, Field, Flag, Record, Values
-from certattn.kernel.given.attention_inputs import SCALE
-from certattn.kernel.given.prompt_inputs import sight_of_queries
+from certattn.kernel.given.attention import SCALE
+from certattn.kernel.given.prompts import sight_of_queries
 from certattn.kernel.mathematics.attention_matrix import is_uniform_where_seen
 from certattn.kernel.theorems.spectrum.matrix_inputs import (
     ATTENTION_FORM,

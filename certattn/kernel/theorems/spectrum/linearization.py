@@ -30,7 +30,7 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Field, Record, Values, some_of
-from certattn.kernel.given.ranges import NONNEGATIVE, within
+from certattn.kernel.given.bounds import NONNEGATIVE, within
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.linearization import ATTENTION, SCORES, STAGES, wasserstein

@@ -13,7 +13,7 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import Tier
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.schema import ByKey, Field, Flag, Record, Values
-from certattn.kernel.given.attention_inputs import SCALE, read_scale
+from certattn.kernel.given.attention import SCALE, read_scale
 from certattn.kernel.mathematics.attention_matrix import attention_matrix, is_uniform
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real, describe

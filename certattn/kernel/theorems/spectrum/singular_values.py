@@ -36,8 +36,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values, some_of
-from certattn.kernel.given.query_inputs import Bounds
-from certattn.kernel.given.ranges import NONNEGATIVE, within
+from certattn.kernel.given.bounds import NONNEGATIVE, Bounds, within
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.causal_matrix import HEAD_FORMS, read_head_matrix

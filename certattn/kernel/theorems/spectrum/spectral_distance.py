@@ -25,7 +25,7 @@ from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import ByKey, Field, Record, some_of
-from certattn.kernel.given.attention_inputs import SCALE
+from certattn.kernel.given.attention import SCALE
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.matrix_inputs import (
     ATTENTION_FORM,

@@ -11,7 +11,7 @@ from flint import arb, ctx, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part, Shared, Side, Tier
 from certattn.kernel.decide.verdict import Enclosure
 from certattn.kernel.document.schema import Field, Rational, Values
-from certattn.kernel.given.ranges import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
+from certattn.kernel.given.bounds import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.mathematics.kolmogorov import (

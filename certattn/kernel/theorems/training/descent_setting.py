@@ -15,7 +15,7 @@ from flint import arb, fmpq
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values, Variant
-from certattn.kernel.given.attention_inputs import LAW, StatedLaw
+from certattn.kernel.given.attention import LAW, StatedLaw
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training.context_inputs import (

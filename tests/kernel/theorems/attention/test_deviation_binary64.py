@@ -18,7 +18,7 @@ from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import GuardError, NotProvedError, UsageError
 from certattn.kernel.given import stored_arrays
-from certattn.kernel.given.prompt_inputs import DEFAULT
+from certattn.kernel.given.prompts import DEFAULT
 from certattn.kernel.given.stored_prompts import off_limit
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.theorems.attention.output_deviation import THEOREM

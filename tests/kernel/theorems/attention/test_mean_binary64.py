@@ -17,7 +17,7 @@ from certattn.kernel.decide.verdict import Verdict
 from certattn.kernel.document import tensor_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.given import stored_arrays
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.attention import mean_binary64

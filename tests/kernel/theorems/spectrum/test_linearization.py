@@ -18,7 +18,7 @@ from sabotage import proved_in_place
 
 from certattn.kernel.decide.reports import Report
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.given import ranges
+from certattn.kernel.given import bounds
 from certattn.kernel.mathematics import linearization as formulas
 from certattn.kernel.mathematics.linearization import Stage
 from certattn.kernel.theorems.spectrum import linearization, linearization_inputs
@@ -99,10 +99,10 @@ def rows_of(stages: dict[str, Stage]) -> tuple[Any, str, Any]:
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "upper bounds are not looked at": (
-        ranges, "Listed", proved_in_place("<="),
+        bounds, "Obligation", proved_in_place("<="),
     ),
     "lower bounds are not looked at": (
-        ranges, "Listed", proved_in_place(">="),
+        bounds, "Obligation", proved_in_place(">="),
     ),
     "M is never 0": (linearization, "_norm", lambda attention, sizes: arb(1)),
     "the linear part without Pi": (

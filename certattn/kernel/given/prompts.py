@@ -11,7 +11,7 @@ from flint import arb
 from certattn.kernel.decide.obligation import Tier
 from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.schema import ByKey, Count, Field, Record, Values
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.given.attention import (
     BILINEAR,
     KEY_WEIGHTS,
     QUERY_WEIGHTS,
