@@ -329,7 +329,7 @@ MEAN_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "bounds are the first": (
         bounds.StatedBounds,
         "at",
-        lambda self, query: self.common or self._loaded.entry(0, 0),
+        lambda self, query: self.common or self.vector.entry(0, 0),
     ),
     "means are compared in one entry": (softmax_mean, "linf_norm", lambda vector: abs(vector[0])),
     "the trace is the largest eigenvalue": (softmax_mean, "largest_eigenvalue", lambda m, bits: m.trace()),
