@@ -1,6 +1,6 @@
 """One softmax mean to the last place: scores and weighted sums without rounding errors of their own.
 
-For one query a = head + tail, and blocks of tokens with keys x and values v, cut as in `splitting`,
+For one query a = head + tail, and blocks of tokens with keys x and values v, cut on grids,
 
     S = <x1, a1>                      exact, by one matrix product
     t + e = S + (<x1, a2> + <x2, a>)  the small products rounded, their sum with S not
@@ -401,7 +401,7 @@ def _power_of_two(exponent: float) -> float:
 # From the sums of the tight tier to enclosures: what little was rounded, bounded a priori.
 #
 # The weights that were computed, w, and the true ones differ by at most beta(delta) w, as in
-# `enclosures`, but delta is what score errors are in `splitting`. Docs: binary64.md has the statements
+# `enclosures`, but delta is what score errors are for numbers that are cut. Docs: binary64.md has the statements
 # and their proofs under the names that are used here.
 
 
