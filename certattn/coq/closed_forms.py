@@ -14,7 +14,7 @@ from certattn.coq.instance import Conjunct, Cost, Instance, NotExportableError, 
 from certattn.coq.terms import Constant, Number
 from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import universality_bound as universality
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix

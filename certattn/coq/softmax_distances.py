@@ -20,21 +20,31 @@ from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
-from certattn.kernel.given.attention_inputs import Weights
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.attention import Weights
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.mathematics.reals import Real
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
-from certattn.kernel.theorems.attention.deviation_bounds import Bounds
+from certattn.kernel.theorems.attention.output_deviation import (
+    AT_LEAST,
+    AT_MOST,
+    EACH_AT_LEAST,
+    EACH_AT_MOST,
+    EACH_RELATIVE,
+    NORM,
+    RELATIVE,
+    AssertedDeviation,
+)
 from certattn.kernel.theorems.attention.softmax_mean import (
-    Assertion,
-    CovarianceAssertion,
-    LogAssertion,
-    MeanAssertion,
-    RangeAssertion,
+    COVARIANCE,
+    COVARIANCE_VALUE,
+    EIGENVALUES,
+    LOG_NORMALISER,
+    MEAN,
+    AssertedMoments,
 )
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
 from certattn.kernel.theorems.prompts.infinite_prompt_operator import (
@@ -292,33 +302,30 @@ class _Comparison:
 def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement, but for eigenvalues. Raises NotExportableError."""
     theorem = CLAIMS["softmax-mean"]
-    problem = theorem.read(certificate)
-    if any(isinstance(assertion, RangeAssertion) for assertion in problem.assertions):
+    problem: AssertedMoments = theorem.read(certificate)
+    if EIGENVALUES in problem.asserts:
         raise NotExportableError(
             "eigenvalues of covariances have no form in Coq here; a certificate without `eigenvalues` can be exported"
         )
     prompt = problem.prompt
-    targets = [_largest_target(assertion, prompt) for assertion in problem.assertions]
-    squared = any(isinstance(assertion, CovarianceAssertion) for assertion in problem.assertions)
-    shape = _Size.of_prompt(prompt, targets, squared=squared)
+    stated_rows = _stated_rows(problem)
+    targets = [_largest(rows) for rows in stated_rows.values()]
+    shape = _Size.of_prompt(prompt, targets, squared=COVARIANCE in problem.asserts)
     bits = _precision(theorem.obligations(problem), shape)
     builder, precision = _Builder(), bits.sums_term
     attention = _Attention.of_prompt(builder, prompt, bits)
     comparisons = []
-    for assertion in problem.assertions:
-        (name,) = (compared.name for compared in assertion.compared)
-        if isinstance(assertion, MeanAssertion):
-            sides = attention.output(), attention.stated(f"{name}_value", assertion.stated)
-        elif isinstance(assertion, LogAssertion):
-            column = ExactMatrix.rational([[value] for value in assertion.stated])
-            sides = attention.log_normaliser(), attention.stated(f"{name}_value", column)
-        else:
-            assert isinstance(assertion, CovarianceAssertion)
-            stated_rows = attention.stated(f"{name}_value", _entries(assertion, prompt))
-            sides = attention.covariance(assertion.whose), stated_rows
-        radii = builder.row(f"{name}_radius", [assertion.radius.at(i) for i in range(prompt.count)])
-        sums = 3 * _entries(assertion, prompt).columns if isinstance(assertion, CovarianceAssertion) else None
-        comparisons.append(_Comparison("linf", *sides, f"[at_most_each {radii.arguments}]", sums))
+    sides = {
+        MEAN.name: attention.output,
+        COVARIANCE.name: lambda: attention.covariance(problem.whose(COVARIANCE)),
+        LOG_NORMALISER.name: attention.log_normaliser,
+    }
+    for name, compared in problem.compared.items():
+        rows = stated_rows[name]
+        left, right = sides[name](), attention.stated(f"{name}_value", rows)
+        radii = builder.row(f"{name}_radius", [compared.bound.at(i) for i in range(prompt.count)])
+        sums = 3 * rows.columns if name == COVARIANCE.name else None
+        comparisons.append(_Comparison("linf", left, right, f"[at_most_each {radii.arguments}]", sums))
     return _instance(builder, comparisons, precision, shape, bits, fast=fast)
 
 
@@ -330,7 +337,7 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
         raise NotExportableError(
             "a bound over a region of queries has no form in Coq here, only one at listed queries has"
         )
-    if problem.causal is not None or problem.bounds.are_relative:
+    if problem.causal is not None or RELATIVE in problem.bounds or problem.each(EACH_RELATIVE):
         raise NotExportableError("masks, and bounds in units of |T(q)|, have no form in Coq here; other bounds have")
     prompt, limit = problem.prompt, problem.limit
     law = limit.law if isinstance(limit, Operator) else None
@@ -351,8 +358,8 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
     else:
         assert law is not None
         right = attention.law(*_atoms(builder, law, attention.maps, prompt))
-    left, bounds = attention.output(), _bounds(builder, problem.bounds, prompt.count)
-    comparison = _Comparison(problem.bounds.norm, left, right, bounds)
+    left, bounds = attention.output(), _bounds(builder, problem)
+    comparison = _Comparison(problem.bounds[NORM], left, right, bounds)
     return _instance(builder, [comparison], precision, shape, bits, says, fast=fast)
 
 
@@ -404,34 +411,33 @@ def _columns(matrix: ExactMatrix, first: int, stop: int) -> ExactMatrix:
     return ExactMatrix(fmpz_mat(matrix.rows, stop - first, rows), matrix.denominator)
 
 
-def _bounds(builder: _Builder, bounds: Bounds, count: int) -> str:
+def _bounds(builder: _Builder, problem: AssertedDeviation) -> str:
     """The assertions, as a list of `bound`."""
-    parts = []
-    if bounds.at_most is not None:
-        parts.append(f"at_most_each {builder.row('at_most', [bounds.at_most] * count).arguments}")
-    if bounds.at_least is not None:
-        parts.append(f"at_least_somewhere {builder.number('at_least', bounds.at_least).arguments}")
-    if bounds.each_at_most is not None:
-        parts.append(f"at_most_each {builder.row('each_at_most', bounds.each_at_most).arguments}")
-    if bounds.each_at_least is not None:
-        parts.append(f"at_least_each {builder.row('each_at_least', bounds.each_at_least).arguments}")
+    bounds, parts = problem.bounds, []
+    if AT_MOST in bounds:
+        parts.append(f"at_most_each {builder.row('at_most', [bounds[AT_MOST]] * problem.count).arguments}")
+    if AT_LEAST in bounds:
+        parts.append(f"at_least_somewhere {builder.number('at_least', bounds[AT_LEAST]).arguments}")
+    if each := problem.each(EACH_AT_MOST):
+        parts.append(f"at_most_each {builder.row('each_at_most', each).arguments}")
+    if each := problem.each(EACH_AT_LEAST):
+        parts.append(f"at_least_each {builder.row('each_at_least', each).arguments}")
     return f"[{'; '.join(parts)}]"
 
 
-def _entries(assertion: CovarianceAssertion, prompt: StatedPrompt) -> ExactMatrix:
-    """The stated covariances, one in each row."""
-    sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
-    rows = sides[COVARIANCES[assertion.whose][0]]
-    return ExactMatrix.rational([assertion.value.entries(i, rows) for i in range(prompt.count)])
-
-
-def _largest_target(assertion: Assertion, prompt: StatedPrompt) -> fmpq:
-    if isinstance(assertion, MeanAssertion):
-        return _largest(assertion.stated)
-    if isinstance(assertion, LogAssertion):
-        return max(map(abs, assertion.stated))
-    assert isinstance(assertion, CovarianceAssertion)
-    return _largest(_entries(assertion, prompt))
+def _stated_rows(problem: AssertedMoments) -> dict[str, ExactMatrix]:
+    """What attention is compared with, a row for each query: means, entries of covariances, logarithms."""
+    prompt, asserts, found = problem.prompt, problem.asserts, dict[str, ExactMatrix]()
+    if MEAN in asserts:
+        found[MEAN.name] = problem.means
+    if COVARIANCE in asserts:
+        sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
+        rows = sides[COVARIANCES[problem.whose(COVARIANCE)][0]]
+        matrices = asserts[COVARIANCE][COVARIANCE_VALUE]
+        found[COVARIANCE.name] = ExactMatrix.rational([matrices.entries(i, rows) for i in range(prompt.count)])
+    if LOG_NORMALISER in asserts:
+        found[LOG_NORMALISER.name] = ExactMatrix.rational([[value] for value in problem.logarithms])
+    return found
 
 
 # -- precision and cost

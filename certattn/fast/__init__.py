@@ -7,7 +7,7 @@ numpy, and every result comes with a bound on its error that is derived from the
   operations, rounded to nearest, ties to even, one rounding per operation, subnormal numbers kept;
 - its bit operations and shifts of 64-bit integers, and `take`, do what they say.
 
-That a thread computes so is set and proved (`floating_point`, `guards`), not assumed. What depends on a
+That a thread computes so is set and proved (`floating_point`, `units`), not assumed. What depends on a
 library's idea of a function (`np.exp`) is not used. The bounds are proved with Arb from the constants
 that the code runs, not from the formulas they came from.
 

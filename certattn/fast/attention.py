@@ -11,21 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certattn.fast.ball_algebra import difference, product
-from certattn.fast.conversions import in_two_doubles, rounded, rounded_scale
-from certattn.fast.enclosures import Ball, Enclosures
-from certattn.fast.rows import Floats, StoredRows, norm_bounds
-from certattn.fast.splitting import SplitQuery
-from certattn.fast.sweep import Wanted, sweep
-from certattn.fast.tight import TightlyWanted
-from certattn.fast.tight_enclosures import TightEnclosures
-from certattn.fast.units import UNDERFLOW, UNIT, UP
+from certattn.fast.balls import Ball, difference, in_two_doubles, product, rounded, rounded_scale
+from certattn.fast.enclosures import Enclosures
+from certattn.fast.rows import StoredRows, norm_bounds
+from certattn.fast.sums import Wanted, sweep
+from certattn.fast.tight import SplitQuery, TightEnclosures, TightlyWanted
+from certattn.fast.units import UNDERFLOW, UNIT, UP, Floats
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
 
 # What overflows or is not finite is refused, and needs no warning.
 _QUIETLY = np.errstate(all="ignore")
-BINARY64 = f"binary64 with proved bounds (numpy {np.__version__})"
 
 
 @dataclass(frozen=True)

@@ -14,44 +14,15 @@ Schwarz. Docs: binary64.md has the statements and their proofs under the names t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
-from certattn.fast.exponential_bound import relative_error
-from certattn.fast.guards import require_rounding_to_nearest
-from certattn.fast.rows import Floats, norm_bound, norm_bounds
+from certattn.fast.balls import Ball
+from certattn.fast.exponential import LARGEST_SCORE_ERROR, beta, relative_error, score_errors
+from certattn.fast.rows import norm_bound, norm_bounds
 from certattn.fast.sums import Sums
-from certattn.fast.units import DOWN, LARGEST, UNDERFLOW, UNIT, UP, gamma
+from certattn.fast.units import DOWN, LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_rounding_to_nearest
 from certattn.kernel.errors import RefusedError
-
-# Beyond this the weights say too little.
-LARGEST_SCORE_ERROR = 0.125
-
-
-@dataclass(frozen=True)
-class Ball:
-    """An array of intervals: |truth - middle| <= radius, entry by entry."""
-
-    middle: Floats
-    radius: Floats
-
-
-Number = TypeVar("Number", float, Floats)
-
-
-def beta(delta: Number, eps: float) -> Number:
-    """A bound on |W / v - 1| where scores are off by at most delta <= 1/8: e^delta <= 1 + delta + delta^2."""
-    growth = delta + delta * delta
-    z = (growth + eps * (1 + growth)) * UP
-    return z / ((1 - z) * DOWN) * UP
-
-
-def score_errors(dimension: int, query_norm: Floats, query_radius: Floats, key_norm: float) -> tuple[Floats, Floats]:
-    """(slope, shift): a score computed for a key k, |k| <= key_norm, is off by at most slope |k| + shift."""
-    slope: Floats = (gamma(dimension) * query_norm + query_radius) * UP
-    shift: Floats = 4 * dimension * UNDERFLOW * (1 + key_norm + query_norm) * UP
-    return slope, shift
 
 
 class Enclosures:

@@ -13,14 +13,19 @@ they stand: neither they nor the table are trusted.
 
 from __future__ import annotations
 
+import math
+from functools import cache
+from typing import TypeVar
+
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpz_mat
 from numpy.typing import NDArray
 
-from certattn.fast.exponential_bound import LOG2, MAGIC, SIZE
+from certattn.fast.exponential_bound import LOG2, MAGIC, PROOF_BITS, SIZE, Exponential, relative_error_bound
+from certattn.fast.units import DOWN, UNDERFLOW, UP, Floats, gamma
+from certattn.kernel.errors import BoundNotProvedError, RefusedError
 from certattn.kernel.mathematics.balls import working_precision
-
-Floats = NDArray[np.float64]
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 # The bound is proved for |s| <= SCORE_LIMIT and |tail| <= TAIL_LIMIT.
 SCORE_LIMIT = 11000.0
@@ -108,3 +113,84 @@ def exp_shifted(s: Floats, K: int | Floats, out: Floats, work: Work, tail: Float
     result = out.view(np.uint64)
     np.add(result, high, out=result)
     return out
+
+
+# -- its error
+
+
+def relative_error(*, tail: bool = False) -> float:
+    """The proved bound for the constants that this process runs, with or without a tail.
+
+    Raises BoundNotProvedError where there is no proof.
+    """
+    return _own_bound(tail)
+
+
+@cache
+def _own_bound(tail: bool) -> float:
+    with working_precision(PROOF_BITS):
+        return _float_above(relative_error_bound(own_exponential(tail=tail)))
+
+
+@cache
+def own_exponential(*, tail: bool) -> Exponential:
+    """What is run here, as exact numbers; without a tail it is 0."""
+    ratios = [entry.as_integer_ratio() for entry in TABLE.tolist()]
+    denominator = max(q for _, q in ratios)
+    numerators = fmpz_mat(1, SIZE, [p * (denominator // q) for p, q in ratios])
+    return Exponential(
+        l1=_exact(L1),
+        l2=_exact(L2),
+        inverse=_exact(INVERSE),
+        c2=_exact(C2),
+        c3=_exact(C3),
+        table=ExactMatrix(numerators, denominator),
+        score_limit=_exact(SCORE_LIMIT),
+        tail_limit=_exact(TAIL_LIMIT) if tail else fmpq(0),
+    )
+
+
+def _exact(number: float) -> fmpq:
+    return fmpq(*number.as_integer_ratio())
+
+
+def _float_above(bound: arb) -> float:
+    """A double that is at least the bound: a multiple of 2^-104 with an integer of less than 2^53."""
+    units = (bound.upper() * 2**104).ceil().unique_fmpz()
+    if units is None or units >= 2**53:
+        raise BoundNotProvedError("no useful bound is proved: the relative error may exceed 2^-51")
+    return math.ldexp(int(units), -104)
+
+
+# -- scores that are not exact
+
+# ln 2, rounded to nearest.
+LN2 = float.fromhex("0x1.62e42fefa39efp-1")
+# Weights below 2^-1000 of the largest are raised to it.
+DEPTH = 1000
+# Beyond this error of scores the weights say too little.
+LARGEST_SCORE_ERROR = 0.125
+
+
+def require_reach(least: float, largest: float) -> None:
+    """Raises RefusedError unless all scores are finite, and within what the exponential is proved for."""
+    # Written so that a NaN refuses.
+    if not (largest <= SCORE_LIMIT and least >= -SCORE_LIMIT):
+        raise RefusedError(f"scores beyond +-{SCORE_LIMIT:g}, or numbers that are not finite")
+
+
+Number = TypeVar("Number", float, Floats)
+
+
+def beta(delta: Number, eps: float) -> Number:
+    """A bound on |W / v - 1| where scores are off by at most delta <= 1/8: e^delta <= 1 + delta + delta^2."""
+    growth = delta + delta * delta
+    z = (growth + eps * (1 + growth)) * UP
+    return z / ((1 - z) * DOWN) * UP
+
+
+def score_errors(dimension: int, query_norm: Floats, query_radius: Floats, key_norm: float) -> tuple[Floats, Floats]:
+    """(slope, shift): a score computed for a key k, |k| <= key_norm, is off by at most slope |k| + shift."""
+    slope: Floats = (gamma(dimension) * query_norm + query_radius) * UP
+    shift: Floats = 4 * dimension * UNDERFLOW * (1 + key_norm + query_norm) * UP
+    return slope, shift

@@ -15,14 +15,11 @@ latter also where subnormal operands or results are replaced by zero.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cache
 
-from flint import arb, arb_mat, fmpq, fmpz_mat
+from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.errors import BoundNotProvedError
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 # Entries of the table, and the largest |s / ln 2 - K| that the bound is for.
@@ -53,45 +50,6 @@ class Exponential:
     table: ExactMatrix
     score_limit: fmpq
     tail_limit: fmpq
-
-
-def relative_error(*, tail: bool = False) -> float:
-    """The proved bound for the constants that this process runs, with or without a tail.
-
-    Raises BoundNotProvedError where there is no proof.
-    """
-    return _own_bound(tail)
-
-
-@cache
-def _own_bound(tail: bool) -> float:
-    with working_precision(PROOF_BITS):
-        return _float_above(relative_error_bound(own_exponential(tail=tail)))
-
-
-@cache
-def own_exponential(*, tail: bool) -> Exponential:
-    """What `exponential` runs, as exact numbers; without a tail it is 0."""
-    # Imported here: the proof itself needs no numpy.
-    from certattn.fast import exponential as own
-
-    ratios = [entry.as_integer_ratio() for entry in own.TABLE.tolist()]
-    denominator = max(q for _, q in ratios)
-    numerators = fmpz_mat(1, SIZE, [p * (denominator // q) for p, q in ratios])
-    return Exponential(
-        l1=_exact(own.L1),
-        l2=_exact(own.L2),
-        inverse=_exact(own.INVERSE),
-        c2=_exact(own.C2),
-        c3=_exact(own.C3),
-        table=ExactMatrix(numerators, denominator),
-        score_limit=_exact(own.SCORE_LIMIT),
-        tail_limit=_exact(own.TAIL_LIMIT) if tail else fmpq(0),
-    )
-
-
-def _exact(number: float) -> fmpq:
-    return fmpq(*number.as_integer_ratio())
 
 
 def relative_error_bound(function: Exponential) -> arb:
@@ -210,11 +168,3 @@ def table_errors(table: ExactMatrix) -> list[arb]:
 def _require(condition: bool, words: str) -> None:
     if condition is not True:
         raise BoundNotProvedError(f"a condition of the proof is not proved: {words}")
-
-
-def _float_above(bound: arb) -> float:
-    """A double that is at least the bound: a multiple of 2^-104 with an integer of less than 2^53."""
-    units = (bound.upper() * 2**104).ceil().unique_fmpz()
-    if units is None or units >= 2**53:
-        raise BoundNotProvedError("no useful bound is proved: the relative error may exceed 2^-51")
-    return math.ldexp(int(units), -104)

@@ -23,14 +23,10 @@ from certattn.fast.attention_matrix import (
     scores_of_seen,
     share_error,
 )
-from certattn.fast.ball_algebra import difference, product
-from certattn.fast.dense import gathered
-from certattn.fast.enclosures import LARGEST_SCORE_ERROR, Ball, beta, score_errors
-from certattn.fast.exponential_bound import relative_error
-from certattn.fast.guards import require_sound_arithmetic
-from certattn.fast.rows import Floats, norm_bounds
-from certattn.fast.sums import require_reach
-from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, UP, gamma
+from certattn.fast.balls import Ball, difference, product
+from certattn.fast.exponential import LARGEST_SCORE_ERROR, beta, relative_error, require_reach, score_errors
+from certattn.fast.rows import gathered, norm_bounds
+from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 

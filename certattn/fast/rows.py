@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certattn.fast.units import UNDERFLOW, UNIT
+from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, Floats
+from certattn.kernel.errors import RefusedError
 
-Floats = NDArray[np.float64]
 Stored = NDArray[Any]
 
 # Types whose every value is a double. bfloat16 comes as its bits in uint16.
@@ -136,3 +136,38 @@ def blocks(keys: StoredRows, values: StoredRows, start: int, stop: int, size: in
         block = keys.block(first, last, key_room)
         squares = None if keys.squares is None else keys.squares[first:last]
         yield Block(block, block if values is keys else values.block(first, last, value_room), squares)
+
+
+# -- whole matrices
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A matrix M up to a distance: |M - values|_F <= error."""
+
+    values: Floats
+    error: float
+
+
+def gathered(chunks: Iterable[StoredRows], shape: tuple[int, int]) -> Floats:
+    """Rows from array files as one array of doubles, exactly. Raises RefusedError for what is too large."""
+    # Room is made once the first rows are read, and with them the shape that the file itself has.
+    whole, first = np.empty((0, shape[1])), 0
+    for rows in chunks:
+        if first == 0:
+            whole = np.empty(shape)
+        last = first + rows.shape[0]
+        whole[first:last] = rows.block(0, rows.shape[0], whole[first:last])
+        first = last
+    if first != shape[0]:
+        raise ValueError(f"{first} rows instead of {shape[0]}")
+    # Written so that a NaN refuses.
+    if not bool((np.abs(whole) <= LARGEST).all()):
+        raise RefusedError("numbers that are too large, or not finite")
+    return whole
+
+
+def frobenius_bound(matrix: Floats) -> float:
+    """An upper bound of |X|_F: of the norms of the rows, then of the norm of these. Infinite or NaN if X is."""
+    norms = norm_bounds(matrix)
+    return norm_bound(float(computed_squares(norms[None])[0]), len(norms))

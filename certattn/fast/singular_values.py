@@ -11,10 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, fmpz, fmpz_mat
 
-from certattn.fast.dense import Dense, frobenius, off_identity, residual
-from certattn.fast.guards import require_sound_arithmetic
-from certattn.fast.rows import Floats
-from certattn.fast.units import LARGEST, UNDERFLOW, UP
+from certattn.fast.rows import Dense, computed_squares, frobenius_bound
+from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.singular_values import Factors, FixedPoint, SingularValues, distortion
 
@@ -120,3 +118,64 @@ def _integers(side: Floats) -> fmpz_mat:
     scaled = np.rint(np.ldexp(side, _PLACES))
     kept = np.where(np.abs(scaled) <= 2.0**62, scaled, 0.0)
     return fmpz_mat(kept.astype(np.int64).tolist())
+
+
+# -- norms, products and their errors
+
+
+def frobenius(matrix: Floats) -> tuple[float, float]:
+    """|X|_F as computed, and a bound of its error."""
+    computed = math.sqrt(float(computed_squares(matrix).sum()))
+    terms = sum(matrix.shape)
+    underflow = math.sqrt(4 * matrix.size * UNDERFLOW)
+    return computed, (gamma(terms + 8) * computed + underflow) * UP
+
+
+def product_size(left: Floats, right: Floats) -> float:
+    """An upper bound of the spectral norm of |X| |Y|: the root of its largest row sum times its largest column sum.
+
+    X is m x k, Y is k x n. Both sums are two products with a vector.
+    """
+    sizes, others = np.abs(left), np.abs(right)
+    rows, terms, columns = _extents(left, right)
+    of_rows = float((sizes @ others.sum(axis=1)).max())
+    of_columns = float((sizes.sum(axis=0) @ others).max())
+    # Relative to what was computed, for terms that are not negative; then what underflowed.
+    grown = 1 + gamma(rows + terms + columns + 8)
+    lost = 4 * terms * (rows + columns) * UNDERFLOW * (1 + float(sizes.max()) + float(others.max()))
+    return math.sqrt((of_rows * grown + lost) * UP) * math.sqrt((of_columns * grown + lost) * UP) * UP
+
+
+def _extents(left: Floats, right: Floats) -> tuple[int, int, int]:
+    """m, k and n of the product of an m x k matrix with a k x n one."""
+    return len(left), len(right), right.shape[1]
+
+
+def product_error(left: Floats, right: Floats) -> float:
+    """An upper bound of |fl(X Y) - X Y|_2: gamma_k | |X| |Y| |_2, and what underflowed.
+
+    Higham, Accuracy and Stability of Numerical Algorithms, section 3.5, for any order of the sums.
+    """
+    rows, terms, columns = _extents(left, right)
+    # In every entry at most so much, and |.|_2 <= |.|_F.
+    underflow = 4 * terms * UNDERFLOW * math.sqrt(rows * columns)
+    return (gamma(terms) * product_size(left, right) + underflow) * UP
+
+
+def off_identity(side: Floats) -> float:
+    """An upper bound of |U'U - I|_2 for U with columns of about unit length."""
+    gram = side.T @ side
+    gram[np.diag_indices_from(gram)] -= 1
+    return (frobenius_bound(gram) * (1 + 4 * UNIT) + product_error(side.T, side)) * UP
+
+
+def residual(matrix: Dense, left: Floats, values: Floats, right: Floats) -> float:
+    """An upper bound of |M - U diag(s) V'|_2."""
+    scaled = left * values
+    difference = matrix.values - scaled @ right.T
+    # The product with s: u relatively in every entry, or what underflowed, times entries of V.
+    rounded = 2 * UNIT * product_size(scaled, right.T)
+    lost = UNDERFLOW * len(values) * float(np.abs(right).max()) * math.sqrt(difference.size)
+    computed = frobenius_bound(difference) * (1 + 4 * UNIT)
+    lost += matrix.error
+    return (computed + product_error(scaled, right.T) + rounded + lost) * UP

@@ -14,17 +14,21 @@ two, exactly.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import Generic, Protocol, Self, TypeVar
+
 import numpy as np
 
-from certattn.fast.exponential import SCORE_LIMIT, exp_shifted
-from certattn.fast.rows import Block, Floats, computed_squares, larger
-from certattn.fast.scratch import Scratch
-from certattn.kernel.errors import RefusedError
+from certattn.fast.exponential import DEPTH, LN2, Work, exp_shifted, require_reach
+from certattn.fast.rows import Block, StoredRows, blocks, computed_squares, larger
+from certattn.fast.units import Floats, require_sound_arithmetic
+from certattn.kernel.decide.floating_point import set_default
 
-# ln 2, rounded to nearest.
-LN2 = float.fromhex("0x1.62e42fefa39efp-1")
-# Weights below 2^-1000 of the largest are raised to it.
-DEPTH = 1000
 # Rows that are added up in one product, and in one product of second moments.
 _INNER = 256
 _INNER_SECOND = 1024
@@ -39,13 +43,6 @@ _FEWEST_ROWS = 256
 def block_rows(queries: int, columns: int) -> int:
     """How many tokens to take at a time, for so many queries and so many numbers per token."""
     return max(_FEWEST_ROWS, min(_MOST_ROWS, _TABLE // queries, _BLOCK // columns))
-
-
-def require_reach(least: float, largest: float) -> None:
-    """Raises RefusedError unless all scores are finite, and within what the exponential is proved for."""
-    # Written so that a NaN refuses.
-    if not (largest <= SCORE_LIMIT and least >= -SCORE_LIMIT):
-        raise RefusedError(f"scores beyond +-{SCORE_LIMIT:g}, or numbers that are not finite")
 
 
 class Sums:
@@ -221,3 +218,199 @@ def _second_moment(left: Floats, weights: Floats, right: Floats) -> Floats:
         part = slice(first, first + _INNER_SECOND)
         total += (left[part] * weights[part, None]).T @ right[part]
     return total
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to add up: for which queries (m x d) also second moments, of values with values or with keys."""
+
+    queries: Floats
+    with_second: tuple[int, ...] = ()
+    second_of_keys: bool = False
+
+    @property
+    def multiplications(self) -> int:
+        return len(self.queries)
+
+    def rows(self, columns: int) -> int:
+        return block_rows(len(self.queries), columns)
+
+    def empty(self, outputs: int) -> Sums:
+        return Sums(self.queries, outputs, self.with_second, self.second_of_keys)
+
+
+# -- one pass over the tokens of a prompt: blocks, threads, and the guards in each of them
+
+# Less than this is not worth a second thread.
+_MULTIPLICATIONS_PER_THREAD = 2**22
+
+
+class Accumulator(Protocol):
+    """What is added up over tokens."""
+
+    def add(self, block: Block, scratch: Scratch) -> None:
+        """Take a block of tokens in."""
+
+    def merge(self, other: Self) -> None:
+        """Take in what has been added up elsewhere."""
+
+
+A = TypeVar("A", bound=Accumulator)
+A_co = TypeVar("A_co", bound=Accumulator, covariant=True)
+
+
+class Plan(Protocol[A_co]):
+    """What to add up."""
+
+    @property
+    def multiplications(self) -> int:
+        """About how many for each number of a token."""
+
+    def rows(self, columns: int) -> int:
+        """How many tokens to take at a time, for so many numbers per token."""
+
+    def empty(self, outputs: int) -> A_co:
+        """Nothing added up yet, for values of this dimension."""
+
+
+def sweep(chunks: Iterable[tuple[StoredRows, StoredRows]], wanted: Plan[A], threads: int = 0) -> A:
+    """The sums over all tokens; chunks of paired keys and values, one after the other.
+
+    threads: how many share each chunk; 0 for one per processor. The matrix products should run in
+    one thread each. Raises GuardError or RefusedError.
+    """
+    require_sound_arithmetic()
+    threads = threads or processors()
+    workers: list[_Worker[A]] = []
+    with ThreadPoolExecutor(threads) as pool:
+        for keys, values in chunks:
+            tokens = keys.shape[0]
+            if tokens != values.shape[0]:
+                raise ValueError(f"{tokens} keys and {values.shape[0]} values")
+            if tokens == 0:
+                continue
+            columns = keys.shape[1] + (0 if values is keys else values.shape[1])
+            size = min(wanted.rows(columns), tokens)
+            shares = _shares(tokens, tokens * columns * wanted.multiplications, threads)
+            while len(workers) < len(shares):
+                workers.append(_Worker(wanted))
+            jobs = [_Job(keys, values, first, last, size) for first, last in shares]
+            if len(jobs) == 1:
+                workers[0].add(jobs[0])
+            else:
+                list(pool.map(_Worker.add_in_thread, workers, jobs))
+    found = [worker.sums for worker in workers if worker.sums is not None]
+    if not found:
+        raise ValueError("a prompt without tokens")
+    for sums in found[1:]:
+        found[0].merge(sums)
+    return found[0]
+
+
+def processors() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Tokens first:last of a chunk, in blocks of `size`."""
+
+    keys: StoredRows
+    values: StoredRows
+    first: int
+    last: int
+    size: int
+
+
+class _Worker(Generic[A]):
+    """What one thread adds up, and its scratch."""
+
+    def __init__(self, wanted: Plan[A]) -> None:
+        self._wanted = wanted
+        self._scratch = Scratch()
+        self.sums: A | None = None
+
+    def add_in_thread(self, job: _Job) -> None:
+        # Threads inherit how the one that starts them rounds, which may not be the one that was tried.
+        set_default()
+        require_sound_arithmetic()
+        self.add(job)
+
+    def add(self, job: _Job) -> None:
+        # Sums of sums: no path through them is long, however many chunks there are.
+        sums = self._wanted.empty(job.values.shape[1])
+        # What is not finite is noticed afterwards, and refused.
+        with np.errstate(all="ignore"):
+            for block in blocks(job.keys, job.values, job.first, job.last, job.size):
+                sums.add(block, self._scratch)
+        if self.sums is None:
+            self.sums = sums
+        else:
+            self.sums.merge(sums)
+
+
+def _shares(tokens: int, multiplications: int, threads: int) -> list[tuple[int, int]]:
+    """Contiguous ranges of tokens, one for each thread that is worth starting."""
+    count = max(1, min(threads, tokens, multiplications // _MULTIPLICATIONS_PER_THREAD))
+    edges = [tokens * index // count for index in range(count + 1)]
+    return list(pairwise(edges))
+
+
+# -- arrays that are used again and again, so that nothing is allocated for a block of tokens
+
+# Doubles from which on an array gets pages of its own, and doubles in a huge page.
+_LARGE = 2**16
+_HUGE_PAGE = 2**18
+# From this size on numpy asks for huge pages.
+_ASKED_FOR = 2**19
+# Blocks have one size, and the last of a share another.
+_MOST_SHAPES = 32
+
+
+class Scratch:
+    """Arrays by name; not to be shared between threads. What they hold is anybody's until it is written."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, Floats] = {}
+        self._arrays: dict[tuple[str, tuple[int, ...]], Floats] = {}
+        self._ones: Floats = np.ones((0, 1))
+        self._work: dict[tuple[int, ...], Work] = {}
+
+    def array(self, name: str, *shape: int) -> Floats:
+        """The array of this name, in this shape; what was taken under this name before is overwritten."""
+        found = self._arrays.get((name, shape))
+        return self._cut(name, shape) if found is None else found
+
+    def _cut(self, name: str, shape: tuple[int, ...]) -> Floats:
+        size = prod(shape)
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.size < size:
+            buffer = self._buffers[name] = _room(size)
+            self._arrays.clear()
+        if len(self._arrays) >= _MOST_SHAPES:
+            self._arrays.clear()
+        return self._arrays.setdefault((name, shape), buffer[:size].reshape(shape))
+
+    def ones(self, size: int) -> Floats:
+        """A column of ones, not to be written to."""
+        if len(self._ones) < size:
+            self._ones = np.ones((size, 1))
+        return self._ones[:size]
+
+    def work(self, *shape: int) -> Work:
+        """The exponential's room for arrays of this shape."""
+        if shape not in self._work:
+            self._work = {shape: Work(shape)}
+        return self._work[shape]
+
+
+def _room(size: int) -> Floats:
+    """An array; a large one lies in a huge page where there are such, so that the cache can hold it as a whole."""
+    if size < _LARGE:
+        return np.empty(size)
+    room: Floats = np.empty(size + _ASKED_FOR + _HUGE_PAGE)
+    start = -(room.__array_interface__["data"][0] // room.itemsize) % _HUGE_PAGE
+    return room[start : start + size]

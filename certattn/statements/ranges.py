@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from certattn.kernel.document.schema import Values
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.reals import describe
 
 

@@ -114,7 +114,7 @@ class Kernel:
 
     @cached_property
     def exponential_value(self) -> Any:
-        return self._module(f"{_ROOT}.fast.exponential_value")
+        return self._module(f"{_ROOT}.kernel.theorems.arithmetic.exponential_value")
 
     @cached_property
     def chosen_tokens(self) -> Any:
@@ -153,16 +153,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.spectrum_shape")
 
     @cached_property
-    def unit_sets(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.mathematics.unit_sets")
-
-    @cached_property
-    def regions(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.mathematics.regions")
-
-    @cached_property
-    def mean_value(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.mathematics.mean_value")
+    def cells(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.attention.cells")
 
     @cached_property
     def context_descent(self) -> Any:
@@ -237,12 +229,12 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.prompts.typical_prompt")
 
     @cached_property
-    def attention_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.given.attention_inputs")
+    def attention(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.given.attention")
 
     @cached_property
-    def prompt_inputs(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.given.prompt_inputs")
+    def prompts(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.given.prompts")
 
     @cached_property
     def infinite_prompt_operator(self) -> Any:

@@ -68,7 +68,7 @@ def check_attention(kernel: Kernel) -> Iterator[Check]:
         x, z, point = column(vector("x", d)), column(vector("z", q)), matrix("y", 1, o)
         shape = f"K {p} x {d}, Q {p} x {q}"
         stated = {name: kernel.stated(weights) for name, weights in (("K", K), ("Q", Q), ("V", V))}
-        weights = kernel.attention_inputs.Weights(d, **stated, U=None)
+        weights = kernel.attention.Weights(d, **stated, U=None)
         U = sympy.Matrix(entries(weights.bilinear()))
         yield equal(f"<Kx, Qz> = <x, Uz>, {shape}", [((K * x).T * (Q * z))[0]], [(x.T * (U * z))[0]])
         operator = kernel.operator.Operator(UnspecifiedLaw(d), weights.bilinear(), weights.values(), SymbolicNumber(s))
@@ -91,7 +91,7 @@ def _value(V: sympy.Matrix) -> first_principles.Function:
 
 def _check_left_out(kernel: Kernel) -> Iterator[Check]:
     """Weights that a certificate leaves out are the identity."""
-    Weights, d = kernel.attention_inputs.Weights, 2
+    Weights, d = kernel.attention.Weights, 2
     K, Q, U = matrix("K", d, d), matrix("Q", d, 3), matrix("U", d, 3)
     given = {name: kernel.stated(weights) for name, weights in (("K", K), ("Q", Q), ("U", U))}
     nothing = dict.fromkeys("KQVU")
@@ -236,7 +236,7 @@ def check_keys_and_values(kernel: Kernel) -> Iterator[Check]:
 def _prompt_of_shape(kernel: Kernel, keys: int, values: int, s: Expr) -> Any:
     """A prompt of keys and values; a law of tokens is then a law of both side by side."""
     inputs = kernel.stated(matrix("k", 1, keys)), kernel.stated(matrix("v", 1, values))
-    return kernel.prompt_inputs.StatedPrompt(inputs, kernel.stated(matrix("q", 1, keys)), SymbolicNumber(s), None)
+    return kernel.prompts.StatedPrompt(inputs, kernel.stated(matrix("q", 1, keys)), SymbolicNumber(s), None)
 
 
 def check_gradients(kernel: Kernel) -> Iterator[Check]:

@@ -9,13 +9,11 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from certattn.fast.enclosures import Ball, Enclosures
+from certattn.fast.balls import Ball
+from certattn.fast.enclosures import Enclosures
 from certattn.fast.rows import Block, StoredRows
-from certattn.fast.scratch import Scratch
-from certattn.fast.splitting import SplitQuery
-from certattn.fast.sweep import A, Plan, Wanted, sweep
-from certattn.fast.tight import TightlyWanted
-from certattn.fast.tight_enclosures import TightEnclosures
+from certattn.fast.sums import A, Plan, Scratch, Wanted, sweep
+from certattn.fast.tight import SplitQuery, TightEnclosures, TightlyWanted
 from certattn.kernel.mathematics.balls import working_precision
 
 Floats = NDArray[np.float64]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from prompts import Case, prompts
 from test_sums import TOKENS, absorbed
 
-from certattn.fast import enclosures
-from certattn.fast.enclosures import Ball, Enclosures
-from certattn.fast.sums import Sums
-from certattn.fast.sweep import Wanted
+from certattn.fast import enclosures, exponential
+from certattn.fast.balls import Ball
+from certattn.fast.enclosures import Enclosures
+from certattn.fast.sums import Sums, Wanted
 from certattn.kernel.mathematics.balls import working_precision
 
 Floats = NDArray[np.float64]
@@ -191,11 +191,12 @@ def rounded_means() -> Close:
 
 
 def scaled(name: str, factor: float) -> Patch:
-    """A function of `enclosures` whose values count only in part."""
+    """A function of `enclosures`, and of the errors of scores, whose values count only in part."""
     original = getattr(enclosures, name)
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(enclosures, name, lambda *arguments: original(*arguments) * factor)
+        for module in (enclosures, exponential):
+            monkeypatch.setattr(module, name, lambda *arguments: original(*arguments) * factor)
 
     return patch
 
@@ -235,7 +236,8 @@ def without_radius(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_underflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(enclosures, "UNDERFLOW", 0.0)
+    for module in (enclosures, exponential):
+        monkeypatch.setattr(module, "UNDERFLOW", 0.0)
 
 
 CLOSE: dict[str, Callable[[], Close]] = {

@@ -10,15 +10,8 @@ from flint import arb
 from observed_errors import Floats, computed, relative_errors
 
 from certattn.fast import exponential
-from certattn.fast.exponential import (
-    SCORE_LIMIT,
-    SIZE,
-    TABLE,
-    TAIL_LIMIT,
-    Work,
-    exp_shifted,
-)
-from certattn.fast.exponential_bound import REACH, relative_error
+from certattn.fast.exponential import SCORE_LIMIT, SIZE, TABLE, TAIL_LIMIT, Work, exp_shifted, relative_error
+from certattn.fast.exponential_bound import REACH
 from certattn.kernel.mathematics.balls import working_precision
 
 UNIT = 2.0**-53

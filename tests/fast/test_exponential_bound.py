@@ -12,14 +12,8 @@ from flint import arb, fmpq, fmpz_mat
 from observed_errors import relative_errors
 
 from certattn.fast import exponential, exponential_bound
-from certattn.fast.exponential_bound import (
-    PROOF_BITS,
-    SIZE,
-    Exponential,
-    own_exponential,
-    relative_error,
-    relative_error_bound,
-)
+from certattn.fast.exponential import own_exponential, relative_error
+from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, relative_error_bound
 from certattn.kernel.errors import BoundNotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -176,12 +170,12 @@ def test_at_a_low_precision_nothing_is_proved_that_is_false() -> None:
 
 
 def test_a_process_without_a_proof_gets_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exponential_bound, "own_exponential", lambda *, tail: changed(l1=fmpq(0)))
+    monkeypatch.setattr(exponential, "own_exponential", lambda *, tail: changed(l1=fmpq(0)))
     with pytest.raises(BoundNotProvedError, match="s - k L1"):
-        exponential_bound._own_bound.__wrapped__(False)
-    monkeypatch.setattr(exponential_bound, "own_exponential", lambda *, tail: changed(c2=fmpq(1)))
+        exponential._own_bound.__wrapped__(False)
+    monkeypatch.setattr(exponential, "own_exponential", lambda *, tail: changed(c2=fmpq(1)))
     with pytest.raises(BoundNotProvedError, match="no useful bound"):
-        exponential_bound._own_bound.__wrapped__(False)
+        exponential._own_bound.__wrapped__(False)
 
 
 def test_the_errors_of_the_table_are_those_of_its_entries() -> None:

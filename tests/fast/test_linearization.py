@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from certattn.fast import attention_matrix, linearization
-from certattn.fast.dense import Dense
+from certattn.fast import attention_matrix
+from certattn.fast.rows import Dense
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics import linearization as in_arb
 from certattn.kernel.mathematics.balls import working_precision
@@ -62,7 +62,7 @@ def test_every_stage_is_within_its_error(name: str) -> None:
     queries, keys, scale = tokens(name)
     with working_precision(BITS):
         true = in_arb.parts(exact(queries), exact(keys), scale, RATES[name])
-        found = linearization.parts(queries, keys, scale, RATES[name])
+        found = attention_matrix.parts(queries, keys, scale, RATES[name])
         for wanted, ball in zip(true.excess, found.excess, strict=True):
             assert ball.contains(wanted)
             assert ball.rad() < (1 + abs(ball).upper()) * arb(10) ** (-11 if name in ("usual", "integers") else -8)
@@ -90,7 +90,7 @@ def test_errors_of_sums_reach_the_linear_part() -> None:
     queries, keys, scale = tokens("far")
     with working_precision(BITS):
         true = in_arb.linear_part(exact(queries), exact(keys), scale)
-        found = linearization.linear_part(queries, keys, scale)
+        found = attention_matrix.linear_part(queries, keys, scale)
         # What is off is far more than u of the values.
         assert distance(found.values, true) > arb(2.0**-53) * float(np.linalg.norm(found.values))
         assert distance(found.values, true) <= arb(found.error)
@@ -102,7 +102,7 @@ def test_every_error_counts_in_a_combination(part: str) -> None:
     excess = [arb(1, 0.5 if part == "excess" else 0), arb(1)]
     attention = Dense(values, 0.25 if part == "attention" else 0.0)
     linear = Dense(values, 0.125 if part == "linear" else 0.0)
-    found = linearization.combined(stage, excess, attention, linear)
+    found = attention_matrix.combined(stage, excess, attention, linear)
     least = {"attention": 2 * 0.25, "linear": 0.125, "excess": 0.5 * 5}[part]
     assert least <= found.error <= least * 1.001
     assert found.values.tolist() == values.tolist()
@@ -112,18 +112,18 @@ def test_every_error_counts_in_a_combination(part: str) -> None:
 def test_normalisers_that_are_too_large_are_refused(excess: arb) -> None:
     dense = Dense(np.eye(2), 0.0)
     with pytest.raises(RefusedError, match="normalisers"):
-        linearization.combined(Stage(1, 1, 0), [excess, excess], dense, dense)
+        attention_matrix.combined(Stage(1, 1, 0), [excess, excess], dense, dense)
 
 
 def test_scores_that_are_too_large_are_refused() -> None:
     with pytest.raises(RefusedError):
-        linearization.linear_part(np.full((2, 1), 2.0**300), np.array([[1.0], [2.0**200]]), fmpq(1))
+        attention_matrix.linear_part(np.full((2, 1), 2.0**300), np.array([[1.0], [2.0**200]]), fmpq(1))
 
 
 @pytest.mark.parametrize("size", [3, 6, 7, 100])
 def test_equal_scores_are_centred_up_to_the_rounding_of_their_mean(size: int) -> None:
     scores = np.full((1, size), 0.1)
-    values, errors = linearization._centred(scores, np.zeros(1))
+    values, errors = attention_matrix._centred(scores, np.zeros(1))
     # The mean of equal numbers is the number, so that all of what is left is error.
     assert np.linalg.norm(values) <= errors[0]
     assert errors[0] >= size * 2.0**-53 * 0.1

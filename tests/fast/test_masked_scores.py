@@ -12,7 +12,7 @@ from flint import fmpq
 
 from certattn.fast import attention_matrix as whole
 from certattn.fast import prefixes
-from certattn.fast.enclosures import Ball
+from certattn.fast.balls import Ball
 from certattn.kernel.errors import RefusedError
 
 Array = np.ndarray[Any, Any]

@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 from rounding_modes import flushing_subnormals
 
-from certattn.fast.rows import (
-    EXACT_TYPES,
-    StoredRows,
-    blocks,
-    computed_squares,
-    larger,
-    norm_bound,
-    norm_bounds,
-)
+from certattn.fast.rows import EXACT_TYPES, StoredRows, blocks, computed_squares, larger, norm_bound, norm_bounds
 
 
 def some(dtype: str, rows: int = 11, columns: int = 3) -> np.ndarray:

@@ -9,8 +9,8 @@ import pytest
 from flint import arb, arb_mat, fmpq
 
 from certattn.fast import attention_matrix as tested
-from certattn.fast import dense, singular_values
-from certattn.fast.dense import Dense
+from certattn.fast import rows, singular_values
+from certattn.fast.rows import Dense
 from certattn.fast.singular_values import FloatFactors
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics import attention_matrix as in_arb
@@ -57,13 +57,13 @@ def test_norms_and_products_are_bounded(size: float) -> None:
         with working_precision(300):
             true = exact(left) @ exact(right)
             off = balls(left @ right) - arb_mat(true.numerators) * (arb(1) / true.denominator)
-            assert norm(off) <= arb(dense.product_error(left, right))
+            assert norm(off) <= arb(singular_values.product_error(left, right))
             sizes = exact(np.abs(left)) @ exact(np.abs(right))
-            assert spectral(sizes) <= arb(dense.product_size(left, right))
+            assert spectral(sizes) <= arb(singular_values.product_size(left, right))
             true_norm = norm(balls(left))
-            assert true_norm <= arb(dense.frobenius_bound(left))
-            assert size < 1 or true_norm >= arb(dense.frobenius_bound(left)) * fmpq(999, 1000)
-            assert abs(true_norm - arb(dense.frobenius(left)[0])) <= arb(dense.frobenius(left)[1])
+            assert true_norm <= arb(rows.frobenius_bound(left))
+            assert size < 1 or true_norm >= arb(rows.frobenius_bound(left)) * fmpq(999, 1000)
+            assert abs(true_norm - arb(singular_values.frobenius(left)[0])) <= arb(singular_values.frobenius(left)[1])
 
 
 def test_gram_matrices_and_residuals_are_bounded() -> None:
@@ -73,10 +73,10 @@ def test_gram_matrices_and_residuals_are_bounded() -> None:
         U, V = U * stretch, Vt.T
         with working_precision(200):
             gram = exact(U).T @ exact(U) - ExactMatrix.identity(8)
-            bound = arb(dense.off_identity(U))
+            bound = arb(singular_values.off_identity(U))
             assert spectral(gram) <= bound <= spectral(gram) * 3 + arb(10) ** -13
             rest = exact(matrix) - exact(U * s) @ exact(V).T
-            found = arb(dense.residual(Dense(matrix, 0.25), U, s, V))
+            found = arb(singular_values.residual(Dense(matrix, 0.25), U, s, V))
             # Without the rounding of U diag(s), which is less than the rest of the bound.
             assert spectral(rest) <= found - fmpq(1, 4) <= 3 * spectral(rest) + arb(10) ** -12
 

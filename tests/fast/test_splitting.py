@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from certattn.fast import splitting
-from certattn.fast.splitting import (
+from certattn.fast import tight
+from certattn.fast.tight import (
     HEAVIEST,
     Cut,
     SplitQuery,
@@ -334,8 +334,8 @@ def test_queries_of_another_type_or_shape_are_refused() -> None:
 
 def test_bits_leave_room_for_each_other() -> None:
     """What the proofs take for granted of the constants."""
-    assert splitting._KEY_BITS + splitting._QUERY_BITS == 53
-    assert HEAVIEST <= 2.0 ** (51 - splitting._MOST_BITS)
+    assert tight._KEY_BITS + tight._QUERY_BITS == 53
+    assert HEAVIEST <= 2.0 ** (51 - tight._MOST_BITS)
     # Scores up to (K + 1) ln 2, rounded, and the error of the exponential.
     assert HEAVIEST > 2 * (1 + 1e-9)
-    assert 2 * splitting._FINEST + 2 * splitting._MOST_BITS < 1022
+    assert 2 * tight._FINEST + 2 * tight._MOST_BITS < 1022

@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 from observed_errors import computed
 
 from certattn.fast import sums as sums_module
-from certattn.fast.enclosures import beta, score_errors
-from certattn.fast.exponential_bound import relative_error
+from certattn.fast.exponential import beta, relative_error, score_errors
 from certattn.fast.rows import Block, norm_bounds
-from certattn.fast.scratch import Scratch
-from certattn.fast.sums import Sums
-from certattn.fast.sweep import Wanted, sweep
+from certattn.fast.sums import Scratch, Sums, Wanted, sweep
 from certattn.fast.units import UNIT, gamma
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.balls import working_precision

@@ -11,15 +11,12 @@ import numpy as np
 import pytest
 from exact_attention import Truth, stored, worst, worst_of_normaliser
 
-from certattn.fast import sums, sweep, tight
-from certattn.fast.enclosures import Ball, Enclosures
+from certattn.fast import sums, tight
+from certattn.fast.balls import Ball
+from certattn.fast.enclosures import Enclosures
 from certattn.fast.rows import StoredRows
-from certattn.fast.scratch import Scratch
-from certattn.fast.splitting import SplitQuery
-from certattn.fast.sums import block_rows
-from certattn.fast.sweep import Wanted
-from certattn.fast.tight import TightlyWanted
-from certattn.fast.tight_enclosures import TightEnclosures
+from certattn.fast.sums import Scratch, Wanted, block_rows
+from certattn.fast.tight import SplitQuery, TightEnclosures, TightlyWanted
 from certattn.kernel.errors import RefusedError
 
 RNG = np.random.default_rng(0)
@@ -47,7 +44,7 @@ def set_blocks(rows: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(module, "_FEWEST_ROWS", rows)
         monkeypatch.setattr(module, "_MOST_ROWS", rows)
     # However few they are, threads get their share.
-    monkeypatch.setattr(sweep, "_MULTIPLICATIONS_PER_THREAD", 1 if threads > 1 else 2**40)
+    monkeypatch.setattr(sums, "_MULTIPLICATIONS_PER_THREAD", 1 if threads > 1 else 2**40)
 
 
 @pytest.mark.parametrize("rows", [1, 7, 64, 1000])
@@ -57,7 +54,7 @@ def test_every_cut(rows: int, threads: int, pieces: int, monkeypatch: pytest.Mon
     set_blocks(rows, threads, monkeypatch)
     for reverse in (False, True):
         wanted = Wanted(QUERIES, (2,), second_of_keys=True)
-        total = sweep.sweep(chunks(pieces, reverse=reverse), wanted, threads)
+        total = sums.sweep(chunks(pieces, reverse=reverse), wanted, threads)
         assert total.tokens == TOKENS
         found = Enclosures(total, np.zeros(3))
         means, (exponents, z) = found.mean(), found.normaliser()
@@ -68,19 +65,19 @@ def test_every_cut(rows: int, threads: int, pieces: int, monkeypatch: pytest.Mon
         assert worst(found.cross_covariance(2), CROSS) <= 1
         for index in (0, 1):
             wanted_tightly = TightlyWanted(SplitQuery.of(QUERIES[index], np.zeros(2), 0.0))
-            tightly = TightEnclosures(sweep.sweep(chunks(pieces, reverse=reverse), wanted_tightly, threads))
+            tightly = TightEnclosures(sums.sweep(chunks(pieces, reverse=reverse), wanted_tightly, threads))
             assert worst(tightly.mean(), MEANS[index]) <= 1
             assert worst_of_normaliser(tightly.normaliser(), TRUTHS[index].normaliser) <= 1
 
 
 def test_threads_share_what_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sweep._shares(10, 10**9, 3) == [(0, 3), (3, 6), (6, 10)]
-    assert sweep._shares(2, 10**9, 3) == [(0, 1), (1, 2)]
-    assert sweep._shares(10**6, 100, 8) == [(0, 10**6)]
-    assert sweep.processors() >= 1
+    assert sums._shares(10, 10**9, 3) == [(0, 3), (3, 6), (6, 10)]
+    assert sums._shares(2, 10**9, 3) == [(0, 1), (1, 2)]
+    assert sums._shares(10**6, 100, 8) == [(0, 10**6)]
+    assert sums.processors() >= 1
     # Where the system does not say what this process may use.
-    monkeypatch.delattr(sweep.os, "sched_getaffinity", raising=False)
-    assert sweep.processors() >= 1
+    monkeypatch.delattr(sums.os, "sched_getaffinity", raising=False)
+    assert sums.processors() >= 1
 
 
 def test_chunks_may_share_one_buffer() -> None:
@@ -93,7 +90,7 @@ def test_chunks_may_share_one_buffer() -> None:
             yield stored(buffer[0]), stored(buffer[1])
 
     for threads in (1, 2):
-        found = Enclosures(sweep.sweep(pieces(), Wanted(QUERIES[:1]), threads), np.zeros(1))
+        found = Enclosures(sums.sweep(pieces(), Wanted(QUERIES[:1]), threads), np.zeros(1))
         assert worst(found.mean(), MEANS[0]) <= 1
 
 
@@ -101,10 +98,10 @@ def test_known_squares_give_the_same_enclosures() -> None:
     plain, known = stored(KEYS), stored(KEYS).with_squares()
     values = stored(VALUES)
     for keys in (plain, known):
-        found = Enclosures(sweep.sweep([(keys, values)], Wanted(QUERIES[:1])), np.zeros(1))
+        found = Enclosures(sums.sweep([(keys, values)], Wanted(QUERIES[:1])), np.zeros(1))
         assert worst(found.mean(), MEANS[0]) <= 1
         radii = found.mean().radius
-    first = Enclosures(sweep.sweep([(plain, values)], Wanted(QUERIES[:1])), np.zeros(1)).mean()
+    first = Enclosures(sums.sweep([(plain, values)], Wanted(QUERIES[:1])), np.zeros(1)).mean()
     np.testing.assert_allclose(first.radius, radii, rtol=1e-12)
 
 
@@ -114,7 +111,7 @@ def test_a_thread_that_refuses_is_heard(threads: int, monkeypatch: pytest.Monkey
     keys = KEYS.copy()
     keys[-1] = 1e6
     with pytest.raises(RefusedError, match="scores beyond"):
-        sweep.sweep([(stored(keys), stored(VALUES))], Wanted(QUERIES[:1]), threads)
+        sums.sweep([(stored(keys), stored(VALUES))], Wanted(QUERIES[:1]), threads)
 
 
 @pytest.mark.parametrize("plan", [Wanted(QUERIES[:1]), TightlyWanted(SplitQuery.of(QUERIES[0], np.zeros(2), 0.0))])
@@ -122,9 +119,9 @@ def test_prompts_that_are_none(plan: Any) -> None:
     empty = stored(KEYS[:0]), stored(VALUES[:0])
     for nothing in ([], [empty], [empty, empty]):
         with pytest.raises(ValueError, match="without tokens"):
-            sweep.sweep(nothing, plan)
+            sums.sweep(nothing, plan)
     with pytest.raises(ValueError, match="700 keys and 699 values"):
-        sweep.sweep([(stored(KEYS), stored(VALUES[1:]))], plan)
+        sums.sweep([(stored(KEYS), stored(VALUES[1:]))], plan)
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan, 1e300])
@@ -137,13 +134,13 @@ def test_nothing_is_warned_of(bad: float) -> None:
         warnings.simplefilter("error")
         for threads in (1, 2):
             with pytest.raises(RefusedError):
-                Enclosures(sweep.sweep([(stored(keys), stored(values))], Wanted(QUERIES), threads), np.zeros(3))
+                Enclosures(sums.sweep([(stored(keys), stored(values))], Wanted(QUERIES), threads), np.zeros(3))
             with pytest.raises(RefusedError):
-                sweep.sweep([(stored(values), stored(values))], Wanted(QUERIES[:1, [0, 0, 1]]), threads)
+                sums.sweep([(stored(values), stored(values))], Wanted(QUERIES[:1, [0, 0, 1]]), threads)
             with pytest.raises(RefusedError):
-                sweep.sweep([(stored(keys), stored(values))], tight_plan, threads)
+                sums.sweep([(stored(keys), stored(values))], tight_plan, threads)
         with pytest.raises(RefusedError):
-            Enclosures(sweep.sweep([(stored(keys), stored(VALUES))], Wanted(np.full((1, 2), bad))), np.zeros(1))
+            Enclosures(sums.sweep([(stored(keys), stored(VALUES))], Wanted(np.full((1, 2), bad))), np.zeros(1))
         with pytest.raises(RefusedError):
             SplitQuery.of(np.full(2, bad), np.zeros(2), 0.0)
 

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from prompts import Case, orthogonal, prompts
 from test_sums import absorbed, scores_with_bad_exponentials
 
-from certattn.fast import splitting, tight, tight_enclosures
-from certattn.fast.splitting import SplitQuery
-from certattn.fast.sweep import sweep
-from certattn.fast.tight import TightlyWanted, TightSums
-from certattn.fast.tight_enclosures import TightEnclosures
+from certattn.fast import tight
+from certattn.fast.sums import sweep
+from certattn.fast.tight import SplitQuery, TightEnclosures, TightlyWanted, TightSums
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.balls import working_precision
 
@@ -81,7 +79,7 @@ def test_the_high_part_of_a_score_may_be_far_from_it() -> None:
     keys = np.array([[1e6 + 0.01, 1e6], [1e6, 1e6 + 0.02]])
     cut = SplitQuery.of(query, np.zeros(2), 0.0)
     high, low = np.empty_like(keys), np.empty_like(keys)
-    splitting.split(keys, splitting.grid(2e6, 2, 26), high, low)
+    tight.split(keys, tight.grid(2e6, 2, 26), high, low)
     scores = keys @ query
     assert np.abs(high @ cut.columns[:, 0] - scores).max() > 1e3
     keys = keys - np.outer(scores - np.array([1.0, 2.0]), query) / (query @ query)
@@ -281,7 +279,7 @@ def low_parts_left_out(high: Floats, low: Floats, total: Floats) -> None:
 
 
 def values_without_low_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = splitting.split
+    original = tight.split
 
     def coarse(rows: Floats, q: int, high: Floats, low: Floats) -> None:
         original(rows, q, high, low)
@@ -295,7 +293,7 @@ WEAKENED: list[tuple[str, str, Patch]] = [
     ("a tenth of the error of exp", "exp", scaled(tight, "relative_error", 0.1)),
     ("a tenth of beta", "exp", scaled(tight, "beta", 0.1)),
     ("half of beta", "last place", scaled(tight, "beta", 0.5)),
-    ("rounding of the sums left out", "last place", replaced(tight_enclosures, "UNIT", 0.0)),
+    ("rounding of the sums left out", "last place", replaced(tight, "UNIT", 0.0)),
     ("no radius", "radius", scaled(tight, "score_error", 1e-9)),
     ("a fifth of the error of scores", "radius", scaled(tight, "score_error", 0.2)),
     ("a third of the spread of values", "spread", scaled(tight, "norm_bound", 0.3)),

@@ -109,7 +109,7 @@ def enclosures(tokens: Any, queries: np.ndarray, threads: int = 1, with_second: 
     import numpy as np
 
     from certattn.fast.enclosures import Enclosures
-    from certattn.fast.sweep import Wanted, sweep
+    from certattn.fast.sums import Wanted, sweep
 
     sums = sweep([(tokens, tokens)], Wanted(queries, with_second), threads)
     return Enclosures(sums, np.zeros(len(queries)))
@@ -136,10 +136,8 @@ def enclosed_covariance(tokens: Any, queries: np.ndarray) -> Any:
 def enclosed_tightly(tokens: Any, queries: np.ndarray, threads: int = 1) -> Any:
     import numpy as np
 
-    from certattn.fast.splitting import SplitQuery
-    from certattn.fast.sweep import sweep
-    from certattn.fast.tight import TightlyWanted
-    from certattn.fast.tight_enclosures import TightEnclosures
+    from certattn.fast.sums import sweep
+    from certattn.fast.tight import SplitQuery, TightEnclosures, TightlyWanted
 
     query = SplitQuery.of(queries[0], np.zeros_like(queries[0]), 0.0)
     ball = TightEnclosures(sweep([(tokens, tokens)], TightlyWanted(query), threads)).mean()

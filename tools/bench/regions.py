@@ -22,8 +22,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix, covariance
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.attention.mathematics.mean_value import Deviation
-from certattn.kernel.theorems.attention.mathematics.regions import Ball
+from certattn.kernel.theorems.attention.cells import Ball, Deviation
 from certattn.provers.attention.region_search import search
 
 Array = np.ndarray[Any, Any]

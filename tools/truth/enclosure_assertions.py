@@ -29,19 +29,9 @@ import mpmath
 import numpy as np
 from flint import arb, arb_mat, fmpq
 
-from certattn.fast import (
-    ball_algebra,
-    conversions,
-    dense,
-    enclosures,
-    exact_rounding,
-    exponential,
-    exponential_bound,
-    rows,
-    splitting,
-    sums,
-    units,
-)
+from certattn.fast import balls as float_balls
+from certattn.fast import exponential, rows, sums, tight, units
+from certattn.fast import singular_values as float_matrices
 from certattn.kernel.mathematics import (
     attention_matrix,
     balls,
@@ -59,6 +49,7 @@ from certattn.kernel.mathematics import (
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.theorems.arithmetic import exponential_value
 from certattn.kernel.theorems.prompts.mathematics import mean_square
 from certattn.kernel.theorems.selection.mathematics import chosen_tokens, joint_path, mixing, path_bound
 from certattn.kernel.theorems.spectrum.mathematics import (
@@ -808,27 +799,27 @@ def single_roundings(count: int, rng: Draw) -> Iterator[Assertion]:
             true: Fraction | None = Fraction(value.numerator / value.denominator)
         except OverflowError:
             true = None
-        found = exact_rounding.to_nearest(exact(value))
+        found = exponential_value.to_nearest(exact(value))
         given = f"{value.numerator:#x} / {value.denominator:#x}"
         yield (
-            "fast.exact_rounding.to_nearest",
+            "exponential_value.to_nearest",
             given,
             (found is None) == (true is None) and (found is None or found == exact(true or Fraction(0))),
         )
-        yield "fast.exact_rounding.is_binary64", given, exact_rounding.is_binary64(exact(value)) is (true == value)
+        yield "exponential_value.is_binary64", given, exponential_value.is_binary64(exact(value)) is (true == value)
         if true is not None:
-            shown = exact_rounding.hexadecimal(exact(true))
+            shown = exponential_value.hexadecimal(exact(true))
             yield (
-                "fast.exact_rounding.hexadecimal",
+                "exponential_value.hexadecimal",
                 shown,
                 Fraction(float.fromhex(shown)) == true if true else shown == "0",
             )
         drawn = Fraction(rng.getrandbits(200) - 2**199, rng.getrandbits(150) | 1) * Fraction(2) ** rng.randint(
             -1100, 60
         )
-        nearest = float(conversions.rounded(as_exact([[drawn]]))[0, 0])
+        nearest = float(float_balls.rounded(as_exact([[drawn]]))[0, 0])
         yield (
-            "fast.conversions.rounded",
+            "fast.balls.rounded",
             str(drawn),
             abs(Fraction(nearest) - drawn) <= Fraction(abs(nearest)) * Fraction(1, 2**53) + Fraction(units.UNDERFLOW),
         )
@@ -839,7 +830,7 @@ def exponentials(count: int, rng: Draw) -> Iterator[Assertion]:
     ln2 = mp.log(2)
     half = float.fromhex("0x1.62e42fefa39efp-13")  # half of ln 2 / 2048: about between two entries of the table
     for tailed in (False, True):
-        bound = Fraction(exponential_bound.relative_error(tail=tailed))
+        bound = Fraction(exponential.relative_error(tail=tailed))
         scores, shifts, tails = [], [], []
         for _ in range(count):
             s = rng.choice(
@@ -885,9 +876,9 @@ def double_balls(count: int, rng: Draw) -> Iterator[Assertion]:
         size = rng.randint(1, 4)
         a, b = array(rng, size, size, most=150), array(rng, size, size, most=150)
         ra, rb = np.abs(array(rng, size, size, most=20)), np.abs(array(rng, size, size, most=20))
-        left, right = enclosures.Ball(a, ra), enclosures.Ball(b, rb)
-        less, times = ball_algebra.difference(left, right), ball_algebra.product(left, right)
-        l2, linf = ball_algebra.row_l2_norms(left), ball_algebra.row_linf_norms(left)
+        left, right = float_balls.Ball(a, ra), float_balls.Ball(b, rb)
+        less, times = float_balls.difference(left, right), float_balls.product(left, right)
+        l2, linf = float_balls.row_l2_norms(left), float_balls.row_linf_norms(left)
         given = f"{a.tolist()} +- {ra.tolist()}, {b.tolist()} +- {rb.tolist()}"
         for s, t in ((0, 0), (1, 1), (1, -1), (-1, 1)):
             x = [
@@ -900,21 +891,21 @@ def double_balls(count: int, rng: Draw) -> Iterator[Assertion]:
             ]
             for i, j in pairs(range(size), range(size)):
                 yield (
-                    "fast.ball_algebra.difference",
+                    "fast.balls.difference",
                     given,
                     within(less.middle[i, j], less.radius[i, j], x[i][j] - y[i][j]),
                 )
                 true = sum((x[i][k] * y[k][j] for k in range(size)), Fraction(0))
-                yield "fast.ball_algebra.product", given, within(times.middle[i, j], times.radius[i, j], true)
+                yield "fast.balls.product", given, within(times.middle[i, j], times.radius[i, j], true)
             for i in range(size):
                 square = sum((e * e for e in x[i]), Fraction(0))
                 low, high = (
                     Fraction(l2.middle[i]) - Fraction(l2.radius[i]),
                     Fraction(l2.middle[i]) + Fraction(l2.radius[i]),
                 )
-                yield "fast.ball_algebra.row_l2_norms", given, max(low, Fraction(0)) ** 2 <= square <= high**2
+                yield "fast.balls.row_l2_norms", given, max(low, Fraction(0)) ** 2 <= square <= high**2
                 yield (
-                    "fast.ball_algebra.row_linf_norms",
+                    "fast.balls.row_linf_norms",
                     given,
                     within(linf.middle[i], linf.radius[i], max(map(abs, x[i]))),
                 )
@@ -940,10 +931,10 @@ def double_bounds(count: int, rng: Draw) -> Iterator[Assertion]:
                 abs(Fraction(float(computed[i])) - square) <= slack and least >= 0,
             )
         energy = sum(squares, Fraction(0))
-        yield "fast.dense.frobenius_bound", given, root_at_most(energy, dense.frobenius_bound(x))
-        near, error = dense.frobenius(x)
+        yield "fast.rows.frobenius_bound", given, root_at_most(energy, rows.frobenius_bound(x))
+        near, error = float_matrices.frobenius(x)
         low, high = Fraction(near) - Fraction(error), Fraction(near) + Fraction(error)
-        yield "fast.dense.frobenius", given, max(low, Fraction(0)) ** 2 <= energy <= high**2
+        yield "fast.singular_values.frobenius", given, max(low, Fraction(0)) ** 2 <= energy <= high**2
         # |E|_2 is at least the norm of each of its columns and rows, and | |X| |Y| |_2 that of |X| |Y| e_j.
         rounded_product = x @ y
         off = [
@@ -956,33 +947,33 @@ def double_bounds(count: int, rng: Draw) -> Iterator[Assertion]:
         size = [[sum((abs(fx[i][c] * fy[c][j]) for c in range(k)), Fraction(0)) for j in range(n)] for i in range(m)]
         for j in range(n):
             yield (
-                "fast.dense.product_error",
+                "fast.singular_values.product_error",
                 given,
-                root_at_most(sum((off[i][j] ** 2 for i in range(m)), Fraction(0)), dense.product_error(x, y)),
+                root_at_most(sum((off[i][j] ** 2 for i in range(m)), Fraction(0)), float_matrices.product_error(x, y)),
             )
             yield (
-                "fast.dense.product_size",
+                "fast.singular_values.product_size",
                 given,
-                root_at_most(sum((size[i][j] ** 2 for i in range(m)), Fraction(0)), dense.product_size(x, y)),
+                root_at_most(sum((size[i][j] ** 2 for i in range(m)), Fraction(0)), float_matrices.product_size(x, y)),
             )
         total, lost, term = array(rng, 4, most=100), np.zeros(4), array(rng, 4, most=100)
         true = [Fraction(a) + Fraction(b) for a, b in zip(total.tolist(), term.tolist(), strict=True)]
-        splitting.add_exactly(total, lost, term)
+        tight.add_exactly(total, lost, term)
         for a, b, c in zip(total.tolist(), lost.tolist(), true, strict=True):
-            yield "fast.splitting.add_exactly", f"{a.hex()} {b.hex()}", Fraction(a) + Fraction(b) == c
+            yield "fast.tight.add_exactly", f"{a.hex()} {b.hex()}", Fraction(a) + Fraction(b) == c
         whole = array(rng, 1, 4, most=40)
         length = float(rows.norm_bounds(whole)[0])
-        q = splitting.grid(length, 4, 26)
+        q = tight.grid(length, 4, 26)
         high_part, low_part = np.empty_like(whole), np.empty_like(whole)
-        splitting.split(whole, q, high_part, low_part)
+        tight.split(whole, q, high_part, low_part)
         for a, b, c in zip(high_part[0].tolist(), low_part[0].tolist(), whole[0].tolist(), strict=True):
             yield (
-                "fast.splitting.split",
+                "fast.tight.split",
                 c.hex(),
                 Fraction(a) + Fraction(b) == Fraction(c) and (Fraction(a) * Fraction(2) ** q).denominator == 1,
             )
         yield (
-            "fast.splitting.grid",
+            "fast.tight.grid",
             length.hex(),
             sum((Fraction(a) ** 2 for a in high_part[0].tolist()), Fraction(0)) <= Fraction(2) ** (2 * (26 - q)),
         )
@@ -1013,26 +1004,26 @@ def double_constants(count: int, rng: Draw) -> Iterator[Assertion]:
         # W = v e^d (1 + t) with |d| <= delta, |t| <= eps; relative to v, and to W itself.
         high = mp.exp(real(Fraction(delta))) * (1 + real(Fraction(eps))) - 1
         low = 1 - mp.exp(-real(Fraction(delta))) * (1 - real(Fraction(eps)))
-        found = Fraction(enclosures.beta(delta, eps))
-        yield "fast.enclosures.beta", f"{delta.hex()} {eps.hex()}", bool(real(found) >= max(high, low))
+        found = Fraction(exponential.beta(delta, eps))
+        yield "fast.exponential.beta", f"{delta.hex()} {eps.hex()}", bool(real(found) >= max(high, low))
         value, radius = REAL.draw(rng), abs(REAL.draw(rng)) * Fraction(2) ** -rng.randint(0, 80)
         with working_precision(rng.choice(PRECISIONS)):
             kept = ball(value, radius)
-        packed = conversions.enclose([[kept]])
-        back = conversions.arb_balls(enclosures.Ball(packed.middle[0], packed.radius[0]))[0]
-        table = conversions.arb_table(packed)[0][0]
+        packed = float_balls.enclose([[kept]])
+        back = float_balls.arb_balls(float_balls.Ball(packed.middle[0], packed.radius[0]))[0]
+        table = float_balls.arb_table(packed)[0][0]
         for point in (value, value - radius, value + radius):
             yield (
-                "fast.conversions.enclose",
+                "fast.balls.enclose",
                 str(point),
                 within(float(packed.middle[0, 0]), float(packed.radius[0, 0]), point),
             )
-            yield "fast.conversions.arb_balls", str(point), holds("encloses", back, arb(exact(point), 0))
-            yield "fast.conversions.arb_table", str(point), holds("encloses", table, arb(exact(point), 0))
+            yield "fast.balls.arb_balls", str(point), holds("encloses", back, arb(exact(point), 0))
+            yield "fast.balls.arb_table", str(point), holds("encloses", table, arb(exact(point), 0))
         radicand = abs(POSITIVE.draw(rng))
-        near = Fraction(conversions.rounded_scale(reals.real_root(exact(radicand))))
+        near = Fraction(float_balls.rounded_scale(reals.real_root(exact(radicand))))
         yield (
-            "fast.conversions.rounded_scale",
+            "fast.balls.rounded_scale",
             str(radicand),
             near**2 * (1 - Fraction(1, 2**52)) ** 2 <= radicand <= near**2 * (1 + Fraction(1, 2**52)) ** 2
             if near

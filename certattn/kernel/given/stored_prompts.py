@@ -1,22 +1,23 @@
-"""Prompts in array files, for arithmetic in binary64: chunks of rows, without a detour through exact numbers."""
+"""Prompts in array files, in binary64: what the files hold, and attention over it beside a limit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 
 from certattn.fast.attention import StoredPrompt
+from certattn.fast.balls import Ball, difference, enclose
 from certattn.fast.rows import StoredRows
 from certattn.kernel.document.matrices import MatrixInput
-from certattn.kernel.errors import RefusedError
-from certattn.kernel.given.prompt_inputs import StatedPrompt
-from certattn.kernel.given.stored_rows import holds_doubles, require_finite, stored_rows
+from certattn.kernel.given.prompts import StatedPrompt
+from certattn.kernel.given.stored_arrays import naming_what_is_not_finite, stored_rows
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.operator import AffineMap, Operator
 
-
-def is_within_reach(prompt: StatedPrompt) -> bool:
-    """Whether tokens, or keys and values, come from array files whose numbers are doubles."""
-    return all(part is None or holds_doubles(part) for part in prompt.inputs)
+# Precision of what Arb contributes.
+_ARB_BITS = 96
 
 
 def stored_prompt(prompt: StatedPrompt) -> StoredPrompt:
@@ -29,16 +30,6 @@ def stored_prompt(prompt: StatedPrompt) -> StoredPrompt:
     return StoredPrompt(chunks, values is not None, prompt.scale, prompt.score_map, value_map, key_map)
 
 
-@contextmanager
-def naming_what_is_not_finite(prompt: StatedPrompt) -> Iterator[None]:
-    """Where binary64 refuses numbers that are not finite, say where they stand; Arb would refuse them too."""
-    try:
-        yield
-    except RefusedError:
-        require_finite(part for part in prompt.inputs if part is not None)
-        raise
-
-
 def _tokens(tokens: MatrixInput) -> Iterator[tuple[StoredRows, StoredRows]]:
     for rows in stored_rows(tokens, tokens.shape[1]):
         yield rows, rows
@@ -48,3 +39,26 @@ def _pairs(keys: MatrixInput, values: MatrixInput) -> Iterator[tuple[StoredRows,
     columns = max(keys.shape[1], values.shape[1])
     # Strict, so that both are read to the end and both hashes are compared.
     yield from zip(stored_rows(keys, columns), stored_rows(values, columns), strict=True)
+
+
+def naming_its_infinities(prompt: StatedPrompt) -> AbstractContextManager[None]:
+    """Where binary64 refuses numbers of a prompt that are not finite, say where they stand."""
+    return naming_what_is_not_finite([part for part in prompt.inputs if part is not None])
+
+
+def off_limit(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix, *, tight: bool = False) -> Ball:
+    """T(q) - T_inf(q) for every row q of `stated`. Raises Binary64Error where binary64 has no answer."""
+    return difference(means(prompt, stated, tight=tight), limit_values(prompt, limit, stated))
+
+
+def means(prompt: StatedPrompt, stated: ExactMatrix, *, tight: bool) -> Ball:
+    """T(q) for every row."""
+    stored = stored_prompt(prompt)
+    with naming_its_infinities(prompt):
+        return stored.tight_moments(stated).means if tight else stored.means(stated)
+
+
+def limit_values(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix) -> Ball:
+    """T_inf(q) for every row, by Arb."""
+    with working_precision(_ARB_BITS):
+        return enclose(limit.from_point(ExactMatrix.zero(1, prompt.output_dimension), stated))

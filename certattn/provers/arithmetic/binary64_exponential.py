@@ -14,23 +14,16 @@ from pathlib import Path
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.fast.exact_rounding import hexadecimal
-from certattn.fast.exponential import L1, L2, TABLE, Floats, Work, exp_shifted
-from certattn.fast.exponential_bound import (
-    PROOF_BITS,
-    SIZE,
-    Exponential,
-    own_exponential,
-    relative_error_bound,
-    table_errors,
-)
-from certattn.fast.exponential_value import relative_error_at
+from certattn.fast.exponential import L1, L2, TABLE, Work, exp_shifted, own_exponential
+from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, relative_error_bound, table_errors
+from certattn.fast.units import Floats
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.arithmetic.binary64_exponential import MOST, THEOREM
+from certattn.kernel.theorems.arithmetic.exponential_value import hexadecimal, relative_error_at
 from certattn.provers.commands import Command, Option
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate, write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational

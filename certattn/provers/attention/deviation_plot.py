@@ -18,8 +18,17 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.attention.deviation_bounds import Bounds
-from certattn.kernel.theorems.attention.output_deviation import THEOREM, AssertedDeviation
+from certattn.kernel.theorems.attention.output_deviation import (
+    AT_LEAST,
+    AT_MOST,
+    EACH_AT_LEAST,
+    EACH_AT_MOST,
+    EACH_RELATIVE,
+    NORM,
+    RELATIVE,
+    THEOREM,
+    AssertedDeviation,
+)
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
@@ -37,11 +46,11 @@ class _Panel:
     quantity: str
     values: Floats
     whole: Sequence[tuple[fmpq | None, str, str]]
-    each: Sequence[tuple[Sequence[fmpq] | None, str, str]]
+    each: Sequence[tuple[Sequence[fmpq], str, str]]
 
     @property
     def is_stated(self) -> bool:
-        return any(bound is not None for bound, _, _ in (*self.whole, *self.each))
+        return any(bound is not None for bound, _, _ in self.whole) or any(bounds for bounds, _, _ in self.each)
 
 
 def draw_certificate(certificate: Certificate, target: Target) -> None:
@@ -50,7 +59,7 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
     if problem.region is not None:
         raise UsageError("a figure shows listed queries; this certificate is about a region of them")
     rows, compared = _compared(problem)
-    panels = [panel for panel in _panels(problem.bounds, compared) if panel.is_stated]
+    panels = [panel for panel in _panels(problem, compared) if panel.is_stated]
     with canvas(target, (6.0, 0.6 + 3.0 * len(panels)), len(panels), squeeze=False) as (figure, axes):
         drawn = [_draw(panel, rows, problem.count, part) for panel, part in zip(panels, axes[:, 0], strict=True)]
         shown = f"{max(drawn)} of {problem.count}" if max(drawn) < problem.count else f"{problem.count}"
@@ -60,12 +69,10 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
 def _compared(problem: AssertedDeviation) -> tuple[list[int], list[tuple[arb, arb]]]:
     """Deviations and norms of outputs: of all queries where they are few, or doubles tell; else of some."""
     if problem.count > _MOST and problem.tiers:
-        from certattn.kernel.theorems.attention.deviation_binary64 import compared
-
         rows = list(range(problem.count))
         try:
             with working_precision(_BITS):
-                return rows, compared(problem, rows)
+                return rows, problem.compared_in_binary64(rows)
         except Binary64Error:
             pass
     rows = _evenly(problem.count)
@@ -78,27 +85,31 @@ def _evenly(count: int) -> list[int]:
     return found
 
 
-def _panels(bounds: Bounds, compared: Sequence[tuple[arb, arb]]) -> list[_Panel]:
+def _panels(problem: AssertedDeviation, compared: Sequence[tuple[arb, arb]]) -> list[_Panel]:
     deviations = np.array([float(deviation.mid()) for deviation, _ in compared])
     # Beside an output that is 0, or may be, there is nothing to draw.
     sizes = np.array([float(size.mid()) if (size > 0) is True else np.nan for _, size in compared])
-    index = _INDEX[bounds.norm]
+    bounds = problem.bounds
+    index = _INDEX[bounds[NORM]]
     distance, size = rf"|T(q) - T_\infty(q)|_{{{index}}}", rf"|T(q)|_{{{index}}}"
     return [
         _Panel(
             f"${distance}$",
             deviations,
             (
-                (bounds.at_most, "-", f"{standing()}: every query at most"),
-                (bounds.at_least, ":", "some query at least"),
+                (bounds.get(AT_MOST), "-", f"{standing()}: every query at most"),
+                (bounds.get(AT_LEAST), ":", "some query at least"),
             ),
-            ((bounds.each_at_most, "v", "bound of each query, at most"), (bounds.each_at_least, "^", "at least")),
+            (
+                (problem.each(EACH_AT_MOST), "v", "bound of each query, at most"),
+                (problem.each(EACH_AT_LEAST), "^", "at least"),
+            ),
         ),
         _Panel(
             rf"${distance}\,/\,{size}$",
             deviations / sizes,
-            ((bounds.relative, "-", f"{standing()}: every query at most"),),
-            ((bounds.each_relative, "v", "bound of each query, at most"),),
+            ((bounds.get(RELATIVE), "-", f"{standing()}: every query at most"),),
+            ((problem.each(EACH_RELATIVE), "v", "bound of each query, at most"),),
         ),
     ]
 
@@ -112,7 +123,7 @@ def _draw(panel: _Panel, rows: Sequence[int], count: int, axes: Any) -> int:
     ranks = range(len(order))
     axes.plot(ranks, panel.values[order], color=_RUN, marker="o", ms=2.5, lw=0.8, label="deviation, computed")
     for stated, marker, label in panel.each:
-        if stated is not None:
+        if stated:
             heights = [as_float(stated[rows[k]]) for k in order]
             axes.plot(ranks, heights, color=_BOUND, ls="", marker=marker, ms=3, label=label)
     for bound, dashes, words in panel.whole:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from flint import arb, fmpq
@@ -68,11 +67,8 @@ def _bounds(problem: AssertedDeviation, rows: Sequence[int], arithmetic: str) ->
 
 def _binary64_bounds(problem: AssertedDeviation, rows: Sequence[int], *, every: bool) -> dict[int, fmpq]:
     """Upper bounds from binary64, of every row or of those whose stated digits do not depend on the radius."""
-    # Imported where there are arrays to compute with.
-    from certattn.kernel.theorems.attention.deviation_binary64 import deviations
-
     found = {}
-    for row, ball in zip(rows, deviations(problem, rows), strict=True):
+    for row, (ball, _) in zip(rows, problem.compared_in_binary64(rows), strict=True):
         if every or _is_settled(ball):
             found[row] = upper_rational(ball)
     return found
@@ -95,7 +91,7 @@ def arb_bounds(problem: AssertedDeviation, rows: Sequence[int]) -> tuple[list[fm
     """Upper bounds by Arb at the first precision that is sharp, and that precision."""
     for bits in BITS:
         with working_precision(bits):
-            deviations = problem.deviations(rows)
+            deviations = [deviation for deviation, _ in problem.compared(rows)]
             if all(map(sharp, deviations)):
                 break
     return [upper_rational(deviation) for deviation in deviations], bits
@@ -108,13 +104,10 @@ def sharp(deviation: arb) -> bool:
 
 def relative_bounds(problem: AssertedDeviation, arithmetic: str) -> list[fmpq]:
     """An upper bound of |T(q) - T_inf(q)| / |T(q)| for each query. Raises NotProvedError where T(q) may be 0."""
-    bounds = replace(problem.bounds, relative=fmpq(0))
-    asked, found = replace(problem, bounds=bounds), {}
+    found = {}
     if arithmetic != "arb" and problem.tiers:
-        from certattn.kernel.theorems.attention.deviation_binary64 import compared
-
         try:
-            found = _ratios(range(problem.count), compared(asked, range(problem.count)))
+            found = _ratios(range(problem.count), problem.compared_in_binary64(range(problem.count)))
         except Binary64Error:
             if arithmetic == "binary64":
                 raise
@@ -123,9 +116,9 @@ def relative_bounds(problem: AssertedDeviation, arithmetic: str) -> list[fmpq]:
         if not rest:
             return [found[row] for row in range(problem.count)]
         with working_precision(bits):
-            found |= _ratios(rest, asked.compared(rest))
+            found |= _ratios(rest, problem.compared(rest))
     with working_precision(BITS[-1]):
-        ((_, size),) = asked.compared(rest[:1])
+        ((_, size),) = problem.compared(rest[:1])
     if (size > 0) is True:
         raise NotProvedError(
             f"the deviation at query {rest[0]} is 2^64 times the output, or more, or not known well enough: "

@@ -10,7 +10,7 @@ from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.decide.proof import AFTER_BINARY64
 from certattn.kernel.errors import Binary64Error, UsageError
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
@@ -112,13 +112,13 @@ def _by_binary64(prompt: StatedPrompt, wanted: Wanted) -> Found:
 def _collected(weigh: Iterable[Weighted], prompt: StatedPrompt, wanted: Wanted, bits: int) -> Found:
     """What every query's enclosures are, side by side."""
     origin = ExactMatrix.zero(1, prompt.output_dimension)
-    sources: dict[str, Callable[[Weighted], list[arb]]] = {MEAN: lambda weighted: weighted.output_off(origin)}
+    sources: dict[str, Callable[[Weighted], list[arb]]] = {MEAN.name: lambda weighted: weighted.output_off(origin)}
     if wanted.covariance:
-        sources[COVARIANCE] = lambda weighted: weighted.covariance(wanted.of).entries()
+        sources[COVARIANCE.name] = lambda weighted: weighted.covariance(wanted.of).entries()
     if wanted.log_normaliser:
-        sources[LOG_NORMALISER] = lambda weighted: [weighted.log_normaliser()]
+        sources[LOG_NORMALISER.name] = lambda weighted: [weighted.log_normaliser()]
     sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
-    columns = {MEAN: origin.columns, COVARIANCE: sides[COVARIANCES[wanted.of][1]], LOG_NORMALISER: 1}
+    columns = {MEAN.name: origin.columns, COVARIANCE.name: sides[COVARIANCES[wanted.of][1]], LOG_NORMALISER.name: 1}
     found = Found([Table(name, columns[name]) for name in sources], [])
     for weighted in weigh:
         for table in found.tables:

@@ -20,7 +20,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import NORMS
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.attention.output_deviation import THEOREM, AssertedDeviation
+from certattn.kernel.theorems.attention.output_deviation import AT_MOST, THEOREM, AssertedDeviation
 from certattn.provers.array_inputs import placed
 from certattn.provers.attention.deviation_search import BITS, DIGITS, arb_bounds, relative_bounds, upper_bounds
 from certattn.provers.attention.long_runs import Said
@@ -196,8 +196,8 @@ def _listed(
     bounds, bits = upper_bounds(problem, out, to_text(draft), arithmetic, said)
     asserts: dict[str, Plain] = {"norm": norm}
     asserts["at_most"] = format_rational(round_up(max(bounds), DIGITS)) if at_most is None else at_most
-    if at_most is not None and problem.bounds.at_most is not None:
-        bits = max(bits, _require_within(problem, bounds, problem.bounds.at_most, arithmetic))
+    if at_most is not None:
+        bits = max(bits, _require_within(problem, bounds, problem.bounds[AT_MOST], arithmetic))
     each: dict[str, Plain] = {}
     if per_query:
         each["at_most"] = [format_rational(round_up(bound, DIGITS)) for bound in bounds]

@@ -12,8 +12,8 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.attention.mathematics.regions import Hull
-from certattn.kernel.theorems.attention.output_deviation import THEOREM, AssertedDeviation
+from certattn.kernel.theorems.attention.cells import Hull
+from certattn.kernel.theorems.attention.output_deviation import AT_MOST, NORM, THEOREM, AssertedDeviation
 from certattn.kernel.theorems.attention.query_regions import MOST_CELLS
 from certattn.provers.attention.deviation_search import BITS, DIGITS, sharp
 from certattn.provers.attention.region_search import search
@@ -77,9 +77,9 @@ def over_region(
     asserts: dict[str, Plain] = {"norm": norm, "at_most": "0" if at_most is None else at_most}
     problem = _read(out, {**certificate, "asserts": {"deviation": asserts}})
     assert problem.region is not None
-    bound = problem.bounds.at_most if at_most is not None else None
+    bound = problem.bounds[AT_MOST] if at_most is not None else None
     enough = float(int(bound.p) / int(bound.q)) if bound is not None else None
-    found = search(problem.region.exact, problem.over_region.deviation, norm, cells, enough)
+    found = search(problem.region.exact, problem.around, norm, cells, enough)
     witness: dict[str, Plain] = {"cells": found.words()} if len(found.bisections) > 1 else {}
     if found.suspect is not None:
         witness["weights" if isinstance(problem.region.exact, Hull) else "query"] = [
@@ -128,13 +128,13 @@ def _read(out: Path, draft: dict[str, Plain]) -> AssertedDeviation:
 
 def _bounds(problem: AssertedDeviation, cells: int) -> tuple[fmpq, fmpq, int]:
     """What the kernel proves with this witness: a bound over the region, and a deviation that occurs."""
-    region, deviation = problem.region, problem.over_region.deviation
+    region, deviation = problem.region, problem.around
     assert region is not None
     suspect = region.suspected() or region.exact.middle()
     for bits in BITS:
         with working_precision(bits):
             (lower,) = problem.deviations_at(suspect)
-            uppers = [deviation.over(region.cell(index), problem.bounds.norm).upper for index in range(region.count)]
+            uppers = [deviation.over(region.cell(index), problem.bounds[NORM]).upper for index in range(region.count)]
             if all(sharp(value) for value in (lower, *uppers)):
                 break
     if not all(value.is_finite() and value < _MOST for value in uppers):

@@ -1,6 +1,6 @@
 """The kernel's bound over a cell in doubles, to search with: fast, and believed by nobody.
 
-The formulas are those of `certattn.kernel.theorems.attention.mathematics.mean_value` and `unit_sets`.
+The formulas are those of `certattn.kernel.theorems.attention.cells`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from flint import fmpq
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import Real, Surd
-from certattn.kernel.theorems.attention.mathematics.mean_value import Deviation
-from certattn.kernel.theorems.attention.mathematics.regions import Cell
-from certattn.kernel.theorems.attention.mathematics.unit_sets import ClippedCube, UnitBall, UnitSimplex
+from certattn.kernel.theorems.attention.cells import Cell, ClippedCube, Deviation, UnitBall, UnitSimplex
 
 Array = np.ndarray[Any, Any]
 

@@ -15,12 +15,12 @@ import numpy as np
 from flint import fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.attention.mathematics.mean_value import Deviation
-from certattn.kernel.theorems.attention.mathematics.regions import (
+from certattn.kernel.theorems.attention.cells import (
     Ball,
     Bisection,
     Box,
     BoxPiece,
+    Deviation,
     Hull,
     Piece,
     SimplexPiece,

@@ -47,7 +47,7 @@ from certattn.provers.rounding import lower_rational, round_down, round_up, uppe
 from certattn.writing import to_text
 
 DIGITS = 12
-_ORDER = (MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER)
+_ORDER = (MEAN.name, COVARIANCE.name, EIGENVALUES.name, LOG_NORMALISER.name)
 
 
 def generate(
@@ -141,7 +141,7 @@ def _write(out: Path, given: dict[str, Plain], wanted: Wanted, arithmetic: str, 
     prompt = read_given(loads(to_text({**certificate, "asserts": {}}), out))
     found, bits = enclosures(prompt, wanted, arithmetic)
     # Logarithms are a vector, one number for each query: they are written out.
-    tables = [table for table in found.tables if table.name != LOG_NORMALISER]
+    tables = [table for table in found.tables if table.name != LOG_NORMALISER.name]
     long = {table.name: array for table in tables if (array := table.doubles(wanted.printing)) is not None}
     with _beside(out, long) as references, working_precision(2 * bits):
         certificate["asserts"] = _asserts(found, wanted, references, long)
@@ -177,16 +177,16 @@ def _asserts(
             values = table.rounded(wanted.printing)
             value = _WRITE[table.name](values, table.columns)
         stated: dict[str, Plain] = {"value": value, "radius": table.radius(values, wanted.printing)}
-        parts[table.name] = {**whose, **stated} if table.name == COVARIANCE else stated
+        parts[table.name] = {**whose, **stated} if table.name == COVARIANCE.name else stated
     if found.ends:
-        parts[EIGENVALUES] = {**whose, **_range(found.ends, wanted.printing)}
+        parts[EIGENVALUES.name] = {**whose, **_range(found.ends, wanted.printing)}
     return {name: parts[name] for name in _ORDER if name in parts}
 
 
 _WRITE: Mapping[str, Callable[[list[list[fmpq]], int], Plain]] = {
-    MEAN: lambda rows, _: vectors(rows),
-    COVARIANCE: matrices,
-    LOG_NORMALISER: lambda rows, _: numbers(rows),
+    MEAN.name: lambda rows, _: vectors(rows),
+    COVARIANCE.name: matrices,
+    LOG_NORMALISER.name: lambda rows, _: numbers(rows),
 }
 
 

@@ -12,7 +12,7 @@ from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, lo
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational

@@ -12,7 +12,7 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
-from certattn.kernel.given.ranges import BOUNDS
+from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw

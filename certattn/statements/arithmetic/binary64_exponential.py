@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.fast.exact_rounding import hexadecimal
 from certattn.fast.exponential_bound import REACH
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.arithmetic.binary64_exponential import (
@@ -20,6 +19,7 @@ from certattn.kernel.theorems.arithmetic.binary64_exponential import (
     TAIL,
     StatedExponential,
 )
+from certattn.kernel.theorems.arithmetic.exponential_value import hexadecimal
 from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
 _SENTENCES = {

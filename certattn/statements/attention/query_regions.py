@@ -7,7 +7,7 @@ from flint import fmpq
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.attention.mathematics.regions import Cell
+from certattn.kernel.theorems.attention.cells import Cell
 from certattn.kernel.theorems.attention.query_regions import CENTRE, LOWER, POINTS, RADIUS, UPPER, StatedRegion
 
 

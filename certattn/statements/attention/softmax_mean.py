@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from flint import arb, fmpq
 
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.document.schema import Values
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
 from certattn.kernel.theorems.attention.softmax_mean import (
     COVARIANCE,
+    COVARIANCE_VALUE,
+    EIGENVALUES,
     LARGEST,
     LOG_NORMALISER,
+    LOG_VALUE,
     MEAN,
+    MEAN_VALUE,
+    NO_LARGER,
+    NO_SMALLER,
+    RADIUS,
     SMALLEST,
     AssertedMoments,
-    Assertion,
-    CovarianceAssertion,
-    LogAssertion,
-    MeanAssertion,
-    RangeAssertion,
 )
+from certattn.statements.given import bounds_words, prompt_words, score_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 _LATEX = {of: rf"\operatorname{{Cov}}_{{q_i}}({x[0]}, {y[0]})" for of, (x, y) in COVARIANCES.items()}
 # The left sides.
 _SIDES = {
-    MEAN: "|T(q) - value|_linf",
-    COVARIANCE: "the largest entry of |Cov - value|",
-    LOG_NORMALISER: "|log Z(q) - value|",
+    MEAN.name: "|T(q) - value|_linf",
+    COVARIANCE.name: "the largest entry of |Cov - value|",
+    LOG_NORMALISER.name: "|log Z(q) - value|",
     SMALLEST: "smallest eigenvalue",
     LARGEST: "largest eigenvalue",
 }
@@ -38,38 +42,42 @@ _SIDES = {
 def statement(stated: AssertedMoments) -> Statement:
     prompt = stated.prompt
     queries = f"each of {prompt.count} queries" if prompt.count > 1 else "one query"
-    score = f"e^({prompt.score_words})"
-    said = [_said(assertion, prompt) for assertion in stated.assertions]
+    score = f"e^({score_words(prompt)})"
+    said = list(_said(stated))
     words = (
-        f"For {queries} q and a prompt of {prompt.words()}, each token weighted by {score} / Z(q) "
+        f"For {queries} q and a prompt of {prompt_words(prompt)}, each token weighted by {score} / Z(q) "
         f"where Z(q) is the sum of {score} over the tokens: {'; '.join(words for words, _ in said)}."
     )
     return Statement(words, r",\qquad ".join([*(latex for _, latex in said), r"\forall i"]))
 
 
-def _said(assertion: Assertion, prompt: StatedPrompt) -> tuple[str, str]:
+def _said(stated: AssertedMoments) -> Iterator[tuple[str, str]]:
     """What is asserted, every number in it; and the same as a formula."""
-    if isinstance(assertion, RangeAssertion):
-        return _range(assertion, prompt)
-    if isinstance(assertion, CovarianceAssertion):
-        value = f"{assertion.value.words()} up to {assertion.radius.words()} in every entry"
-        words = f"the covariance Cov of {_whose(assertion.whose, prompt)} is {value}"
-        return words, rf"\| {_LATEX[assertion.whose]} - C_i \|_{{\max}} \le \rho_i"
-    if isinstance(assertion, MeanAssertion):
-        value = f"{assertion.value.words()} up to {assertion.radius.words()} in every coordinate"
-        return f"the mean T(q) of the values is {value}", r"\| T(q_i) - t_i \|_\infty \le r_i"
-    assert isinstance(assertion, LogAssertion)
-    words = f"log Z(q) is {assertion.value.words()} up to {assertion.radius.words()}"
-    return words, r"| \log Z(q_i) - z_i | \le \epsilon_i"
+    prompt, asserts = stated.prompt, stated.asserts
+    if MEAN in asserts:
+        mean = asserts[MEAN]
+        value = f"{mean[MEAN_VALUE].words()} up to {bounds_words(mean[RADIUS])} in every coordinate"
+        yield f"the mean T(q) of the values is {value}", r"\| T(q_i) - t_i \|_\infty \le r_i"
+    if COVARIANCE in asserts:
+        covariance, of = asserts[COVARIANCE], stated.whose(COVARIANCE)
+        value = f"{covariance[COVARIANCE_VALUE].words()} up to {bounds_words(covariance[RADIUS])} in every entry"
+        words = f"the covariance Cov of {_whose(of, prompt)} is {value}"
+        yield words, rf"\| {_LATEX[of]} - C_i \|_{{\max}} \le \rho_i"
+    if EIGENVALUES in asserts:
+        yield _range(asserts[EIGENVALUES], stated.whose(EIGENVALUES), prompt)
+    if LOG_NORMALISER in asserts:
+        log = asserts[LOG_NORMALISER]
+        words = f"log Z(q) is {log[LOG_VALUE].words()} up to {bounds_words(log[RADIUS])}"
+        yield words, r"| \log Z(q_i) - z_i | \le \epsilon_i"
 
 
-def _range(assertion: RangeAssertion, prompt: StatedPrompt) -> tuple[str, str]:
-    ends = (("at least", assertion.lower), ("at most", assertion.upper))
-    bounds = " and ".join(f"{side} {bounds.words()}" for side, bounds in ends if bounds is not None)
-    low = r"a_i \le " if assertion.lower is not None else ""
-    high = r" \le b_i" if assertion.upper is not None else ""
-    words = f"every eigenvalue of the covariance of {_whose(assertion.of, prompt)} is {bounds}"
-    return words, rf"{low}\lambda({_LATEX[assertion.of]}){high}"
+def _range(ends: Values, of: str, prompt: StatedPrompt) -> tuple[str, str]:
+    stated = (("at least", ends.get(NO_SMALLER)), ("at most", ends.get(NO_LARGER)))
+    bounds = " and ".join(f"{side} {bounds_words(bounds)}" for side, bounds in stated if bounds is not None)
+    low = r"a_i \le " if NO_SMALLER in ends else ""
+    high = r" \le b_i" if NO_LARGER in ends else ""
+    words = f"every eigenvalue of the covariance of {_whose(of, prompt)} is {bounds}"
+    return words, rf"{low}\lambda({_LATEX[of]}){high}"
 
 
 def _whose(of: str, prompt: StatedPrompt) -> str:

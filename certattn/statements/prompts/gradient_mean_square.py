@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.kernel.given.ranges import read_range
+from certattn.kernel.given.bounds import read_range
 from certattn.kernel.theorems.prompts.gradient_mean_square import MEAN_SQUARE, StatedGradientError
 from certattn.statements.prompts.random_prompts import FORMULAS, error_words
 from certattn.statements.wording import Answer, Statement, Wording, show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certattn.kernel.given.ranges import read_range
+from certattn.kernel.given.bounds import read_range
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.mean_squares import NOTHING
 from certattn.kernel.theorems.prompts.output_mean_square import (

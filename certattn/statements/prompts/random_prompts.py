@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.given.attention_inputs import Weights, gaussian_words
+from certattn.kernel.given.attention import Weights, gaussian_words
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.gradients import GradientError
 from certattn.kernel.theorems.prompts.output_mean_square import QUERY_LAW, AveragedPrompt

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flint import arb, fmpq
 
 from certattn.kernel.document.schema import Values
-from certattn.kernel.given.causal import sight_words
+from certattn.kernel.given.prompts import sight_words
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.selection_on_a_head import (
     AT_LEAST,
@@ -22,6 +22,7 @@ from certattn.kernel.theorems.selection.selection_on_a_head import (
     StatedMargin,
     compares_others,
 )
+from certattn.statements.given import bounds_words, prompt_words, score_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 LOWER = AT_LEAST.name
@@ -86,11 +87,11 @@ def _words(problem: HeadStatement) -> str:
     queries = f"each of {prompt.count} queries q" if prompt.count > 1 else "one query q"
     sight = sight_words(prompt, head.causal)
     selected = _listed(problem.selected, "token")
-    parts = [f"the selected token, the one of the largest logit {prompt.score_words}, is {selected}"]
+    parts = [f"the selected token, the one of the largest logit {score_words(prompt)}, is {selected}"]
     said = {MARGIN.name: "its logit exceeds the largest other one by", WEIGHT.name: "its softmax weight is"}
     parts += [f"{said[kind]} {_range(bounds)}" for kind, bounds in problem.ranges.items()]
     parts += [*_score_parts(problem), *_margin_parts(problem)]
-    return f"For {queries} and a prompt of {prompt.words()}{sight}: {'; '.join(parts)}."
+    return f"For {queries} and a prompt of {prompt_words(prompt)}{sight}: {'; '.join(parts)}."
 
 
 def _score_parts(problem: HeadStatement) -> list[str]:
@@ -141,7 +142,7 @@ def _latex(problem: HeadStatement) -> str:
 
 def _range(stated: Values) -> str:
     ends = (("at least", AT_LEAST), ("at most", AT_MOST))
-    return " and ".join(f"{side} {stated[end].words()}" for side, end in ends if end in stated)
+    return " and ".join(f"{side} {bounds_words(stated[end])}" for side, end in ends if end in stated)
 
 
 def _ends(stated: StatedMargin) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certattn.kernel.given.causal import sight_of_queries
+from certattn.kernel.given.prompts import sight_of_queries
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.stated_matrix import GivenMatrix, SoftmaxMatrix, StatedMatrix
 

@@ -21,6 +21,7 @@ from certattn.kernel.theorems.spectrum.singular_values import (
     VALUES,
     StatedSpectrum,
 )
+from certattn.statements.given import bounds_words
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.spectrum.matrices import matrix_latex, matrix_words
 from certattn.statements.wording import Answer, Statement, Wording, show
@@ -75,7 +76,7 @@ def _values(stated: Values, count: int) -> str:
     many, radius = stated[VALUE].shape[1], stated[RADIUS]
     whole = "its only one" if count == 1 else f"all {count}"
     which = f"the largest {many} of {count}" if many < count else whole
-    error = f"up to {radius.words()}" if radius.common is not None else "each up to its own radius"
+    error = f"up to {bounds_words(radius)}" if radius.common is not None else "each up to its own radius"
     if radius.each is not None and radius.each.written_out:
         error = f"up to {radius.each.words()}, one after the other"
     value = stated[VALUE].words()

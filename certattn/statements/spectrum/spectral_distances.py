@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flint import arb
 
 from certattn.kernel.document.schema import Field, Values
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.theorems.spectrum.spectral_distance import (
     CIRCLE,
     LAW,

@@ -72,7 +72,7 @@ class KeysAndValues:
             kernel.stated(matrix("v", self.length, self.values), 3),
         )
         query = kernel.stated(matrix("q", 1, self.keys), 5)
-        return kernel.prompt_inputs.StatedPrompt(inputs, query, SymbolicNumber(self.s), None)
+        return kernel.prompts.StatedPrompt(inputs, query, SymbolicNumber(self.s), None)
 
 
 def _prompts() -> list[KeysAndValues]:
@@ -84,8 +84,7 @@ def deviations(kernel: Kernel, prompt: Any, kind: str, limit: Any) -> list[Expr]
     claims = kernel.output_deviation
     # The claim reports a norm; the norm "entries" leaves the vector as it is.
     claims.NORMS["entries"] = list
-    bounds = claims.Bounds("entries", None, None, None, None)
-    (found,) = claims.AssertedDeviation(prompt, kind, limit, bounds).deviations([0])
+    ((found, _),) = claims.AssertedDeviation(prompt, kind, limit, {claims.NORM: "entries"}).compared([0])
     return plain(found)
 
 
@@ -202,7 +201,7 @@ def check_masks(kernel: Kernel) -> Iterator[Check]:
         for seen in range(1, prompt.length + 1):
             first = KeysAndValues(seen, prompt.keys, prompt.values)
             linear = first.mean_value().T + first.s * first.covariance() * first.q.T
-            bounds = claims.Bounds("entries", None, None, None, None, sympy.Integer(1))
+            bounds = {claims.NORM: "entries"}
             problem = claims.AssertedDeviation(prompt.stated(kernel), "empirical", None, bounds, None, seen)
             ((gap, output),) = problem.compared([0])
             what = f"{prompt}, of which {seen} are seen"
@@ -224,9 +223,9 @@ def check_tokens(kernel: Kernel) -> Iterator[Check]:
         given = {name: kernel.stated(weights) for name, weights in (("K", K), ("Q", Q), ("U", U), ("V", V))}
         for names, bilinear in (("KQV", K.T * Q), ("UV", U)):
             chosen = {name: given[name] if name in names else None for name in "KQVU"}
-            weights = kernel.attention_inputs.Weights(d, **chosen)
+            weights = kernel.attention.Weights(d, **chosen)
             inputs = (kernel.stated(x), None)
-            prompt = kernel.prompt_inputs.StatedPrompt(inputs, kernel.stated(z), SymbolicNumber(s), weights)
+            prompt = kernel.prompts.StatedPrompt(inputs, kernel.stated(z), SymbolicNumber(s), weights)
             yield equal(
                 f"keys as the stated queries see them, {names}", entries(prompt.seen_by_queries().keys), x * bilinear
             )
@@ -264,11 +263,11 @@ def check_deviation(kernel: Kernel) -> Iterator[Check]:
         stated = {
             claims.LIMIT_MATRIX: kernel.stated(A, 7),
             claims.LIMIT_OFFSET: kernel.stated(b, 11),
-            kernel.attention_inputs.SCALE: SymbolicNumber(r),
+            kernel.attention.SCALE: SymbolicNumber(r),
         }
         wanted = attention - b.T / 11 - r * A / 7 * shape.q.T
         yield equal(f"affine limit, {shape}", deviations(kernel, prompt, "affine", stated), list(wanted))
-        del stated[kernel.attention_inputs.SCALE]
+        del stated[kernel.attention.SCALE]
         wanted = attention - b.T / 11 - A / 7 * shape.q.T
         yield equal(f"affine limit, scale 1, {shape}", deviations(kernel, prompt, "affine", stated), list(wanted))
         law = UnspecifiedLaw(shape.keys + shape.values)
@@ -297,12 +296,12 @@ def check_exact_cases(kernel: Kernel) -> Iterator[Check]:
     same_key = sympy.ones(3, 1) * matrix("k", 1, 2)
     for what, k, query in (("equal keys", same_key, q), ("query 0", matrix("k", 3, 2), sympy.zeros(1, 2))):
         inputs = kernel.stated(k), kernel.stated(v)
-        prompt = kernel.prompt_inputs.StatedPrompt(inputs, kernel.stated(query), SymbolicNumber(s), None)
+        prompt = kernel.prompts.StatedPrompt(inputs, kernel.stated(query), SymbolicNumber(s), None)
         yield equal(what, deviations(kernel, prompt, "empirical", None), [0, 0])
     # Two tokens whose keys are delta apart: T - T_inf = (v_1 - v_2)/2 (tanh(h) - h), h = s q delta / 2.
     key, (v_1, v_2), query = real("k"), vector("v", 2), real("q")
     inputs = kernel.stated(sympy.Matrix([key + delta, key])), kernel.stated(sympy.Matrix([v_1, v_2]))
-    prompt = kernel.prompt_inputs.StatedPrompt(inputs, kernel.stated(sympy.Matrix([query])), SymbolicNumber(s), None)
+    prompt = kernel.prompts.StatedPrompt(inputs, kernel.stated(sympy.Matrix([query])), SymbolicNumber(s), None)
     h = s * query * delta / 2
     wanted = [(v_1 - v_2) / 2 * (sympy.tanh(h) - h)]
     yield equal("two tokens", deviations(kernel, prompt, "empirical", None), wanted)

@@ -33,8 +33,8 @@ class _Around:
         limit = kernel.operator.AffineMap(
             kernel.exact(self.A * 7, 7), kernel.exact(self.b * 11, 11), SymbolicNumber(self.r)
         )
-        cell = kernel.regions.Cell(kernel.exact(self.c * 2, 2), kernel.exact(self.g * 3, 3), None, True)
-        self.found = kernel.mean_value.Deviation(self.prompt.stated(kernel).exact, limit).expand(cell)
+        cell = kernel.cells.Cell(kernel.exact(self.c * 2, 2), kernel.exact(self.g * 3, 3), None, True)
+        self.found = kernel.cells.Deviation(self.prompt.stated(kernel).exact, limit).expand(cell)
         scores = [self.prompt.s * (self.prompt.k[i, :] * self.c.T)[0] for i in range(length)]
         total = sum(sympy.exp(score) for score in scores)
         self.w = [sympy.exp(score) / total for score in scores]
@@ -129,7 +129,7 @@ def check_tails(kernel: Kernel) -> Iterator[Check]:
 
 def check_unit_sets(kernel: Kernel) -> Iterator[Check]:
     """What the kernel takes for the suprema of linear and quadratic functions over balls, cubes and simplices."""
-    sets = kernel.unit_sets
+    sets = kernel.cells
     for size, outputs in ((1, 1), (2, 1), (2, 2), (3, 2)):
         d, B, x = vector("d", outputs), matrix("B", outputs, size), matrix("x", 1, size)
         what = f"n = {size}, {outputs} outputs"
@@ -161,8 +161,8 @@ def _sizes(items: list[Expr]) -> Expr:
 def _check_eigenvalues(kernel: Kernel) -> Iterator[Check]:
     """(tr S^p)^(1/p): the trace of a power of a symmetric matrix is the sum of the powers of its eigenvalues."""
     p, q = positive_symbol("p"), positive_symbol("q")
-    found = plain(kernel.unit_sets.BALL.form(SymbolicMatrix(sympy.diag(p, q))))
-    power = 2**kernel.unit_sets._SQUARINGS
+    found = plain(kernel.cells.BALL.form(SymbolicMatrix(sympy.diag(p, q))))
+    power = 2**kernel.cells._SQUARINGS
     yield Check("the power is even", power % 2 == 0 and power > 0)
     yield equal("(tr S^p)^(1/p) of a diagonal S", sympy.expand(found**power), p**power + q**power)
     a, b, c = real("a"), real("b"), real("c")
@@ -176,7 +176,7 @@ def _check_eigenvalues(kernel: Kernel) -> Iterator[Check]:
 
 def check_bisections(kernel: Kernel) -> Iterator[Check]:
     """Halves of a box and of a simplex make up the whole, for the pieces as the kernel cuts them."""
-    regions = kernel.regions
+    regions = kernel.cells
     m, h = numbers(vector("m", 3)), numbers(positive_vector("h", 3))
     for axis in range(3):
         first, second = regions.BoxPiece(tuple(m), tuple(h)).split((axis,))
@@ -208,5 +208,5 @@ def check_bisections(kernel: Kernel) -> Iterator[Check]:
 def _ball(kernel: Kernel) -> tuple[Any, Any]:
     """The directions of a ball that is one cell, and what they should be."""
     r = positive_symbol("r")
-    cell = kernel.regions.Ball(kernel.exact(matrix("c", 1, 2)), SymbolicNumber(r)).cell(None)
+    cell = kernel.cells.Ball(kernel.exact(matrix("c", 1, 2)), SymbolicNumber(r)).cell(None)
     return entries(cell.directions), r * sympy.eye(2)

@@ -163,15 +163,6 @@ class _Stated:
     def entries(self, query: int, rows: int) -> list[SymbolicNumber]:
         return [entry for i in range(query * rows, (query + 1) * rows) for entry in self.table.row(i)]
 
-    def require_shape(self, *shape: Any) -> None:
-        pass
-
-    def require_length(self, *shape: Any) -> None:
-        pass
-
-    def require_count(self, count: int) -> None:
-        pass
-
 
 @contextmanager
 def _entry_by_entry(kernel: Kernel) -> Iterator[Any]:
@@ -190,27 +181,24 @@ def check_assertions(kernel: Kernel) -> Iterator[Check]:
         for prompt in _prompts():
             stated, weighted = prompt.stated(kernel), _weighted(kernel, prompt)
             y, z = matrix("y", 1, prompt.values), matrix("z", 1, 1)
-            values: dict[Any, Any] = {
-                assertions.MEAN_VALUE: _Stated(kernel.exact(y, 7)),
-                assertions.RADIUS: _Stated(None),
-            }
-            found = plain(assertions.MeanAssertion(values, stated).error(0, weighted))
+
+            def error(field: Any, values: dict[Any, Any], stated: Any = stated, weighted: Any = weighted) -> Any:
+                """What is compared with the radius, where this much is asserted."""
+                asserted = assertions.AssertedMoments(stated, {field: {**values, assertions.RADIUS: None}})
+                return plain(asserted.compared[field.name].value(0, weighted, 0))
+
+            found = error(assertions.MEAN, {assertions.MEAN_VALUE: _Stated(kernel.exact(y, 7))})
             wanted = list(sympy.Matrix([prompt.attention()]) - y / 7)
             yield equal(f"T(q) - value, {prompt}", found, wanted)
-            values = {assertions.LOG_VALUE: _Stated(kernel.exact(z, 7)), assertions.RADIUS: _Stated(None)}
-            error = plain(assertions.LogAssertion(values, stated).error(0, weighted))
+            found = error(assertions.LOG_NORMALISER, {assertions.LOG_VALUE: _Stated(kernel.exact(z, 7))})
             log_z = _log_normaliser(prompt, [sympy.Integer(0)] * prompt.values)
             # An absolute value: of the difference, as its argument says.
-            yield equal_logarithms(f"log Z - value, {prompt}", error.args[0], log_z - z[0] / 7)
+            yield equal_logarithms(f"log Z - value, {prompt}", found.args[0], log_z - z[0] / 7)
             for of in _PAIRS:
                 definition = _covariance_of(prompt, of)
                 C = matrix("C", *definition.shape)
-                values = {
-                    assertions.OF: of,
-                    assertions.COVARIANCE_VALUE: _Stated(kernel.exact(C, 7)),
-                    assertions.RADIUS: _Stated(None),
-                }
-                found = plain(assertions.CovarianceAssertion(values, stated).error(0, weighted))
+                values = {assertions.OF: of, assertions.COVARIANCE_VALUE: _Stated(kernel.exact(C, 7))}
+                found = error(assertions.COVARIANCE, values)
                 yield equal(f"Cov - value of {of}, {prompt}", found, list(definition - C / 7))
 
 
@@ -223,10 +211,8 @@ def check_tokens(kernel: Kernel) -> Iterator[Check]:
         given = {name: kernel.stated(weights) for name, weights in (("K", K), ("Q", Q), ("U", U), ("V", V))}
         for names, keys, query_map in (("KQV", x * K.T, Q), ("UV", x, U)):
             chosen = {name: given[name] if name in names else None for name in "KQVU"}
-            weights = kernel.attention_inputs.Weights(d, **chosen)
-            prompt = kernel.prompt_inputs.StatedPrompt(
-                (kernel.stated(x), None), kernel.stated(z), SymbolicNumber(s), weights
-            )
+            weights = kernel.attention.Weights(d, **chosen)
+            prompt = kernel.prompts.StatedPrompt((kernel.stated(x), None), kernel.stated(z), SymbolicNumber(s), weights)
             (weighted,) = kernel.softmax_mean.weighted_queries(prompt, [0])
             attention = softmax(keys, x * V.T, z * query_map.T, s)
             what = f"L = {length}, tokens in R^{d}, weights {', '.join(names)}"

@@ -27,10 +27,10 @@ def check_same_scores(kernel: Kernel) -> Iterator[Check]:
         x, K, Q, V = matrix("x", length, d), matrix("K", p, d), matrix("Q", p, q), matrix("V", o, d)
         z, law = matrix("z", 1, q), UnspecifiedLaw(d)
         stated = {name: kernel.stated(table) for name, table in (("K", K), ("Q", Q), ("V", V))}
-        weights = kernel.attention_inputs.Weights(d, **stated, U=None)
+        weights = kernel.attention.Weights(d, **stated, U=None)
         tokens = kernel.stated(x), None
-        prompt = kernel.prompt_inputs.StatedPrompt(tokens, kernel.stated(z), SymbolicNumber(s), weights)
-        compared = typical.Compared(prompt, kernel.attention_inputs.StatedLaw(None, law, str))
+        prompt = kernel.prompts.StatedPrompt(tokens, kernel.stated(z), SymbolicNumber(s), weights)
+        compared = typical.Compared(prompt, kernel.attention.StatedLaw(None, law, str))
         what = f"{length} tokens, K {p} x {d}, Q {p} x {q}, {o} outputs"
         tilt = s * K.T * Q * z.T
         finite = softmax(x * K.T, x * V.T, z * Q.T, s)

@@ -28,7 +28,7 @@ from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.schema import Count, Rational
 from certattn.kernel.errors import MalformedError
-from certattn.kernel.given import attention_inputs, prompt_inputs, query_inputs
+from certattn.kernel.given import attention, bounds, prompts
 from certattn.kernel.mathematics import (
     balls,
     capped_sums,
@@ -41,8 +41,7 @@ from certattn.kernel.mathematics import (
     spectrum,
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.attention import output_deviation, query_regions, region_bounds, softmax_mean
-from certattn.kernel.theorems.attention.mathematics import mean_value, regions, unit_sets
+from certattn.kernel.theorems.attention import cells, output_deviation, query_regions, softmax_mean
 from certattn.kernel.theorems.prompts import (
     infinite_prompt_operator,
     output_tail,
@@ -96,10 +95,6 @@ def test_a_checker_that_verifies_whatever_is_well_formed_fails(cases: list[Case]
 
 def passes(left: Any, right: Any) -> tuple[bool, bool]:
     return True, False
-
-
-def proved(name: str, sentence: str, *others: Any, **named: Any) -> Obligation:
-    return Obligation(name, sentence, "", "", "", Outcome.PROVED, None)
 
 
 def everything(left: Number, relation: Relation, right: Number) -> Outcome:
@@ -168,13 +163,13 @@ def value_of_first_token(self: Any, queries: ExactMatrix) -> list[list[arb]]:
 
 def nothing_but_the_centre(self: Any, cell: Any, norm: str) -> Any:
     offset = balls.NORMS[norm](self.expand(cell).offset)
-    return mean_value.CellBound(offset, offset)
+    return cells.CellBound(offset, offset)
 
 
 def to_first_order(self: Any, cell: Any, norm: str) -> Any:
     at = self.expand(cell)
     upper = cell.unit.affine(at.offset, at.slope - at.limit_slope, norm)
-    return mean_value.CellBound(balls.NORMS[norm](at.offset), upper)
+    return cells.CellBound(balls.NORMS[norm](at.offset), upper)
 
 
 def no_slope(self: Any, offset: Any, slopes: Any, norm: str) -> arb:
@@ -190,14 +185,14 @@ def of_equal_scores(scores: Any) -> list[arb]:
 
 
 def first_half(size: int, bisections: Any) -> Any:
-    return regions.box_pieces(size, bisections)[:1]
+    return cells.box_pieces(size, bisections)[:1]
 
 
 def half_a_ball(self: Any, piece: Any) -> Any:
-    return BALL_CELL(regions.Ball(self.centre, self.radius / 2), piece)
+    return BALL_CELL(cells.Ball(self.centre, self.radius / 2), piece)
 
 
-BALL_CELL = regions.Ball.cell
+BALL_CELL = cells.Ball.cell
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "every inequality holds": (proof, "decide", everything),
@@ -239,28 +234,28 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "any matrix is a covariance": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "no matrix is a covariance": (ExactMatrix, "is_positive_semidefinite", lambda self: False),
     "any matrix is symmetric": (ExactMatrix, "is_symmetric", lambda self: True),
-    "weights sum to anything": (attention_inputs, "_require_total", lambda weights, node: None),
-    "queries are not mapped": (prompt_inputs.StatedPrompt, "query_map", property(unmapped)),
-    "cells are their centres": (mean_value.Deviation, "over", nothing_but_the_centre),
-    "cells to first order": (mean_value.Deviation, "over", to_first_order),
-    "no third order": (mean_value, "exp_tail", lambda t, fn: fn.ratio(1, 2)),
-    "far too large a rest": (mean_value, "exp_tail", lambda t, fn: arb(10)),
-    "weights over a cell are equal": (mean_value, "_softmax", of_equal_scores),
-    "scales over a cell are one": (mean_value, "scale_ball", lambda scale: arb(1)),
-    "no slope over a ball": (unit_sets.UnitBall, "affine", no_slope),
-    "no slope over a cube": (unit_sets.UnitCube, "affine", no_slope),
-    "no slope over a simplex": (unit_sets.UnitSimplex, "affine", no_slope),
-    "cubes reach as far as balls": (unit_sets.UnitCube, "reach", unit_sets.UnitBall.reach),
-    "quadratic forms over a cube by their largest entry": (unit_sets.UnitCube, "form", largest_entry),
-    "boxes reach beyond the ball": (unit_sets.ClippedCube, "affine", unit_sets.UnitCube.affine),
-    "half of a ball": (regions.Ball, "cell", half_a_ball),
+    "weights sum to anything": (attention, "_require_total", lambda weights, node: None),
+    "queries are not mapped": (prompts.StatedPrompt, "query_map", property(unmapped)),
+    "cells are their centres": (cells.Deviation, "over", nothing_but_the_centre),
+    "cells to first order": (cells.Deviation, "over", to_first_order),
+    "no third order": (cells, "exp_tail", lambda t, fn: fn.ratio(1, 2)),
+    "far too large a rest": (cells, "exp_tail", lambda t, fn: arb(10)),
+    "weights over a cell are equal": (cells, "_softmax", of_equal_scores),
+    "scales over a cell are one": (cells, "scale_ball", lambda scale: arb(1)),
+    "no slope over a ball": (cells.UnitBall, "affine", no_slope),
+    "no slope over a cube": (cells.UnitCube, "affine", no_slope),
+    "no slope over a simplex": (cells.UnitSimplex, "affine", no_slope),
+    "cubes reach as far as balls": (cells.UnitCube, "reach", cells.UnitBall.reach),
+    "quadratic forms over a cube by their largest entry": (cells.UnitCube, "form", largest_entry),
+    "boxes reach beyond the ball": (cells.ClippedCube, "affine", cells.UnitCube.affine),
+    "half of a ball": (cells.Ball, "cell", half_a_ball),
     "the first cell of a box": (query_regions._CUT, "box", first_half),
-    "every query is in the ball": (regions.Ball, "contains", lambda self, query: True),
-    "every query is in the box": (regions.Box, "contains", lambda self, query: True),
-    "no query is in the ball": (regions.Ball, "contains", lambda self, query: False),
+    "every query is in the ball": (cells.Ball, "contains", lambda self, query: True),
+    "every query is in the box": (cells.Box, "contains", lambda self, query: True),
+    "no query is in the ball": (cells.Ball, "contains", lambda self, query: False),
     "any weights are those of a combination": (query_regions, "is_combination", lambda weights: True),
-    "hulls are their first point": (regions.Hull, "at", lambda self, weights: self.points.take_rows([0])),
-    "cells are not looked at": (region_bounds.RegionBounds, "_over", lambda self, index: Range(arb(0), arb(0))),
+    "hulls are their first point": (cells.Hull, "at", lambda self, weights: self.points.take_rows([0])),
+    "cells are not looked at": (output_deviation.AssertedDeviation, "over_cell", lambda *_: Range(arb(0), arb(0))),
     "lower bounds over a region are not looked at": (
         output_deviation.AssertedDeviation,
         "deviations_at",
@@ -321,11 +316,11 @@ MEAN_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "log Z without a score": (softmax_moments.WeightedPrompt, "log_normaliser", without_the_first_score),
     "keys for values": (softmax_moments.Tokens, "values", property(lambda self: self.keys)),
     "values for keys": (softmax_moments.Tokens, "keys", property(lambda self: self.values)),
-    "covariances are the first": (query_inputs.StatedMatrices, "entries", of_the_first_query),
+    "covariances are the first": (bounds.StatedMatrices, "entries", of_the_first_query),
     "bounds are the first": (
-        query_inputs.StatedBounds,
+        bounds.StatedBounds,
         "at",
-        lambda self, query: self.common or self._loaded.entry(0, 0),
+        lambda self, query: self.common or self.vector.entry(0, 0),
     ),
     "means are compared in one entry": (softmax_mean, "linf_norm", lambda vector: abs(vector[0])),
     "the trace is the largest eigenvalue": (softmax_mean, "largest_eigenvalue", lambda m, bits: m.trace()),

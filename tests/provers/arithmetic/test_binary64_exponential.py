@@ -12,7 +12,7 @@ from flint import fmpq
 import certattn
 from certattn import Verdict
 from certattn.fast import exponential
-from certattn.fast.exponential_bound import relative_error
+from certattn.fast.exponential import relative_error
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS

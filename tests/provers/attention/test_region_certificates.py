@@ -266,7 +266,7 @@ def test_the_bound_in_doubles_is_that_of_the_kernel(tmp_path: Path, small: Promp
     generate(tmp_path / "a.yaml", **small(), region={**region}, norm=norm, cells=9)
     problem = THEOREM.read(certattn.load(tmp_path / "a.yaml"))
     assert problem.region is not None
-    deviation = problem.over_region.deviation
+    deviation = problem.around
     rough = FloatDeviation(deviation, norm)
     for index in range(problem.region.count):
         cell = problem.region.cell(index)

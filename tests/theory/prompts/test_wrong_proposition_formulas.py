@@ -26,7 +26,7 @@ QUERIES, LENGTHS, BOXES = (
     "kernel.mathematics.every_length",
     "kernel.theorems.prompts.mathematics.box_bounds",
 )
-TYPICAL, DEVIATION = "kernel.theorems.prompts.typical_prompt", "kernel.theorems.attention.output_deviation"
+TYPICAL, DEVIATION = "kernel.theorems.prompts.typical_prompt", "kernel.given.prompts"
 COVARIANCE = "The softmax covariance of tokens on a box"
 
 WRONG = [

@@ -27,9 +27,8 @@ from functools import cached_property
 
 from flint import arb, ctx, fmpq
 
-from certattn.fast.exact_rounding import is_binary64
-from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, own_exponential, relative_error_bound
-from certattn.fast.exponential_value import relative_error_at, scores_to_try, tails_to_try
+from certattn.fast.exponential import own_exponential
+from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, relative_error_bound
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
@@ -38,6 +37,12 @@ from certattn.kernel.document.schema import Choice, Field, Rational, Record, Val
 from certattn.kernel.errors import BoundNotProvedError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.arithmetic.exponential_value import (
+    is_binary64,
+    relative_error_at,
+    scores_to_try,
+    tails_to_try,
+)
 
 HIGH = Field("L1", Rational(), "ln 2 / 2048 to a few bits, so that k L1 is exact")
 LOW = Field("L2", Rational(), "the rest of ln 2 / 2048")

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from flint import arb, arb_mat
 
 from certattn.fast.attention import Moments
-from certattn.fast.conversions import arb_table
-from certattn.fast.enclosures import Ball
-from certattn.kernel.given.prompt_inputs import StatedPrompt
-from certattn.kernel.given.stored_prompts import naming_what_is_not_finite, stored_prompt
+from certattn.fast.balls import Ball, arb_balls, arb_table
+from certattn.kernel.given.prompts import StatedPrompt
+from certattn.kernel.given.stored_prompts import naming_its_infinities, stored_prompt
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
@@ -29,8 +28,8 @@ class StoredWeighted:
 
     def output_off(self, stated: ExactMatrix) -> list[arb]:
         """T(q) - stated."""
-        means = self.plain.means
-        (row,) = arb_table(Ball(means.middle[self.index : self.index + 1], means.radius[self.index : self.index + 1]))
+        found = self.plain.means
+        row = arb_balls(Ball(found.middle[self.index], found.radius[self.index]))
         return [x - y for x, y in zip(row, row_of_balls(stated.row(0)), strict=True)]
 
     def log_normaliser(self) -> arb:
@@ -46,7 +45,7 @@ class StoredWeighted:
 def tightly_weighted(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[StoredWeighted]:
     """The prompt as these queries weigh it, by the tight tier, without covariances. Raises Binary64Error."""
     stored = stored_prompt(prompt)
-    with naming_what_is_not_finite(prompt):
+    with naming_its_infinities(prompt):
         for row in rows:
             yield StoredWeighted(stored.tight_moments(prompt.stated_queries.take_rows([row])), {}, 0)
 
@@ -57,7 +56,7 @@ def weighted_in_binary64(prompt: StatedPrompt, rows: Sequence[int], of: Collecti
     step = _QUERIES_AT_ONCE if of else len(rows)
     for first in range(0, len(rows), step):
         stated = prompt.stated_queries.take_rows(rows[first : first + step])
-        with naming_what_is_not_finite(prompt):
+        with naming_its_infinities(prompt):
             found = {whose: stored.moments(stated, whose) for whose in sorted(of)}
             # The means of the values come with every pass but that over keys alone.
             passes = [moments for whose, moments in found.items() if whose != "keys"]

@@ -27,36 +27,65 @@ Boursier and Boyer 2026, section 2: the finite and the infinite prompt, here for
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Gathered, NoProof, Obligation, Tier, Together
+from certattn.kernel.decide.obligation import Gathered, NoProof, Obligation, Part, Range, Tier, Together
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Record, Values
-from certattn.kernel.given.attention_inputs import read_scale
-from certattn.kernel.given.causal import seen_tokens
-from certattn.kernel.given.prompt_inputs import StatedPrompt, read_prompt
-from certattn.kernel.given.tiers import TIGHT, tiers_of
+from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
+from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values, Variant, some_of
+from certattn.kernel.given.attention import LAW, SCALE, read_scale
+from certattn.kernel.given.prompts import (
+    OPTIONAL_QUERIES,
+    QUERIES,
+    TIGHT,
+    StatedPrompt,
+    causal_field,
+    compared_to_mean,
+    prompt_forms,
+    read_causal,
+    read_prompt,
+    seen_tokens,
+    tiers_of,
+)
 from certattn.kernel.mathematics.balls import NORMS, linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix, covariance
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.attention.deviation_bounds import DEVIATION, Bounds, read_bounds
-from certattn.kernel.theorems.attention.deviation_inputs import (
-    GIVEN,
-    LIMIT,
-    LIMIT_MATRIX,
-    LIMIT_OFFSET,
-    TOKEN_LAW,
-    read_queries,
-    read_sight,
+from certattn.kernel.theorems.attention.cells import CellBound, Deviation
+from certattn.kernel.theorems.attention.query_regions import CELLS, QUERY, REGION, WEIGHTS, StatedRegion, read_region
+
+# -- what a certificate says
+
+LIMIT_MATRIX = Field("matrix", Matrix(), "matrix of the affine map")
+LIMIT_OFFSET = Field("offset", Vector(), "offset of the affine map")
+TOKEN_LAW = Field("law", LAW, "law of tokens, or of key and value side by side")
+LIMIT_FORMS = {
+    "empirical": Record(),
+    "affine": Record(LIMIT_MATRIX, LIMIT_OFFSET, SCALE),
+    "law": Record(TOKEN_LAW),
+}
+LIMIT = Field("limit", Variant("kind", LIMIT_FORMS), "what the prompt is compared with")
+CAUSAL = causal_field(1)
+GIVEN = prompt_forms(REGION, LIMIT, CAUSAL, queries=OPTIONAL_QUERIES)
+
+EACH_AT_MOST = Field("at_most", Vector(), "an upper bound for each query", required=False)
+EACH_AT_LEAST = Field("at_least", Vector(), "a lower bound for each query", required=False)
+EACH_RELATIVE = Field("relative_at_most", Vector(), "an upper bound for each query, in units of |T(q)|", required=False)
+EACH = (EACH_AT_MOST, EACH_AT_LEAST, EACH_RELATIVE)
+
+NORM = Field("norm", Choice(tuple(NORMS)), "the norm of the deviation")
+AT_MOST = Field("at_most", Rational(minimum=0), "no query deviates by more", required=False)
+AT_LEAST = Field("at_least", Rational(minimum=0), "some query deviates by at least this", required=False)
+RELATIVE = Field(
+    "relative_at_most", Rational(minimum=0), "no query deviates by more than so many times |T(q)|", required=False
 )
-from certattn.kernel.theorems.attention.mathematics.mean_value import Deviation
-from certattn.kernel.theorems.attention.query_regions import CELLS, QUERY, WEIGHTS, StatedRegion
-from certattn.kernel.theorems.attention.region_bounds import RegionBounds
+PER_QUERY = Field("per_query", Record(*EACH, rules=[some_of(*EACH)]), "bounds for each listed query", required=False)
+_BOUNDS = (AT_MOST, AT_LEAST, RELATIVE, PER_QUERY)
+DEVIATION = Field("deviation", Record(NORM, *_BOUNDS, rules=[some_of(*_BOUNDS)]), "bounds on |T(q) - T_inf(q)|")
 
 ASSERTS = Record(DEVIATION)
 WITNESS = Record(BITS, CELLS, QUERY, WEIGHTS)
@@ -64,19 +93,34 @@ WITNESS = Record(BITS, CELLS, QUERY, WEIGHTS)
 
 @dataclass(frozen=True)
 class AssertedDeviation:
-    """A prompt with its queries or a region of them, the limit it is compared with, and the asserted bounds."""
+    """A prompt with its queries or a region of them, the limit it is compared with, and the asserted bounds.
+
+    `causal` is how many tokens the first listed query sees, None for all. `reached` keeps what was computed over a
+    region, by cell, and `suspected` at the query of the witness, for people to read: nothing is decided with it.
+    """
 
     prompt: StatedPrompt
     limit_kind: str
     limit_values: Values
-    bounds: Bounds
+    bounds: Values
     region: StatedRegion | None = None
     causal: int | None = None
+    reached: dict[int, CellBound] = field(default_factory=dict)
+    suspected: list[arb] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         """The number of listed queries."""
         return self.prompt.count
+
+    def each(self, field: Field[MatrixInput]) -> list[fmpq]:
+        """The bounds of this kind for each query; none where none are stated."""
+        return self._each.get(field.name, [])
+
+    @cached_property
+    def _each(self) -> dict[str, list[fmpq]]:
+        stated = self.bounds.get(PER_QUERY)
+        return {} if stated is None else {each.name: stated[each].load().row(0) for each in EACH if each in stated}
 
     @property
     def tiers(self) -> Sequence[Tier]:
@@ -103,12 +147,8 @@ class AssertedDeviation:
         slope = covariance(exact.values, exact.keys) @ self.prompt.query_map
         return AffineMap(slope, exact.values.mean_row(), self.prompt.scale)
 
-    def deviations(self, rows: Sequence[int]) -> list[arb]:
-        """|T(q) - T_inf(q)| for these listed queries, at the working precision."""
-        return [deviation for deviation, _ in self.compared(rows)]
-
-    def compared(self, rows: Sequence[int]) -> list[tuple[arb, arb]]:
-        """|T(q) - T_inf(q)| and |T(q)| for these listed queries; the second is 0 where nothing is relative to it."""
+    def compared(self, rows: Sequence[int]) -> list[_Pair]:
+        """|T(q) - T_inf(q)| and |T(q)| for these listed queries, at the working precision."""
         stated = self.prompt.stated_queries
         if self.causal is None:
             return self._compared(self.prompt.exact, self.limit, stated.take_rows(rows))
@@ -123,97 +163,51 @@ class AssertedDeviation:
         """|T(q) - T_inf(q)| for any queries, one per row, that see the whole prompt."""
         return [deviation for deviation, _ in self._compared(self.prompt.exact, self.limit, stated)]
 
-    def _compared(self, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix) -> list[tuple[arb, arb]]:
-        norm = NORMS[self.bounds.norm]
-        if self.bounds.are_relative is not True:
-            return [(norm(difference), arb(0)) for difference in differences(self.prompt, exact, limit, stated)]
-        mean = row_of_balls(exact.values.mean_row().row(0))
-        found = []
-        for difference, finite in compared_to_mean(self.prompt, exact, limit, stated):
-            found.append((norm(difference), norm([x + m for x, m in zip(finite, mean, strict=True)])))
-        return found
+    def _compared(self, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix) -> list[_Pair]:
+        norm, mean = NORMS[self.bounds[NORM]], row_of_balls(exact.values.mean_row().row(0))
+        return [
+            (norm(difference), norm([x + m for x, m in zip(finite, mean, strict=True)]))
+            for difference, finite in compared_to_mean(self.prompt, exact, limit, stated)
+        ]
+
+    def compared_in_binary64(self, rows: Sequence[int], *, tight: bool = False) -> list[_Pair]:
+        """The same in doubles, as wider balls. Raises Binary64Error where binary64 has no answer."""
+        from certattn.kernel.theorems.attention.deviation_binary64 import deviations
+
+        limit = self.limit if self.limit_kind != "empirical" else None
+        seen = seen_tokens(self.prompt, self.causal) if self.causal is not None else None
+        return deviations(self.prompt, rows, limit, seen, self.bounds[NORM], tight=tight)
+
+    # -- over a region, for an affine T_inf
 
     @cached_property
-    def over_region(self) -> RegionBounds:
-        """The same over the region, where T_inf is affine."""
-        assert self.region is not None
+    def around(self) -> Deviation:
+        """T - T_inf, as it is expanded around the centres of cells."""
         assert isinstance(self.limit, AffineMap)
-        bounds, deviation = self.bounds, Deviation(self.prompt.seen_by_queries(), self.limit)
-        return RegionBounds(self.region, deviation, self.deviations_at, bounds)
+        return Deviation(self.prompt.seen_by_queries(), self.limit)
 
+    def over_cell(self, region: StatedRegion, index: int) -> Range:
+        """The largest deviation over a cell: between that at its centre and what is proved over all of it.
 
-def differences(
-    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
-) -> list[list[arb]]:
-    """T(q) - T_inf(q) for every row q of `stated`, at the working precision."""
-    return [difference for difference, _ in compared_to_mean(prompt, exact, limit, stated)]
+        A cell whose bound is too large for the statement, though its centre is not, is unproved: no precision
+        changes that, a finer subdivision may. A centre that deviates by more refutes the statement.
+        """
+        cell = region.cell(index)
+        reached = self.around.over(cell, self.bounds[NORM])
+        if cell.inside is not True:
+            # Its centre says nothing about the region.
+            reached = CellBound(arb(0), reached.upper)
+        self.reached[index] = reached
+        return Range(reached.upper, reached.centre, is_final=True)
 
-
-def compared_to_mean(
-    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
-) -> list[tuple[list[arb], list[arb]]]:
-    """T(q) - T_inf(q) and T(q) - v_bar for every row q of `stated`, at the working precision.
-
-    Both sides are taken relative to the mean value, so what agrees exactly cancels exactly.
-    """
-    finite = exact.outputs_from_mean(stated @ prompt.query_map.T)
-    infinite = limit.from_point(exact.values.mean_row(), stated)
-    gaps = [[x - y for x, y in zip(*pair, strict=True)] for pair in zip(finite, infinite, strict=True)]
-    return list(zip(gaps, finite, strict=True))
+    def at_suspect(self, query: ExactMatrix) -> arb:
+        """The deviation at the query of the witness."""
+        (value,) = self.suspected[:] = self.deviations_at(query)
+        return value
 
 
 # |T(q) - T_inf(q)| and |T(q)|.
 _Pair = tuple[arb, arb]
-
-
-def obligations(stated: AssertedDeviation) -> Iterator[Obligation | NoProof]:
-    if stated.region is not None:
-        yield from stated.over_region.obligations()
-        return
-    bounds, queries, tiers = stated.bounds, range(stated.count), stated.tiers
-    pairs = _pairs(stated)
-
-    def deviation(i: int) -> Gathered[int, _Pair]:
-        return pairs.side(_deviation, i, tiers=tiers)
-
-    def times_size(factor: fmpq, i: int) -> Gathered[int, _Pair]:
-        return pairs.side(lambda pair: factor * pair[1], i, tiers=tiers)
-
-    if bounds.at_most is not None:
-        yield from (Obligation(f"at_most[{i}]", deviation(i), "<=", bounds.at_most) for i in queries)
-    if bounds.at_least is not None:
-        yield Obligation("at_least", pairs.side(_largest, *queries, tiers=tiers), ">=", bounds.at_least)
-    if bounds.relative is not None:
-        for i in queries:
-            yield Obligation(f"relative_at_most[{i}]", deviation(i), "<=", times_size(bounds.relative, i))
-    for i, bound in enumerate(bounds.each_at_most or ()):
-        yield Obligation(f"per_query.at_most[{i}]", deviation(i), "<=", bound)
-    for i, bound in enumerate(bounds.each_at_least or ()):
-        yield Obligation(f"per_query.at_least[{i}]", deviation(i), ">=", bound)
-    for i, factor in enumerate(bounds.each_relative or ()):
-        yield Obligation(f"per_query.relative_at_most[{i}]", deviation(i), "<=", times_size(factor, i))
-
-
-def _deviation(pair: _Pair) -> arb:
-    return pair[0]
-
-
-def _largest(*pairs: _Pair) -> arb:
-    return linf_norm([deviation for deviation, _ in pairs])
-
-
-def _pairs(stated: AssertedDeviation) -> Together[int, _Pair]:
-    """Deviations and sizes by query."""
-
-    def compute(queries: Collection[int], tier: Tier | None) -> Mapping[int, _Pair]:
-        rows = sorted(queries)
-        if tier is None:
-            return dict(zip(rows, stated.compared(rows), strict=True))
-        from certattn.kernel.theorems.attention.deviation_binary64 import compared
-
-        return dict(zip(rows, compared(stated, rows, tight=tier is TIGHT), strict=True))
-
-    return Together(compute)
 
 
 def read(certificate: Certificate) -> AssertedDeviation:
@@ -229,15 +223,100 @@ def read(certificate: Certificate) -> AssertedDeviation:
         law = values[TOKEN_LAW]
         what = "a token" if prompt.weights is not None else "key and value side by side"
         raise law.node.malformed(f"a law in dimension {prompt.law_dimension}, that of {what}", law.words)
-    deviation = ASSERTS.read(certificate.asserts, reading)[DEVIATION]
+    bounds = ASSERTS.read(certificate.asserts, reading)[DEVIATION]
     witness = WITNESS.read(certificate.witness, reading) if certificate.witness is not None else None
-    region = read_queries(given, prompt.query_dimension, deviation, witness)
-    bounds = read_bounds(deviation, prompt.count)
-    stated = AssertedDeviation(prompt, kind, values, bounds, region, read_sight(given, prompt))
+    region = _read_region(given, prompt.query_dimension, bounds, witness)
+    listed = [bounds[PER_QUERY].get(kind_of_bound) for kind_of_bound in EACH] if PER_QUERY in bounds else []
+    for each in listed:
+        if each is not None and each.shape[1] != prompt.count:
+            raise each.node.malformed(f"{prompt.count} bounds, one per query", f"{each.shape[1]} bounds")
+    stated = AssertedDeviation(prompt, kind, values, bounds, region, read_causal(given, CAUSAL, prompt))
     if region is not None and kind == "law" and not isinstance(stated.limit, AffineMap):
         expected = "over a region, a law for which attention is proved to be an affine map"
         raise values[TOKEN_LAW].node.malformed(expected, values[TOKEN_LAW].words)
     return stated
+
+
+def _read_region(given: Values, dimension: int, bounds: Values, witness: Values | None) -> StatedRegion | None:
+    """The region, if there is one in the place of listed queries. Raises MalformedError."""
+    if REGION not in given:
+        if QUERIES not in given:
+            raise given.at.malformed("queries, or a region of them", "no 'queries' and no 'region'")
+        for field in (CELLS, QUERY, WEIGHTS):
+            if witness is not None and field in witness:
+                raise witness.node(field).malformed(f"{field.name} only where a region is given")
+        return None
+    if QUERIES in given:
+        raise given.node(REGION).malformed("queries or a region, not both")
+    if PER_QUERY in bounds:
+        raise bounds.node(PER_QUERY).malformed("at_most or at_least: a region lists no queries")
+    if RELATIVE in bounds:
+        raise bounds.node(RELATIVE).malformed("at_most or at_least: over a region bounds are absolute")
+    if CAUSAL in given:
+        raise given.node(CAUSAL).malformed("listed queries where there is a mask: a region lists none")
+    return read_region(given[REGION], dimension, witness)
+
+
+# -- what is to be proved
+
+
+def obligations(stated: AssertedDeviation) -> Iterator[Obligation | NoProof]:
+    return _at_queries(stated) if stated.region is None else _over_region(stated, stated.region)
+
+
+def _at_queries(stated: AssertedDeviation) -> Iterator[Obligation]:
+    bounds, queries, tiers = stated.bounds, range(stated.count), stated.tiers
+    pairs = Together(partial(_pairs, stated))
+
+    def deviation(i: int) -> Gathered[int, _Pair]:
+        return pairs.side(_deviation, i, tiers=tiers)
+
+    def times_size(factor: fmpq, i: int) -> Gathered[int, _Pair]:
+        return pairs.side(lambda pair: factor * pair[1], i, tiers=tiers)
+
+    if AT_MOST in bounds:
+        yield from (Obligation(f"at_most[{i}]", deviation(i), "<=", bounds[AT_MOST]) for i in queries)
+    if AT_LEAST in bounds:
+        yield Obligation("at_least", pairs.side(_largest, *queries, tiers=tiers), ">=", bounds[AT_LEAST])
+    if RELATIVE in bounds:
+        for i in queries:
+            yield Obligation(f"relative_at_most[{i}]", deviation(i), "<=", times_size(bounds[RELATIVE], i))
+    for i, bound in enumerate(stated.each(EACH_AT_MOST)):
+        yield Obligation(f"per_query.at_most[{i}]", deviation(i), "<=", bound)
+    for i, bound in enumerate(stated.each(EACH_AT_LEAST)):
+        yield Obligation(f"per_query.at_least[{i}]", deviation(i), ">=", bound)
+    for i, factor in enumerate(stated.each(EACH_RELATIVE)):
+        yield Obligation(f"per_query.relative_at_most[{i}]", deviation(i), "<=", times_size(factor, i))
+
+
+def _deviation(pair: _Pair) -> arb:
+    return pair[0]
+
+
+def _largest(*pairs: _Pair) -> arb:
+    return linf_norm([deviation for deviation, _ in pairs])
+
+
+def _pairs(stated: AssertedDeviation, queries: Collection[int], tier: Tier | None) -> Mapping[int, _Pair]:
+    """Deviations and sizes by query."""
+    rows = sorted(queries)
+    found = stated.compared(rows) if tier is None else stated.compared_in_binary64(rows, tight=tier is TIGHT)
+    return dict(zip(rows, found, strict=True))
+
+
+def _over_region(stated: AssertedDeviation, region: StatedRegion) -> Iterator[Obligation | NoProof]:
+    """Over every cell it is at most the stated bound, and the cells cover the region; at a query it is at least so."""
+    bounds = stated.bounds
+    if AT_MOST in bounds:
+        for index in range(region.count):
+            yield Obligation(f"region.cell[{index}]", partial(stated.over_cell, region, index), "<=", bounds[AT_MOST])
+    if AT_LEAST in bounds:
+        query = region.suspected()
+        if query is None:
+            yield NoProof("at_least", "the query of the witness is not in the region")
+        else:
+            # Another query may do where this one does not, so it refutes nothing.
+            yield Obligation("at_least", partial(stated.at_suspect, query), ">=", bounds[AT_LEAST], Part.WITNESS)
 
 
 THEOREM = Theorem(

@@ -20,7 +20,7 @@ from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.schema import Field, Kind, Rational, Reading, Record, Text, Values, Variant, scalar
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.attention.mathematics.regions import (
+from certattn.kernel.theorems.attention.cells import (
     Ball,
     Bisection,
     Box,
@@ -85,17 +85,18 @@ REGION = Field(
     required=False,
 )
 
-_CUT: Mapping[str, Callable[[int, Sequence[Bisection | None]], Sequence[Piece]]] = {
-    "ball": ball_pieces,
-    "box": box_pieces,
-    "hull": simplex_pieces,
-}
-
 CELLS = Field("cells", Bisections(), "how to cut the region into cells; one cell if left out", required=False)
 QUERY = Field("query", Point(), "for at_least: a query of the ball or box; its centre if left out", required=False)
 WEIGHTS = Field(
     "weights", Vector(), "for at_least: weights of a query of the hull; all equal if left out", required=False
 )
+
+_VECTORS: Mapping[str, Sequence[Field[MatrixInput]]] = {"ball": (CENTRE,), "box": (LOWER, UPPER), "hull": (POINTS,)}
+_CUT: Mapping[str, Callable[[int, Sequence[Bisection | None]], Sequence[Piece]]] = {
+    "ball": ball_pieces,
+    "box": box_pieces,
+    "hull": simplex_pieces,
+}
 
 
 @dataclass(frozen=True)
@@ -138,60 +139,50 @@ class StatedRegion:
 def read_region(stated: tuple[str, Values], dimension: int, witness: Values | None) -> StatedRegion:
     """The region under `given` with its witness; every dimension checked. Raises MalformedError."""
     kind, values = stated
-    ends = {"ball": (CENTRE,), "box": (LOWER, UPPER), "hull": (POINTS,)}[kind]
-    for end in ends:
-        values[end].require_length(dimension, "a query")
-    moving = dimension
-    if kind == "box":
-        halves = Box(values[LOWER].load(), values[UPPER].load()).halves()
-        for axis, half in enumerate(halves):
-            if (half >= 0) is not True:
-                raise values.node(UPPER).malformed(
-                    "upper ends that are not below the lower ones", f"one at axis {axis}"
-                )
-        moving = sum(half > 0 for half in halves)
-    if kind == "hull":
-        moving = values[POINTS].shape[0]
+    for vector in _VECTORS[kind]:
+        values[vector].require_length(dimension, "a query")
+    size = values[POINTS].shape[0] if kind == "hull" else dimension
+    moving = _moving_axes(values) if kind == "box" else size
     if moving > MOST_DIRECTIONS:
         what = "points" if kind == "hull" else "dimensions, intervals that are points not counted"
         raise values.at.malformed(f"a region of at most {MOST_DIRECTIONS} {what}", f"{moving}")
-    size = values[POINTS].shape[0] if kind == "hull" else dimension
-    return StatedRegion(kind, values, _read_cells(kind, size, witness), _read_suspect(kind, values, dimension, witness))
+    if witness is None:
+        return StatedRegion(kind, values, _CUT[kind](size, [None]), None)
+    return StatedRegion(kind, values, _read_cells(kind, size, witness), _read_suspect(kind, size, witness))
 
 
-def _read_cells(kind: str, size: int, witness: Values | None) -> Sequence[Piece]:
+def _moving_axes(values: Values) -> int:
+    """How many intervals of a box are no points."""
+    halves = Box(values[LOWER].load(), values[UPPER].load()).halves()
+    for axis, half in enumerate(halves):
+        if (half >= 0) is not True:
+            raise values.node(UPPER).malformed("upper ends that are not below the lower ones", f"one at axis {axis}")
+    return sum(half > 0 for half in halves)
+
+
+def _read_cells(kind: str, size: int, witness: Values) -> Sequence[Piece]:
     """What the region is cut into; it does not depend on where the region lies."""
-    cut = _CUT[kind]
-    if witness is None or CELLS not in witness:
-        return cut(size, [None])
-    for bisection in witness[CELLS]:
-        if bisection is not None and not _fits(kind, size, bisection):
+    bisections, ends = witness.get(CELLS) or [None], 2 if kind == "hull" else 1
+    for bisection in bisections:
+        if bisection is not None and not (len(bisection) == ends == len(set(bisection)) and max(bisection) < size):
             edges = f"edges between two of the points 0 to {size - 1}, such as 0-1"
             expected = edges if kind == "hull" else f"axes 0 to {size - 1}"
             raise witness.node(CELLS).malformed(expected, "-".join(str(end) for end in bisection))
     try:
-        return cut(size, witness[CELLS])
+        return _CUT[kind](size, bisections)
     except ValueError as error:
         expected = "bisections that end with the last cell"
         raise witness.node(CELLS).malformed(expected, f"a list that {error}") from None
 
 
-def _fits(kind: str, size: int, bisection: Sequence[int]) -> bool:
-    ends = 2 if kind == "hull" else 1
-    return len(bisection) == ends == len(set(bisection)) and max(bisection) < size
-
-
-def _read_suspect(kind: str, values: Values, dimension: int, witness: Values | None) -> MatrixInput | None:
-    if witness is None:
-        return None
+def _read_suspect(kind: str, size: int, witness: Values) -> MatrixInput | None:
+    """The query itself, or the weights of one of a hull."""
+    field, what, other, expected = QUERY, "a query", WEIGHTS, "a query; weights belong to a hull"
     if kind == "hull":
-        if QUERY in witness:
-            raise witness.node(QUERY).malformed("weights, which give a query of the hull")
-        if WEIGHTS in witness:
-            witness[WEIGHTS].require_length(values[POINTS].shape[0], "weights of the points")
-        return witness.get(WEIGHTS)
-    if WEIGHTS in witness:
-        raise witness.node(WEIGHTS).malformed("a query; weights belong to a hull")
-    if QUERY in witness:
-        witness[QUERY].require_length(dimension, "a query")
-    return witness.get(QUERY)
+        field, what = WEIGHTS, "weights of the points"
+        other, expected = QUERY, "weights, which give a query of the hull"
+    if other in witness:
+        raise witness.node(other).malformed(expected)
+    if field in witness:
+        witness[field].require_length(size, what)
+    return witness.get(field)

@@ -21,7 +21,6 @@ Hessian of a logarithm of normalisers, and the derivative of T is s Cov_q(v, k).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,9 +34,8 @@ from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.schema import Choice, Field, Record, Values, some_of
-from certattn.kernel.given.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
-from certattn.kernel.given.query_inputs import Bounds, Matrices, StatedBounds
-from certattn.kernel.given.tiers import DEFAULT, TIGHT, tiers_of
+from certattn.kernel.given.bounds import Bounds, Matrices, StatedBounds
+from certattn.kernel.given.prompts import DEFAULT, TIGHT, StatedPrompt, prompt_forms, read_prompt, tiers_of
 from certattn.kernel.mathematics.balls import linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES, WeightedPrompt, weighted_prompts
@@ -51,10 +49,20 @@ OF = Field("of", Choice(tuple(COVARIANCES)), "whose covariance; `values` if left
 SPECTRUM_OF = Field("of", Choice(("values", "keys")), "whose covariance; `values` if left out", required=False)
 NO_SMALLER = Field("at_least", Bounds(), "no eigenvalue is smaller: one number, or one per query", required=False)
 NO_LARGER = Field("at_most", Bounds(), "no eigenvalue is larger: one number, or one per query", required=False)
+RANGE = Record(SPECTRUM_OF, NO_SMALLER, NO_LARGER, rules=[some_of(NO_SMALLER, NO_LARGER)])
 
-# The obligations at a query, by the first part of their names.
-MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER = "mean", "covariance", "eigenvalues", "log_normaliser"
-SMALLEST, LARGEST = f"{EIGENVALUES}.at_least", f"{EIGENVALUES}.at_most"
+MEAN = Field("mean", Record(MEAN_VALUE, RADIUS), "the softmax means of the values", required=False)
+COVARIANCE = Field(
+    "covariance", Record(OF, COVARIANCE_VALUE, RADIUS), "covariances under the softmax weights", required=False
+)
+EIGENVALUES = Field("eigenvalues", RANGE, "the range of their eigenvalues", required=False)
+LOG_NORMALISER = Field("log_normaliser", Record(LOG_VALUE, RADIUS), "the logarithms of Z(q)", required=False)
+ASSERTED = (MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER)
+SMALLEST, LARGEST = f"{EIGENVALUES.name}.at_least", f"{EIGENVALUES.name}.at_most"
+
+GIVEN = prompt_forms()
+ASSERTS = Record(*ASSERTED, rules=[some_of(*ASSERTED)])
+WITNESS = Record(BITS)
 
 
 class Weighted(Protocol):
@@ -77,153 +85,71 @@ class Compared:
     `value` encloses the left side at a query with so many bits; `of` says whose covariance it takes.
     """
 
-    name: str
     value: Callable[[int, Weighted, int], arb]
     relation: Relation
     bound: StatedBounds
     of: str | None = None
 
 
-class Assertion(ABC):
-    """Something asserted at every listed query."""
-
-    @property
-    @abstractmethod
-    def compared(self) -> list[Compared]:
-        """What there is to prove at a query."""
-
-
-class Closeness(Assertion):
-    """The distance between what the prompt gives and what is stated is at most `radius`."""
-
-    name: str
-    radius: StatedBounds
-    of: str | None = None
-
-    @abstractmethod
-    def error(self, query: int, weighted: Weighted) -> arb:
-        """The distance."""
-
-    @property
-    def compared(self) -> list[Compared]:
-        return [Compared(self.name, lambda i, weighted, bits: self.error(i, weighted), "<=", self.radius, self.of)]
-
-
-class MeanAssertion(Closeness):
-    """|T(q_i) - row i of value|_linf <= radius."""
-
-    name = MEAN
-
-    def __init__(self, values: Values, prompt: StatedPrompt) -> None:
-        self.value, self.radius = values[MEAN_VALUE], values[RADIUS]
-        self.value.require_shape(prompt.count, prompt.output_dimension, "(queries x outputs)")
-        self.radius.require_count(prompt.count)
-
-    @cached_property
-    def stated(self) -> ExactMatrix:
-        """The stated means, a row per query."""
-        return self.value.load()
-
-    def error(self, query: int, weighted: Weighted) -> arb:
-        return linf_norm(weighted.output_off(self.stated.take_rows([query])))
-
-
-class CovarianceAssertion(Closeness):
-    """|Cov_q(x, y) - value_i| <= radius in every entry."""
-
-    name = COVARIANCE
-
-    def __init__(self, values: Values, prompt: StatedPrompt) -> None:
-        self.whose: str = values.get(OF) or "values"
-        self.of = self.whose
-        self.value, self.radius = values[COVARIANCE_VALUE], values[RADIUS]
-        sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
-        rows, columns = (sides[side] for side in COVARIANCES[self.whose])
-        self.value.require_shape(prompt.count, rows, columns)
-        self.radius.require_count(prompt.count)
-
-    def error(self, query: int, weighted: Weighted) -> arb:
-        found = weighted.covariance(self.whose)
-        stated = row_of_balls(self.value.entries(query, found.nrows()))
-        return linf_norm([x - y for x, y in zip(found.entries(), stated, strict=True)])
-
-
-class LogAssertion(Closeness):
-    """|log Z(q_i) - value_i| <= radius."""
-
-    name = LOG_NORMALISER
-
-    def __init__(self, values: Values, prompt: StatedPrompt) -> None:
-        self.value, self.radius = values[LOG_VALUE], values[RADIUS]
-        self.value.require_length(prompt.count, "a list of one number per query")
-        self.radius.require_count(prompt.count)
-
-    @cached_property
-    def stated(self) -> list[fmpq]:
-        """The stated numbers, one per query."""
-        return self.value.load().row(0)
-
-    def error(self, query: int, weighted: Weighted) -> arb:
-        return abs(weighted.log_normaliser() - self.stated[query])
-
-
-class RangeAssertion(Assertion):
-    """lower <= l <= upper for every eigenvalue l of Cov_q(x, x)."""
-
-    def __init__(self, values: Values, prompt: StatedPrompt) -> None:
-        self.of: str = values.get(SPECTRUM_OF) or "values"
-        self.lower, self.upper = values.get(NO_SMALLER), values.get(NO_LARGER)
-        for bounds in (self.lower, self.upper):
-            if bounds is not None:
-                bounds.require_count(prompt.count)
-
-    @property
-    def compared(self) -> list[Compared]:
-        found = []
-        if self.lower is not None:
-            found.append(Compared(SMALLEST, self._smallest, ">=", self.lower, self.of))
-        if self.upper is not None:
-            found.append(Compared(LARGEST, self._largest, "<=", self.upper, self.of))
-        return found
-
-    def _smallest(self, query: int, weighted: Weighted, bits: int) -> arb:
-        return smallest_eigenvalue(weighted.covariance(self.of), bits)
-
-    def _largest(self, query: int, weighted: Weighted, bits: int) -> arb:
-        return largest_eigenvalue(weighted.covariance(self.of), bits)
-
-
-# What may be asserted, and how each is read.
-_ASSERTIONS: dict[Field[Values], Callable[[Values, StatedPrompt], Assertion]] = {
-    Field(MEAN, Record(MEAN_VALUE, RADIUS), "the softmax means of the values", required=False): MeanAssertion,
-    Field(
-        COVARIANCE, Record(OF, COVARIANCE_VALUE, RADIUS), "covariances under the softmax weights", required=False
-    ): CovarianceAssertion,
-    Field(
-        EIGENVALUES,
-        Record(SPECTRUM_OF, NO_SMALLER, NO_LARGER, rules=[some_of(NO_SMALLER, NO_LARGER)]),
-        "the range of their eigenvalues",
-        required=False,
-    ): RangeAssertion,
-    Field(LOG_NORMALISER, Record(LOG_VALUE, RADIUS), "the logarithms of Z(q)", required=False): LogAssertion,
-}
-
-GIVEN = prompt_forms()
-ASSERTS = Record(*_ASSERTIONS, rules=[some_of(*_ASSERTIONS)])
-WITNESS = Record(BITS)
-
-
 @dataclass(frozen=True)
 class AssertedMoments:
-    """A prompt with its queries, and what is asserted of it."""
+    """A prompt with its queries, and what is asserted at each of them."""
 
     prompt: StatedPrompt
-    assertions: Sequence[Assertion]
+    asserts: Values
+
+    def whose(self, field: Field[Values]) -> str:
+        """Whose covariance `covariance` is about, or `eigenvalues`."""
+        return self.asserts[field].get(OF if field is COVARIANCE else SPECTRUM_OF) or "values"
+
+    @cached_property
+    def means(self) -> ExactMatrix:
+        """The stated means, a row per query."""
+        return self.asserts[MEAN][MEAN_VALUE].load()
+
+    @cached_property
+    def logarithms(self) -> list[fmpq]:
+        """The stated log Z(q), one per query."""
+        return self.asserts[LOG_NORMALISER][LOG_VALUE].load().row(0)
 
     @property
     def compared(self) -> dict[str, Compared]:
         """What there is to prove at each query, by the first part of its name."""
-        return {each.name: each for assertion in self.assertions for each in assertion.compared}
+        asserts, found = self.asserts, dict[str, Compared]()
+        if MEAN in asserts:
+            found[MEAN.name] = Compared(self._off_mean, "<=", asserts[MEAN][RADIUS])
+        if COVARIANCE in asserts:
+            of = self.whose(COVARIANCE)
+            found[COVARIANCE.name] = Compared(self._off_covariance, "<=", asserts[COVARIANCE][RADIUS], of)
+        if EIGENVALUES in asserts:
+            ends, of = asserts[EIGENVALUES], self.whose(EIGENVALUES)
+            if NO_SMALLER in ends:
+                found[SMALLEST] = Compared(self._smallest, ">=", ends[NO_SMALLER], of)
+            if NO_LARGER in ends:
+                found[LARGEST] = Compared(self._largest, "<=", ends[NO_LARGER], of)
+        if LOG_NORMALISER in asserts:
+            found[LOG_NORMALISER.name] = Compared(self._off_logarithm, "<=", asserts[LOG_NORMALISER][RADIUS])
+        return found
+
+    def _off_mean(self, query: int, weighted: Weighted, bits: int) -> arb:
+        """|T(q_i) - row i of value|_linf."""
+        return linf_norm(weighted.output_off(self.means.take_rows([query])))
+
+    def _off_covariance(self, query: int, weighted: Weighted, bits: int) -> arb:
+        """The largest entry of |Cov_q(x, y) - value_i|."""
+        found = weighted.covariance(self.whose(COVARIANCE))
+        stated = row_of_balls(self.asserts[COVARIANCE][COVARIANCE_VALUE].entries(query, found.nrows()))
+        return linf_norm([x - y for x, y in zip(found.entries(), stated, strict=True)])
+
+    def _off_logarithm(self, query: int, weighted: Weighted, bits: int) -> arb:
+        """|log Z(q_i) - value_i|."""
+        return abs(weighted.log_normaliser() - self.logarithms[query])
+
+    def _smallest(self, query: int, weighted: Weighted, bits: int) -> arb:
+        return smallest_eigenvalue(weighted.covariance(self.whose(EIGENVALUES)), bits)
+
+    def _largest(self, query: int, weighted: Weighted, bits: int) -> arb:
+        return largest_eigenvalue(weighted.covariance(self.whose(EIGENVALUES)), bits)
 
 
 def read(certificate: Certificate) -> AssertedMoments:
@@ -231,9 +157,18 @@ def read(certificate: Certificate) -> AssertedMoments:
         WITNESS.read(certificate.witness, certificate.reading)
     prompt = read_given(certificate)
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    return AssertedMoments(
-        prompt, [make(asserts[field], prompt) for field, make in _ASSERTIONS.items() if field in asserts]
-    )
+    stated, count = AssertedMoments(prompt, asserts), prompt.count
+    if MEAN in asserts:
+        asserts[MEAN][MEAN_VALUE].require_shape(count, prompt.output_dimension, "(queries x outputs)")
+    if COVARIANCE in asserts:
+        sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
+        rows, columns = (sides[side] for side in COVARIANCES[stated.whose(COVARIANCE)])
+        asserts[COVARIANCE][COVARIANCE_VALUE].require_shape(count, rows, columns)
+    if LOG_NORMALISER in asserts:
+        asserts[LOG_NORMALISER][LOG_VALUE].require_length(count, "a list of one number per query")
+    for compared in stated.compared.values():
+        compared.bound.require_count(count)
+    return stated
 
 
 def read_given(certificate: Certificate) -> StatedPrompt:

@@ -25,7 +25,7 @@ from certattn.kernel.decide.obligation import NoProof, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Choice, Field, Record, Values
-from certattn.kernel.given.ranges import NONNEGATIVE
+from certattn.kernel.given.bounds import NONNEGATIVE
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS

@@ -28,7 +28,7 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values, some_of
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.given.attention import (
     BILINEAR,
     COVARIANCE,
     GAUSSIAN,

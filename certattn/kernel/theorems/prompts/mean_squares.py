@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relation, Shared
 from certattn.kernel.document.schema import Field, Rational, Values
-from certattn.kernel.given.ranges import BOUNDS
+from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS

@@ -38,7 +38,7 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Rational, Record, Values, some_of
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.given.attention import (
     BILINEAR,
     GAUSSIAN,
     KEY_WEIGHTS,
@@ -51,8 +51,8 @@ from certattn.kernel.given.attention_inputs import (
     read_scale,
     read_weights,
 )
-from certattn.kernel.given.attention_inputs import MEAN as LAW_MEAN
-from certattn.kernel.given.ranges import SIGNED
+from certattn.kernel.given.attention import MEAN as LAW_MEAN
+from certattn.kernel.given.bounds import SIGNED
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian

@@ -47,7 +47,7 @@ from certattn.kernel.document.schema import (
     at_most_one_of,
     some_of,
 )
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.given.attention import (
     BILINEAR,
     KEY_WEIGHTS,
     LAW,

@@ -14,7 +14,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Count, Field, Record, Values
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.given.attention import (
     BILINEAR,
     KEY_WEIGHTS,
     LAW,

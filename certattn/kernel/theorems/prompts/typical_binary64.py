@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from flint import arb
 
-from certattn.fast.conversions import arb_balls
-from certattn.fast.enclosures import Ball
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.fast.balls import Ball, arb_balls
+from certattn.kernel.given.prompts import StatedPrompt
+from certattn.kernel.given.stored_prompts import off_limit
 from certattn.kernel.mathematics.operator import AffineMap, Operator
-from certattn.kernel.theorems.attention.deviation_binary64 import off_limit
 
 
 def difference(prompt: StatedPrompt, limit: AffineMap | Operator, *, tight: bool) -> list[arb]:

@@ -23,7 +23,7 @@ from certattn.kernel.decide.obligation import NoProof, Obligation, Range, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import ByKey, Field, Record
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.given.attention import (
     BILINEAR,
     KEY_WEIGHTS,
     LAW,
@@ -32,12 +32,11 @@ from certattn.kernel.given.attention_inputs import (
     VALUE_WEIGHTS,
     StatedLaw,
 )
-from certattn.kernel.given.prompt_inputs import QUERIES, TIGHT_TIER, TOKENS, StatedPrompt, read_prompt
+from certattn.kernel.given.prompts import QUERIES, TIGHT_TIER, TOKENS, StatedPrompt, differences, read_prompt
 from certattn.kernel.mathematics.balls import NORMS, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import dot
 from certattn.kernel.mathematics.operator import AffineMap, Operator
-from certattn.kernel.theorems.attention.output_deviation import differences
 from certattn.kernel.theorems.prompts import output_tail
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
@@ -50,7 +49,7 @@ HERE = "here."
 
 
 def _binary64() -> str:
-    from certattn.fast.attention import BINARY64
+    from certattn.fast.units import BINARY64
 
     return BINARY64
 

@@ -40,9 +40,15 @@ from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, Variant, some_of
 from certattn.kernel.document.tree import Node
-from certattn.kernel.given.causal import causal_field, read_causal, seen_tokens
-from certattn.kernel.given.prompt_inputs import StatedPrompt, prompt_forms, read_prompt
-from certattn.kernel.given.query_inputs import Bounds, StatedBounds
+from certattn.kernel.given.bounds import Bounds, StatedBounds
+from certattn.kernel.given.prompts import (
+    StatedPrompt,
+    causal_field,
+    prompt_forms,
+    read_causal,
+    read_prompt,
+    seen_tokens,
+)
 from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens, Gaps

@@ -27,7 +27,7 @@ from certattn.kernel.decide.theorem import Sections, Theorem, sections
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, some_of
-from certattn.kernel.given.ranges import AT_LEAST, AT_MOST, SIGNED, some_bound, within
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST, SIGNED, some_bound, within
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import (
     ORDERS,
     ScoreMatrix,

@@ -31,7 +31,7 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.schema import Field, Kind, Rational, Record, Scale, Values, some_of
-from certattn.kernel.given.ranges import NONNEGATIVE
+from certattn.kernel.given.bounds import NONNEGATIVE
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
@@ -55,8 +55,8 @@ from certattn.kernel.theorems.spectrum.stated_matrix import (
 )
 
 if TYPE_CHECKING:
-    from certattn.fast.dense import Dense
-    from certattn.fast.linearization import Parts as FloatParts
+    from certattn.fast.attention_matrix import Parts as FloatParts
+    from certattn.fast.rows import Dense
 
 GIVEN_SCALE = Field("scale", Scale(), "factor of the scores; with beta it may be left out", required=False)
 GIVEN_BETA = Field("beta", Rational(above=0), "the inverse temperature of softmax(beta S)", required=False)
@@ -190,7 +190,7 @@ class Attention:
     @cached_property
     def parts_in_doubles(self) -> FloatParts:
         """The same in doubles, within proved distances. Raises Binary64Error."""
-        from certattn.fast.linearization import parts
+        from certattn.fast.attention_matrix import parts
 
         return in_doubles([self.queries, self.keys], lambda q, k: parts(q, k, self.scale, self.rate))
 

@@ -24,7 +24,7 @@ from certattn.kernel.decide.obligation import Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import EitherKey, Field, Rational, Record, some_of
-from certattn.kernel.given.ranges import BOUNDS, NONNEGATIVE, SIGNED
+from certattn.kernel.given.bounds import BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers

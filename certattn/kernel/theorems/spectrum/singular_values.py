@@ -35,8 +35,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values, some_of
-from certattn.kernel.given.query_inputs import Bounds
-from certattn.kernel.given.ranges import NONNEGATIVE
+from certattn.kernel.given.bounds import NONNEGATIVE, Bounds
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.mathematics.spectrum_shape import effective_rank, entropy, stable_rank
 from certattn.kernel.theorems.spectrum.stated_matrix import (

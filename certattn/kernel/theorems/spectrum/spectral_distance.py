@@ -35,7 +35,7 @@ from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Choice, EitherKey, Field, Rational, Record, Values, some_of
-from certattn.kernel.given.ranges import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
+from certattn.kernel.given.bounds import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
 from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA

@@ -21,15 +21,14 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared, Side, Tier
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.schema import ByKey, Field, Flag, Record, Scale, Values
-from certattn.kernel.errors import RefusedError
-from certattn.kernel.given.ranges import BOUNDS
+from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.attention_matrix import attention_matrix
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
 from certattn.kernel.mathematics.singular_values import Factors, FixedPoint, SingularValues, enclose, jacobi_factors
 
 if TYPE_CHECKING:
-    from certattn.fast.dense import Dense
+    from certattn.fast.rows import Dense
 
 T = TypeVar("T")
 
@@ -178,7 +177,7 @@ class GivenMatrix(StatedMatrix):
         return self.exact.inner(self.exact)
 
     def dense(self) -> Dense:
-        from certattn.fast.dense import Dense
+        from certattn.fast.rows import Dense
 
         # Doubles are read as they are.
         return in_doubles(self.inputs, lambda matrix: Dense(matrix, 0))
@@ -281,9 +280,9 @@ def holds_doubles(part: MatrixInput) -> bool:
     """Whether a matrix comes from an array file whose numbers are doubles."""
     if part.stored is None:
         return False
-    from certattn.kernel.given import stored_rows
+    from certattn.kernel.given import stored_arrays
 
-    return stored_rows.holds_doubles(part)
+    return stored_arrays.holds_doubles(part)
 
 
 def in_doubles(inputs: Sequence[MatrixInput], compute: Callable[..., T]) -> T:
@@ -291,20 +290,17 @@ def in_doubles(inputs: Sequence[MatrixInput], compute: Callable[..., T]) -> T:
 
     Where binary64 refuses numbers that are not finite, it is said where they stand.
     """
-    from certattn.fast.dense import gathered
-    from certattn.kernel.given.stored_rows import require_finite, stored_rows
+    from certattn.fast.rows import gathered
+    from certattn.kernel.given.stored_arrays import naming_what_is_not_finite, stored_rows
 
-    try:
+    with naming_what_is_not_finite(inputs):
         return compute(*(gathered(stored_rows(part, part.shape[1]), part.shape) for part in inputs))
-    except RefusedError:
-        require_finite(inputs)
-        raise
 
 
 def spectrum_of(dense: Dense, hint: Hint | None, rank: int) -> Spectrum:
     """The spectrum of a matrix of at most so large a rank; factors are computed where there is no hint."""
     from certattn.fast import singular_values
-    from certattn.fast.conversions import rounded
+    from certattn.fast.balls import rounded
 
     factors = None
     if hint is not None:
@@ -323,7 +319,7 @@ def _factors(matrix: FixedPoint, bits: int) -> Factors | None:
 
 
 def _of_doubles() -> str:
-    from certattn.fast.attention import BINARY64
+    from certattn.fast.units import BINARY64
 
     return BINARY64
 

@@ -29,7 +29,7 @@ from certattn.kernel.decide.theorem import Sections, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import ByKey, Field, Rational, Record, Values, some_of
-from certattn.kernel.given.ranges import SIGNED, within
+from certattn.kernel.given.bounds import SIGNED, within
 from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
 from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
     deviation_bound,

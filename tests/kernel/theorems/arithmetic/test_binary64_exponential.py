@@ -17,7 +17,7 @@ import pytest
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, Report, check, complaints, notices
 from flint import arb, fmpq
 
-from certattn.fast import exponential, exponential_bound, exponential_value
+from certattn.fast import exponential, exponential_bound
 from certattn.kernel.decide import checker, proof
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.proof import Outcome, Verdict
@@ -25,7 +25,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.arithmetic import binary64_exponential
+from certattn.kernel.theorems.arithmetic import binary64_exponential, exponential_value
 from certattn.statements.checking import check_certificate
 
 CLAIM = CLAIMS["binary64-exponential"]
@@ -145,7 +145,7 @@ def test_the_proof_needs_no_numpy() -> None:
 
 
 def test_another_kernel_refutes_the_part_about_the_kernel(arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    exponential_bound.own_exponential.cache_clear()
+    exponential.own_exponential.cache_clear()
     monkeypatch.setattr(exponential, "C3", 1 / 6)
     try:
         report = check(by_name("the kernel's own exponential").text, arrays)
@@ -154,7 +154,7 @@ def test_another_kernel_refutes_the_part_about_the_kernel(arrays: Path, monkeypa
         without = by_name("the kernel's own exponential: nothing about the kernel")
         assert check(without.text, arrays).verdict is Verdict.VERIFIED
     finally:
-        exponential_bound.own_exponential.cache_clear()
+        exponential.own_exponential.cache_clear()
 
 
 # -- control checkers, and kernels with one part sabotaged
@@ -195,7 +195,7 @@ def unproved(function: Any) -> arb:
     return arb(0)
 
 
-all_table_errors = exponential_bound.table_errors
+all_table_errors, own_exponential = exponential_bound.table_errors, exponential.own_exponential
 
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
@@ -218,7 +218,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "half a unit is a quarter": (exponential_bound, "_UNIT", fmpq(1, 2**54)),
     "single values are not rounded": (exponential_value, "to_nearest", lambda value: value),
     "only the kernel's constants exist": (
-        binary64_exponential, "own_exponential", lambda tail: exponential_bound.own_exponential(tail=not tail)
+        exponential, "own_exponential", lambda tail: own_exponential(tail=not tail)
     ),
 }  # fmt: skip
 

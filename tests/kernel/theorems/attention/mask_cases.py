@@ -121,7 +121,7 @@ asserts:
             "      relative_at_most: [0, 0.269811, 0.167662]\n",
             "    per_query: {}\n",
             MALFORMED,
-            "relative_at_most for each query",
+            "at_most or at_least or relative_at_most",
         ),
     },
 )

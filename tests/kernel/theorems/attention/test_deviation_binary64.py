@@ -10,17 +10,17 @@ import pytest
 from flint import arb
 
 import certattn
-from certattn.fast import guards, prefixes
-from certattn.fast.attention import BINARY64
+from certattn.fast import prefixes, units
+from certattn.fast.units import BINARY64
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document import arrays as array_files
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import GuardError, NotProvedError, UsageError
-from certattn.kernel.given import stored_rows
-from certattn.kernel.given.tiers import DEFAULT
+from certattn.kernel.given import stored_arrays
+from certattn.kernel.given.prompts import DEFAULT
+from certattn.kernel.given.stored_prompts import off_limit
 from certattn.kernel.mathematics.balls import ARB, working_precision
-from certattn.kernel.theorems.attention.deviation_binary64 import compared, deviations, off_limit
 from certattn.kernel.theorems.attention.output_deviation import THEOREM
 from certattn.statements.checking import check_file
 
@@ -67,9 +67,9 @@ def test_balls_of_binary64_hold_the_true_deviations(form: str, dtype: str, tmp_p
     problem = THEOREM.read(certificate)
     assert problem.tiers[0] is DEFAULT
     with working_precision(300):
-        truth = problem.deviations(range(problem.count))
-    found = deviations(problem, range(problem.count))
-    for ball, exact in zip(found, truth, strict=True):
+        truth = problem.compared(range(problem.count))
+    found = problem.compared_in_binary64(range(problem.count))
+    for (ball, _), (exact, _) in zip(found, truth, strict=True):
         with working_precision(300):
             assert ball.contains(exact) or ball.contains(exact.mid())
         assert ball.rad() < 1e-7
@@ -94,7 +94,7 @@ def test_balls_of_masked_queries_hold_the_true_numbers(form: str, causal: int, t
     assert problem.tiers == [DEFAULT]
     with working_precision(300):
         truth = problem.compared(range(problem.count))
-        for found, exact in zip(compared(problem, range(problem.count)), truth, strict=True):
+        for found, exact in zip(problem.compared_in_binary64(range(problem.count)), truth, strict=True):
             for ball, ball_of_arb in zip(found, exact, strict=True):
                 assert ball.contains(ball_of_arb) or ball.contains(ball_of_arb.mid())
                 assert ball.rad() < 1e-8
@@ -184,13 +184,13 @@ def test_in_pieces_from_disk_it_is_the_same(rows_at_once: int, keep: int, tmp_pa
         np.save(tmp_path / f"{name}.npy", array)
     write_certificate(tmp_path, arrays)
     monkeypatch.setattr(array_files, "_KEEP_BYTES", keep)
-    monkeypatch.setattr(stored_rows, "_CHUNK_NUMBERS", 2 * rows_at_once)
+    monkeypatch.setattr(stored_arrays, "_CHUNK_NUMBERS", 2 * rows_at_once)
     report = check_file(tmp_path / "c.yaml", CheckOptions(arithmetic="binary64"))
     assert report.verdict is Verdict.VERIFIED, report.reason
     problem = THEOREM.read(load(tmp_path / "c.yaml"))
     with working_precision(200):
-        (exact,) = problem.deviations([0])
-    (ball,) = deviations(THEOREM.read(load(tmp_path / "c.yaml")), [0])
+        ((exact, _),) = problem.compared([0])
+    ((ball, _),) = THEOREM.read(load(tmp_path / "c.yaml")).compared_in_binary64([0])
     assert ball.contains(exact)
 
 
@@ -258,7 +258,7 @@ def test_binary64_decides_what_it_can(certificate: Path) -> None:
 def test_arb_decides_what_is_too_close_for_binary64(certificate: Path) -> None:
     problem = THEOREM.read(load(certificate))
     with working_precision(300):
-        largest = max(problem.deviations(range(problem.count)), key=lambda ball: float(ball.mid()))
+        largest = max((ball for ball, _ in problem.compared(range(problem.count))), key=lambda ball: float(ball.mid()))
     stated = certificate.read_text()
     bound = stated.split("at_most: ")[1].split("\n")[0]
     for shift, verdict in ((1, Verdict.VERIFIED), (-1, Verdict.REFUTED)):
@@ -285,7 +285,7 @@ def test_a_failed_guard_is_said_and_arb_decides(certificate: Path, monkeypatch: 
     def fail() -> None:
         raise GuardError("this thread does not round to nearest")
 
-    monkeypatch.setattr(guards, "require_rounding_to_nearest", fail)
+    monkeypatch.setattr(units, "require_rounding_to_nearest", fail)
     report = check_file(certificate, CheckOptions())
     assert (report.verdict, report.arithmetic) == (Verdict.VERIFIED, ARB)
     assert "binary64 arithmetic was not used: this thread does not round to nearest" in report.findings

@@ -11,13 +11,13 @@ import pytest
 from flint import arb
 
 import certattn
-from certattn.fast.attention import BINARY64
+from certattn.fast.units import BINARY64
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document import arrays as array_files
 from certattn.kernel.document.certificate import load
-from certattn.kernel.given import stored_rows
-from certattn.kernel.given.prompt_inputs import StatedPrompt
+from certattn.kernel.given import stored_arrays
+from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.attention import mean_binary64
@@ -86,7 +86,7 @@ def test_what_is_not_finite_in_a_large_file_is_found_without_reading_it_whole(
     np.savez(made, **arrays)
     certificate = (tmp_path / "c.yaml").read_text().replace(before, hashlib.sha256(made.read_bytes()).hexdigest())
     (tmp_path / "c.yaml").write_text(certificate)
-    monkeypatch.setattr(stored_rows, "_CHUNK_NUMBERS", 10)
+    monkeypatch.setattr(stored_arrays, "_CHUNK_NUMBERS", 10)
     monkeypatch.setattr(array_files.ArrayFiles, "read", lambda *_: pytest.fail("read whole"))
     # The queries, which are few, are read whole.
     monkeypatch.setattr(StatedPrompt, "stated_queries", ExactMatrix.zero(3, 2))

@@ -14,7 +14,7 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.attention.mathematics import mean_value
+from certattn.kernel.theorems.attention import cells
 from certattn.statements.checking import check_certificate
 
 CLAIM = CLAIMS["output-deviation"]
@@ -47,7 +47,7 @@ def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5])
 def test_chunks_change_no_verdict(at_once: int, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(softmax, "_WEIGHTS_AT_ONCE", at_once)
-    monkeypatch.setattr(mean_value, "_PRODUCTS_AT_ONCE", at_once)
+    monkeypatch.setattr(cells, "_PRODUCTS_AT_ONCE", at_once)
     assert [case.complaint(check(case.text, arrays)) for case in cases.CASES] == [""] * len(cases.CASES)
 
 

@@ -16,7 +16,6 @@ from flint import arb, fmpq
 from sabotaged import unless
 
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.decide.proof import Outcome
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax_powers
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -73,10 +72,6 @@ def test_the_words_say_every_number(arrays: Path) -> None:
 
 
 # -- kernels with one part sabotaged
-
-
-def proved(name: str, sentence: str, *others: Any, **named: Any) -> Obligation:
-    return Obligation(name, sentence, "", "", "", Outcome.PROVED, None)
 
 
 def without(polynomial: Any, *exponents: int) -> Any:

@@ -9,6 +9,9 @@ from flint import arb, fmpq
 
 import certattn
 from certattn.kernel.decide.checker import theorem_of
+from certattn.kernel.decide.obligation import Obligation
+from certattn.kernel.decide.proof import Proof
+from certattn.statements.wording import WORDINGS
 
 GALLERY = Path(__file__).resolve().parents[4] / "certificates"
 CLAIMS = {
@@ -20,8 +23,9 @@ CLAIMS = {
 
 def findings(name: str, reached: arb) -> list[str]:
     certificate = certattn.load(GALLERY / f"{name}.yaml")
-    claim = theorem_of(certificate)
-    return claim.findings(claim.read(certificate), [at_most("norm", "a bound", reached, fmpq(1, 2), 64)])
+    proof = Proof([Obligation("norm", reached, "<=", fmpq(1, 2))])
+    proof.ask(["norm"], 64)
+    return WORDINGS[certificate.claim].findings(theorem_of(certificate).read(certificate), [proof.answers["norm"]])
 
 
 @pytest.mark.parametrize("name", CLAIMS)

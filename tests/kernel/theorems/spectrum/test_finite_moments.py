@@ -15,7 +15,7 @@ from flint import arb, fmpq
 from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.given import ranges
+from certattn.kernel.given import bounds
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import finite_moments
 from certattn.kernel.theorems.spectrum.mathematics import finite_moments as formulas
@@ -190,13 +190,13 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         lambda order, beta2, lambda_: limit_moment(order, beta2, fmpq(10**9)),
     ),
     "upper bounds are not looked at": (
-        ranges,
-        "Listed",
+        bounds,
+        "Obligation",
         proved_in_place("<="),
     ),
     "lower bounds are not looked at": (
-        ranges,
-        "Listed",
+        bounds,
+        "Obligation",
         proved_in_place(">="),
     ),
     "what lies before is not looked at": (

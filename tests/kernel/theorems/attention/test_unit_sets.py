@@ -9,7 +9,7 @@ import pytest
 from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.attention.mathematics.unit_sets import BALL, CUBE, SIMPLEX, ClippedCube
+from certattn.kernel.theorems.attention.cells import BALL, CUBE, SIMPLEX, ClippedCube
 
 Array = np.ndarray[Any, Any]
 # A sampled value may exceed the true one by the rounding of doubles.

@@ -12,9 +12,9 @@ import pytest
 from exact_attention import swept, swept_tightly
 from rounding_modes import MODES, flushing_subnormals, rounding, set_rounding
 
-from certattn.fast import guards, sweep, units
+from certattn.fast import sums, units
 from certattn.fast.enclosures import Enclosures
-from certattn.fast.guards import require_rounding_to_nearest, require_sound_arithmetic
+from certattn.fast.units import require_rounding_to_nearest, require_sound_arithmetic
 from certattn.kernel.errors import GuardError
 
 TOKENS = np.random.default_rng(0).standard_normal((40, 3))
@@ -68,10 +68,10 @@ def test_a_thread_of_the_pool_that_rounds_otherwise_is_found(
 ) -> None:
     """The main thread is sound; only the workers are not."""
     pool = partial(ThreadPoolExecutor, initializer=set_rounding, initargs=(mode,))
-    monkeypatch.setattr(sweep, "ThreadPoolExecutor", pool)
-    monkeypatch.setattr(sweep, "_MULTIPLICATIONS_PER_THREAD", 1)
+    monkeypatch.setattr(sums, "ThreadPoolExecutor", pool)
+    monkeypatch.setattr(sums, "_MULTIPLICATIONS_PER_THREAD", 1)
     TIERS[tier](TOKENS, TOKENS, QUERY, threads=2)  # set right
-    monkeypatch.setattr(sweep, "set_default", lambda: None)
+    monkeypatch.setattr(sums, "set_default", lambda: None)
     with pytest.raises(GuardError, match="this thread does not round to nearest"):
         TIERS[tier](TOKENS, TOKENS, QUERY, threads=2)
     require_sound_arithmetic()
@@ -88,7 +88,9 @@ def test_threads_inherit_the_mode_and_that_is_found() -> None:
 @pytest.mark.parametrize("name", ["UNIT", "UNDERFLOW", "UP", "DOWN", "LARGEST"])
 def test_a_constant_that_was_compiled_elsewhere_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As bytecode that was written while literals were rounded upward would have it."""
-    monkeypatch.setattr(units, name, float(np.nextafter(getattr(units, name), np.inf)))
+    constant, pattern = units._CONSTANTS[name]
+    assert constant is getattr(units, name)
+    monkeypatch.setitem(units._CONSTANTS, name, (float(np.nextafter(constant, np.inf)), pattern))
     with pytest.raises(GuardError, match=f"the constant {name} "):
         require_sound_arithmetic()
 
@@ -149,11 +151,11 @@ def test_other_matrix_products_are_found(
 ) -> None:
     """Each in a single one of the trials: no other covers for it."""
     changed = type("Changed", (Array,), {"instead": staticmethod(instead)})
-    original = getattr(guards, where)
+    original = getattr(units, where)
     if isinstance(original, tuple):
-        monkeypatch.setattr(guards, where, (original[0].view(changed), original[1]))
+        monkeypatch.setattr(units, where, (original[0].view(changed), original[1]))
     else:
-        monkeypatch.setattr(guards, where, original.view(changed))
+        monkeypatch.setattr(units, where, original.view(changed))
     with pytest.raises(GuardError, match="matrix products"):
         require_sound_arithmetic()
 
@@ -162,7 +164,7 @@ def test_other_inner_products_are_found(monkeypatch: pytest.MonkeyPatch) -> None
     def vecdot(left: Any, right: Any) -> Any:
         return np.matmul(left.astype(np.float32), right.astype(np.float32)).astype(np.float64)
 
-    monkeypatch.setattr(guards, "np", type("Numpy", (), {**vars(np), "vecdot": staticmethod(vecdot)}))
+    monkeypatch.setattr(units, "np", type("Numpy", (), {**vars(np), "vecdot": staticmethod(vecdot)}))
     with pytest.raises(GuardError, match="matrix products"):
         require_sound_arithmetic()
 

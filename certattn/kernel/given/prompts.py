@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
+from flint import arb
+
+from certattn.kernel.decide.obligation import Tier
 from certattn.kernel.document.matrices import Matrix, MatrixInput
-from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import ByKey, Field, Record, Values
-from certattn.kernel.given.attention_inputs import (
+from certattn.kernel.document.schema import ByKey, Count, Field, Record, Values
+from certattn.kernel.given.attention import (
     BILINEAR,
     KEY_WEIGHTS,
     QUERY_WEIGHTS,
@@ -21,8 +23,8 @@ from certattn.kernel.given.attention_inputs import (
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Law
-from certattn.kernel.mathematics.operator import Operator
-from certattn.kernel.mathematics.reals import Real, describe
+from certattn.kernel.mathematics.operator import AffineMap, Operator
+from certattn.kernel.mathematics.reals import Real
 from certattn.kernel.mathematics.softmax import Prompt
 
 KEYS = Field("keys", Matrix(), "keys, one per row")
@@ -46,6 +48,17 @@ def prompt_forms(*others: Field[Any], queries: Field[MatrixInput] = QUERIES) -> 
 
 # Tiers of binary64 arithmetic: radii of some 1e-12 at the speed of numpy, and of 1e-15 at a third of it.
 DEFAULT_TIER, TIGHT_TIER = "binary64", "tight binary64"
+
+
+@cache
+def _binary64() -> str:
+    # Imported where a tier was used, which needs numpy.
+    from certattn.fast.units import BINARY64
+
+    return BINARY64
+
+
+DEFAULT, TIGHT = Tier(DEFAULT_TIER, _binary64), Tier(TIGHT_TIER, _binary64)
 
 
 @dataclass(frozen=True)
@@ -94,23 +107,6 @@ class StatedPrompt:
             return self.weights.dimension
         return self.inputs[0].shape[1] + self.output_dimension
 
-    def words(self) -> str:
-        first, values = self.inputs
-        if values is not None:
-            inputs = f"keys: {first.words()}, values: {values.words()}"
-        else:
-            weights = f", {self.weights.words()}" if self.weights is not None else ""
-            inputs = f"{first.words()}{weights}"
-        queries = f", queries: {self.queries.words()}" if self.queries is not None else ""
-        return f"{counted(self.length, 'token')} ({inputs}, scale {describe(self.scale)}{queries})"
-
-    @property
-    def score_words(self) -> str:
-        """The score of a token at a query q, for the form in which the prompt is given."""
-        if self.weights is None:
-            return "scale * <q, key>"
-        return "scale * <U q, token>" if self.weights.U is not None else "scale * <Q q, K token>"
-
     @cached_property
     def query_map(self) -> ExactMatrix:
         """From a stated query to the vector whose product with a key is the score."""
@@ -124,12 +120,13 @@ class StatedPrompt:
     @property
     def tiers(self) -> tuple[str, ...]:
         """The tiers of binary64 arithmetic for this prompt: none unless it stands in array files of doubles."""
-        if any(part is not None and part.stored is None for part in self.inputs):
+        inputs = [part for part in self.inputs if part is not None]
+        if any(part.stored is None for part in inputs):
             return ()
         # Imported where there are arrays, which need numpy anyway.
-        from certattn.kernel.given.stored_prompts import is_within_reach
+        from certattn.kernel.given.stored_arrays import holds_doubles
 
-        return (DEFAULT_TIER, TIGHT_TIER) if is_within_reach(self) else ()
+        return (DEFAULT_TIER, TIGHT_TIER) if all(map(holds_doubles, inputs)) else ()
 
     @cached_property
     def score_map(self) -> ExactMatrix:
@@ -180,3 +177,66 @@ def read_prompt(form: str, given: Values) -> StatedPrompt:
     if queries is not None:
         queries.require_shape(None, prompt.query_dimension, why)
     return prompt
+
+
+def differences(
+    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
+) -> list[list[arb]]:
+    """T(q) - T_inf(q) for every row q of `stated`, at the working precision."""
+    return [difference for difference, _ in compared_to_mean(prompt, exact, limit, stated)]
+
+
+def compared_to_mean(
+    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
+) -> list[tuple[list[arb], list[arb]]]:
+    """T(q) - T_inf(q) and T(q) - v_bar for every row q of `stated`, at the working precision.
+
+    Both sides are taken relative to the mean value, so what agrees exactly cancels exactly.
+    """
+    finite = exact.outputs_from_mean(stated @ prompt.query_map.T)
+    infinite = limit.from_point(exact.values.mean_row(), stated)
+    gaps = [[x - y for x, y in zip(*pair, strict=True)] for pair in zip(finite, infinite, strict=True)]
+    return list(zip(gaps, finite, strict=True))
+
+
+def tiers_of(prompt: StatedPrompt) -> list[Tier]:
+    """Those that the prompt can be computed in, the fastest first."""
+    return [tier for tier in (DEFAULT, TIGHT) if tier.name in prompt.tiers]
+
+
+# -- causal masks: how many of the first tokens each query of a prompt sees
+
+
+def causal_field(least: int) -> Field[int]:
+    """The field of a mask whose first query sees at least so many tokens."""
+    return Field(
+        "causal",
+        Count(least),
+        "how many of the first tokens the first query sees; every further query sees one more; all see all if left out",
+        required=False,
+    )
+
+
+def read_causal(given: Values, field: Field[int], prompt: StatedPrompt) -> int | None:
+    """How many tokens the first query sees, None for all. Raises MalformedError where the last would see too many."""
+    causal = given.get(field)
+    if causal is not None and causal + prompt.count - 1 > prompt.length:
+        expected = f"at most {prompt.length - prompt.count + 1}, so that the last query sees tokens that are there"
+        raise given.node(field).malformed(expected, f"{causal}")
+    return causal
+
+
+def seen_tokens(prompt: StatedPrompt, causal: int | None) -> tuple[int, ...]:
+    """How many of the first tokens each query sees."""
+    return tuple(prompt.length if causal is None else causal + i for i in range(prompt.count))
+
+
+def sight_words(prompt: StatedPrompt, causal: int | None) -> str:
+    """What a sentence says of it after it has named the queries and the prompt."""
+    return "" if causal is None else sight_of_queries(prompt.count, causal)
+
+
+def sight_of_queries(count: int, first: int) -> str:
+    """That the first of so many queries sees the first tokens alone, after a sentence has named these."""
+    more = ", every further query one more" if count > 1 else ""
+    return f", of which the first query sees the first {first}{more}"

@@ -17,18 +17,18 @@ from certattn.kernel.mathematics.functions import BALLS, exp_tail
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import Real, real_root
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.attention.mathematics import mean_value
-from certattn.kernel.theorems.attention.mathematics.mean_value import CellBound, Deviation
-from certattn.kernel.theorems.attention.mathematics.regions import (
+from certattn.kernel.theorems.attention.cells import (
+    BALL,
     Ball,
     Box,
     Cell,
+    CellBound,
+    Deviation,
     Hull,
     ball_pieces,
     box_pieces,
     simplex_pieces,
 )
-from certattn.kernel.theorems.attention.mathematics.unit_sets import BALL
 
 Array = np.ndarray[Any, Any]
 ROUNDING = 1 + 1e-10
@@ -244,7 +244,7 @@ def test_chunks_change_nothing_but_rounding(at_once: int, monkeypatch: pytest.Mo
     deviation = empirical(draw.normal(size=(9, 2)), draw.normal(size=(9, 2)))
     (cell, *_) = cells("ball", 2, 0.4, draw)
     whole = over(deviation, cell)
-    monkeypatch.setattr(mean_value, "_PRODUCTS_AT_ONCE", at_once)
+    monkeypatch.setattr("certattn.kernel.theorems.attention.cells._PRODUCTS_AT_ONCE", at_once)
     assert over(deviation, cell).upper.overlaps(whole.upper)
 
 

@@ -9,22 +9,18 @@ import pytest
 from flint import arb, fmpq
 from observed_errors import computed, relative_errors
 
-from certattn.fast.exact_rounding import is_binary64, to_nearest
-from certattn.fast.exponential import SCORE_LIMIT, TAIL_LIMIT
-from certattn.fast.exponential_bound import (
-    PROOF_BITS,
-    SIZE,
-    own_exponential,
-    relative_error,
-)
-from certattn.fast.exponential_value import (
+from certattn.fast.exponential import SCORE_LIMIT, TAIL_LIMIT, own_exponential, relative_error
+from certattn.fast.exponential_bound import PROOF_BITS, SIZE
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.arithmetic.exponential_value import (
     assemble,
     evaluate,
+    is_binary64,
     relative_error_at,
     scores_to_try,
     tails_to_try,
+    to_nearest,
 )
-from certattn.kernel.mathematics.balls import working_precision
 
 OWN = own_exponential(tail=True)
 RNG = np.random.default_rng(5)

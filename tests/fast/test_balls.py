@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from certattn.fast import ball_algebra
+from certattn.fast import balls
 from certattn.fast.attention import _as_ball
-from certattn.fast.ball_algebra import NORMS, difference, product, row_l2_norms
-from certattn.fast.conversions import arb_balls, enclose, in_two_doubles, rounded, rounded_scale
-from certattn.fast.enclosures import Ball
+from certattn.fast.balls import (
+    NORMS,
+    Ball,
+    arb_balls,
+    difference,
+    enclose,
+    in_two_doubles,
+    product,
+    rounded,
+    rounded_scale,
+    row_l2_norms,
+)
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.balls import l2_norm, scale_ball, table_of_balls, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -106,7 +115,7 @@ def test_what_is_not_finite_gives_balls_that_decide_nothing() -> None:
 
 
 def test_too_many_terms_are_refused() -> None:
-    count = ball_algebra._MOST_TERMS + 1
+    count = balls._MOST_TERMS + 1
     wide = Ball(np.zeros((1, count)), np.zeros((1, count)))
     with pytest.raises(RefusedError):
         row_l2_norms(wide)

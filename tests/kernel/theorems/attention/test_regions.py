@@ -9,20 +9,23 @@ import pytest
 from flint import fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.attention.mathematics.regions import (
+from certattn.kernel.theorems.attention.cells import (
     Ball,
     Bisection,
     Box,
     BoxPiece,
     Cell,
+    ClippedCube,
     Hull,
     SimplexPiece,
+    UnitBall,
+    UnitCube,
+    UnitSimplex,
     ball_pieces,
     box_pieces,
     is_combination,
     simplex_pieces,
 )
-from certattn.kernel.theorems.attention.mathematics.unit_sets import ClippedCube, UnitBall, UnitCube, UnitSimplex
 
 Point = list[fmpq]
 
