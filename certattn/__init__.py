@@ -1,4 +1,4 @@
-"""certattn: theorems about softmax attention as certificates that a small trusted checker re-proves.
+"""certattn: theorems about softmax attention as certificates that a checker re-proves.
 
     load      read a certificate file
     check     prove, refute or reject it

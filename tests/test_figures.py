@@ -37,9 +37,9 @@ def check(path):
 import typing
 if typing.TYPE_CHECKING:
     from certattn.kernel.mathematics import unseen
-from ..document import fields
+from ..document import schema
 """,
-    "certattn/kernel/document/fields.py": "from certattn.kernel.theorems import output_tail_is_no_claim\n",
+    "certattn/kernel/document/schema.py": "from certattn.kernel.theorems import output_tail_is_no_claim\n",
     "certattn/kernel/theorems/__init__.py": "TABLE = 1\n",
     "certattn/kernel/theorems/output_tail_is_no_claim.py": "X = 1\n",
     "certattn/kernel/mathematics/balls.py": "def f():\n    from certattn.fast import double\n",

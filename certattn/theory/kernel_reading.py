@@ -371,20 +371,4 @@ def _symbolic_flint() -> ModuleType:
     return module
 
 
-@dataclass(frozen=True)
-class Identity:
-    """An obligation `left = right` between exact matrices, and whether it is proved."""
-
-    name: str
-    holds: bool
-
-
-def _symbolic_verdict() -> ModuleType:
-    """The kernel's obligations; an identity is decided for all values of the symbols, and not printed."""
-    module = ModuleType(verdict.__name__)
-    module.__dict__.update(vars(verdict))
-    module.__dict__["identical"] = lambda name, sentence, left, right: Identity(name, left == right)
-    return module
-
-
 KERNEL = Kernel()

@@ -306,7 +306,8 @@ class Variant(Kind[tuple[str, Values]]):
 
     def record(self, form: str) -> Record:
         """The record of a form, with its tag."""
-        return Record(Field(self.tag, Choice((form,)), "the form"), *self.forms[form].fields.values())
+        whole = self.forms[form]
+        return Record(Field(self.tag, Choice((form,)), "the form"), *whole.fields.values(), rules=whole.rules)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flint import arb
 
-from certattn.statements.wording import Answer, show
+from certattn.statements.wording import Answer, show, show_upper
 
 # By the last part of a name.
 CONDITIONS = {
@@ -18,4 +18,4 @@ def probability_words(obligation: Answer) -> list[str]:
     proved = obligation.left
     if not isinstance(proved, arb) or proved.is_finite() is not True:
         return []
-    return [f"probability at most {show(proved)}, stated {show(obligation.right)}"]
+    return [f"probability at most {show_upper(proved)}, stated {show(obligation.right)}"]

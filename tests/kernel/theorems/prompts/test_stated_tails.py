@@ -15,8 +15,8 @@ from certattn.statements.wording import WORDINGS
 
 GALLERY = Path(__file__).resolve().parents[4] / "certificates"
 CLAIMS = {
-    "prompts/output-tail/gaussian-norm": "norm: probability at most 0.125000000000000, stated 0.5",
-    "prompts/gradient-tail/gaussian-v": "probability at most 0.125000000000000, stated 0.5",
+    "prompts/output-tail/gaussian-norm": "norm: probability at most 0.125, stated 0.5",
+    "prompts/gradient-tail/gaussian-v": "probability at most 0.125, stated 0.5",
     "prompts/gradient-mean-square/gaussian-v": "mean square: 0.125000000000000",
 }
 

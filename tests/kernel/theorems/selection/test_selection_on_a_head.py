@@ -15,7 +15,7 @@ import pytest
 from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, complaints, notices
 from flint import arb, fmpq
 
-from certattn.kernel.decide import proof, verdict
+from certattn.kernel.decide import obligation, proof
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import load, loads
@@ -173,7 +173,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "matrices are not measured": (chosen_tokens, "attained_margin", lambda smallest, norm_squared, fn: smallest),
     "multipliers are not added up": (chosen_tokens, "margin_ceiling", lambda square, total, fn: fn.sqrt(square)),
     "the witness is not looked at": (selection_on_a_head, "_largest", lambda stated, of, margin: []),
-    "a false witness refutes": (selection_on_a_head, "Part", type("Part", (), {"WITNESS": verdict.Part.STATEMENT})),
+    "a false witness refutes": (selection_on_a_head, "Part", type("Part", (), {"WITNESS": obligation.Part.STATEMENT})),
     "nothing is better": (HeadStatement, "better", lambda self, i: 0),
     "everything is best": (HeadStatement, "lead", lambda self, i, token: fmpq(1)),
 }  # fmt: skip
