@@ -19,7 +19,6 @@ from typing import Any
 
 import sympy
 
-from certattn.kernel.decide import verdict
 from certattn.kernel.mathematics import functions, laws
 from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, SymbolicPolynomial
 
@@ -27,7 +26,7 @@ _ROOT = "certattn"
 # Executed again; everything else in the kernel (documents, verdicts) is used as it is.
 _READ_AGAIN = (
     "certattn.kernel.mathematics.", "certattn.kernel.given.", "certattn.kernel.theorems.",
-    "certattn.kernel.decide.claim", "certattn.fast.",
+    "certattn.fast.",
 )  # fmt: skip
 # Generic in their number type, so there is nothing to replace.
 _GENERIC = {module.__name__: module for module in (functions, laws)}
@@ -66,7 +65,7 @@ class Kernel:
         self._edited = {f"{_ROOT}.{name}": text for name, text in (edited or {}).items()}
         # An edited function must reach the laws that call it, so then all of them are read again.
         self._modules: dict[str, ModuleType] = {} if self._edited else dict(_GENERIC)
-        self._replaced = {"flint": _symbolic_flint(), verdict.__name__: _symbolic_verdict()}
+        self._replaced = {"flint": _symbolic_flint()}
 
     @cached_property
     def laws(self) -> Any:
