@@ -115,7 +115,7 @@ def ask(matrix: Any, environment: Any) -> Any:
 
 
 def test_false_verdicts_are_found(matrix: Any) -> None:
-    finding = ask(matrix, control("checker.verdict_of = lambda names, obligations: checker.Verdict.VERIFIED"))
+    finding = ask(matrix, control("checker.Proof.verdict = lambda proof, wanted: checker.Verdict.VERIFIED"))
     lies = [line for line in finding.wrong if line.startswith("FALSE VERIFIED")]
     assert len(lies) == len(matrix.certificates.lies)
 
@@ -127,7 +127,7 @@ def test_a_checker_that_forgets_an_obligation_is_found(matrix: Any) -> None:
 
 
 def test_a_checker_that_has_no_answer_is_found(matrix: Any) -> None:
-    finding = ask(matrix, control("def fail(*_): raise RuntimeError('no')\nchecker.verdict_of = fail"))
+    finding = ask(matrix, control("def fail(*_): raise RuntimeError('no')\nchecker.Proof.verdict = fail"))
     assert finding.certificates == len(finding.stopped)
     assert set(finding.stopped) <= set(finding.wrong)
 

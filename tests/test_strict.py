@@ -26,7 +26,7 @@ ARRAYS = GALLERY / "attention/softmax-mean/gaussian-prompt.yaml"
 LIAR = """\
 import sys, certattn
 from certattn.kernel.decide import checker
-checker.verdict_of = lambda names, obligations: certattn.Verdict.VERIFIED
+checker.Proof.verdict = lambda proof, wanted: certattn.Verdict.VERIFIED
 print([certattn.check(sys.argv[1], isolated=isolated).verdict.value for isolated in (False, True)])
 """
 

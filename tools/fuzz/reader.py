@@ -77,7 +77,7 @@ def read_certificate(text: str) -> None:
         if (again.plain, again.digest) != (certificate.plain, certificate.digest):
             raise FindingError("not the same after writing and reading")
         claim = theorem_of(certificate)
-        claim.names(claim.read(certificate))
+        [o.name for o in claim.obligations(claim.read(certificate))]
     except CertattnError as error:
         require_fit_for_a_terminal(str(error))
 

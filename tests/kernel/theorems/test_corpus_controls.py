@@ -48,6 +48,7 @@ from certattn.kernel.theorems.prompts import (
     tail_rules,
 )
 from certattn.kernel.theorems.prompts.mathematics import series, weighted_sums
+from certattn.statements.checking import malformed_report
 from certattn.statements.reports import Report
 
 CORPORA = {
@@ -84,7 +85,7 @@ def test_a_checker_that_verifies_whatever_is_well_formed_fails(cases: list[Case]
             certificate = loads(text, folder / "case.yaml")
             checker.theorem_of(certificate).read(certificate)
         except MalformedError as error:
-            return checker.malformed_report("case.yaml", error)
+            return malformed_report("case.yaml", error)
         return Report("case.yaml", Verdict.VERIFIED)
 
     assert len(complaints(cases, arrays, careless)) > 50
@@ -205,7 +206,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "matrices are not compared": (infinite_prompt_operator, "Obligation", unless("matrix")),
     "images of Gaussian laws are not compared": (infinite_prompt_operator, "Obligation", unless("mean")),
     "what is unproved passes": (infinite_prompt_operator, "NoProof", true),
-    "the verdict looks at no outcome": (checker, "verdict_of", lambda names, obligations: Verdict.VERIFIED),
+    "the verdict looks at no outcome": (proof.Proof, "verdict", lambda self, wanted: Verdict.VERIFIED),
     "scales are one": (softmax, "scale_ball", lambda scale: arb(1)),
     "scales of operators are one": (operator, "scale_ball", lambda scale: arb(1)),
     "scales are not squared": (infinite_prompt_operator, "square", lambda scale: fmpq(1)),

@@ -44,7 +44,7 @@ def test_a_late_start_has_a_rate_near_that_of_the_end(training: dict[str, str], 
     """At most three times below the rate that is fitted to the end of the run in doubles."""
     path = tmp_path / "c.yaml"
     asserts = made(path, given={**PLANE, "training": training}, begins="auto")
-    problem = certattn.CLAIMS["training-convergence"].read(certattn.load(path)).content
+    problem = certattn.CLAIMS["training-convergence"].read(certattn.load(path))
     points = list(FloatRun(problem.covariance, problem.start, problem.step).points(8000))
     late = [(p.time, float(np.log(p.risk))) for p in points if 1e-20 < p.risk < 1e-10]
     slope = float(np.polyfit([t for t, _ in late], [log for _, log in late], 1)[0])

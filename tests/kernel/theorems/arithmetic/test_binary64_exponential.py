@@ -26,7 +26,8 @@ from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.arithmetic import binary64_exponential, exponential_value
-from certattn.statements.checking import check_certificate
+from certattn.statements.checking import check_certificate, malformed_report
+from certattn.statements.wording import WORDINGS
 
 CLAIM = CLAIMS["binary64-exponential"]
 
@@ -49,7 +50,7 @@ def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family
         if case.verdict is not ACCEPT:
             continue
         found = check(case.text, arrays)
-        names = CLAIM.names(CLAIM.read(loads(case.text, arrays / "case.yaml")))
+        names = [o.name for o in CLAIM.obligations(CLAIM.read(loads(case.text, arrays / "case.yaml")))]
         assert [obligation["name"] for obligation in found.obligations] == names
         assert len(names) == len(set(names)) > 0
         assert {obligation["outcome"] for obligation in found.obligations} == {"proved"}
@@ -120,7 +121,7 @@ def test_a_check_asks_for_more_bits_where_a_score_needs_them(arrays: Path) -> No
 
 def test_showing_needs_no_table(tmp_path: Path) -> None:
     certificate = loads(by_name("a tail").text, tmp_path / "case.yaml")
-    assert "table.npy" in CLAIM.statement(CLAIM.read(certificate)).words
+    assert "table.npy" in WORDINGS[CLAIM.name].statement(CLAIM.read(certificate)).words
 
 
 def test_a_missing_table_is_malformed(tmp_path: Path) -> None:
@@ -177,7 +178,7 @@ def test_a_checker_that_verifies_whatever_is_well_formed_fails(arrays: Path) -> 
             certificate = loads(text, folder / "case.yaml")
             checker.theorem_of(certificate).read(certificate)
         except MalformedError as error:
-            return checker.malformed_report("case.yaml", error)
+            return malformed_report("case.yaml", error)
         return Report("case.yaml", Verdict.VERIFIED)
 
     assert len(complaints(cases.CASES, arrays, careless)) > 40

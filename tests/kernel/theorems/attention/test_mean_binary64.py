@@ -57,7 +57,7 @@ def certificate(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("at_once", [1, 64])
 def test_every_ball_holds_the_truth(certificate: Path, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mean_binary64, "_QUERIES_AT_ONCE", at_once)
-    prompt = CLAIM.read(load(certificate)).content.prompt
+    prompt = CLAIM.read(load(certificate)).prompt
     rows = range(prompt.queries.shape[0])
     zero = ExactMatrix.zero(1, prompt.output_dimension)
     with working_precision(300):

@@ -16,6 +16,7 @@ from certattn.kernel.mathematics import softmax
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.attention import cells
 from certattn.statements.checking import check_certificate
+from certattn.statements.wording import WORDINGS
 
 CLAIM = CLAIMS["output-deviation"]
 
@@ -38,7 +39,7 @@ def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family
         if case.verdict is not ACCEPT:
             continue
         found = check(case.text, arrays)
-        names = CLAIM.names(CLAIM.read(loads(case.text, arrays / "case.yaml")))
+        names = [o.name for o in CLAIM.obligations(CLAIM.read(loads(case.text, arrays / "case.yaml")))]
         assert [obligation["name"] for obligation in found.obligations] == names
         assert len(names) == len(set(names)) > 0
         assert {obligation["outcome"] for obligation in found.obligations} == {"proved"}
@@ -105,7 +106,7 @@ def test_the_statement_counts_one_token_as_one(arrays: Path) -> None:
 def test_a_name_of_letters_that_look_alike_shows_as_what_it_is(arrays: Path) -> None:
     """With a Cyrillic e and a Latin one, two statements must not read the same."""
     text = by_name("numbers in an array file").text.replace("array: queries", 'array: "qu\u0435ries"')
-    said = CLAIM.statement(CLAIM.read(loads(text, arrays / "case.yaml"))).words
+    said = WORDINGS[CLAIM.name].statement(CLAIM.read(loads(text, arrays / "case.yaml"))).words
     assert "queries: 2 x 2 from prompt.npz['qu\\u0435ries'], rows 1:3" in said
 
 
@@ -225,7 +226,7 @@ def test_words_and_formulas_say_what_is_asserted_and_nothing_else(
     bound: str, words: str, latex: str, tmp_path: Path
 ) -> None:
     text = f"certattn: 1\nclaim: output-deviation{RELATIVE.replace('BOUND', bound)}"
-    found = CLAIM.statement(CLAIM.read(loads(text, tmp_path / "c.yaml")))
+    found = WORDINGS[CLAIM.name].statement(CLAIM.read(loads(text, tmp_path / "c.yaml")))
     said = "the linear map v_bar + scale * Cov(v, k) q with the moments of the tokens that q sees is "
     assert found.words.split(said)[1] == f"{words}."
     distance, size = r"\| T(q_i) - T_\infty(q_i) \|_2", r"\| T(q_i) \|_2"

@@ -21,6 +21,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.statements.checking import check_certificate
 from certattn.statements.reports import Report
+from certattn.statements.wording import WORDINGS
 from certattn.writing import to_text
 
 Tool = Callable[[str], ModuleType]
@@ -225,7 +226,7 @@ def test_the_statement_names_the_region(arrays: Path) -> None:
 )
 def test_the_formula_names_the_region(family: Family, formula: str, arrays: Path) -> None:
     problem = CLAIM.read(loads(text_of(family), arrays / "case.yaml"))
-    assert CLAIM.statement(problem).latex.startswith(formula)
+    assert WORDINGS[CLAIM.name].statement(problem).latex.startswith(formula)
 
 
 def test_what_was_reached_is_said_whatever_the_verdict(arrays: Path) -> None:
@@ -294,7 +295,7 @@ witness:
 
 def test_a_centre_outside_the_ball_refutes_nothing(arrays: Path) -> None:
     """s - tanh s, s = q_1 + q_2, is 0.47861... at most; at centres of cells around the edge it is 0.4951."""
-    problem = CLAIM.read(loads(DIAGONAL, arrays / "case.yaml")).content
+    problem = CLAIM.read(loads(DIAGONAL, arrays / "case.yaml"))
     cells = [problem.region.cell(i) for i in range(problem.region.count)]
     outside = [cell for cell in cells if not cell.inside]
     with working_precision(64):
@@ -306,7 +307,7 @@ def test_a_centre_outside_the_ball_refutes_nothing(arrays: Path) -> None:
 
 def test_dropped_pieces_are_no_obligations(arrays: Path) -> None:
     assert grid(3).count(".") == 64
-    names = CLAIM.names(CLAIM.read(loads(DIAGONAL, arrays / "case.yaml")))
+    names = [o.name for o in CLAIM.obligations(CLAIM.read(loads(DIAGONAL, arrays / "case.yaml")))]
     assert names == [f"region.cell[{i}]" for i in range(60)]
 
 
@@ -331,7 +332,7 @@ def test_only_a_tie_is_tried_at_every_precision(arrays: Path) -> None:
 def test_a_bound_between_the_centre_and_the_cell_takes_bits_to_refute(arrays: Path) -> None:
     """The centre deviates by 10^-25 more than is stated: 64 bits do not see it, 128 do."""
     with working_precision(200):
-        problem = CLAIM.read(loads(text_of(cases.BALL), arrays / "case.yaml")).content
+        problem = CLAIM.read(loads(text_of(cases.BALL), arrays / "case.yaml"))
         (value,) = problem.deviations_at(problem.region.exact.middle())
         digits = value.str(30, radius=False)[:27]
         assert arb(digits) < value
@@ -369,5 +370,5 @@ def test_the_largest_witness_is_read_in_a_moment(arrays: Path) -> None:
     words = " ".join(["0"] * 4095 + ["."] * 4096)
     start = time.perf_counter()
     problem = CLAIM.read(loads(replaced(cases.SIGNS, ("cells: 0 . 0 . .", f"cells: {words}")), arrays / "case.yaml"))
-    assert len(CLAIM.names(problem)) == 4097
+    assert len([o.name for o in CLAIM.obligations(problem)]) == 4097
     assert time.perf_counter() - start < 5

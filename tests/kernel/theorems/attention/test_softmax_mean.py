@@ -15,6 +15,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.statements.checking import check_certificate
+from certattn.statements.wording import WORDINGS
 
 CLAIM = CLAIMS["softmax-mean"]
 
@@ -37,7 +38,7 @@ def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family
         if case.verdict is not ACCEPT:
             continue
         found = check(case.text, arrays)
-        names = CLAIM.names(CLAIM.read(loads(case.text, arrays / "case.yaml")))
+        names = [o.name for o in CLAIM.obligations(CLAIM.read(loads(case.text, arrays / "case.yaml")))]
         assert [obligation["name"] for obligation in found.obligations] == names
         assert len(names) == len(set(names)) > 0
         assert {obligation["outcome"] for obligation in found.obligations} == {"proved"}
@@ -110,7 +111,7 @@ def test_many_covariances_are_not_all_written_into_the_statement(arrays: Path) -
 def test_the_formula_names_what_is_asserted(arrays: Path) -> None:
     def latex(family: cases.Family) -> str:
         certificate = loads(next(family.cases()).text, arrays / "case.yaml")
-        return CLAIM.statement(CLAIM.read(certificate)).latex
+        return WORDINGS[CLAIM.name].statement(CLAIM.read(certificate)).latex
 
     whole = latex(cases.WHOLE)
     for piece in (

@@ -32,6 +32,7 @@ from certattn.kernel.theorems.prompts.mathematics import (
     series,
     weighted_sums,
 )
+from certattn.statements.wording import WORDINGS
 
 Tool = Callable[[str], ModuleType]
 
@@ -56,7 +57,7 @@ def test_what_verifies_proves_each_expected_obligation_once(family: Family, arra
     for case in family.cases():
         if case.verdict is ACCEPT:
             found = check(case.text, arrays)
-            names = claim.names(claim.read(loads(case.text, arrays / "case.yaml")))
+            names = [o.name for o in claim.obligations(claim.read(loads(case.text, arrays / "case.yaml")))]
             assert [obligation["name"] for obligation in found.obligations] == names
 
 
@@ -67,7 +68,7 @@ def test_the_words_say_every_number(arrays: Path) -> None:
         (cases.TAIL_U, ("2000 independent tokens", "(1, -1)", "D > 0.5", "Hilbert-Schmidt norm")),
     ):
         claim = CLAIMS[family.claim]
-        words = claim.statement(claim.read(loads(next(family.cases()).text, arrays / "case.yaml"))).words
+        words = WORDINGS[claim.name].statement(claim.read(loads(next(family.cases()).text, arrays / "case.yaml"))).words
         assert [number for number in numbers if number.replace("((1, 2))", "(1, 2)") not in words] == []
 
 

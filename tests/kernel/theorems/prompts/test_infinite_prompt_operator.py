@@ -11,12 +11,13 @@ from corpus import ACCEPT, REFUTED, Case, check
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.certificate import loads
 from certattn.statements.reports import Report
+from certattn.statements.wording import WORDINGS
 
 CLAIM = CLAIMS["infinite-prompt-operator"]
 
 
 def statement(text: str, folder: Path) -> str:
-    return CLAIM.statement(CLAIM.read(loads(text, folder / "case.yaml"))).words
+    return WORDINGS[CLAIM.name].statement(CLAIM.read(loads(text, folder / "case.yaml"))).words
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
@@ -92,8 +93,8 @@ def test_a_false_linear_claim_is_shown_by_a_query(arrays: Path) -> None:
 def test_a_query_of_many_digits_does_not_flood_the_report(arrays: Path) -> None:
     text = by_name("the linear map of a Gaussian of variance 1: signs").text + "witness: {queries: [[1e-9000]]}\n"
     problem = CLAIM.read(loads(text, arrays / "case.yaml"))
-    *_, last = CLAIM.prove(problem, CLAIM.names(problem), 64)
-    assert last.sentence.endswith("at z = (1e-9000)")
+    *_, last = CLAIM.obligations(problem)
+    assert WORDINGS[CLAIM.name].sentence(problem, last.name).endswith("at z = (1e-9000)")
 
 
 @pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
@@ -103,7 +104,7 @@ def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family
             continue
         found = check(case.text, arrays)
         problem = CLAIM.read(loads(case.text, arrays / "case.yaml"))
-        names = CLAIM.names(problem)
+        names = [o.name for o in CLAIM.obligations(problem)]
         assert [obligation["name"] for obligation in found.obligations] == names
         assert len(names) == len(set(names)) > 0
         assert {obligation["outcome"] for obligation in found.obligations} == {"proved"}
@@ -112,5 +113,5 @@ def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family
 
 def test_a_false_operator_is_tried_at_queries_of_both_signs_and_twice_as_far(arrays: Path) -> None:
     case = next(case for case in cases.CASES if case.verdict is ACCEPT)
-    rows = CLAIM.read(loads(case.text, arrays / "case.yaml")).content.suspects.to_rows()
+    rows = CLAIM.read(loads(case.text, arrays / "case.yaml")).suspects.to_rows()
     assert [row[0] for row in rows[:4]] == [0, 1, -1, 2]

@@ -52,7 +52,7 @@ def test_what_verifies_proves_each_expected_obligation_once(family: Family, tmp_
     for case in family.cases():
         if case.verdict is ACCEPT:
             found = check(case.text, tmp_path)
-            names = CLAIM.names(CLAIM.read(loads(case.text, tmp_path / "case.yaml")))
+            names = [o.name for o in CLAIM.obligations(CLAIM.read(loads(case.text, tmp_path / "case.yaml")))]
             assert [obligation["name"] for obligation in found.obligations] == names
             assert len(names) == len(set(names)) > 0
 

@@ -21,6 +21,7 @@ from certattn.kernel.limits import Limits
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.prompts import output_tail
 from certattn.statements.checking import check_certificate
+from certattn.statements.wording import WORDINGS
 
 CLAIM = CLAIMS["output-tail"]
 Tool = Callable[[str], ModuleType]
@@ -43,7 +44,7 @@ def test_what_verifies_proves_each_expected_obligation_once(family: Family, arra
     for case in family.cases():
         if case.verdict is ACCEPT:
             found = check(case.text, arrays)
-            names = CLAIM.names(CLAIM.read(loads(case.text, arrays / "case.yaml")))
+            names = [o.name for o in CLAIM.obligations(CLAIM.read(loads(case.text, arrays / "case.yaml")))]
             assert [obligation["name"] for obligation in found.obligations] == names
             assert len(names) == len(set(names)) > 0
             assert {obligation["outcome"] for obligation in found.obligations} == {"proved"}
@@ -77,7 +78,7 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
 
 
 def test_formulas_are_latex(arrays: Path) -> None:
-    found = CLAIM.statement(CLAIM.read(loads(text_of(cases.LINF), arrays / "case.yaml")))
+    found = WORDINGS[CLAIM.name].statement(CLAIM.read(loads(text_of(cases.LINF), arrays / "case.yaml")))
     assert r"\| T_L - T \|_\infty > \varepsilon" in found.latex
     assert r"i = 1, \dots, 1" in found.latex
 

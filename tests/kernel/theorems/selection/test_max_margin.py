@@ -25,6 +25,7 @@ from certattn.kernel.theorems.selection.kkt import kkt_names
 from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin
 from certattn.kernel.theorems.selection.max_margin import MarginDistance, matrix_rows
 from certattn.statements.checking import check_certificate
+from certattn.statements.wording import WORDINGS
 
 Tool = Callable[[str], ModuleType]
 CLAIM = CLAIMS["max-margin"]
@@ -49,7 +50,7 @@ def test_what_is_checked_has_the_names_that_were_expected(family: Family, arrays
     for case in family.cases():
         found = check(case.text, arrays)
         if found.verdict is not Verdict.MALFORMED:
-            names = CLAIM.names(CLAIM.read(loads(case.text, arrays / "case.yaml")))
+            names = [o.name for o in CLAIM.obligations(CLAIM.read(loads(case.text, arrays / "case.yaml")))]
             assert [obligation["name"] for obligation in found.obligations] == names
 
 
@@ -75,7 +76,7 @@ def test_the_words_say_every_number(arrays: Path) -> None:
         )),
         (cases.CONTRADICTION, ("no p satisfies these constraints",)),
     ):  # fmt: skip
-        words = CLAIM.statement(CLAIM.read(loads(next(family.cases()).text, arrays / "case.yaml"))).words
+        words = WORDINGS[CLAIM.name].statement(CLAIM.read(loads(next(family.cases()).text, arrays / "case.yaml"))).words
         assert [piece for piece in pieces if piece not in words] == [], words
 
 

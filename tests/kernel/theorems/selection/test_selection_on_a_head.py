@@ -27,6 +27,7 @@ from certattn.kernel.theorems.selection.mathematics import chosen_tokens
 from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens, Gaps
 from certattn.kernel.theorems.selection.selection_on_a_head import Head, HeadStatement
 from certattn.statements.reports import Report
+from certattn.statements.wording import WORDINGS
 
 CLAIM = CLAIMS["selection-on-a-head"]
 
@@ -85,7 +86,7 @@ def test_what_was_found_is_reported(arrays: Path) -> None:
 def test_obligations_are_named_after_what_is_asserted(arrays: Path) -> None:
     problem = CLAIM.read(loads(next(cases.CAUSAL.cases()).text, arrays / "case.yaml"))
     kinds = ("selected", "margin.at_least", "margin.at_most", "weight.at_least", "rank", "best")
-    assert CLAIM.names(problem) == [
+    assert [o.name for o in CLAIM.obligations(problem)] == [
         *(f"{kind}[{i}]" for kind in kinds for i in range(3)),
         "separability.selected.at_least", "exposure[2].at_least", "exposure[2].at_most", "exposure[1].at_most",
     ]  # fmt: skip
@@ -285,7 +286,7 @@ def test_the_formula_has_the_bounds_that_are_stated_and_no_others() -> None:
     certificate = load(
         Path(__file__).parents[4] / "certificates" / "selection" / "selection-on-a-head" / "layer1-head9.yaml"
     )
-    formula = CLAIM.statement(CLAIM.read(certificate)).latex
+    formula = WORDINGS[CLAIM.name].statement(CLAIM.read(certificate)).latex
     gap = r"\ell_{i \alpha_i} - \ell_{it}"
     assert formula.split(r",\qquad ") == [
         rf"\min_{{t \ne \alpha_i}} {gap} > 0 \;\forall i",
