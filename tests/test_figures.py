@@ -179,6 +179,24 @@ def test_the_page_about_trust_says_how_large_the_kernel_is(figures: ModuleType) 
     assert abs(int(said.replace(",", "")) - lines) < lines / 10
 
 
+def test_the_page_about_trust_says_what_each_claim_rests_on(figures: ModuleType) -> None:
+    page, house = (ROOT / "docs" / "trust.md").read_text(), figures.House(ROOT)
+    rows = re.findall(r"^\| `([\w-]+)` \| ([\d,]+) \| ([\d,]+) \| (\d+) \|$", page, re.M)
+    assert [claim for claim, *_ in rows] == house.claims
+    for claim, *said in rows:
+        path = [module for module in house.audit_path(claim) if module.lines]
+        exact = [module for module in path if not module.within(*figures.FAST)]
+        counted = [sum(module.lines for module in path), sum(module.lines for module in exact), len(path)]
+        for shown, number in zip(said, counted, strict=True):
+            assert abs(int(shown.replace(",", "")) - number) <= number / 20, f"docs/trust.md: {claim}: {counted}"
+    values = {**_values(figures.code(house)), **_values(figures.imports(house))}
+    (files,) = re.findall(r"in (\d+) files, without", page)
+    (largest, cycles) = re.findall(r"The largest\nfolder has (\d+) files, and there are (\d+) cycles", page)[0]
+    assert abs(int(files) - values["files of them"]) <= 8
+    assert abs(int(largest) - values["files in the largest of their folders"]) <= 2
+    assert int(cycles) == values["cycles of imports between files"]
+
+
 def test_every_claim_has_an_audit_path(figures: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert figures.House(ROOT).claims == sorted(certattn.CLAIMS)
     assert figures.main(["code", "audit", "imports"]) == 0
