@@ -20,11 +20,16 @@ from certattn.statements.trust import PACKAGE, code_lines, trust_of
 
 ROOT = PACKAGE.parent
 ATOMS = ROOT / "certificates" / "prompts" / "output-tail" / "atoms.yaml"
+# The checker alone: words for people, which `certattn.check` adds afterwards, import some of the kernel for themselves.
 CHECK = """
-import json, sys, certattn
-report = certattn.check(sys.argv[1]).to_dict()
+import json, sys
+from pathlib import Path
+from certattn.kernel.decide.checker import CheckOptions, check
+from certattn.kernel.document.certificate import load
+check(load(Path(sys.argv[1])), CheckOptions())
 names = [name for name in sys.modules if name.startswith(("certattn.kernel", "certattn.fast"))]
-print(json.dumps([report["rests_on"]["uses"], names]))
+import certattn
+print(json.dumps([certattn.check(sys.argv[1]).to_dict()["rests_on"]["uses"], names]))
 """
 
 
@@ -33,7 +38,7 @@ def _smallest(claim: str) -> Path:
     return min(folder.glob("*.yaml"), key=lambda path: (path.stat().st_size, path.name))
 
 
-@pytest.mark.parametrize("claim", ["output-tail", "max-margin", "regression-risk", "equivalent-law"])
+@pytest.mark.parametrize("claim", ["output-tail", "max-margin", "regression-risk"])
 def test_what_a_check_imports_is_listed(claim: str) -> None:
     command = [sys.executable, "-c", CHECK, str(_smallest(claim))]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
@@ -42,6 +47,7 @@ def test_what_a_check_imports_is_listed(claim: str) -> None:
     listed = {file.module for file in found.files}
     with_code = {name for name in imported if code_lines(_source(name))}
     assert with_code <= listed, f"not listed: {sorted(with_code - listed)}"
+    assert listed <= with_code, f"not imported: {sorted(listed - with_code)}"
 
 
 def _source(module: str) -> str:
