@@ -476,14 +476,6 @@ def test_every_limit_is_in_the_format_reference() -> None:
         assert f"`{name}`" in read("docs/format.md")
 
 
-def test_every_module_of_the_kernel_is_in_the_reading_order() -> None:
-    package = ROOT / "certattn"
-    for room in ("kernel", "fast", "isolation"):
-        for path in (package / room).rglob("*.py"):
-            if path.name != "__init__.py":
-                assert f"`{path.relative_to(package).as_posix().removeprefix('kernel/')}`" in read("docs/trust.md")
-
-
 def test_every_tool_is_listed() -> None:
     tools = ROOT / "tools"
     folders = {path.parent for path in tools.rglob("__main__.py")}  # each is one program
