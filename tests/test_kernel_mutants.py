@@ -65,7 +65,7 @@ def test_every_explained_survivor_still_stands_in_the_kernel(survivors: ModuleTy
 
 
 def test_a_survivor_whose_line_is_gone_is_noticed(survivors: ModuleType) -> None:
-    entry = survivors.Explained("certattn/kernel/decide/verdict.py", "DOUBLE = 54", "DOUBLE = 55", "no such line")
+    entry = survivors.Explained("certattn/kernel/decide/proof.py", "DOUBLE = 54", "DOUBLE = 55", "no such line")
     assert not entry.stands_in((ROOT / entry.module).read_text())
 
 

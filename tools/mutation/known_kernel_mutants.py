@@ -28,38 +28,42 @@ class Known:
     test: str
 
 
-_VERDICT = "tests/kernel/decide/test_verdict.py::test_"
+_PROOF = "tests/kernel/decide/test_proof.py::test_"
 _NUMBERS = "tests/kernel/document/test_numbers.py::test_"
 _MATRIX = "tests/kernel/mathematics/test_exact_matrix.py::test_"
 KNOWN = (
     Known(
-        "certattn/kernel/decide/verdict.py",
+        "certattn/kernel/decide/proof.py",
         "side.is_finite() is not True",
         "side.is_finite() is not False",
-        f"{_VERDICT}a_ball_decides_only_if_all_its_points_agree",
+        f"{_PROOF}a_ball_decides_only_if_all_its_points_agree",
     ),
     Known(
-        "certattn/kernel/decide/verdict.py",
-        "if (value <= bound) is True:",
-        "if not (value > bound):",
-        f"{_VERDICT}a_ball_decides_only_if_all_its_points_agree",
+        "certattn/kernel/decide/proof.py",
+        """    if holds is True:
+        return Outcome.PROVED
+    return""",
+        """    if fails is not True:
+        return Outcome.PROVED
+    return""",
+        f"{_PROOF}a_ball_decides_only_if_all_its_points_agree",
     ),
     Known(
-        "certattn/kernel/decide/verdict.py",
-        "complete = len(names) > 0 and",
-        "complete = len(names) >= 0 and",
-        f"{_VERDICT}what_is_not_exactly_the_expected_obligations_is_inconclusive",
+        "certattn/kernel/decide/proof.py",
+        "complete = list(wanted) == list(self.obligations) and",
+        "complete =",
+        f"{_PROOF}what_is_not_exactly_the_obligations_never_verifies",
     ),
     Known(
-        "certattn/kernel/decide/verdict.py",
-        "all(o.outcome is Outcome.PROVED for o in obligations)",
-        "any(o.outcome is Outcome.PROVED for o in obligations)",
-        f"{_VERDICT}what_is_not_exactly_the_expected_obligations_is_inconclusive",
+        "certattn/kernel/decide/proof.py",
+        "all(answer.outcome is Outcome.PROVED for answer in answers)",
+        "any(answer.outcome is Outcome.PROVED for answer in answers)",
+        f"{_PROOF}every_combination_of_outcomes",
     ),
     Known(
         "certattn/kernel/decide/checker.py",
-        "verdict, reason = Verdict.INCONCLUSIVE, _NAMED.format(len(names))",
-        "reason = _NAMED.format(len(names))",
+        "            verdict = Verdict.INCONCLUSIVE",
+        "            verdict = Verdict.VERIFIED",
         "tests/kernel/decide/test_checker.py::test_the_only_obligation_asked_for_by_name_does_not_verify_either",
     ),
     Known(

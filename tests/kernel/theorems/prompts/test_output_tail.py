@@ -85,7 +85,7 @@ def test_formulas_are_latex(arrays: Path) -> None:
 
 def test_bounds_stand_beside_what_is_stated(arrays: Path) -> None:
     (line,) = check(text_of(cases.ATOMS), arrays).findings
-    assert line.startswith("directions[0]: probability at most [0.00528568432261846")
+    assert line.startswith("directions[0]: probability at most 0.00528569, stated")
     assert line.endswith("stated 0.00528569")
 
 

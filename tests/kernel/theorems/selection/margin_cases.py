@@ -449,8 +449,8 @@ witness:
         ),
         "a margin too large": ("at_least: 0.7275", "at_least: 0.7277", REJECTED, "squared margin"),
         "a margin too small": ("at_most: 0.7277", "at_most: 0.7276", REJECTED, "squared bound"),
-        "no radius": ("  within: 0.02\n", "", MALFORMED, "its distance"),
-        "no direction": ("  direction: [1.3334, 0.3333]\n", "", MALFORMED, "its distance"),
+        "no radius": ("  within: 0.02\n", "", MALFORMED, "direction and within together"),
+        "no direction": ("  direction: [1.3334, 0.3333]\n", "", MALFORMED, "direction and within together"),
         "an input relaxed": ("  indices", "  relaxed: [1]\n  indices", REJECTED, "squared radius"),
     },
 )

@@ -79,13 +79,13 @@ witness: {majorant: logistic}
             "majorant: logistic",
             "majorant: power",
             MALFORMED,
-            "theta, for majorant: power (the exponent of a power, 0 < theta <= 1)",
+            "the keys majorant, theta",
         ),
         "a table without one": (
             "majorant: logistic",
             "majorant: table",
             MALFORMED,
-            "table, for majorant: table (rows [variance of the scores, value], from variance 0 on)",
+            "the keys majorant, table",
         ),
     },
 )
