@@ -44,7 +44,7 @@ TREE = "tree"
 CRITICAL = tuple(
     f"certattn/kernel/{name}.py"
     for name in (
-        "decide/verdict", "decide/checker", "document/numbers", "document/reader", "mathematics/reals",
+        "decide/proof", "decide/obligation", "decide/checker", "document/numbers", "document/reader", "mathematics/reals",
         "mathematics/exact_matrix", "mathematics/balls", "mathematics/softmax",
     )
 )  # fmt: skip
