@@ -44,8 +44,8 @@ TREE = "tree"
 CRITICAL = tuple(
     f"certattn/kernel/{name}.py"
     for name in (
-        "decide/proof", "decide/obligation", "decide/checker", "document/numbers", "document/reader", "mathematics/reals",
-        "mathematics/exact_matrix", "mathematics/balls", "mathematics/softmax",
+        "decide/proof", "decide/obligation", "decide/checker", "document/numbers", "document/reader",
+        "mathematics/reals", "mathematics/exact_matrix", "mathematics/balls", "mathematics/softmax",
     )
 )  # fmt: skip
 NOTICED = ("killed", "timeout")

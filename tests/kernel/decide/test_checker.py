@@ -24,6 +24,7 @@ from certattn.kernel.mathematics.balls import ARB
 from certattn.statements import checking, stopwatch
 from certattn.statements.checking import check_certificate, check_file
 from certattn.statements.reports import Report
+from certattn.statements.trust import Trust
 from certattn.statements.wording import Statement, Wording
 
 TEXT = "certattn: 1\nclaim: scripted\ngiven: {}\nasserts: {}\n"
@@ -99,6 +100,7 @@ Run = Callable[..., Report]
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     words = Wording[None](lambda stated: Statement("It is so.", "1 = 1"), lambda stated, name: f"{name} is at most 1")
     monkeypatch.setattr(checking, "WORDINGS", {"scripted": words})
+    monkeypatch.setattr(checking, "trust_of", lambda claim, **uses: Trust((), ()))
 
     def check(scripted: Scripted, asserts: str = "{}", **options: Any) -> Report:
         monkeypatch.setattr(checker, "CLAIMS", {"scripted": scripted.theorem})
