@@ -11,6 +11,9 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[3]
+_PROCESSOR = Path("/proc/cpuinfo")
+# A kernel for AVX-512 ends with an illegal instruction where the processor has none.
+_LARGEST = "SkylakeX" if _PROCESSOR.is_file() and "avx512f" in _PROCESSOR.read_text() else "Zen"
 # All that numpy finds beyond its baseline on x86-64; elsewhere there is nothing to leave out.
 FEATURES = """
 from numpy._core import _multiarray_umath as m
@@ -29,7 +32,7 @@ def run(program: list[str], **environment: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("core", "threads", "reduced"), [("Haswell", "2", False), ("Prescott", "1", True), ("SkylakeX", "1", False)]
+    ("core", "threads", "reduced"), [("Haswell", "2", False), ("Prescott", "1", True), (_LARGEST, "1", False)]
 )
 def test_hard_prompts_on_another_kind_of_machine(core: str, threads: str, reduced: bool) -> None:
     kind = {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": threads}
