@@ -43,11 +43,10 @@ from certattn.kernel.decide.checker import CLAIMS, CheckOptions, theorem_of
 from certattn.kernel.decide.proof import Proof, Verdict
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.numbers import NumberError, parse_rational
-from certattn.kernel.document.schema import Schema
 from certattn.kernel.errors import Binary64Error, MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.report.json_schema import schema_of
+from certattn.report.json_schema import Schema, schema_of
 from certattn.statements.checking import check_certificate
 from certattn.writing import to_text
 from tools.arena import files

@@ -133,7 +133,8 @@ def test_the_proof_needs_no_numpy() -> None:
     text = by_name("stated constants").text.replace(cases.OWN, f"[{cases.WRITTEN_OUT}]")
     script = (
         "import sys\n"
-        "from certattn.kernel.decide.checker import CheckOptions, check_certificate\n"
+        "from certattn.kernel.decide.checker import CheckOptions\n"
+        "from certattn.statements.checking import check_certificate\n"
         "from certattn.kernel.document.certificate import loads\n"
         "report = check_certificate(loads(sys.stdin.read(), 'case.yaml'), CheckOptions())\n"
         "print(report.verdict.value, 'numpy' in sys.modules)\n"
