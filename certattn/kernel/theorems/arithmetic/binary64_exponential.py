@@ -27,7 +27,6 @@ from functools import cached_property
 
 from flint import arb, ctx, fmpq
 
-from certattn.fast.exponential import own_exponential
 from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, relative_error_bound
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
@@ -141,6 +140,9 @@ def obligations(stated: StatedExponential) -> Iterator[Obligation]:
         score = at[SCORE]
         yield Obligation("at", lambda: _error_at(function, score), ">=", at[LEAST])
     if stated.used_by_kernel:
+        # Imported where the kernel's own is asked for: the rest needs no numpy.
+        from certattn.fast.exponential import own_exponential
+
         own = own_exponential(tail=stated.has_tail)
         scores, tails = function.score_limit - own.score_limit, function.tail_limit - own.tail_limit
         yield Obligation("kernel.constants", _constants(function), "=", _constants(own))
