@@ -43,6 +43,10 @@ ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 4000
 
 
+def _is_ours(path: str) -> bool:
+    return Path(path or ".").resolve().is_relative_to(ROOT)
+
+
 def second_checker() -> SimpleNamespace:
     """All that the second checker's modules hold, and these by their last names where nothing else has such a name.
 
@@ -54,11 +58,12 @@ def second_checker() -> SimpleNamespace:
     names.remove("__main__")
     taken = {*names, *(name.split(".")[0] for name in names)}
     others = {name: sys.modules.pop(name) for name in taken & sys.modules.keys()}
-    sys.path.insert(0, str(folder))
+    # Folders of this repository may hold modules of the same names, which a folder without an __init__.py gives way to.
+    before, sys.path[:] = list(sys.path), [str(folder), *(path for path in sys.path if not _is_ours(path))]
     try:
         modules = {name: importlib.import_module(name) for name in names}
     finally:
-        sys.path.remove(str(folder))
+        sys.path[:] = before
         for name in taken & sys.modules.keys():
             del sys.modules[name]
         sys.modules.update(others)
