@@ -56,7 +56,7 @@ from ..document import schema
     "certificates/attention/output-deviation/layer0-head6.yaml": "claim: max-margin\n",
     "certificates/attention/infinite-prompt-operator/gaussian-d1.yaml": "claim: max-margin\n",
 }
-DECIDING = ["certattn.kernel.decide.search", "certattn.kernel.document.fields", "certattn.kernel.theorems",
+DECIDING = ["certattn.kernel.decide.search", "certattn.kernel.document.schema", "certattn.kernel.theorems",
             "certattn.kernel.theorems.output_tail_is_no_claim"]  # fmt: skip
 
 
