@@ -8,8 +8,8 @@ doubles that it is given, and a number that the answer must enclose. The number 
 with 1,600 bits from the definition, or by Python's integers; neither shares code with FLINT or with
 numpy's arrays. Inputs are rationals drawn with integers from a seed: signed zeros, subnormal numbers, huge
 ones, ties, both sides of the places where a formula changes, and balls of every width, whose ends and inner
-points are all asserted. What is public in the kernel's mathematics and in `fast` and not asserted here stands in
-`tools/truth/enclosure_elsewhere.txt`, with the test that does it.
+points are all asserted. Modules of the kernel's mathematics and of `fast` of which nothing is asserted here have tests
+of their own.
 """
 
 from __future__ import annotations
