@@ -13,12 +13,13 @@ import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import sympy
 
+import certattn
 from certattn.kernel.mathematics import functions, laws
 from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, SymbolicPolynomial
 
@@ -30,6 +31,18 @@ _READ_AGAIN = (
 )  # fmt: skip
 # Generic in their number type, so there is nothing to replace.
 _GENERIC = {module.__name__: module for module in (functions, laws)}
+
+
+def _by_name() -> dict[str, str]:
+    """The place of each module in the package; of several with one name the first in this order."""
+    package, found = Path(certattn.__file__).parent, dict[str, str]()
+    for folder in ("mathematics", "theorems/*/mathematics", "given", "../fast", "theorems/*"):
+        for path in sorted(package.glob(f"kernel/{folder}/*.py")):
+            found.setdefault(path.stem, ".".join(path.resolve().relative_to(package).with_suffix("").parts))
+    return found
+
+
+_FOLDERS = _by_name()
 
 
 def source_of(name: str) -> str:
@@ -67,261 +80,15 @@ class Kernel:
         self._modules: dict[str, ModuleType] = {} if self._edited else dict(_GENERIC)
         self._replaced = {"flint": _symbolic_flint()}
 
-    @cached_property
-    def laws(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.laws")
+    def __getattr__(self, name: str) -> Any:
+        """The module of this name, `kernel.laws`: mathematics first, then what is given, binary64, theorems."""
+        if name not in _FOLDERS:
+            raise AttributeError(name)
+        return self.module(_FOLDERS[name])
 
-    @cached_property
-    def functions(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.functions")
-
-    @cached_property
-    def reals(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.reals")
-
-    @cached_property
-    def exact_matrix(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.exact_matrix")
-
-    @cached_property
-    def balls(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.balls")
-
-    @cached_property
-    def operator(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.operator")
-
-    @cached_property
-    def softmax(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.softmax")
-
-    @cached_property
-    def equivalent_formulas(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.equivalent_formulas")
-
-    @cached_property
-    def equivalent_law(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.equivalent_law")
-
-    @cached_property
-    def law_distance(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.law_distance")
-
-    @cached_property
-    def exponential_bound(self) -> Any:
-        return self._module(f"{_ROOT}.fast.exponential_bound")
-
-    @cached_property
-    def exponential_value(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.arithmetic.exponential_value")
-
-    @cached_property
-    def chosen_tokens(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.chosen_tokens")
-
-    @cached_property
-    def law_moments(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.law_moments")
-
-    @cached_property
-    def mean_square(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.mean_square")
-
-    @cached_property
-    def softmax_powers(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.softmax_powers")
-
-    @cached_property
-    def softmax_moments(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.softmax_moments")
-
-    @cached_property
-    def spectrum(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.spectrum")
-
-    @cached_property
-    def attention_matrix(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.attention_matrix")
-
-    @cached_property
-    def singular_values(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.singular_values")
-
-    @cached_property
-    def spectrum_shape(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.spectrum_shape")
-
-    @cached_property
-    def cells(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.cells")
-
-    @cached_property
-    def context_descent(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.context_descent")
-
-    @cached_property
-    def context_losses(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.context_losses")
-
-    @cached_property
-    def covariance_error(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.covariance_error")
-
-    @cached_property
-    def query_gaussians(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.query_gaussians")
-
-    @cached_property
-    def every_length(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.every_length")
-
-    @cached_property
-    def box_bounds(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.box_bounds")
-
-    @cached_property
-    def propositions(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.propositions")
-
-    @cached_property
-    def gradient_bounds(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.gradient_bounds")
-
-    @cached_property
-    def series(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.series")
-
-    @cached_property
-    def weighted_sums(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.weighted_sums")
-
-    @cached_property
-    def gaussian_parts(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.gaussian_parts")
-
-    @cached_property
-    def capped_sums(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.capped_sums")
-
-    @cached_property
-    def joint_path(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.joint_path")
-
-    @cached_property
-    def label_margin(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.label_margin")
-
-    @cached_property
-    def token_selection(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.token_selection")
-
-    @cached_property
-    def margin_points(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.margin_points")
-
-    @cached_property
-    def max_margin(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.max_margin")
-
-    @cached_property
-    def typical_prompt(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.typical_prompt")
-
-    @cached_property
-    def attention(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.given.attention")
-
-    @cached_property
-    def prompts(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.given.prompts")
-
-    @cached_property
-    def infinite_prompt_operator(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.infinite_prompt_operator")
-
-    @cached_property
-    def output_deviation(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.output_deviation")
-
-    @cached_property
-    def softmax_mean(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.attention.softmax_mean")
-
-    @cached_property
-    def global_selection(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.global_selection")
-
-    @cached_property
-    def gradient_weights(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.gradient_weights")
-
-    @cached_property
-    def token_optimality(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.token_optimality")
-
-    @cached_property
-    def losses(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.losses")
-
-    @cached_property
-    def mixing(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.mixing")
-
-    @cached_property
-    def path_bound(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.path_bound")
-
-    @cached_property
-    def finite_prompts(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompts")
-
-    @cached_property
-    def finite_moments(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.finite_moments")
-
-    @cached_property
-    def gaussian_equivalence(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.gaussian_equivalence")
-
-    @cached_property
-    def linearization(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.linearization")
-
-    @cached_property
-    def stated_linearization(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.linearization")
-
-    @cached_property
-    def regression(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression")
-
-    @cached_property
-    def regression_flow(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression_flow")
-
-    @cached_property
-    def validated_flow(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.validated_flow")
-
-    @cached_property
-    def regression_rates(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression_rates")
-
-    @cached_property
-    def selection_constants(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.selection_constants")
-
-    @cached_property
-    def selection_landscape(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.selection_landscape")
-
-    @cached_property
-    def risk_gap(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.risk_gap")
-
-    @cached_property
-    def exponential_fits(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.exponential_fits")
+    def module(self, name: str) -> Any:
+        """A module by its place in the package, such as "kernel.mathematics.laws"."""
+        return self._module(f"{_ROOT}.{name}")
 
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""

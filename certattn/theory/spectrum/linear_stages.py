@@ -78,7 +78,9 @@ def check_temperature(kernel: Kernel) -> Iterator[Check]:
     beta, unit = positive_symbol("beta"), positive_symbol("u")
     for p in (1, 2, 3):
         q, k = column(vector("q", p)), column(vector("k", p))
-        temperature = kernel.stated_linearization.Temperature(SymbolicNumber(beta), SymbolicNumber(unit))
+        temperature = kernel.module("kernel.theorems.spectrum.linearization").Temperature(
+            SymbolicNumber(beta), SymbolicNumber(unit)
+        )
         score = beta * (unit * q).dot(unit * k) / sympy.sqrt(p)
         scale = sympy.sqrt(plain(temperature.scale_square(p)))
         yield equal(f"beta S is the scale times <q, k>, p = {p}", scale * q.dot(k), score)
