@@ -267,6 +267,46 @@ def test_only_floats_are_allowed_where_there_are_floats() -> None:
     assert forbidden_constructs("x = complex('1')", floats=True)
 
 
+# Where outcomes are made and counted; nothing else in the kernel knows them.
+DECIDES = {KERNEL / "decide" / "proof.py", KERNEL / "decide" / "checker.py"}
+DECIDING = r"certattn\.kernel\.decide(\.(proof|checker))?"
+DECIDED = {"Outcome", "Answer", "Verdict", "Proof", "decide"}
+
+
+def decided(source: str) -> list[str]:
+    """Lines that see or make an outcome, and functions that list the names of obligations a second time."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and re.fullmatch(
+            r"certattn\.kernel\.decide(\.(proof|checker))?", node.module or ""
+        ):
+            found.append(f"line {node.lineno}: an import of {node.module}")
+        elif isinstance(node, ast.Name | ast.Attribute):
+            named = node.id if isinstance(node, ast.Name) else node.attr
+            if named in DECIDED:
+                found.append(f"line {node.lineno}: {named}")
+        elif isinstance(node, ast.FunctionDef) and node.name in {"names", "obligation_names"}:
+            found.append(f"line {node.lineno}: {node.name}()")
+    return found
+
+
+def test_no_theorem_sees_an_outcome_or_makes_one() -> None:
+    outside = [path for path in MODULES if path not in DECIDES and PACKAGE / "isolation" not in path.parents]
+    assert {name(path): lines for path in outside if (lines := decided(path.read_text()))} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from certattn.kernel.decide.proof import Outcome", "from certattn.kernel.decide import proof",
+        "if answer.outcome is proof.Outcome.PROVED:\n    pass", "yield Answer(name, found, part)",
+        "def names(stated):\n    return ['at_least']",
+    ],
+)  # fmt: skip
+def test_a_theorem_that_decides_is_found(line: str) -> None:
+    assert decided(line)
+
+
 def test_every_rule_looks_at_every_module() -> None:
     tracked = {
         "kernel/decide/checker.py", "kernel/decide/proof.py", "kernel/document/tree.py", "fast/sums.py",

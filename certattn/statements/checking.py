@@ -10,8 +10,8 @@ from typing import Any
 
 from certattn.kernel.decide.checker import Checked, CheckOptions, check
 from certattn.kernel.decide.floating_point import default_floating_point
-from certattn.kernel.decide.obligation import Part
-from certattn.kernel.decide.proof import DOUBLE, Answer, Outcome, Verdict
+from certattn.kernel.decide.obligation import DOUBLE, Part
+from certattn.kernel.decide.proof import Answer, Outcome, Verdict
 from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import GuardError, MalformedError

@@ -7,8 +7,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.obligation import DOUBLE as DOUBLE
 from certattn.kernel.decide.obligation import Enclosure, Number, Part
-from certattn.kernel.decide.proof import DOUBLE as DOUBLE
 from certattn.kernel.decide.proof import Answer, Outcome
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from certattn.kernel.decide.floating_point import default_floating_point
-from certattn.kernel.decide.obligation import Part
-from certattn.kernel.decide.proof import DOUBLE, Answer, Outcome, Proof, Verdict
+from certattn.kernel.decide.obligation import DOUBLE, Part
+from certattn.kernel.decide.proof import Answer, Outcome, Proof, Verdict
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import CLAIM, Certificate, require_folder
 from certattn.kernel.document.tree import Node

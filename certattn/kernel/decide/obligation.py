@@ -17,6 +17,9 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
+# The precision of binary64, in bits.
+DOUBLE = 53
+
 Relation = Literal["<=", "<", ">=", ">", "="]
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import (
+    DOUBLE,
     Gathered,
     NoBound,
     NoProof,
@@ -29,8 +30,6 @@ from certattn.kernel.decide.obligation import (
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
-# The precision of binary64, in bits.
-DOUBLE = 53
 # Precision in which balls of binary64 are compared with what is stated. Their own radii, of 2^-53 and more, are what
 # counts: 43 bits beyond those, what comparing adds for thousands of tokens or singular values is far below them.
 AFTER_BINARY64 = 96

@@ -10,6 +10,7 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import (
+    DOUBLE,
     NoBound,
     NoProof,
     Number,
@@ -21,7 +22,7 @@ from certattn.kernel.decide.obligation import (
     Tier,
     Together,
 )
-from certattn.kernel.decide.proof import DOUBLE, Outcome, Proof, Verdict, decide
+from certattn.kernel.decide.proof import Outcome, Proof, Verdict, decide
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -28,8 +28,7 @@ from typing import Protocol
 
 from flint import arb, arb_mat, ctx, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Relation, Tier, Together
-from certattn.kernel.decide.proof import DOUBLE
+from certattn.kernel.decide.obligation import DOUBLE, Obligation, Relation, Tier, Together
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
