@@ -252,8 +252,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.global_selection")
 
     @cached_property
-    def gradient_weights(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.gradient_weights")
+    def local_convergence(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.local_convergence")
 
     @cached_property
     def token_optimality(self) -> Any:
@@ -264,12 +264,12 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.mathematics.losses")
 
     @cached_property
-    def mixing(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.mixing")
+    def regularization_path(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.selection.regularization_path")
 
     @cached_property
-    def path_bound(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.path_bound")
+    def mixing(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.mixing")
 
     @cached_property
     def finite_prompts(self) -> Any:

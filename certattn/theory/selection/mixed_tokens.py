@@ -24,14 +24,14 @@ def _moved_weights(kernel: Kernel, count: int) -> tuple[Expr, list[Expr], list[E
     """The softmax weights at p + tau u, by the kernel: tau, the weights, and the b_t = <z_t, u>."""
     tau, products, b = sympy.Symbol("tau", real=True), _symbols("x", count), _symbols("b", count)
     moved = [x + tau * slope for x, slope in zip(products, b, strict=True)]
-    return tau, kernel.path_bound.softmax_weights(moved, _FN), b
+    return tau, kernel.regularization_path.softmax_weights(moved, _FN), b
 
 
 def check_weights(kernel: Kernel) -> Iterator[Check]:
     """s_t = e^{<k_t, p>} / sum, and how a score falls along a direction."""
     for count in _COUNTS:
         keys, chosen = _symbols("k", count), sympy.Symbol("k", real=True)
-        weights = kernel.path_bound.softmax_weights([chosen - key for key in keys], _FN)
+        weights = kernel.regularization_path.softmax_weights([chosen - key for key in keys], _FN)
         total = sympy.exp(chosen) + sum(sympy.exp(key) for key in keys)
         yield equal(f"softmax weights of {count} others", weights, [sympy.exp(key) / total for key in keys])
         tau, weights, b = _moved_weights(kernel, count)
@@ -54,8 +54,8 @@ def check_weighted_means(kernel: Kernel) -> Iterator[Check]:
         x = _symbols("x", count)
         logs = [sympy.log(m) - sympy.log(share) for m, share in zip(masses, shares, strict=True)]
         log_w = sum(share * entry for share, entry in zip(shares, logs, strict=True))
-        given = kernel.path_bound.log_weight(masses, shares, _FN)
-        yield equal(f"log w, {count} pairs", sympy.expand_log(given, force=True), log_w)
+        given = kernel.margin_points.log_weight(*([SymbolicNumber(x) for x in xs] for xs in (masses, shares)))
+        yield equal(f"log w, {count} pairs", sympy.expand_log(expression(given), force=True), log_w)
         mean = sum(share * entry for share, entry in zip(shares, x, strict=True))
         y = [entry - point - log_w + mean for entry, point in zip(logs, x, strict=True)]
         yield equal(
@@ -77,12 +77,9 @@ def check_weighted_means(kernel: Kernel) -> Iterator[Check]:
 def check_progress(kernel: Kernel) -> Iterator[Check]:
     """F = (1 - F/a) w e^{-X} at X = log(w (1/F - 1/a)), which falls with F."""
     F, a, log_w = sympy.Symbol("F", positive=True), sympy.Symbol("a", positive=True), sympy.Symbol("w", real=True)
-    X = kernel.path_bound.least_progress(log_w, F, a, _FN)
+    X = expression(kernel.margin_points.least_progress(*map(SymbolicNumber, (log_w, F, a))))
     yield equal("F = (1 - F/a) w e^-X", (1 - F / a) * sympy.exp(log_w) * sympy.exp(-sympy.expand(X)), F)
     yield equal("d/dF", sympy.diff(X, F), -1 / (F * (1 - F / a)))
-    xi, R = sympy.Symbol("xi", positive=True), sympy.Symbol("R", positive=True)
-    x = sympy.Symbol("x", positive=True)
-    yield equal("cos = <p, u> / R", kernel.path_bound.least_cosine(xi * x, xi, R), x / R)
 
 
 def _activations(kernel: Kernel) -> dict[str, Any]:

@@ -25,7 +25,15 @@ from certattn.kernel.document.schema import Field, Listing, Rational, Record, Va
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.selection_landscape import Landscape
 from certattn.kernel.mathematics.token_selection import Selection, largest_spread
-from certattn.kernel.theorems.selection.mathematics.descents import (
+from certattn.kernel.theorems.selection.mathematics import global_selection
+from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
+from certattn.kernel.theorems.selection.mathematics.local_convergence import (
+    ConeConvergence,
+    LocalConvergence,
+    LocalTrial,
+    NearbyWeights,
+)
+from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     CONE,
     ENCLOSED,
     EVERY,
@@ -34,16 +42,10 @@ from certattn.kernel.theorems.selection.mathematics.descents import (
     NORMALISED,
     Cone,
     Rule,
+    SelectionConstants,
     Start,
+    least,
 )
-from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
-from certattn.kernel.theorems.selection.mathematics.gradient_weights import NearbyWeights
-from certattn.kernel.theorems.selection.mathematics.local_convergence import (
-    ConeConvergence,
-    LocalConvergence,
-    LocalTrial,
-)
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants, least
 
 _ZERO = fmpq(0)
 
@@ -98,31 +100,20 @@ class Situation:
         assert self.point is not None
         return self.point
 
-    def norm(self) -> arb:
-        """|p(K)|."""
-        return l2_norm(self.box)
-
-    def excess(self) -> arb:
-        """F(p(K)), which is not negative where every g_j > 0."""
-        return arb(self.landscape.excess(self.box))
-
 
 Situated = Callable[[], Situation]
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The conditions, and the rate that they imply after K steps and the theorem's delay; None for none.
+    """The conditions, and the rate that they imply `delay` steps (or so long) after the first K; None for none.
 
     The rate is computed when asked for: where a condition fails it may not exist.
     """
 
     conditions: list[Obligation]
     rate: Callable[[], LogarithmicRate | RootRate] | None = None
-
-
-def _at_once(parameters: Any) -> fmpq | None:
-    return _ZERO
+    delay: fmpq = _ZERO
 
 
 @dataclass(frozen=True)
@@ -130,9 +121,9 @@ class DescentTheorem:
     """A theorem that gives the direction of descent.
 
     `rules` are the rules of descent that it is proved for, `starts` the kinds of start that it is about, `rate_form`
-    the form of its rate, `record` its fields in the witness. `read` makes its parameters of these, and raises
-    MalformedError. `apply` gives its conditions, all named after it, which are asked where all of the names that it
-    gets is proved. `delay` is how long after K its rate begins to hold; None where there is none.
+    the form of its rate, `record` its fields in the witness. `read` makes its parameters of these; a text says why
+    these prove nothing. `apply` gives its conditions, all named after it, which are asked where all of the names that
+    it gets is proved.
     """
 
     name: str
@@ -142,7 +133,6 @@ class DescentTheorem:
     record: Record
     read: Callable[[Values, Start, Selection, Rule], Any]
     apply: Callable[[Situated, Any, Selection, Sequence[str]], Conclusion]
-    delay: Callable[[Any], fmpq | None] = _at_once
 
 
 # The name of a condition after that of its theorem, and what is compared.
@@ -174,11 +164,10 @@ class LogarithmicRate:
 
     worst: GlobalBasin
     best: GlobalBasin
-    unit: arb
 
     def at(self, elapsed: fmpq) -> arb:
         """The bound so many steps (or so long) after K; from 0 where nothing is known of the other end."""
-        worst, best = self._bound(self.worst, elapsed), self._bound(self.best, elapsed)
+        worst, best = self.worst.bound(elapsed), self.best.bound(elapsed)
         return worst.union(best if best.is_finite() is True else arb(0))
 
     def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
@@ -186,48 +175,27 @@ class LogarithmicRate:
         worst, best = self.worst, self.best
         return {
             NUMERATOR.name: Range(worst.numerator, best.numerator),
-            OFFSET.name: Range(self._argument(worst, elapsed), self._argument(best, elapsed)),
-            SLOPE.name: Range(worst.slope(self.unit), best.slope(self.unit)),
+            OFFSET.name: Range(worst.argument(elapsed), best.argument(elapsed)),
+            SLOPE.name: Range(worst.slope, best.slope),
         }
 
-    def _argument(self, basin: GlobalBasin, elapsed: fmpq) -> arb:
-        return basin.start + basin.slope(self.unit) * elapsed
 
-    def _bound(self, basin: GlobalBasin, elapsed: fmpq) -> arb:
-        """numerator / log(argument); 2, the largest value of all, where the logarithm is not positive."""
-        argument = self._argument(basin, elapsed)
-        if (argument <= 1) is True:
-            return arb(2)
-        return (basin.numerator / argument.log()).min(arb(2))
+def _basins(now: Situation, after: fmpq | None) -> LogarithmicRate:
+    """Theorem A at p(K); or so many steps (or so long) after K, at what theorem A2 says of the point there."""
+    return LogarithmicRate(_basin(now, after, arb.upper), _basin(now, after, lambda ball: ball.lower().max(arb(0))))
 
 
-def _least(ball: arb) -> arb:
-    """The lower end, of what is not negative."""
-    return ball.lower().max(arb(0))
-
-
-def _basins(situation: Situation) -> LogarithmicRate:
-    """Theorem A at p(K)."""
-    constants, size = situation.constants, situation.rule.size()
-    excess, norm = situation.excess(), situation.norm()
-    worst = GlobalBasin(constants, size, excess.upper(), norm.upper())
-    return LogarithmicRate(worst, GlobalBasin(constants, size, _least(excess), _least(norm)), arb(situation.rule.unit))
-
-
-def _later_basins(situation: Situation, after: fmpq) -> LogarithmicRate:
-    """What theorem A2 says of the point so many steps (or so long) after K."""
-    constants, size, unit = situation.constants, situation.rule.size(), arb(situation.rule.unit)
-    powers = situation.landscape.exponentials(situation.box)
-    odds = dict(zip(constants.several, (sum(row, arb(0)) for row in powers), strict=True))
-    elapsed, excess, norm = unit * after, situation.excess(), situation.norm()
-    largest, smallest = {i: x.upper() for i, x in odds.items()}, {i: _least(x) for i, x in odds.items()}
-    worst = EqualScores(constants, size, excess.upper(), norm.upper(), largest)
-    best = EqualScores(constants, size, _least(excess), _least(norm), smallest)
-    return LogarithmicRate(
-        GlobalBasin(constants, size, worst.excess_after(elapsed).upper(), worst.norm_after(elapsed).upper()),
-        GlobalBasin(constants, size, _least(best.excess_after(elapsed)), _least(best.norm_after(elapsed))),
-        unit,
-    )
+def _basin(now: Situation, after: fmpq | None, end: Callable[[arb], arb]) -> GlobalBasin:
+    """With these ends of the balls, none of which is of a negative number: F >= 0 where every g_j > 0."""
+    k, size = now.constants, now.rule.size()
+    excess, norm = end(arb(now.landscape.excess(now.box))), end(l2_norm(now.box))
+    if after is not None:
+        elapsed, powers = arb(now.rule.unit) * after, now.landscape.exponentials(now.box)
+        odds = {i: end(sum(row, arb(0))) for i, row in zip(k.scores, powers, strict=True)}
+        weight = global_selection.lasting(k, size, excess, odds)
+        norm = end(global_selection.norm_after(k, size, excess, norm, elapsed))
+        excess = end(global_selection.excess_after(k, size, excess, weight, elapsed))
+    return GlobalBasin(k, now.rule, excess, norm)
 
 
 def _common(now: Situated, selection: Selection) -> list[_Condition]:
@@ -246,15 +214,17 @@ def _basin_conditions(basins: Callable[[], LogarithmicRate], step: str) -> list[
 
 
 def _apply_global(now: Situated, parameters: None, selection: Selection, needs: Sequence[str]) -> Conclusion:
-    basins = Shared(lambda: _basins(now()))
+    basins = Shared(lambda: _basins(now(), None))
     conditions = [*_common(now, selection), *_basin_conditions(basins, "step")]
     return Conclusion(_staged("global", needs, conditions), basins)
 
 
-def _read_after(values: Values, start: Start, selection: Selection, rule: Rule) -> fmpq | None:
+def _read_after(values: Values, start: Start, selection: Selection, rule: Rule) -> fmpq | str | None:
     after = values.get(AFTER)
     if after is not None and start.kind != ENCLOSED:
-        raise values.node(AFTER).malformed("no such number for every start: there is no rate for all of them")
+        return "there is no rate for every start, so no number of steps after which it holds"
+    if after is not None and rule.discrete and after.q != 1:
+        return "a rate holds after a whole number of steps"
     return after
 
 
@@ -269,8 +239,9 @@ def _apply_every_start(now: Situated, after: fmpq | None, selection: Selection, 
     conditions.append(("step", step, "<", fmpq(2)))
     if after is None:
         return Conclusion(_staged("every-start", needs, conditions))
-    later = Shared(lambda: _later_basins(now(), after))
-    return Conclusion(_staged("every-start", needs, [*conditions, *_basin_conditions(later, "later-step")]), later)
+    later = Shared(lambda: _basins(now(), after))
+    conditions += _basin_conditions(later, "later-step")
+    return Conclusion(_staged("every-start", needs, conditions), later, after)
 
 
 def _cross_products(selection: Selection) -> list[fmpq]:
@@ -319,9 +290,9 @@ class RootRate:
         }
 
 
-def _optimality(constants: Callable[[], SelectionConstants], selection: Selection) -> list[_Condition]:
+def _optimality(now: Situated, selection: Selection) -> list[_Condition]:
     """Every bad pair is loose; nothing to ask where there is none."""
-    slack = lambda: min(constants().solution.slacks[t] for t in selection.bad)  # noqa: E731
+    slack = lambda: min(now().constants.solution.slacks[t] for t in selection.bad)  # noqa: E731
     return [("optimality", slack, ">", _ZERO)] if selection.bad else []
 
 
@@ -333,24 +304,20 @@ def _weights(near: Callable[[], NearbyWeights]) -> list[_Condition]:
     ]
 
 
-def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) -> LocalTrial:
+def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) -> LocalTrial | str:
     values[REFERENCE].require_length(selection.tokens.dimension, "a key")
-    for field in (FRACTIONS, INFLATION):
-        if selection.bad and field not in values:
-            raise values.at.malformed(f"{field.name}, as some tokens score no less than the chosen ones", "none")
-        if field in values and not selection.bad:
-            raise values.node(field).malformed(f"no {field.name}, as every token scores less than the chosen one")
-    if rule.discrete and MOVE not in values:
-        raise values.at.malformed("move, a bound of how far one step moves", "none")
-    if MOVE in values and not rule.discrete:
-        raise values.node(MOVE).malformed("no move, as the flow has no steps")
-    fractions = values.items(FRACTIONS)
-    if len(fractions) != len(selection.bad):
-        expected = f"{counted(len(selection.bad), 'fraction')}, one for every token that scores no less than the chosen"
-        raise values.node(FRACTIONS).malformed(expected, f"{len(fractions)}")
+    fractions, bad = values.items(FRACTIONS), selection.bad
+    if len(fractions) != len(bad) or (INFLATION in values) is not (len(bad) > 0):
+        given = (
+            f"inflation, and {counted(len(bad), 'fraction')}, one for every token that scores no less than the chosen"
+        )
+        return f"it takes {given if bad else 'no inflation and no fractions'}"
+    if (MOVE in values) is not rule.discrete:
+        given = "move, a bound of how far one step moves" if rule.discrete else "no move, as the flow has no steps"
+        return f"it takes {given}"
     return LocalTrial(
         values[REFERENCE].load(),
-        dict(zip(selection.bad, fractions, strict=True)),
+        dict(zip(bad, fractions, strict=True)),
         values.get(INFLATION) or fmpq(1),
         values.get(SETBACK) or _ZERO,
         values[PROGRESS],
@@ -378,9 +345,9 @@ def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: 
         ]
     if trial.move > 0:
         signs.append(("move.range", trial.move, ">", _ZERO))
-        bounds.insert(0, ("move", lambda: proof().longest_move, "<=", lambda: proof().move))
+        bounds.insert(0, ("move", lambda: proof().longest_move, "<=", lambda: arb(trial.move)))
     signs.append(("progress.range", trial.progress, ">", _ZERO))
-    loose, weights = _optimality(lambda: proof().constants, selection), _weights(lambda: proof().near)
+    loose, weights = _optimality(now, selection), _weights(lambda: proof().near)
     return Conclusion(_staged("local", needs, loose, signs, weights, bounds), Shared(lambda: RootRate(proof())))
 
 
@@ -392,7 +359,7 @@ def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selecti
     """Every condition of Theorem F. There is no rate for all of the cone."""
     proof = Shared(lambda: ConeConvergence(now().constants, now().rule, *parameters))
     stages: list[list[_Condition]] = [
-        _optimality(lambda: proof().constants, selection),
+        _optimality(now, selection),
         [("slope", lambda: proof().narrowness, ">", _ZERO)],
         _weights(lambda: proof().near),
         [("progress", lambda: proof().progress, ">", _ZERO)],
@@ -407,19 +374,9 @@ def _nothing(values: Values, start: Start, selection: Selection, rule: Rule) -> 
 
 _STEPS, _ALL = (GRADIENT, FLOW), (GRADIENT, FLOW, NORMALISED)
 _TRIAL = Record(REFERENCE, FRACTIONS, INFLATION, SETBACK, PROGRESS, MOVE, NEAR)
+_STARTS, _AFTER = (ENCLOSED, EVERY), Record(AFTER)
 GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), LOGARITHM, Record(), _nothing, _apply_global)
-EVERY_START = DescentTheorem(
-    "every-start",
-    _STEPS,
-    (ENCLOSED, EVERY),
-    LOGARITHM,
-    Record(AFTER),
-    _read_after,
-    _apply_every_start,
-    lambda after: after,
-)
+EVERY_START = DescentTheorem("every-start", _STEPS, _STARTS, LOGARITHM, _AFTER, _read_after, _apply_every_start)
 LOCAL = DescentTheorem("local", _ALL, (ENCLOSED,), ROOT, _TRIAL, _read_trial, _apply_local)
-CONE_THEOREM = DescentTheorem(
-    "cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _read_cone, _apply_cone, delay=lambda parameters: None
-)
+CONE_THEOREM = DescentTheorem("cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _read_cone, _apply_cone)
 THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)}

@@ -35,26 +35,24 @@ from certattn.kernel.document.schema import Choice, Count, Field, Listing, Ratio
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.kkt import (
-    INPUT,
-    MULTIPLIER,
-    MULTIPLIERS,
-    kkt_names,
-    optimal,
-    read_multipliers,
-)
 from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
 from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
+    INPUT,
     KEY_MAP,
     LABELS,
     LENGTHS,
+    MULTIPLIER,
+    MULTIPLIERS,
     TOKENS,
     StatedTokens,
+    kkt_names,
     label_of_rows,
+    optimal,
     read_labels,
+    read_multipliers,
     read_selection,
     read_tokens,
 )

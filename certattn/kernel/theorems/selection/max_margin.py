@@ -50,7 +50,6 @@ from certattn.kernel.document.schema import (
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair, Selection
-from certattn.kernel.theorems.selection.kkt import INPUT, MULTIPLIER, TOKEN, kkt_names, optimal
 from certattn.kernel.theorems.selection.mathematics.margin_points import (
     Contradiction,
     MaxMargin,
@@ -58,9 +57,14 @@ from certattn.kernel.theorems.selection.mathematics.margin_points import (
 )
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
+    INPUT,
     KEYS,
     LENGTHS,
+    MULTIPLIER,
+    TOKEN,
     StatedTokens,
+    kkt_names,
+    optimal,
     read_labels,
     read_selection,
     read_tokens,

@@ -17,7 +17,7 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023, the theorems on regularisation paths,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -30,11 +30,10 @@ from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values, Variant
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, optimal, point_of
-from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, least_progress, log_weight
 from certattn.kernel.theorems.selection.mathematics.mixing import (
     Activation,
     Identity,
@@ -45,17 +44,14 @@ from certattn.kernel.theorems.selection.mathematics.mixing import (
     Softplus,
     Tanh,
 )
-from certattn.kernel.theorems.selection.mathematics.path_bound import (
-    least_cosine,
-    least_progress,
-    log_weight,
-    softmax_weights,
-)
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     LOSS,
+    MULTIPLIERS,
     VALUE_DIRECTION,
     StatedTokens,
+    optimal,
+    point_of,
     read_labels,
     read_selection,
     read_tokens,
@@ -224,9 +220,16 @@ def radius_bounds(problem: PathProblem, radius: fmpq, comparator: ExactMatrix) -
     masses = {j: cost for i, entries in costs.items() for j, cost in zip(pairs_of[i], entries, strict=True)}
     multipliers = problem.solution.multipliers
     total = sum(multipliers.values(), fmpq(0))
-    log_w = log_weight([masses[j] for j in multipliers], [arb(x / total) for x in multipliers.values()], BALLS)
-    progress = least_progress(log_w, excess, least, BALLS)
-    return RadiusBounds(excess, least, inward, least_cosine(progress, problem.solution.margin(), radius))
+    log_w = log_weight([masses[j] for j in multipliers], [x / total for x in multipliers.values()])
+    cosine = least_progress(log_w, excess, least) / (problem.solution.margin() * radius)
+    return RadiusBounds(excess, least, inward, cosine)
+
+
+def softmax_weights(products: Sequence[Number], fn: Functions) -> list[Number]:
+    """The weights of the other tokens: e^{-<z_t, p>} / (1 + sum_r e^{-<z_r, p>})."""
+    powers = [fn.exp(-product) for product in products]
+    total = 1 + sum(powers[1:], powers[0])
+    return [power / total for power in powers]
 
 
 def _excess(problem: PathProblem, point: ExactMatrix) -> arb:

@@ -38,15 +38,6 @@ from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing,
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair, Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.kkt import (
-    INPUT,
-    MULTIPLIER,
-    PAIR_MULTIPLIERS,
-    TOKEN,
-    kkt_names,
-    optimal,
-    point_of,
-)
 from certattn.kernel.theorems.selection.mathematics.margin_points import (
     Conditions,
     Contradiction,
@@ -55,7 +46,14 @@ from certattn.kernel.theorems.selection.mathematics.margin_points import (
 )
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
+    INPUT,
+    MULTIPLIER,
+    PAIR_MULTIPLIERS,
+    TOKEN,
     StatedTokens,
+    kkt_names,
+    optimal,
+    point_of,
     read_selection,
     read_tokens,
     scored_token_forms,
@@ -199,6 +197,11 @@ def _extended(
 # -- what is stated
 
 
+def _worse(a: Conditions, b: Conditions) -> Conditions:
+    """Of both, what proves least."""
+    return Conditions(min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), min(a[3], b[3]))
+
+
 @dataclass(frozen=True)
 class Search:
     """What came of going through all selections that no cut covers.
@@ -235,7 +238,7 @@ class Enumeration:
             if point is None:
                 broken += 1
                 continue
-            worst = point.conditions if worst is None else worst.joined(point.conditions)
+            worst = point.conditions if worst is None else _worse(worst, point.conditions)
             if point.tight and smallest_neighbour_gap(selection, point) > 0:
                 found.add(indices)
         # Where no support determines a point, no condition holds.

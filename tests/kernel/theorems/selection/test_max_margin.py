@@ -21,9 +21,9 @@ from certattn.kernel.decide.proof import Outcome, Proof, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection import max_margin
-from certattn.kernel.theorems.selection.kkt import kkt_names
 from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin
 from certattn.kernel.theorems.selection.max_margin import MarginDistance, matrix_rows
+from certattn.kernel.theorems.selection.stated_tokens import kkt_names
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
 
@@ -117,19 +117,23 @@ def believed(prefix: str, solution: Any) -> Iterator[Obligation]:
 
 
 def constant(value: Any) -> property:
-    return property(lambda self: value)
+    return property(lambda self: value, lambda self, computed: None)
 
 
 def passing(**wrong: fmpq) -> property:
     """The conditions with one of their numbers replaced."""
-    real = MaxMargin.conditions.func
+    real = MaxMargin.conditions.fget
     return property(lambda self: real(self)._replace(**wrong))
 
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "negative slacks pass": (MaxMargin, "conditions", passing(slack=fmpq(0))),
     "multipliers of loose constraints pass": (MaxMargin, "complementarity", constant(fmpq(0))),
-    "slacks are not looked at": (MaxMargin, "slacks", property(lambda self: (fmpq(0),) * self.rows.rows)),
+    "slacks are not looked at": (
+        MaxMargin,
+        "slacks",
+        property(lambda self: [fmpq(0)] * self.rows.rows, lambda self, computed: None),
+    ),
     "the solution is not compared": (proof, "_identical", lambda left, relation, right: Outcome.PROVED),
     "upper bounds are not looked at": always("<="),
     "lower bounds are not looked at": always(">="),

@@ -64,7 +64,7 @@ def test_no_mutant_is_falsely_accepted(family: Family, tmp_path: Path, mutate: M
     [
         (regularization_path.PathProblem, "smallest_gap", fmpq(1)),
         (regularization_path.StatedRadius, "norm_squared", fmpq(0)),
-        (regularization_path, "least_cosine", lambda progress, margin, radius: arb(2)),
+        (regularization_path, "least_progress", lambda log_w, excess, least: arb(10) ** 9),
         (regularization_path, "optimal", lambda prefix, solution: []),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
