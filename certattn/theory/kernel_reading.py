@@ -116,8 +116,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.arithmetic.exponential_value")
 
     @cached_property
-    def chosen_tokens(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.chosen_tokens")
+    def selection_on_a_head(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.selection.selection_on_a_head")
 
     @cached_property
     def law_moments(self) -> Any:
@@ -206,10 +206,6 @@ class Kernel:
     @cached_property
     def joint_path(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.joint_path")
-
-    @cached_property
-    def label_margin(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.label_margin")
 
     @cached_property
     def token_selection(self) -> Any:

@@ -95,7 +95,7 @@ def test_an_input_whose_multiplier_is_0_is_no_support_input(arrays: Path) -> Non
     head = read(loads(first(cases.TIGHT), arrays / "case.yaml")).head
     assert head.support == (0, 1, 2)
     none = MaxMargin(head.solution.rows, {**head.solution.multipliers, 1: fmpq(0)}, head.solution.levels)
-    assert replace(head, solution=none).support == (0, 2)
+    assert joint_path.LabelMargin(head.rows, head.selection, none).support == (0, 2)
 
 
 def test_the_largest_score_of_all_other_tokens_counts(arrays: Path) -> None:
