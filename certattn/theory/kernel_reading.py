@@ -264,10 +264,6 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.selection.regularization_path")
 
     @cached_property
-    def mixing(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.mixing")
-
-    @cached_property
     def finite_prompts(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompts")
 

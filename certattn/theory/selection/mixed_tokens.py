@@ -83,7 +83,7 @@ def check_progress(kernel: Kernel) -> Iterator[Check]:
 
 
 def _activations(kernel: Kernel) -> dict[str, Any]:
-    read = kernel.mixing
+    read = kernel.regularization_path
     return {"linear": read.Identity(), "tanh": read.Tanh(), "softplus": read.Softplus()}
 
 
@@ -97,12 +97,12 @@ def check_activations(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"{name}: the slope at a point", activation.least_slope(r, r, _FN), slope)
         bend = {"linear": 0, "tanh": -2 * value * slope, "softplus": sigma * (1 - sigma)}[name]
         yield equal(f"{name}: how the slope changes", sympy.diff(slope, r), bend)
-    tanh = kernel.mixing.Tanh()
+    tanh = kernel.regularization_path.Tanh()
     low, high = sympy.Symbol("low", positive=True), sympy.Symbol("high", positive=True)
     both = tanh.least_slope(-low, low + high, _FN)
     yield equal("tanh: the larger size decides", both, sympy.diff(sympy.tanh(r), r).subs(r, low + high))
     beta = sympy.Symbol("beta", positive=True)
-    leaky = kernel.mixing.LeakyRelu(beta)
+    leaky = kernel.regularization_path.LeakyRelu(beta)
     balls = kernel.functions.BALLS
     for name, end, slope in (("above", low, 1), ("across", -low, beta)):
         found = leaky.least_slope(SymbolicNumber(end), SymbolicNumber(low + high), balls)
@@ -118,7 +118,7 @@ def check_scores(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"{loss_name}: the slope", loss.slope(at, _FN), -sympy.diff(loss.value(at, _FN), at))
         for name, activation in _activations(kernel).items():
             for label in (1, -1):
-                mixing = kernel.mixing.ScoreMixing(
+                mixing = kernel.regularization_path.ScoreMixing(
                     loss, activation, SymbolicNumber(label), SymbolicNumber(score), (SymbolicNumber(gap),)
                 )
                 output = [label * activation.value(label * end, _FN) for end in (score - drop, score)]
@@ -142,7 +142,7 @@ def check_quadratic(kernel: Kernel) -> Iterator[Check]:
         others = sympy.Matrix(count, 2, _symbols("o", 2 * count))
         s = _symbols("s", count)
         for label in (1, -1):
-            mixing = kernel.mixing.QuadraticMixing.of(
+            mixing = kernel.regularization_path.QuadraticMixing(
                 None, SymbolicNumber(label), *map(kernel.exact, (chosen, others, A, v))
             )
             drop = expression(mixing.drop([SymbolicNumber(entry) for entry in s]))

@@ -22,7 +22,10 @@ from tools.truth import enclosure_assertions as ea  # noqa: E402
 
 PACKAGE = ROOT / "certattn"
 # Mathematics of chapters that lies beside their theorems.
-BESIDE = ("attention/cells.py", "arithmetic/exponential_value.py")
+BESIDE = (
+    "attention/cells.py", "arithmetic/exponential_value.py",
+    "selection/regularization_path.py", "selection/selection_on_a_head.py",
+)  # fmt: skip
 LISTED = ROOT / "tools" / "truth" / "enclosure_elsewhere.txt"
 
 

@@ -13,7 +13,7 @@ BOUNDS, LOSSES = "kernel.theorems.selection.mathematics.joint_path", "kernel.mat
 WRONG = [
     ("The label-margin", BOUNDS, "2 * gap / self.solution", "gap / self.solution"),
     ("The label-margin", BOUNDS, "self.solution.norm_squared - square", "self.solution.norm_squared"),
-    ("The label-margin", BOUNDS, "for i, positions in pairs) / (2 * self.margin())", "for i, positions in pairs) / self.margin()"),
+    ("The label-margin", BOUNDS, "in pairs) / (2 * self.margin())", "in pairs) / self.margin()"),
     ("Sums of", BOUNDS, "total + power + total * power", "total + power"),
     ("Sums of", BOUNDS, "power = fn.exp(-margin)", "power = fn.exp(margin)"),
     ("Sums of", LOSSES, "return fn.log(1 + fn.exp(-x))", "return fn.log(2 + fn.exp(-x))"),

@@ -51,6 +51,7 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     optimal,
     read_labels,
     read_multipliers,
+    read_sections,
     read_selection,
     read_tokens,
 )
@@ -150,11 +151,8 @@ class JointSolution:
 
 def read(certificate: Certificate) -> JointSolution:
     """Raises MalformedError."""
-    given = read_given(GIVEN.read(certificate.given, certificate.reading))
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    if certificate.witness is None:
-        raise certificate.asserts.malformed("a witness with the multipliers of v and p", "no witness")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
+    values, asserts, witness = read_sections(certificate, GIVEN, ASSERTS, WITNESS, "the multipliers of v and p")
+    given = read_given(values)
     selection, support = given.selection, asserts[SUPPORT]
     count, dimensions = selection.tokens.count, (given.stated.rows.columns, selection.tokens.dimension)
     v, p = _loaded(asserts[HEAD], dimensions, 0), _loaded(asserts[ATTENTION], dimensions, 1)

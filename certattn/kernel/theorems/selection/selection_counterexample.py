@@ -49,6 +49,7 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     kkt_names,
     optimal,
     point_of,
+    read_sections,
 )
 
 APART = Field("apart", Rational(above=0), "1 - cos of the angle between both max-margin points is at least this")
@@ -111,11 +112,7 @@ class Counterexample:
 
 def read(certificate: Certificate) -> Counterexample:
     """Gradient descent from a point or a box, for several inputs. Raises MalformedError."""
-    _, given = GIVEN.read(certificate.given, certificate.reading)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    if certificate.witness is None:
-        raise certificate.asserts.malformed("a witness with multipliers and a theorem", "no witness")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
+    given, asserts, witness = read_sections(certificate, GIVEN, ASSERTS, WITNESS, "multipliers and a theorem")
     direction = selection_direction.problem_of(given, asserts, witness)
     tokens, rule, start = direction.selection.tokens, direction.rule.kind, direction.start.kind
     if tokens.count < 2:

@@ -86,6 +86,7 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     kkt_names,
     optimal,
     point_of,
+    read_sections,
     read_selection,
     read_tokens,
     scored_token_forms,
@@ -199,11 +200,7 @@ class DescentProblem:
 
 def read(certificate: Certificate) -> DescentProblem:
     """The problem of a certificate; every dimension checked. Raises MalformedError."""
-    _, given = GIVEN.read(certificate.given, certificate.reading)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    if certificate.witness is None:
-        raise certificate.asserts.malformed("a witness with multipliers and a theorem", "no witness")
-    return problem_of(given, asserts, WITNESS.read(certificate.witness, certificate.reading))
+    return problem_of(*read_sections(certificate, GIVEN, ASSERTS, WITNESS, "multipliers and a theorem"))
 
 
 def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProblem:

@@ -16,6 +16,7 @@ from typing import Any
 from flint import fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import (
@@ -177,6 +178,20 @@ def _scores(given: Values, lengths: Sequence[int]) -> tuple[fmpq, ...]:
         if part.shape[1] != length:
             raise part.node.malformed(f"{counted(length, 'score')}, one per token of the input", f"{part.shape[1]}")
     return tuple(score for part in parts for score in part.load().row(0))
+
+
+def read_sections(
+    certificate: Certificate, given: Record | ByKey, asserts: Record, witness: Record, hint: str
+) -> tuple[Values, Values, Values]:
+    """The sections of a certificate, of which the witness holds `hint`. Raises MalformedError."""
+    found, stated = (
+        given.read(certificate.given, certificate.reading),
+        asserts.read(certificate.asserts, certificate.reading),
+    )
+    if certificate.witness is None:
+        raise certificate.asserts.malformed(f"a witness with {hint}", "no witness")
+    whole = found if isinstance(found, Values) else found[1]
+    return whole, stated, witness.read(certificate.witness, certificate.reading)
 
 
 # -- a max-margin point

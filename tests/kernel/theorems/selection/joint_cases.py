@@ -115,7 +115,7 @@ witness:
         "a comparator of the wrong length": ("[0.22, 39.999]", "[0.22, 39.999, 0]", MALFORMED, "dimension of a token"),
         "a comparator of no entry": ("entry: 0", "entry: 1", MALFORMED, "counted from 0"),
         "a comparator with nothing in it": (
-            "{entry: 0, head: [0.22, 39.999]}", "{entry: 0}", MALFORMED, "no comparator"),
+            "{entry: 0, head: [0.22, 39.999]}", "{entry: 0}", MALFORMED, "head or attention"),
         "a comparator twice": (
             "[{entry: 0, head: [0.22, 39.999]}]",
             "[{entry: 0, head: [0, 40]}, {entry: 0, head: [0, 40]}]", MALFORMED, "again"),

@@ -142,7 +142,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the dual value is that of no multipliers": (MarginDistance, "dual_value", constant(fmpq(10))),
     "the direction is always feasible": (MarginDistance, "smallest_relaxed", constant(None)),
     "the norm is not divided by the margin": (MarginDistance, "norm_squared", constant(fmpq(17, 9))),
-    "neighbours have no norm": (MarginDistance, "squares", property(lambda self: (fmpq(0),) * self.rows.rows)),
+    "neighbours have no norm": (MarginDistance, "looseness", lambda self, j, gap, radius: fmpq(1)),
     "sums are 0": (Contradiction, "largest_entry", constant(fmpq(0))),
     "totals are 1": (Contradiction, "total", constant(fmpq(1))),
 }

@@ -104,7 +104,7 @@ class LabelMargin:
         return self.margin() - arb(self.nearest_choice[1]).sqrt()
 
     def drop_by_pairs(self) -> arb:
-        """The same from single pairs: min over S of mu^_i min_t (2 Gamma h_it - |x_{i alpha_i} - x_it|^2), over 2 Gamma.
+        """The same from single pairs: min over S of mu^_i min_t (2 Gamma h_it - |x_{i alpha_i} - x_it|^2) / (2 Gamma).
 
         Gamma^2 - |Gamma u - q|^2 = 2 Gamma <u, q> - |q|^2 >= sum_i mu^_i sum_t s_it (2 Gamma h_it - |..|^2)
         for q = sum_i mu^_i Y_i (x_{i alpha_i} - r_i), as squares are convex; and Gamma + |Gamma u - q| <= 2 Gamma. An
