@@ -56,12 +56,8 @@ class Landscape:
         exp = self.fn.exp
         return [[exp(-inner(z, point)) for z, _ in contrasts.rows] for contrasts in self.inputs]
 
-    def shares(self, point: Point) -> list[tuple[list[Number], Number]]:
-        """Of each input, the softmax weights s_it of the tokens that were not chosen, and G_i."""
-        return [(weights, gap) for _, weights, gap in self._all_shares(point)]
-
-    def _all_shares(self, point: Point) -> list[tuple[Number, list[Number], Number]]:
-        """The same after the weight of the chosen token."""
+    def shares(self, point: Point) -> list[tuple[Number, list[Number], Number]]:
+        """Of each input, the softmax weights of the chosen token and of the others, s_it, and G_i."""
         found = []
         for contrasts, powers in zip(self.inputs, self.exponentials(point), strict=True):
             chosen = 1 / (sum(powers) + 1)
@@ -73,12 +69,12 @@ class Landscape:
     def excess(self, point: Point) -> Number:
         """F = sum_i f_i(G_i)."""
         terms = zip(self.inputs, self.shares(point), strict=True)
-        return sum(self.loss.excess(contrasts.score, gap, self.fn) for contrasts, (_, gap) in terms)
+        return sum(self.loss.excess(contrasts.score, gap, self.fn) for contrasts, (_, _, gap) in terms)
 
     def weights(self, point: Point) -> list[list[Number]]:
         """The omega_j, input by input."""
         found = []
-        for contrasts, (shares, gap) in zip(self.inputs, self.shares(point), strict=True):
+        for contrasts, (_, shares, gap) in zip(self.inputs, self.shares(point), strict=True):
             slope = self.loss.slope(contrasts.score - gap, self.fn)
             found.append([slope * s * (g - gap) for s, (_, g) in zip(shares, contrasts.rows, strict=True)])
         return found
@@ -98,7 +94,7 @@ class Landscape:
         the first summand, with (g_it - G_i)^-; t runs over all tokens, the chosen one too.
         """
         upward = downward = 0 * point[0]
-        for contrasts, (chosen, shares, gap) in zip(self.inputs, self._all_shares(point), strict=True):
+        for contrasts, (chosen, shares, gap) in zip(self.inputs, self.shares(point), strict=True):
             score, zero = contrasts.score - gap, 0 * gap
             slope, curvature = self.loss.slope(score, self.fn), self.loss.curvature(score, self.fn)
             rows = [z for z, _ in contrasts.rows]

@@ -122,7 +122,7 @@ def _cumulants(instance: _Instance) -> list[list[Expr]]:
     """sum_i f'' grad G grad G' + f' E[(g - G)(z - zbar)(z - zbar)'], from the kernel's softmax weights."""
     size = range(len(instance.point))
     total = [[sympy.Integer(0) for _ in size] for _ in size]
-    for contrasts, (shares, gap) in zip(instance.kernel.inputs, instance.kernel.shares(instance.point), strict=True):
+    for contrasts, (_, shares, gap) in zip(instance.kernel.inputs, instance.kernel.shares(instance.point), strict=True):
         tokens = [(1 - sum(shares), [0 for _ in size], 0)]
         tokens += [(share, z, g) for share, (z, g) in zip(shares, contrasts.rows, strict=True)]
         centre = [sum(share * z[k] for share, z, _ in tokens) for k in size]
@@ -197,7 +197,7 @@ def check_margin(kernel: Kernel) -> Iterator[Check]:
 def check_descent(kernel: Kernel) -> Iterator[Check]:
     """What a step gains, the potential, and how both enter the bound of the kernel."""
     instance = _Instance(kernel, (3,), 1)
-    ((shares, gap),) = instance.kernel.shares(instance.point)
+    ((_, shares, gap),) = instance.kernel.shares(instance.point)
     (weights,) = instance.kernel.weights(instance.point)
     slope = instance.loss.slope(instance.scores[0][0] - gap, PLAIN)
     yield equal("sum omega = f' G s_alpha", sum(weights), slope * gap * (1 - sum(shares)))
@@ -249,7 +249,7 @@ def check_equal_scores(kernel: Kernel) -> Iterator[Check]:
         derived = [sympy.Integer(0)] * dimension
         rows = zip(instance.kernel.inputs, instance.kernel.shares(instance.point), strict=True)
         powers = instance.kernel.exponentials(instance.point)
-        for (contrasts, (shares, gap)), odds in zip(rows, powers, strict=True):
+        for (contrasts, (_, shares, gap)), odds in zip(rows, powers, strict=True):
             chosen = 1 - sum(shares)
             slope = instance.loss.slope(contrasts.score - gap, PLAIN)
             omega = slope * contrasts.rows[0][1] * chosen * (1 - chosen)

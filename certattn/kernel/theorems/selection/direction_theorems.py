@@ -25,14 +25,9 @@ from certattn.kernel.document.schema import Field, Listing, Rational, Record, Va
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.selection_landscape import Landscape
 from certattn.kernel.mathematics.token_selection import Selection, largest_spread
-from certattn.kernel.theorems.selection.mathematics import global_selection
+from certattn.kernel.theorems.selection.mathematics import global_selection, local_convergence
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
-from certattn.kernel.theorems.selection.mathematics.local_convergence import (
-    ConeConvergence,
-    LocalConvergence,
-    LocalTrial,
-    NearbyWeights,
-)
+from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     CONE,
     ENCLOSED,
@@ -116,6 +111,9 @@ class Conclusion:
     delay: fmpq = _ZERO
 
 
+Reader = Callable[[Values, Start, Selection, Rule], Any]
+
+
 @dataclass(frozen=True)
 class DescentTheorem:
     """A theorem that gives the direction of descent.
@@ -131,7 +129,7 @@ class DescentTheorem:
     starts: tuple[str, ...]
     rate_form: str
     record: Record
-    read: Callable[[Values, Start, Selection, Rule], Any]
+    read: Reader
     apply: Callable[[Situated, Any, Selection, Sequence[str]], Conclusion]
 
 
@@ -296,7 +294,7 @@ def _optimality(now: Situated, selection: Selection) -> list[_Condition]:
     return [("optimality", slack, ">", _ZERO)] if selection.bad else []
 
 
-def _weights(near: Callable[[], NearbyWeights]) -> list[_Condition]:
+def _weights(near: Callable[[], local_convergence.NearbyWeights]) -> list[_Condition]:
     """That the bounds of Lemma 3 are bounds, and that descent leads forward."""
     return [
         ("factors", lambda: near().smallest_factor, ">", _ZERO),
@@ -351,13 +349,9 @@ def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: 
     return Conclusion(_staged("local", needs, loose, signs, weights, bounds), Shared(lambda: RootRate(proof())))
 
 
-def _read_cone(values: Values, start: Start, selection: Selection, rule: Rule) -> tuple[Cone | None, fmpq]:
-    return start.cone, values[OPENING_SLOPE]
-
-
 def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selection, needs: Sequence[str]) -> Conclusion:
     """Every condition of Theorem F. There is no rate for all of the cone."""
-    proof = Shared(lambda: ConeConvergence(now().constants, now().rule, *parameters))
+    proof = Shared(lambda: local_convergence.ConeConvergence(now().constants, now().rule, *parameters))
     stages: list[list[_Condition]] = [
         _optimality(now, selection),
         [("slope", lambda: proof().narrowness, ">", _ZERO)],
@@ -368,15 +362,12 @@ def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selecti
     return Conclusion(_staged("cone", needs, *stages))
 
 
-def _nothing(values: Values, start: Start, selection: Selection, rule: Rule) -> None:
-    return None
-
-
 _STEPS, _ALL = (GRADIENT, FLOW), (GRADIENT, FLOW, NORMALISED)
 _TRIAL = Record(REFERENCE, FRACTIONS, INFLATION, SETBACK, PROGRESS, MOVE, NEAR)
 _STARTS, _AFTER = (ENCLOSED, EVERY), Record(AFTER)
-GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), LOGARITHM, Record(), _nothing, _apply_global)
+GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), LOGARITHM, Record(), lambda *_: None, _apply_global)
 EVERY_START = DescentTheorem("every-start", _STEPS, _STARTS, LOGARITHM, _AFTER, _read_after, _apply_every_start)
 LOCAL = DescentTheorem("local", _ALL, (ENCLOSED,), ROOT, _TRIAL, _read_trial, _apply_local)
-CONE_THEOREM = DescentTheorem("cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _read_cone, _apply_cone)
+_WIDER: Reader = lambda values, start, *_: (start.cone, values[OPENING_SLOPE])  # noqa: E731
+CONE_THEOREM = DescentTheorem("cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _WIDER, _apply_cone)
 THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)}

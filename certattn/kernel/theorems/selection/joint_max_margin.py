@@ -32,7 +32,6 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath, LabelMargin
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
@@ -65,13 +64,7 @@ AT_LEAST = Field("at_least", Rational(minimum=0), "Gamma is at least this", requ
 AT_MOST = Field("at_most", Rational(minimum=0), "Gamma is at most this", required=False)
 
 
-def _ordered(values: Values) -> None:
-    low, high = values.get(AT_LEAST), values.get(AT_MOST)
-    if low is not None and high is not None and low > high:
-        raise values.at.malformed("at_least <= at_most", f"{describe(low)} above {describe(high)}")
-
-
-_GAMMA = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST), _ordered])
+_GAMMA = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST)])
 LABEL_MARGIN = Field("label_margin", _GAMMA, "bounds on Gamma = 1/|v_mm|", required=False)
 DROP = Field("drop", Rational(above=0), "nu of the label-margin condition, > 0", required=False)
 

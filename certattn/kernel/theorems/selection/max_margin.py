@@ -246,12 +246,6 @@ class MarginStatement:
         return MaxMargin(self.problem.rows, self.numbers, self.problem.levels)
 
     @cached_property
-    def near(self) -> MarginDistance:
-        """The direction, beside the multipliers."""
-        assert self.point is not None
-        return MarginDistance(self.problem.rows, self.problem.levels, self.point, self.numbers)
-
-    @cached_property
     def unique(self) -> bool:
         """Whether the rows of the tight constraints are linearly independent: then multipliers are unique."""
         tight = self.solved.tight
@@ -396,7 +390,9 @@ def _exactly(stated: MarginStatement) -> Iterator[Obligation]:
 
 def _nearly(stated: MarginStatement) -> Iterator[Obligation]:
     """That p~ is feasible is stated; what is false of the bounds need not be false of the solution."""
-    near, radius, others = stated.near, stated.asserts[WITHIN], stated.others
+    assert stated.point is not None
+    near = MarginDistance(stated.problem.rows, stated.problem.levels, stated.point, stated.numbers)
+    radius, others = stated.asserts[WITHIN], stated.others
     part, needs = Part.WITNESS, ["direction.margin"]
     yield Obligation("direction.margin", lambda: near.margin, ">", _ZERO)
     if near.smallest_relaxed is not None:

@@ -244,7 +244,7 @@ GIVEN = ByKey(
     {"keys": scored_token_forms(LOSS).forms["keys"], "tokens": scored_token_forms(LOSS, HEAD).forms["tokens"]}
 )
 RADIUS = Field("radius", Rational(above=0), "R > 0: p_R is any minimiser over |p| <= R")
-COSINE = Field("cosine", Rational(), "the cosine of the angle between p_R and p_mm is at least this")
+COSINE = Field("cosine", Rational(minimum=-1), "the cosine of the angle between p_R and p_mm is at least this")
 PATH = Field("path", Listing(Record(RADIUS, COSINE)), "radii, with a bound of the cosine for each")
 _POINTS = "for every radius a point with |p| <= R and a small loss, exactly as stated"
 COMPARATORS = Field("comparators", Listing(Vector()), _POINTS)
@@ -324,7 +324,7 @@ def read(certificate: Certificate) -> PathProblem:
 def read_given(given: Values) -> LossInputs:
     """The section `given`. Raises MalformedError."""
     stated = read_tokens(given)
-    labels = read_labels(given, stated.tokens.count) if VALUE_DIRECTION in given else [fmpq(1)] * stated.tokens.count
+    labels = read_labels(given, stated.tokens.count)
     kind, values = given.get(HEAD) or ("linear", given)
     if kind == "leaky-relu" and values[NEGATIVE_SLOPE] > 1:
         raise values.node(NEGATIVE_SLOPE).malformed("a number > 0 and at most 1")
@@ -343,8 +343,6 @@ def _read_path(asserts: Values, witness: Values, dimension: int) -> list[StatedR
         raise witness.node(COMPARATORS).malformed(expected, f"{len(comparators)}")
     found = []
     for values, comparator in zip(listed, comparators, strict=True):
-        if values[COSINE] < -1 or values[COSINE] > 1:
-            raise values.node(COSINE).malformed("a number from -1 to 1")
         comparator.require_length(dimension, "a key")
         found.append(StatedRadius(values[RADIUS], values[COSINE], comparator.load()))
     return found

@@ -165,17 +165,10 @@ class DescentProblem:
     start: Start
     solution: MaxMargin
     asserts: Values
+    angles: list[StatedAngle]
     steps: int
     theorem: DescentTheorem
     parameters: Any
-
-    @cached_property
-    def angles(self) -> list[StatedAngle]:
-        listed = self.asserts.items(ANGLES)
-        return [
-            StatedAngle(fmpq(values[ANGLE_STEP]) if form == "step" else values[ANGLE_TIME], values[AT_MOST])
-            for form, values in listed
-        ]
 
     @cached_property
     def descent(self) -> Shared[Descent]:
@@ -209,16 +202,19 @@ def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProble
     selection = read_selection(stated, asserts)
     rule = read_rule(given[DESCENT], selection.tokens.count)
     start = read_start(given[START], selection.tokens.dimension)
+    angles = []
     for form, values in asserts.items(ANGLES):
         if (form == "step") is not rule.discrete:
             expected = "a step, as descent goes in steps" if rule.discrete else "a time, as the flow has no steps"
             raise values.at.malformed(expected, f"a {form}")
+        at = fmpq(values[ANGLE_STEP]) if form == "step" else values[ANGLE_TIME]
+        angles.append(StatedAngle(at, values[AT_MOST]))
     if LIMIT in asserts:
         asserts[LIMIT].require_length(selection.tokens.dimension, "a key")
     solution, (name, values) = point_of(selection, witness[MULTIPLIERS]), witness[APPLIED]
     theorem, loss, steps = THEOREMS[name], LOSSES[given[LOSS]], witness.get(STEPS) or 0
     parameters = theorem.read(values, start, selection, rule)
-    return DescentProblem(stated, selection, loss, rule, start, solution, asserts, steps, theorem, parameters)
+    return DescentProblem(stated, selection, loss, rule, start, solution, asserts, angles, steps, theorem, parameters)
 
 
 def read_rule(stated: tuple[str, Values], inputs: int) -> Rule:
