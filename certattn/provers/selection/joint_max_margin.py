@@ -187,7 +187,7 @@ class _Solved:
         reason = ""
         for bits in _BITS:
             with working_precision(bits):
-                paths = [JointPath(self.head, self.attention, loss, norms, *pair) for pair in tried]
+                paths = [JointPath(self.head, self.attention, loss, norms, pair) for pair in tried]
                 best = max(range(len(paths)), key=lambda k: _merit(paths[k]))
                 reason = _shortfall(paths[best])
                 entry = {} if reason else _entry(norms, paths[best])

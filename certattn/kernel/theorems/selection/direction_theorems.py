@@ -296,10 +296,7 @@ def _optimality(now: Situated, selection: Selection) -> list[_Condition]:
 
 def _weights(near: Callable[[], local_convergence.NearbyWeights]) -> list[_Condition]:
     """That the bounds of Lemma 3 are bounds, and that descent leads forward."""
-    return [
-        ("factors", lambda: near().smallest_factor, ">", _ZERO),
-        ("forward", lambda: near().forward, ">", _ZERO),
-    ]
+    return [("factors", lambda: near().smallest_factor, ">", _ZERO), ("forward", lambda: near().forward, ">", _ZERO)]
 
 
 def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) -> LocalTrial | str:

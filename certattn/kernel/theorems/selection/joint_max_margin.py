@@ -33,7 +33,7 @@ from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath, LabelMargin
+from certattn.kernel.theorems.selection.mathematics.joint_path import Compared, JointPath, LabelMargin
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
@@ -123,8 +123,7 @@ class StatedPath:
     loss: str
     norms: tuple[fmpq, fmpq]
     bounds: dict[str, fmpq]
-    head: ExactMatrix | None
-    attention: ExactMatrix | None
+    compared: Compared
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ def _read_path(stated: Values | None, witness: Values, dimensions: tuple[int, in
             head = _loaded(other[OTHER_HEAD], dimensions, 0) if OTHER_HEAD in other else None
             attention = _loaded(other[OTHER_ATTENTION], dimensions, 1) if OTHER_ATTENTION in other else None
         norms = (entry[HEAD_NORM], entry[ATTENTION_NORM])
-        found.append(StatedPath(stated[LOSS], norms, bounds, head, attention))
+        found.append(StatedPath(stated[LOSS], norms, bounds, (head, attention)))
     return found
 
 
@@ -258,8 +257,8 @@ def _attention(stated: JointSolution) -> Iterator[Obligation]:
 
 def _at_norms(prefix: str, stated: JointSolution, at: StatedPath, needs: Sequence[str]) -> Iterator[Obligation]:
     """The bounds at a pair of norms, and their conditions."""
-    path = Shared(lambda: JointPath(stated.head, stated.attention, at.loss, at.norms, at.head, at.attention))
-    for what, row, norm in zip(("head", "attention"), (at.head, at.attention), at.norms, strict=True):
+    path = Shared(lambda: JointPath(stated.head, stated.attention, at.loss, at.norms, at.compared))
+    for what, row, norm in zip(("head", "attention"), at.compared, at.norms, strict=True):
         if row is not None:
             yield Obligation(f"{prefix}.comparator_{what}", row.inner(row), "<=", norm * norm, _PART, needs)
     yield Obligation(f"{prefix}.unattended", lambda: path().unattended, "<", fmpq(1), _PART, needs)

@@ -50,16 +50,10 @@ from certattn.kernel.document.schema import (
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair
-from certattn.kernel.theorems.selection.mathematics.margin_points import (
-    Contradiction,
-    MaxMargin,
-    combination,
-)
+from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin, combination
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     INPUT,
-    KEYS,
-    LENGTHS,
     MULTIPLIER,
     TOKEN,
     StatedTokens,
@@ -82,7 +76,7 @@ POINT = Field("point", Count(0), "the point, counted from 0")
 GIVEN = ByKey(
     {
         "points": Record(POINTS, POINT_LABELS),
-        "queries": Record(KEYS, LENGTHS, QUERIES, INDICES, RELAXED),
+        "queries": token_forms(QUERIES, INDICES, RELAXED).forms["keys"],
         "pairs": token_forms(INDICES, RELAXED),
     }
 )

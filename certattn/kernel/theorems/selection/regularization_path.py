@@ -69,7 +69,6 @@ from certattn.kernel.theorems.selection.stated_tokens import (
 #    phi(s) - phi(r) >= kappa (s - r) for low <= r <= s <= high
 
 
-@dataclass(frozen=True)
 class Identity:
     def value(self, r: Number, fn: Functions) -> Number:
         return r
@@ -78,7 +77,6 @@ class Identity:
         return fn.exp(0 * low)
 
 
-@dataclass(frozen=True)
 class Tanh:
     def value(self, r: Number, fn: Functions) -> Number:
         return fn.tanh(r)
@@ -90,7 +88,6 @@ class Tanh:
         return 4 * decay / ((1 + decay) * (1 + decay))
 
 
-@dataclass(frozen=True)
 class Softplus:
     def value(self, r: Number, fn: Functions) -> Number:
         return fn.log(1 + fn.exp(r))

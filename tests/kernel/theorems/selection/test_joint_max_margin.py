@@ -102,7 +102,7 @@ def test_the_largest_score_of_all_other_tokens_counts(arrays: Path) -> None:
     text = first(cases.TIGHT).replace("[[[0, 0], [1, 1]],", "[[[0, 0], [1, 1], [5, 5], [2, 2]],")
     problem = read(loads(text, arrays / "case.yaml"))
     with working_precision(64):
-        path = joint_path.JointPath(problem.head, problem.attention, "logistic", (fmpq(40), fmpq(40)))
+        path = joint_path.JointPath(problem.head, problem.attention, "logistic", (fmpq(40), fmpq(40)), (None, None))
         scores = [path._greatest_score(row) for row in (0, 2, 3)]
         assert (scores[1] > scores[2]) is (scores[2] > scores[0]) is True
         assert (path._other_scores(0) > scores[2]) is True

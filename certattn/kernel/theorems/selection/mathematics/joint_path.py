@@ -46,6 +46,8 @@ from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 
 _ONE = arb(1)
+# A head and attention that minimisers are compared with, each in one row.
+Compared = tuple[ExactMatrix | None, ExactMatrix | None]
 # So many choices of one token for every support input are enumerated.
 MOST_CHOICES = 10_000
 
@@ -199,7 +201,7 @@ def log_odds(share: Number, fn: Functions) -> Number:
 class JointPath:
     """The bounds at the norms r and R, at the precision at which it is made.
 
-    `stated_head` and `stated_attention` are comparators within these norms; r u and R Xi p_mm where they are None.
+    `compared` are a head and attention within these norms; r u and R Xi p_mm where they are None.
 
     Attributes: `lost` is K / r; `unattended` e, a bound of 1 - s_{i alpha_i} for the inputs of S; `selected` says
     whether at every minimiser the chosen tokens of S are proved to have the largest scores; `cosine` is c: <v, u> >=
@@ -208,14 +210,9 @@ class JointPath:
     """
 
     def __init__(
-        self,
-        head: LabelMargin,
-        attention: MaxMargin,
-        loss: str,
-        norms: tuple[fmpq, fmpq],
-        stated_head: ExactMatrix | None = None,
-        stated_attention: ExactMatrix | None = None,
+        self, head: LabelMargin, attention: MaxMargin, loss: str, norms: tuple[fmpq, fmpq], compared: Compared
     ) -> None:
+        stated_head, stated_attention = compared
         self.head, self.attention, self.selection = head, attention, head.selection
         self.r, self.R = arb(norms[0]), arb(norms[1])
         self.gamma, self.xi = head.margin(), attention.margin()

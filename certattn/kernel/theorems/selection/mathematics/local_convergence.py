@@ -71,11 +71,7 @@ def input_factors(
     c is the slope -l' at the chosen score, M0 the largest curvature of the loss on the scores, g the smallest gap of
     a good token, P the level, R = sum r_t / w and R^g = sum |g_t| r_t / w over the bad tokens of the input.
     """
-    return [
-        1 - level * (1 / (slope * gap) + reach),
-        1 - level / (slope * gap),
-        1 - curvature * level * bad_gap / slope,
-    ]
+    return [1 - level * (1 / (slope * gap) + reach), 1 - level / (slope * gap), 1 - curvature * level * bad_gap / slope]
 
 
 def smallest_weight(factors: Sequence[Number], fn: Functions) -> Number:
