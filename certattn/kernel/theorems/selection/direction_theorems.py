@@ -11,7 +11,7 @@ where all conditions are proved. The formulas stand in `mathematics.global_selec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -63,21 +63,6 @@ _RATES = Variant("form", {form: Record(FROM, *fields) for form, fields in RATE_F
 RATE = Field("rate", _RATES, "a bound of 1 - cos angle(p(k), p_mm) for all k >= k0", required=False)
 
 
-def rate_obligations(
-    form: str, stated: Values, rate: Callable[[], LogarithmicRate | RootRate], elapsed: fmpq, needs: Sequence[str]
-) -> Iterator[Obligation]:
-    """That a stated rate, from so many steps after the point on, is implied by the one that is proved."""
-    proved = Shared(lambda: rate().proved(elapsed))
-    for field in RATE_FIELDS[form]:
-        # The logarithm's argument is to be no larger, all other numbers no smaller.
-        relation: Relation = "<=" if field in (OFFSET, SLOPE) else ">="
-        yield Obligation(f"rate.{field.name}", stated[field], relation, _of(proved, field), Part.WITNESS, needs)
-
-
-def _of(proved: Shared[Mapping[str, arb | Range]], field: Field[fmpq]) -> Callable[[], arb | Range]:
-    return lambda: proved()[field.name]
-
-
 # -- theorems
 
 
@@ -107,7 +92,7 @@ class Conclusion:
     """
 
     conditions: list[Obligation]
-    rate: Callable[[], LogarithmicRate | RootRate] | None = None
+    rate: Callable[[], LogarithmicRate | LocalConvergence] | None = None
     delay: fmpq = _ZERO
 
 
@@ -168,14 +153,9 @@ class LogarithmicRate:
         worst, best = self.worst.bound(elapsed), self.best.bound(elapsed)
         return worst.union(best if best.is_finite() is True else arb(0))
 
-    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
-        """The numbers of the rate from so many steps after K on, by the names of its fields."""
-        worst, best = self.worst, self.best
-        return {
-            NUMERATOR.name: Range(worst.numerator, best.numerator),
-            OFFSET.name: Range(worst.argument(elapsed), best.argument(elapsed)),
-            SLOPE.name: Range(worst.slope, best.slope),
-        }
+    def proved(self, elapsed: fmpq) -> list[Range]:
+        """The numbers of the rate from so many steps after K on, in the order of its fields."""
+        return [Range(*ends) for ends in zip(self.worst.numbers(elapsed), self.best.numbers(elapsed), strict=True)]
 
 
 def _basins(now: Situation, after: fmpq | None) -> LogarithmicRate:
@@ -262,32 +242,6 @@ NEAR = Field("near", Rational(minimum=0), "good tokens of slack at most this cou
 OPENING_SLOPE = Field("slope", Rational(above=0), "tau, the tangent of a wider cone that descent stays in")
 
 
-@dataclass(frozen=True)
-class RootRate:
-    """1 - cos <= tan^2 / 2 with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - K)), from Theorem D."""
-
-    proof: LocalConvergence
-
-    def at(self, elapsed: fmpq) -> arb:
-        """1 - 1/sqrt(1 + tan^2), at most 1 as the angle is acute."""
-        square = self.proof.tangent(elapsed) ** 2
-        root = (1 + square).sqrt()
-        # 1 - 1/r = (r^2 - 1) / (r (r + 1)), without cancellation
-        return (square / (root * (root + 1))).min(arb(1))
-
-    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
-        """A = Xi (|q| + E), S = Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi), G = 2 kappa, and B and C at k0."""
-        proof, margin = self.proof, self.proof.constants.margin
-        start, pace = proof.pace(elapsed)
-        return {
-            LATERAL.name: margin * proof.lateral,
-            SQUARE.name: margin**2 * proof.square,
-            GROWTH.name: margin * proof.growth,
-            OFFSET.name: start,
-            SLOPE.name: pace,
-        }
-
-
 def _optimality(now: Situated, selection: Selection) -> list[_Condition]:
     """Every bad pair is loose; nothing to ask where there is none."""
     slack = lambda: min(now().constants.solution.slacks[t] for t in selection.bad)  # noqa: E731
@@ -343,7 +297,7 @@ def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: 
         bounds.insert(0, ("move", lambda: proof().longest_move, "<=", lambda: arb(trial.move)))
     signs.append(("progress.range", trial.progress, ">", _ZERO))
     loose, weights = _optimality(now, selection), _weights(lambda: proof().near)
-    return Conclusion(_staged("local", needs, loose, signs, weights, bounds), Shared(lambda: RootRate(proof())))
+    return Conclusion(_staged("local", needs, loose, signs, weights, bounds), proof)
 
 
 def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selection, needs: Sequence[str]) -> Conclusion:

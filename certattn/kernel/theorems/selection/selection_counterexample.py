@@ -139,19 +139,16 @@ def obligations(problem: Counterexample) -> Iterator[Obligation | NoProof]:
     yield Obligation("equal", largest_spread(best), "<=", fmpq(0))
     yield from selection_direction.obligations(direction)
     points = [*kkt_names("p_best"), *kkt_names("p_mm")]
-    yield Obligation("apart", lambda: _apart(problem), ">=", asserts[APART], needs=points)
+    left, right = problem.best_solution, direction.solution
+    # 1 - cos of the angle of both points, from exact products.
+    apart = lambda: 1 - left.solution.inner(right.solution) * left.margin() * right.margin()  # noqa: E731
+    yield Obligation("apart", apart, ">=", asserts[APART], needs=points)
     eta = direction.rule.step
     if SMOOTHNESS in asserts and eta is not None:
         # L is at least L_p, which is only bounded here, and eta L <= 1, exactly.
         bound = lambda: smoothness_bound(direction.stated, direction.loss)  # noqa: E731
         yield Obligation("smoothness", bound, "<=", asserts[SMOOTHNESS], Part.WITNESS)
         yield Obligation("step", eta * asserts[SMOOTHNESS], "<=", fmpq(1))
-
-
-def _apart(problem: Counterexample) -> arb:
-    """1 - cos of the angle of both points, from exact products."""
-    left, right = problem.best_solution, problem.direction.solution
-    return 1 - left.solution.inner(right.solution) * left.margin() * right.margin()
 
 
 _TITLE = "descent that misses the best tokens although all other scores are equal"

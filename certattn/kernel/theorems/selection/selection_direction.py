@@ -25,14 +25,14 @@ docs/claims/selection/selection-direction.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Shared
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Range, Relation, Shared
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput, Vector
@@ -58,12 +58,14 @@ from certattn.kernel.mathematics.selection_landscape import landscape, shortfall
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
+    OFFSET,
     RATE,
+    RATE_FIELDS,
+    SLOPE,
     THEOREMS,
     Conclusion,
     DescentTheorem,
     Situation,
-    rate_obligations,
 )
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
@@ -253,7 +255,7 @@ class Descent:
 
     def __init__(self, problem: DescentProblem) -> None:
         constants = SelectionConstants(problem.selection, problem.loss, problem.solution)
-        self.direction, self.enclosures = constants.direction, dict[int, Enclosure]()
+        self.enclosures = dict[int, Enclosure]()
         surface = landscape(problem.selection, problem.loss)
         if problem.start.kind == ENCLOSED:
             stops = [int(angle.at.p) for angle in problem.angles if problem.is_direct(angle)]
@@ -261,10 +263,6 @@ class Descent:
             self.enclosures = descend(step, around(problem.start.balls()), problem.steps, stops)
         last = self.enclosures.get(problem.steps)
         self.situation = Situation(constants, surface, problem.rule, last.box if last is not None else None)
-
-    def shortfall(self, k: int) -> arb:
-        """1 - cos angle(p(k), p_mm), where p(k) is enclosed: the very quantity that is stated."""
-        return shortfall(self.enclosures[k], self.direction)
 
 
 def unfit(problem: DescentProblem) -> str | None:
@@ -303,11 +301,12 @@ def obligations(problem: DescentProblem) -> Iterator[Obligation | NoProof]:
 
 def _angle(name: str, angle: StatedAngle, problem: DescentProblem) -> Obligation | NoProof:
     """Of p(k) as it is enclosed; or what the theorem says of later steps, nothing where a condition is false."""
-    at, box, conclusion = angle.at, problem.start.box, problem.conclusion
+    at, box, conclusion, descent = angle.at, problem.start.box, problem.conclusion, problem.descent
     if box is not None and at == 0 and all(end.is_zero() for end in box):
         return NoProof(name, "the start is 0, and has no direction")
     if box is not None and problem.is_direct(angle):
-        value = lambda: problem.descent().shortfall(int(at.p))  # noqa: E731
+        # Where p(k) is enclosed, what is compared is the stated quantity itself.
+        value = lambda: shortfall(descent().enclosures[int(at.p)], descent().situation.constants.direction)  # noqa: E731
         return Obligation(name, value, "<=", angle.at_most, needs=kkt_names("p_mm"))
     rate, begins, needs = conclusion.rate, problem.rate_begins, [each.name for each in conclusion.conditions]
     if rate is None or begins is None or at < begins:
@@ -316,14 +315,24 @@ def _angle(name: str, angle: StatedAngle, problem: DescentProblem) -> Obligation
 
 
 def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obligation | NoProof]:
+    """That a stated rate is implied by the one that is proved."""
     conclusion, begins, theorem = problem.conclusion, problem.rate_begins, problem.theorem
     if conclusion.rate is None or begins is None or stated[FROM] < begins:
         yield NoProof(RATE.name, _no_rate(problem))
     elif form != theorem.rate_form:
         yield NoProof(RATE.name, f"the theorem {theorem.name!r} has a rate of the form {theorem.rate_form}")
     else:
-        needs = [each.name for each in conclusion.conditions]
-        yield from rate_obligations(form, stated, conclusion.rate, stated[FROM] - begins, needs)
+        rate, elapsed, needs = conclusion.rate, stated[FROM] - begins, [each.name for each in conclusion.conditions]
+        proved = Shared[Sequence[arb | Range]](lambda: rate().proved(elapsed))
+        for k, field in enumerate(RATE_FIELDS[form]):
+            # The logarithm's argument is to be no larger, all other numbers no smaller.
+            relation: Relation = "<=" if field in (OFFSET, SLOPE) else ">="
+            number = partial(_number, proved, k)
+            yield Obligation(f"rate.{field.name}", stated[field], relation, number, Part.WITNESS, needs)
+
+
+def _number(proved: Shared[Sequence[arb | Range]], k: int) -> arb | Range:
+    return proved()[k]
 
 
 def _no_rate(problem: DescentProblem) -> str:

@@ -139,8 +139,7 @@ class ChosenTokens:
 
     def gaps(self, matrix: ExactMatrix) -> Gaps:
         """The gaps <k_{alpha_i} - k_t, W z_i> for W = `matrix`, d x e."""
-        products = self.queries @ matrix.T @ self.keys.T
-        return Gaps(products.numerators.tolist(), products.denominator, self.chosen, self.seen)
+        return Gaps(self.queries @ matrix.T @ self.keys.T, self.chosen, self.seen)
 
     def from_matrix(self, matrix: ExactMatrix) -> arb:
         """A lower bound of Xi at the working precision: the margin that W = `matrix` attains."""
@@ -166,14 +165,12 @@ class ChosenTokens:
         return differences.T @ self.queries.take_rows(rows)
 
 
-@dataclass(frozen=True)
 class Gaps:
     """What sets the chosen tokens apart: the products of every query with every key, over one denominator."""
 
-    products: list[list[fmpz]]
-    denominator: fmpz
-    chosen: Sequence[int]
-    seen: Sequence[int]
+    def __init__(self, products: ExactMatrix, chosen: Sequence[int], seen: Sequence[int]) -> None:
+        self.products, self.denominator = products.numerators.tolist(), products.denominator
+        self.chosen, self.seen = chosen, seen
 
     def of_query(self, i: int) -> Iterator[fmpz]:
         """The gaps of query i, times the denominator."""

@@ -169,14 +169,11 @@ def _stacked(given: Values) -> tuple[ExactMatrix, tuple[int, ...]]:
 def _scores(given: Values, lengths: Sequence[int]) -> tuple[fmpq, ...]:
     stated, total = given[SCORES], sum(lengths)
     parts = stated if isinstance(stated, list) else [stated]
-    if len(parts) == 1 and parts[0].shape[1] == total:
-        return tuple(parts[0].load().row(0))
-    if len(parts) != len(lengths):
-        expected = f"{counted(total, 'score')} in one vector, or {counted(len(lengths), 'vector')}, one per input"
-        raise given.node(SCORES).malformed(expected, counted(len(parts), "vector"))
-    for part, length in zip(parts, lengths, strict=True):
-        if part.shape[1] != length:
-            raise part.node.malformed(f"{counted(length, 'score')}, one per token of the input", f"{part.shape[1]}")
+    sizes = [part.shape[1] for part in parts]
+    if sizes not in ([total], list(lengths)):
+        each = f"vectors of {', '.join(map(str, lengths))}, one per input"
+        expected = f"{counted(total, 'score')} in one vector" + (f", or {each}" if len(lengths) > 1 else "")
+        raise given.node(SCORES).malformed(expected, ", ".join(counted(size, "score") for size in sizes))
     return tuple(score for part in parts for score in part.load().row(0))
 
 

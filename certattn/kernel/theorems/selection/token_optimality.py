@@ -22,9 +22,9 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023: SVM neighbours and local optimality.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import Any, TypeVar
 
@@ -249,10 +249,6 @@ class OptimalityStatement:
     refused: list[Refusal]
     enumeration: Enumeration | None
 
-    @cached_property
-    def best(self) -> list[list[int]]:
-        return best_tokens(self.stated.tokens)
-
 
 def read(certificate: Certificate) -> OptimalityStatement:
     """Raises MalformedError."""
@@ -348,8 +344,9 @@ _ZERO = fmpq(0)
 
 
 def obligations(stated: OptimalityStatement) -> Iterator[Obligation]:
+    best = cache(lambda: best_tokens(stated.stated.tokens))
     for i, tokens in enumerate(stated.optimal or []):
-        yield _best(stated, i, tokens)
+        yield _best(best, i, tokens)
     for k, accepted in enumerate(stated.accepted):
         yield from _accepted(f"locally_optimal[{k}]", *accepted)
     for k, refusal in enumerate(stated.refused):
@@ -358,9 +355,9 @@ def obligations(stated: OptimalityStatement) -> Iterator[Obligation]:
         yield from _all_settled(stated.enumeration)
 
 
-def _best(stated: OptimalityStatement, i: int, tokens: list[int]) -> Obligation:
+def _best(best: Callable[[], list[list[int]]], i: int, tokens: list[int]) -> Obligation:
     """How many tokens of input i are listed wrongly or left out."""
-    return Obligation(f"optimal[{i}]", lambda: fmpq(len(set(tokens) ^ set(stated.best[i]))), "<=", _ZERO)
+    return Obligation(f"optimal[{i}]", lambda: fmpq(len(set(tokens) ^ set(best()[i]))), "<=", _ZERO)
 
 
 def _accepted(prefix: str, selection: Selection, solution: MaxMargin) -> Iterator[Obligation]:

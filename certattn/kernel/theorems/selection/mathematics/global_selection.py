@@ -87,6 +87,10 @@ class GlobalBasin:
         """Of the logarithm, so many steps (or so long) after the point."""
         return self.start + self.slope * elapsed
 
+    def numbers(self, elapsed: fmpq) -> tuple[arb, arb, arb]:
+        """Those of the bound from so many steps (or so long) after the point on: numerator, start and slope."""
+        return self.numerator, self.argument(elapsed), self.slope
+
     def bound(self, elapsed: fmpq) -> arb:
         """numerator / log(argument); 2, the largest value of all, where the logarithm is not positive."""
         if (self.argument(elapsed) <= 1) is True:

@@ -306,6 +306,22 @@ class LocalConvergence:
             square = square.max(arb(0))
         return arb(self.lateral * inverse + BALLS.sqrt(square * inverse**2 + self.growth * inverse))
 
+    def at(self, elapsed: fmpq) -> arb:
+        """A bound of 1 - cos angle(p_k, u) for every k from `elapsed` after p_0 on: 1 - 1/sqrt(1 + tan^2), at most 1 as
+        the angle is acute."""
+        square = self.tangent(elapsed) ** 2
+        root = (1 + square).sqrt()
+        # 1 - 1/r = (r^2 - 1) / (r (r + 1)), without cancellation
+        return (square / (root * (root + 1))).min(arb(1))
+
+    def proved(self, elapsed: fmpq) -> tuple[arb, arb, arb, arb, arb]:
+        """(A, S, G, B, C) with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - k0)), k0 being `elapsed` after p_0.
+
+        A = Xi (|q| + E), S = Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi), G = 2 kappa; and 1 - cos <= tan^2 / 2.
+        """
+        margin = self.constants.margin
+        return margin * self.lateral, margin**2 * self.square, margin * self.growth, *self.pace(elapsed)
+
 
 # -- Theorem F
 

@@ -127,14 +127,12 @@ def _norms(rows: ExactMatrix) -> list[arb]:
 
 def least(values: Iterable[arb]) -> arb:
     """The smallest ball; of none, one that decides nothing."""
-    found = list(values)
-    return reduce(arb.min, found) if found else arb.nan()
+    return reduce(arb.min, list(values) or [arb.nan()])
 
 
 def largest(values: Iterable[arb]) -> arb:
     """The largest ball; of none, one that decides nothing."""
-    found = list(values)
-    return reduce(arb.max, found) if found else arb.nan()
+    return reduce(arb.max, list(values) or [arb.nan()])
 
 
 # -- descent
