@@ -397,7 +397,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "margin_points.log_weight": [
         Case(
-            lambda a, b, s: margin_points.log_weight([a, b], [s, 1 - s]),
+            lambda a, b, s: margin_points.log_weight({0: a, 1: b}, {0: s, 1: 1 - s}),
             lambda a, b, s: s * mp.log(a / s) + (1 - s) * mp.log(b / (1 - s)),
             (POSITIVE, POSITIVE, UNIT),
         )

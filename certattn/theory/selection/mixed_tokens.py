@@ -9,7 +9,7 @@ import sympy
 
 from certattn.theory.exactness import Check, Expr, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbolic_flint import SymbolicNumber, expression
+from certattn.theory.symbolic_flint import SymbolicNumber, expression, numbered
 from certattn.theory.symbols import SymbolicFunctions
 
 _FN = SymbolicFunctions()
@@ -54,7 +54,7 @@ def check_weighted_means(kernel: Kernel) -> Iterator[Check]:
         x = _symbols("x", count)
         logs = [sympy.log(m) - sympy.log(share) for m, share in zip(masses, shares, strict=True)]
         log_w = sum(share * entry for share, entry in zip(shares, logs, strict=True))
-        given = kernel.margin_points.log_weight(*([SymbolicNumber(x) for x in xs] for xs in (masses, shares)))
+        given = kernel.margin_points.log_weight(*map(numbered, (masses, shares)))
         yield equal(f"log w, {count} pairs", sympy.expand_log(expression(given), force=True), log_w)
         mean = sum(share * entry for share, entry in zip(shares, x, strict=True))
         y = [entry - point - log_w + mean for entry, point in zip(logs, x, strict=True)]

@@ -10,7 +10,7 @@ import sympy
 from certattn.theory.exactness import Check, equal, equal_logarithms, same
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.nonnegativity import is_nonnegative
-from certattn.theory.symbolic_flint import SymbolicNumber, expression
+from certattn.theory.symbolic_flint import SymbolicNumber, expression, numbered
 from certattn.theory.symbols import PLAIN, SymbolicFunctions, positive_symbol, real, vector
 
 Expr = Any
@@ -168,8 +168,7 @@ def check_weight(kernel: Kernel) -> Iterator[Check]:
         shares = [positive_symbol(f"m_{j}") for j in range(size - 1)]
         shares.append(1 - sum(shares))
         masses, products = [positive_symbol(f"w_{j}") for j in range(size)], vector("x", size)
-        numbers = ([SymbolicNumber(x) for x in xs] for xs in (masses, shares))
-        log_weight = expression(kernel.margin_points.log_weight(*numbers))
+        log_weight = expression(kernel.margin_points.log_weight(*map(numbered, (masses, shares))))
         height = sum(share * x for share, x in zip(shares, products, strict=True))
         ratios = [
             sympy.log(mass / share) - x - log_weight + height

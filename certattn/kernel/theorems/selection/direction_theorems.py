@@ -264,15 +264,9 @@ def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) 
     if (MOVE in values) is not rule.discrete:
         given = "move, a bound of how far one step moves" if rule.discrete else "no move, as the flow has no steps"
         return f"it takes {given}"
-    return LocalTrial(
-        values[REFERENCE].load(),
-        dict(zip(bad, fractions, strict=True)),
-        values.get(INFLATION) or fmpq(1),
-        values.get(SETBACK) or _ZERO,
-        values[PROGRESS],
-        values.get(MOVE) or _ZERO,
-        values.get(NEAR) or _ZERO,
-    )
+    shares, inflation = dict(zip(bad, fractions, strict=True)), values.get(INFLATION) or fmpq(1)
+    setback, move, near = (values.get(field) or _ZERO for field in (SETBACK, MOVE, NEAR))
+    return LocalTrial(values[REFERENCE].load(), shares, inflation, setback, values[PROGRESS], move, near)
 
 
 def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: Sequence[str]) -> Conclusion:

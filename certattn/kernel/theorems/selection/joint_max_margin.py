@@ -153,18 +153,11 @@ def read(certificate: Certificate) -> JointSolution:
     if any(a >= b for a, b in pairwise(support)):
         raise asserts.node(SUPPORT).malformed("every input once, in order", ", ".join(map(str, support)))
     head = {i: values[MULTIPLIER] for i, values in _by_number(witness[HEAD_MULTIPLIERS], INPUT, count).items()}
-    attention = read_multipliers(witness[MULTIPLIERS], selection)
-    return JointSolution(
-        given,
-        v,
-        support,
-        p,
-        asserts.get(LABEL_MARGIN),
-        asserts.get(DROP),
-        _read_path(asserts.get(PATH), witness, dimensions),
-        LabelMargin(given.rows, selection, hard_margin(given.labelled, head)),
-        MaxMargin(selection.differences, attention, given.levels(support)),
-    )
+    labels = LabelMargin(given.rows, selection, hard_margin(given.labelled, head))
+    multipliers, levels = read_multipliers(witness[MULTIPLIERS], selection), given.levels(support)
+    attention = MaxMargin(selection.differences, multipliers, levels)
+    path, bounds = _read_path(asserts.get(PATH), witness, dimensions), asserts.get(LABEL_MARGIN)
+    return JointSolution(given, v, support, p, bounds, asserts.get(DROP), path, labels, attention)
 
 
 def read_given(values: Values) -> LabelledInputs:

@@ -144,25 +144,25 @@ class ScoreMixing:
         """Y phi(Y gamma)."""
         return arb(self.label * self.activation.value(self.label * score, BALLS))
 
-    def slope(self, drop: arb) -> arb:
+    def slope(self, bound: arb) -> arb:
+        """c for e <= bound: G is at most the largest gap, and at most bound / c with the c of all scores."""
+        largest = arb(max(self.gaps))
+        return self._slope(largest.min(bound / self._slope(largest)))
+
+    def _slope(self, drop: arb) -> arb:
         """c: how fast the loss at least falls with the score, where the score has dropped by at most `drop`."""
         low, high = self.score - drop, arb(self.score)
         ends = (low, high) if self.label > 0 else (-high, -low)
         # l falls the slowest at the largest output.
         return arb(self.activation.least_slope(*ends, BALLS) * self.loss.slope(self.output(high), BALLS))
 
-    def largest_drop(self, bound: arb) -> arb:
-        """G is at most the largest gap, and at most bound / c with the c of all scores."""
-        largest = arb(max(self.gaps))
-        return largest.min(bound / self.slope(largest))
-
     def costs(self, bound: arb) -> list[arb]:
-        slope = self.slope(self.largest_drop(bound))
+        slope = self.slope(bound)
         return [slope * gap for gap in self.gaps]
 
     def inward(self, bound: arb) -> arb:
         # Along u the score rises if G < g_t for all t; and G <= e / c.
-        return self.smallest - bound / self.slope(self.largest_drop(bound))
+        return self.smallest - bound / self.slope(bound)
 
 
 class QuadraticMixing:
@@ -365,9 +365,7 @@ def radius_bounds(problem: PathProblem, radius: fmpq, comparator: ExactMatrix) -
     least = reduce(arb.min, [cost for entries in costs.values() for cost in entries])
     inward = reduce(arb.min, [mixing.inward(excess) for mixing in problem.mixings.values()])
     masses = {j: cost for i, entries in costs.items() for j, cost in zip(pairs_of[i], entries, strict=True)}
-    multipliers = problem.solution.multipliers
-    total = sum(multipliers.values(), fmpq(0))
-    log_w = log_weight([masses[j] for j in multipliers], [x / total for x in multipliers.values()])
+    log_w = log_weight(masses, problem.solution.multipliers)
     cosine = least_progress(log_w, excess, least) / (problem.solution.margin() * radius)
     return RadiusBounds(excess, least, inward, cosine)
 
@@ -382,11 +380,9 @@ def softmax_weights(products: Sequence[Number], fn: Functions) -> list[Number]:
 def _excess(problem: PathProblem, point: ExactMatrix) -> arb:
     """F(p) = sum_i e_i(softmax weights at p)."""
     products = (problem.selection.differences @ point.T).T.row(0)
-    total = arb(0)
-    for i, positions in problem.selection.pairs_of.items():
-        weights = softmax_weights([arb(products[j]) for j in positions], BALLS)
-        total += problem.mixings[i].excess(weights)
-    return total
+    inputs = problem.selection.pairs_of.items()
+    weights = {i: softmax_weights([arb(products[j]) for j in positions], BALLS) for i, positions in inputs}
+    return sum((problem.mixings[i].excess(found) for i, found in weights.items()), arb(0))
 
 
 def obligations(problem: PathProblem) -> Iterator[Obligation]:

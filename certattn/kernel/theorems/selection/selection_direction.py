@@ -118,10 +118,9 @@ class Starts(Kind[MatrixInput | Values | None]):
             return None
         if isinstance(node.value, str):
             raise node.malformed(f"a vector, a box (lower, upper), a cone, or {EVERY!r}")
-        if isinstance(node.value, dict) and any(key in node.value for key in self._box.fields):
-            return self._box.read(node, reading)
-        if isinstance(node.value, dict) and CONE in node.value:
-            return self._cone.read(node, reading)
+        for form in (self._box, self._cone):
+            if isinstance(node.value, dict) and any(key in node.value for key in form.fields):
+                return form.read(node, reading)
         return Vector().read(node, reading)
 
 

@@ -45,7 +45,7 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023: token selection, problem (Att-SVM) ov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeVar
@@ -304,13 +304,10 @@ class HeadStatement:
         scale, smallest = self.head.prompt.scale, self.gaps.smallest_of(i)
         return abs(scale) * smallest if isinstance(scale, fmpq) else scale_ball(scale) * smallest
 
-    def weight(self, i: int) -> arb:
-        """The softmax weight of the selected token."""
-        return self.gaps.weight(i, abs(scale_ball(self.head.prompt.scale)))
-
-    def other_weight(self, i: int) -> arb:
-        """1 - weight: a weight is below 1, however close."""
-        return self.gaps.other_weight(i, abs(scale_ball(self.head.prompt.scale)))
+    @property
+    def scale(self) -> arb:
+        """|s|."""
+        return abs(scale_ball(self.head.prompt.scale))
 
     def better(self, i: int) -> int:
         """How many of the tokens that query i sees have a larger score than the selected one."""
@@ -456,9 +453,9 @@ def _bounded(stated: HeadStatement, kind: str, end: Field[StatedBounds], bound: 
     """A bound of the margin or of the softmax weight of the selected token."""
     name, below = f"{kind}.{end.name}[{i}]", end is AT_LEAST
     if compares_others(kind, bound):
-        return Obligation(name, lambda: stated.other_weight(i), "<=" if below else ">=", 1 - bound)
-    number: Callable[[int], arb | fmpq] = stated.margin if kind == MARGIN.name else stated.weight
-    return Obligation(name, lambda: number(i), ">=" if below else "<=", bound)
+        return Obligation(name, lambda: stated.gaps.other_weight(i, stated.scale), "<=" if below else ">=", 1 - bound)
+    number = lambda: stated.margin(i) if kind == MARGIN.name else stated.gaps.weight(i, stated.scale)  # noqa: E731
+    return Obligation(name, number, ">=" if below else "<=", bound)
 
 
 def compares_others(kind: str, bound: fmpq) -> bool:

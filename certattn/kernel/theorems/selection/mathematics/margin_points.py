@@ -25,7 +25,7 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023, problem (Att-SVM).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from flint import arb, fmpq
@@ -100,9 +100,11 @@ class Contradiction:
         return max(abs(entry) for entry in combination(self.rows, self.weights).row(0))
 
 
-def log_weight(masses: Sequence[arb], shares: Sequence[fmpq]) -> arb:
-    """log w, over the pairs with multipliers: `shares` are their lambda^_j > 0, which sum to 1."""
-    return sum((share * (mass / share).log() for mass, share in zip(masses, shares, strict=True)), arb(0))
+def log_weight(masses: Mapping[int, arb], multipliers: Mapping[int, fmpq]) -> arb:
+    """log w, over the pairs with multipliers lambda_j > 0; not finite where one of them has no mass."""
+    total = sum(multipliers.values(), fmpq(0))
+    shares = {j: value / total for j, value in multipliers.items()}
+    return sum((share * (masses.get(j, arb.nan()) / share).log() for j, share in shares.items()), arb(0))
 
 
 def least_progress(log_w: arb, excess: arb, least: arb) -> arb:

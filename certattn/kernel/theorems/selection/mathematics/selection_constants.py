@@ -63,9 +63,7 @@ class SelectionConstants:
         self.heights = [self.margin * product for product in solution.products]
         self.slacks = [self.margin * slack for slack in solution.slacks]
         # log w_* and w_*: not finite where a support token is not good.
-        total, masses = sum(solution.multipliers.values(), fmpq(0)), (self.gains.get(j) for j in solution.multipliers)
-        shares = [value / total for value in solution.multipliers.values()]
-        self.log_weight = log_weight([arb.nan() if mass is None else mass for mass in masses], shares)
+        self.log_weight = log_weight(self.gains, solution.multipliers)
         self.concentration = self.log_weight.exp()
 
     @cached_property
