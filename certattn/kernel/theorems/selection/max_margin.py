@@ -264,10 +264,9 @@ def read(certificate: Certificate) -> MarginStatement:
         return MarginStatement(problem, asserts, numbers, None, None, None)
     field = AMONG if near else NEIGHBOURS
     listed = frozenset(read_rows(asserts[field], problem)) if field in asserts else None
-    if GAP in asserts and listed is None:
-        raise asserts.node(GAP).malformed(f"{field.name} beside it: the constraints that it is not about", "none")
-    if GAP in asserts and listed is not None and len(listed) == problem.rows.rows:
-        raise asserts.node(GAP).malformed("a constraint that is not listed, which it could be about", "none")
+    if GAP in asserts and (listed is None or len(listed) == problem.rows.rows):
+        expected = f"{field.name} beside it, and a constraint that is not listed there, which it could be about"
+        raise asserts.node(GAP).malformed(expected, "none")
     stated, point = asserts.get(DIRECTION if near else SOLUTION), None
     if stated is not None:
         stated.require_shape(*problem.shape, f"for {problem.variable} of that shape")
