@@ -29,7 +29,7 @@ WRONG = [
     ),
     ("A bound of the", CONSTANTS, "steepest / 8", "steepest / 16"),
     ("A bound of the", CONSTANTS, "bend * scores / 16", "bend / 16"),
-    ("Jensen", POINTS, "share * (mass / share).log()", "share * mass.log()"),
+    ("Jensen", POINTS, "masses.get(j, arb.nan()) / share)", "masses.get(j, arb.nan()))"),
     ("What a step", GLOBAL, "unit * (1 - overshoot) * (pull * pull)", "unit * (pull * pull)"),
     ("What a step", GLOBAL, "excess / k.least_gain) / share", "excess) / share"),
     (

@@ -262,13 +262,17 @@ class LossInputs:
     kind: str
     values: Values
 
+    @cached_property
+    def quadratic(self) -> tuple[ExactMatrix, ExactMatrix]:
+        """A and v of a quadratic head."""
+        return self.values[QUADRATIC].load(), self.stated.given[VALUE_DIRECTION].load()
+
     def mixing(self, selection: Selection, i: int) -> ScoreMixing | QuadraticMixing:
         """What mixing costs in input i, which has more than one token."""
         if self.kind == "quadratic":
             rows, chosen = self.stated.rows, selection.rows[i]
             others = rows.take_rows([row for row in selection.tokens.rows_of(i) if row != chosen])
-            head = self.values[QUADRATIC].load(), self.stated.given[VALUE_DIRECTION].load()
-            return QuadraticMixing(self.loss, self.labels[i], rows.take_rows([chosen]), others, *head)
+            return QuadraticMixing(self.loss, self.labels[i], rows.take_rows([chosen]), others, *self.quadratic)
         leaky = self.kind == "leaky-relu"
         activation = LeakyRelu(self.values[NEGATIVE_SLOPE]) if leaky else _PLAIN[self.kind]
         gaps = tuple(selection.gaps[j] for j in selection.pairs_of[i])

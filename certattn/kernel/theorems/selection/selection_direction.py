@@ -230,7 +230,7 @@ def read_start(stated: MatrixInput | Values | None, dimension: int) -> Start:
         return Start()
     if isinstance(stated, MatrixInput):
         stated.require_length(dimension, "a key")
-        return Start((stated.load(), stated.load()))
+        return Start((stated.load(),) * 2)
     if CONE_FIELD in stated:
         cone = stated[CONE_FIELD]
         if cone[OPENING] >= 1:
