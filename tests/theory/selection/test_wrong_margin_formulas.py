@@ -31,15 +31,15 @@ WRONG = [
     ("The Lagrangian", MARGIN, "value * self.slacks[j]", "self.slacks[j]"),
     ("The Lagrangian", MARGIN, "1 / arb(self.norm_squared).sqrt()", "1 / arb(self.norm_squared)"),
     ("Sufficiency", MARGIN, "[weights[j] for j in active]", "[1 + 0 * weights[j] for j in active]"),
-    ("Weak duality", THEOREM, "2 * total - (point", "total - (point"),
-    ("Weak duality", THEOREM, "2 * total - (point", "2 * total + (point"),
+    ("Weak duality", THEOREM, "2 * total - point.inner", "total - point.inner"),
+    ("Weak duality", THEOREM, "2 * total - point.inner", "2 * total + point.inner"),
     ("Weak duality", THEOREM, "value * self.levels[j]", "value"),
     ("The distance", THEOREM, "/ self.margin**2", "/ self.margin"),
     ("The distance", THEOREM, "/ self.margin**2", "* self.margin**2"),
     ("Loose", THEOREM, "row.inner(row) * radius**2", "row.inner(row) * radius"),
     ("Loose", THEOREM, "slack * abs(slack)", "slack * slack"),
     ("Loose", THEOREM, "- self.levels[j] - gap", "- self.levels[j]"),
-    ("Contradictions", MARGIN, "weight * self.levels[j]", "weight"),
+    ("Contradictions", MARGIN, "weight * levels[j]", "weight"),
     ("Contradictions", MARGIN, "max(abs(entry)", "max(entry * 0"),
 ]
 
