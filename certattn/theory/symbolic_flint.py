@@ -285,3 +285,8 @@ class SymbolicPolynomial:
 def plain(value: Sequence[Any] | Any) -> Any:
     """A number or a nesting of them, as sympy expressions."""
     return [plain(entry) for entry in value] if isinstance(value, Sequence) else expression(value)
+
+
+def numbered(values: Sequence[Any]) -> dict[int, SymbolicNumber]:
+    """As the kernel has them by their place."""
+    return {place: SymbolicNumber(value) for place, value in enumerate(values)}

@@ -23,11 +23,11 @@ from flint import arb, fmpq
 
 import certattn
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES
-from certattn.kernel.mathematics.selection_descent import GradientStep, descend
-from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.mathematics.selection_landscape import GradientStep, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 from certattn.provers.selection.active_set import NotSeparableError

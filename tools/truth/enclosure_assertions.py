@@ -51,7 +51,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.arithmetic import exponential_value
 from certattn.kernel.theorems.prompts.mathematics import mean_square
-from certattn.kernel.theorems.selection.mathematics import chosen_tokens, joint_path, mixing, path_bound
+from certattn.kernel.theorems.selection import regularization_path, selection_on_a_head
+from certattn.kernel.theorems.selection.mathematics import joint_path, margin_points
 from certattn.kernel.theorems.spectrum.mathematics import (
     equivalent_formulas,
     equivalent_law,
@@ -277,29 +278,31 @@ CASES: dict[str, list[Case]] = {
         Case(lambda y, p=p: F.exp_remainder(p, y, BALLS), remainder(p), (MIDDLE,), widest=NARROW)  # type: ignore[misc]
         for p in (1, 2, 5)
     ],
-    "mixing.Identity": [Case(lambda x: mixing.Identity().value(x, BALLS), lambda x: x, (REAL,))],
-    "mixing.Tanh": [
-        Case(lambda x: mixing.Tanh().value(x, BALLS), mp.tanh, (REAL,)),
+    "regularization_path.Identity": [
+        Case(lambda x: regularization_path.Identity().value(x, BALLS), lambda x: x, (REAL,))
+    ],
+    "regularization_path.Tanh": [
+        Case(lambda x: regularization_path.Tanh().value(x, BALLS), mp.tanh, (REAL,)),
         Case(
-            lambda x: mixing.Tanh().least_slope(x, x + 1, BALLS),
+            lambda x: regularization_path.Tanh().least_slope(x, x + 1, BALLS),
             least(lambda r: mp.sech(r) ** 2),
             (REAL,),
             "below",
         ),
     ],
-    "mixing.Softplus": [
-        Case(lambda x: mixing.Softplus().value(x, BALLS), softplus, (REAL,)),
+    "regularization_path.Softplus": [
+        Case(lambda x: regularization_path.Softplus().value(x, BALLS), softplus, (REAL,)),
         Case(
-            lambda x: mixing.Softplus().least_slope(x, x + 1, BALLS),
+            lambda x: regularization_path.Softplus().least_slope(x, x + 1, BALLS),
             least(lambda r: 1 / (1 + mp.exp(-r))),
             (REAL,),
             "below",
         ),
     ],
-    "mixing.LeakyRelu": [
-        Case(lambda x: mixing.LeakyRelu(fmpq(1, 10)).value(x, BALLS), lambda x: max(x, x / 10), (REAL,)),
+    "regularization_path.LeakyRelu": [
+        Case(lambda x: regularization_path.LeakyRelu(fmpq(1, 10)).value(x, BALLS), lambda x: max(x, x / 10), (REAL,)),
         Case(
-            lambda x: mixing.LeakyRelu(fmpq(1, 10)).least_slope(x, x + 1, BALLS),
+            lambda x: regularization_path.LeakyRelu(fmpq(1, 10)).least_slope(x, x + 1, BALLS),
             least(lambda r: mp.mpf(1) if r >= 0 else mp.mpf(1) / 10),
             (REAL,),
             "below",
@@ -389,24 +392,23 @@ CASES: dict[str, list[Case]] = {
             (ABOVE_TWO, UNIT, POSITIVE, POSITIVE),
         )
     ],
-    "path_bound.softmax_weights": [
-        Case(lambda *p: path_bound.softmax_weights(p, BALLS)[1], lambda *p: weights(*p)[1], (REAL, REAL, REAL))
+    "regularization_path.softmax_weights": [
+        Case(lambda *p: regularization_path.softmax_weights(p, BALLS)[1], lambda *p: weights(*p)[1], (REAL, REAL, REAL))
     ],
-    "path_bound.log_weight": [
+    "margin_points.log_weight": [
         Case(
-            lambda a, b, s: path_bound.log_weight([a, b], [s, 1 - s], BALLS),
+            lambda a, b, s: margin_points.log_weight({0: a, 1: b}, {0: s, 1: 1 - s}),
             lambda a, b, s: s * mp.log(a / s) + (1 - s) * mp.log(b / (1 - s)),
             (POSITIVE, POSITIVE, UNIT),
         )
     ],
-    "path_bound.least_progress": [
+    "margin_points.least_progress": [
         Case(
-            lambda w, x, a: path_bound.least_progress(w, x, x + a, BALLS),
+            lambda w, x, a: margin_points.least_progress(w, x, x + a),
             lambda w, x, a: w + mp.log(1 / x - 1 / (x + a)),
             (REAL, POSITIVE, POSITIVE),
         )
     ],
-    "path_bound.least_cosine": [Case(path_bound.least_cosine, lambda p, m, r: p / m / r, (REAL, POSITIVE, POSITIVE))],
     "law_distance.quarter_circle_tail": [Case(law_distance.quarter_circle_tail, quarter_circle_tail, (REAL, POSITIVE))],
     "law_distance.inner_tail": [
         Case(law_distance.inner_tail, lambda r: quarter_circle_tail(2 * r, mp.mpf(1)), (UNIT,))
@@ -485,22 +487,28 @@ CASES: dict[str, list[Case]] = {
             (POSITIVE, POSITIVE, POSITIVE),
         )
     ],
-    "chosen_tokens.selected_weight": [
+    "selection_on_a_head.selected_weight": [
         Case(
-            lambda *g: chosen_tokens.selected_weight(g, BALLS),
+            lambda *g: selection_on_a_head.selected_weight(g, BALLS),
             lambda *g: 1 - sum(weights(*g)),
             (MIDDLE, MIDDLE, MIDDLE),
         )
     ],
-    "chosen_tokens.unselected_weight": [
-        Case(lambda *g: chosen_tokens.unselected_weight(g, BALLS), lambda *g: sum(weights(*g)), (REAL, REAL, REAL))
-    ],
-    "chosen_tokens.attained_margin": [
-        Case(lambda m, n: chosen_tokens.attained_margin(m, n, BALLS), lambda m, n: m / mp.sqrt(n), (REAL, POSITIVE))
-    ],
-    "chosen_tokens.margin_ceiling": [
+    "selection_on_a_head.unselected_weight": [
         Case(
-            lambda n, t: chosen_tokens.margin_ceiling(n, t, BALLS), lambda n, t: mp.sqrt(n) / t, (NONNEGATIVE, POSITIVE)
+            lambda *g: selection_on_a_head.unselected_weight(g, BALLS), lambda *g: sum(weights(*g)), (REAL, REAL, REAL)
+        )
+    ],
+    "selection_on_a_head.attained_margin": [
+        Case(
+            lambda m, n: selection_on_a_head.attained_margin(m, n, BALLS), lambda m, n: m / mp.sqrt(n), (REAL, POSITIVE)
+        )
+    ],
+    "selection_on_a_head.margin_ceiling": [
+        Case(
+            lambda n, t: selection_on_a_head.margin_ceiling(n, t, BALLS),
+            lambda n, t: mp.sqrt(n) / t,
+            (NONNEGATIVE, POSITIVE),
         )
     ],
     "linearization.normaliser_excess": [

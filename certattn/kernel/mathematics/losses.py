@@ -26,7 +26,6 @@ from certattn.kernel.mathematics.functions import Functions, Number
 
 class Linear:
     name = "linear"
-    latex = r"\ell(x) = -x"
 
     def value(self, x: Number, fn: Functions) -> Number:
         return -x
@@ -49,7 +48,6 @@ class Linear:
 
 class Logistic:
     name = "logistic"
-    latex = r"\ell(x) = \log(1 + e^{-x})"
 
     def value(self, x: Number, fn: Functions) -> Number:
         return fn.log(1 + fn.exp(-x))
@@ -78,16 +76,12 @@ class Logistic:
 
 class Exponential:
     name = "exponential"
-    latex = r"\ell(x) = e^{-x}"
 
     def value(self, x: Number, fn: Functions) -> Number:
         return fn.exp(-x)
 
-    def slope(self, x: Number, fn: Functions) -> Number:
-        return fn.exp(-x)
-
-    def curvature(self, x: Number, fn: Functions) -> Number:
-        return fn.exp(-x)
+    # -l' and l'' are e^{-x}, too.
+    slope = curvature = value
 
     def excess(self, score: Number, gap: Number, fn: Functions) -> Number:
         return fn.exp(-score) * (fn.exp(gap) - 1)

@@ -1,4 +1,4 @@
-"""The excess loss of token selection, its gradient and bounds of its curvature.
+"""The excess loss of token selection, its gradient and bounds of its curvature; and steps of descent on it.
 
 For chosen tokens alpha and pairs j = (i, t) (`token_selection`), with the softmax weights
 
@@ -12,6 +12,10 @@ the excess loss is F(p) = n (L(p) - L_alpha) = sum_i f_i(G_i), and
 where E_i is the mean under the softmax weights of input i (the chosen token has z = 0, g = 0) and
 -grad G_i = Cov_i(z, g).
 
+A step is p -> p - h grad F, with h = eta / n for a step eta on L = L_alpha + F / n, or p -> p - s grad F / |grad F|.
+The second derivatives of F are bounded below by something that vanishes as tokens are selected, so the factor by which
+a step expands distances (`enclosed_descent`) is close to 1 where interval arithmetic alone would inflate.
+
 Generic in the number type; over balls every value encloses what it stands for, for every point of the ball p.
 """
 
@@ -22,6 +26,8 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from certattn.kernel.mathematics.balls import l2_norm
+from certattn.kernel.mathematics.enclosure import Enclosure, inflated
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection
@@ -50,12 +56,8 @@ class Landscape:
         exp = self.fn.exp
         return [[exp(-inner(z, point)) for z, _ in contrasts.rows] for contrasts in self.inputs]
 
-    def shares(self, point: Point) -> list[tuple[list[Number], Number]]:
-        """Of each input, the softmax weights s_it of the tokens that were not chosen, and G_i."""
-        return [(weights, gap) for _, weights, gap in self._all_shares(point)]
-
-    def _all_shares(self, point: Point) -> list[tuple[Number, list[Number], Number]]:
-        """The same after the weight of the chosen token."""
+    def shares(self, point: Point) -> list[tuple[Number, list[Number], Number]]:
+        """Of each input, the softmax weights of the chosen token and of the others, s_it, and G_i."""
         found = []
         for contrasts, powers in zip(self.inputs, self.exponentials(point), strict=True):
             chosen = 1 / (sum(powers) + 1)
@@ -67,12 +69,12 @@ class Landscape:
     def excess(self, point: Point) -> Number:
         """F = sum_i f_i(G_i)."""
         terms = zip(self.inputs, self.shares(point), strict=True)
-        return sum(self.loss.excess(contrasts.score, gap, self.fn) for contrasts, (_, gap) in terms)
+        return sum(self.loss.excess(contrasts.score, gap, self.fn) for contrasts, (_, _, gap) in terms)
 
     def weights(self, point: Point) -> list[list[Number]]:
         """The omega_j, input by input."""
         found = []
-        for contrasts, (shares, gap) in zip(self.inputs, self.shares(point), strict=True):
+        for contrasts, (_, shares, gap) in zip(self.inputs, self.shares(point), strict=True):
             slope = self.loss.slope(contrasts.score - gap, self.fn)
             found.append([slope * s * (g - gap) for s, (_, g) in zip(shares, contrasts.rows, strict=True)])
         return found
@@ -92,7 +94,7 @@ class Landscape:
         the first summand, with (g_it - G_i)^-; t runs over all tokens, the chosen one too.
         """
         upward = downward = 0 * point[0]
-        for contrasts, (chosen, shares, gap) in zip(self.inputs, self._all_shares(point), strict=True):
+        for contrasts, (chosen, shares, gap) in zip(self.inputs, self.shares(point), strict=True):
             score, zero = contrasts.score - gap, 0 * gap
             slope, curvature = self.loss.slope(score, self.fn), self.loss.curvature(score, self.fn)
             rows = [z for z, _ in contrasts.rows]
@@ -123,3 +125,58 @@ def landscape(selection: Selection, loss: Loss) -> Landscape:
     rows = [([arb(entry) for entry in z], arb(gap)) for z, gap in zip(table, gaps, strict=True)]
     inputs = selection.pairs_of.items()
     return Landscape(tuple(Contrasts(arb(selection.score(i)), tuple(rows[j] for j in js)) for i, js in inputs), loss)
+
+
+# -- descent
+
+
+@dataclass(frozen=True)
+class GradientStep:
+    """p - h grad F."""
+
+    landscape: Landscape
+    size: Number
+
+    def of(self, point: Point) -> Point:
+        return [x + self.size * y for x, y in zip(point, self.landscape.downhill(point), strict=True)]
+
+    def expansion(self, box: Point) -> Number:
+        """|I - h Hess F| <= max(1 + h N, h M - 1), as -N <= Hess F <= M."""
+        upward, downward = self.landscape.curvatures(box)
+        return self.landscape.fn.maximum(1 + self.size * downward, self.size * upward - 1)
+
+
+@dataclass(frozen=True)
+class NormalisedStep:
+    """p - s grad F / |grad F|; not finite where the gradient may vanish."""
+
+    landscape: Landscape
+    size: Number
+
+    def of(self, point: Point) -> Point:
+        downhill = self.landscape.downhill(point)
+        factor = self.size / self._length(downhill)
+        return [x + factor * y for x, y in zip(point, downhill, strict=True)]
+
+    def expansion(self, box: Point) -> Number:
+        """|I - s / |v| (I - v v' / |v|^2) Hess F| <= 1 + s max(M, N) / |v| with v = -grad F."""
+        upward, downward = self.landscape.curvatures(box)
+        length = self._length(self.landscape.downhill(box))
+        return 1 + self.size * self.landscape.fn.maximum(upward, downward) / length
+
+    def _length(self, downhill: Point) -> Number:
+        return self.landscape.fn.sqrt(inner(downhill, downhill))
+
+
+def shortfall(found: Enclosure, direction: Sequence[arb]) -> arb:
+    """1 - cos angle(p, u) for the points p enclosed, u the unit vector `direction`; not finite where p may be 0.
+
+    No p is further than asin(s) from the direction of the centre c, s = error / |c|. So the cosines differ by at
+    most s sin angle(c, u) + 1 - sqrt(1 - s^2).
+    """
+    length = l2_norm(found.centre)
+    along = inner(direction, found.centre)
+    across = l2_norm([x - along * y for x, y in zip(found.centre, direction, strict=True)])
+    turned = found.error / length
+    turn = turned * across / length + turned * turned / (1 + (1 - turned * turned).sqrt())
+    return inflated(1 - along / length, turn.upper())

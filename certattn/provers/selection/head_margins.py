@@ -17,7 +17,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens
+from certattn.kernel.theorems.selection.selection_on_a_head import ChosenTokens
 from certattn.provers.rounding import lower_rational, round_down, round_nearest, round_up, upper_rational
 from certattn.provers.selection.min_norm_point import min_norm_point
 

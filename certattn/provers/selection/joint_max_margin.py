@@ -20,8 +20,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.selection.joint_max_margin import GIVEN, THEOREM, LabelledInputs, read_given
-from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
-from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
+from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath, LabelMargin
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.provers.commands import Argument, Command, Option, Yaml, pair_for, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
@@ -188,7 +187,7 @@ class _Solved:
         reason = ""
         for bits in _BITS:
             with working_precision(bits):
-                paths = [JointPath(self.head, self.attention, loss, norms, *pair) for pair in tried]
+                paths = [JointPath(self.head, self.attention, loss, norms, pair) for pair in tried]
                 best = max(range(len(paths)), key=lambda k: _merit(paths[k]))
                 reason = _shortfall(paths[best])
                 entry = {} if reason else _entry(norms, paths[best])

@@ -16,9 +16,13 @@ from flint import arb, fmpq
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.selection.mathematics.descents import Rule
-from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
+from certattn.kernel.theorems.selection.mathematics.local_convergence import (
+    LocalConvergence,
+    LocalTrial,
+    NearbyWeights,
+    longest_move,
+)
+from certattn.kernel.theorems.selection.mathematics.selection_constants import Rule, SelectionConstants
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 # Parts of delta_t Xi that are tried for lambda_t.
@@ -77,8 +81,8 @@ def _first(constants: SelectionConstants, rule: Rule, start: list[arb]) -> Local
     if proof.level.is_finite() is not True or (proof.level < constants.least_gain) is not True:
         return Failure("P(p) < a, its first condition: the point is not far enough out in that direction")
     # As if there were no bad tokens: what a step moves then is where to begin.
-    alone = replace(proof.near, reaches=dict.fromkeys(constants.bad, arb(0)))
-    longest = rule.longest_move(alone)
+    alone = NearbyWeights(constants, proof.level, dict.fromkeys(constants.bad, arb(0)))
+    longest = longest_move(rule, alone)
     return replace(blank, move=_up(longest) if rule.discrete else fmpq(0))
 
 

@@ -182,7 +182,9 @@ def _nearly(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int
     if distance.margin <= 0 or (distance.smallest_relaxed or 0) < 0 or distance.dual_value <= 0:
         return None
     with working_precision(_bits(digits)):
-        radius = round_up(upper_rational(arb(max(distance.distance_squared, fmpq(0))).sqrt()), _FEW_DIGITS)
+        radius = round_up(
+            upper_rational(arb(max(distance.norm_squared - distance.dual_value, fmpq(0))).sqrt()), _FEW_DIGITS
+        )
         loose = {j: room for j in range(problem.rows.rows) if (room := _room(distance, j, radius)) > 0}
     asserts: dict[str, Plain] = {"direction": _point(direction, problem), "within": _text(radius)}
     among = [j for j in range(problem.rows.rows) if j not in loose]
@@ -214,7 +216,8 @@ def _with_room(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: 
 def _room(distance: MarginDistance, j: int, radius: fmpq) -> fmpq:
     """<z_j, q> - r_j - |z_j| radius, or a little less: by so much the constraint is loose."""
     slack = distance.products[j] / distance.margin - distance.levels[j]
-    return slack - upper_rational(arb(distance.squares[j]).sqrt()) * radius
+    row = distance.rows.take_rows([j])
+    return slack - upper_rational(arb(row.inner(row)).sqrt()) * radius
 
 
 def _bits(digits: int) -> int:

@@ -21,6 +21,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.regularization_path import (
+    GIVEN,
     THEOREM,
     LossInputs,
     PathProblem,
@@ -75,7 +76,8 @@ def generate(
         require_figure(plot)
     certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
     with not_yet_written(out):
-        read = read_given(loads(to_text({**certificate, "asserts": {}}), out))
+        started = loads(to_text({**certificate, "asserts": {}}), out)
+        read = read_given(GIVEN.read(started.given, started.reading)[1])
     problem = _problem(read, indices)
     if plot is not None and read.stated.tokens.dimension != 2:
         raise UsageError(f"a figure shows keys in two dimensions; these have {read.stated.tokens.dimension}")

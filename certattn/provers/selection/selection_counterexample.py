@@ -13,8 +13,8 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Selection, best_tokens, largest_spread
-from certattn.kernel.theorems.selection.mathematics.descents import ENCLOSED, GRADIENT
-from certattn.kernel.theorems.selection.selection_counterexample import THEOREM, paper_data, smoothness_bound
+from certattn.kernel.theorems.selection.mathematics.selection_constants import ENCLOSED, GRADIENT
+from certattn.kernel.theorems.selection.selection_counterexample import THEOREM, smoothness_bound
 from certattn.provers.commands import Argument, Command, Yaml, token_indices
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
@@ -106,9 +106,8 @@ def _best(setting: Setting) -> Selection:
 
 def _smoothness(run: Run) -> fmpq | None:
     """A short number between the paper's L_p and 1/eta; None where there is none."""
-    tokens, eta = run.selection.tokens, run.setting.rule.step
-    scores = [tokens.scores_of(i) for i in range(tokens.count)]
-    bound = upper_rational(smoothness_bound(paper_data(run.setting.stated), run.setting.loss, scores))
+    eta = run.setting.rule.step
+    bound = upper_rational(smoothness_bound(run.setting.stated, run.setting.loss))
     assert eta is not None
     short = round_up(bound, _DIGITS)
     return next((number for number in (short, 1 / eta) if bound <= number <= 1 / eta), None)

@@ -19,16 +19,22 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.mathematics.selection_descent import descend
 from certattn.kernel.mathematics.selection_landscape import inner, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
-from certattn.kernel.theorems.selection.mathematics.descents import CONE, ENCLOSED, NORMALISED, Rule, Start
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
+from certattn.kernel.theorems.selection.mathematics.selection_constants import (
+    CONE,
+    ENCLOSED,
+    NORMALISED,
+    Rule,
+    SelectionConstants,
+    Start,
+)
 from certattn.kernel.theorems.selection.selection_direction import (
     DESCENT,
     GIVEN,
@@ -212,9 +218,13 @@ class Run:
         return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point)
 
 
+def _is_point(start: Start) -> bool:
+    return start.box is not None and start.box[0] == start.box[1]
+
+
 def _why_unbounded(setting: Setting) -> str:
     """Why nothing is known of a point of descent, and what to do."""
-    if not setting.start.is_point():
+    if not _is_point(setting.start):
         return (
             "the start box, which grows as descent goes on, is too large, or the gradient is not told from 0 there; "
             "expected a smaller box"
@@ -244,7 +254,7 @@ class Search:
                     run, choice = self._found(first, steps, most_steps)
                 return replace(run, bits=bits), choice
             except UnboundedError:
-                if bits == SEARCH_BITS[-1] or not self.setting.start.is_point():
+                if bits == SEARCH_BITS[-1] or not _is_point(self.setting.start):
                     raise
         raise AssertionError("the last precision returns or raises")
 
@@ -372,7 +382,7 @@ def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
         said.append(
             f"left out --angle {', '.join(missing)}: no bound of 1 - cos below 1, a right angle, is proved there"
         )
-    if problem.rate is None and problem.rate_begins is not None:
+    if RATE not in problem.asserts and problem.rate_begins is not None:
         said.append("left out the rate: none is proved that is below 1 within 10^30 steps (--late-rate states it)")
     return "\n".join(said)
 

@@ -13,7 +13,6 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens
 from certattn.kernel.theorems.selection.selection_on_a_head import (
     BEST,
     EXPOSURE,
@@ -23,6 +22,7 @@ from certattn.kernel.theorems.selection.selection_on_a_head import (
     SEPARABILITY,
     THEOREM,
     WEIGHT,
+    ChosenTokens,
     Head,
     HeadStatement,
     read_head,

@@ -15,6 +15,7 @@ import numpy as np
 from flint import fmpq
 
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.schema import Values
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_landscape import landscape
@@ -25,11 +26,12 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     LOGARITHM,
     NUMERATOR,
     OFFSET,
+    RATE,
     SLOPE,
     SQUARE,
 )
-from certattn.kernel.theorems.selection.mathematics.descents import NORMALISED
-from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem, StatedRate
+from certattn.kernel.theorems.selection.mathematics.selection_constants import NORMALISED
+from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
@@ -71,8 +73,9 @@ def _draw(axes: Any, problem: DescentProblem) -> None:
         label = f"descent, computed to step {run.at[-1]:.0e}" if number == 0 else None
         axes.plot(*run.points.T, color=_RUN, lw=1.5, label=label, zorder=4)
         axes.plot(*run.points[0], marker="o", ms=4, color=_RUN, zorder=5)
-        if problem.rate is not None:
-            _draw_tube(axes, run, problem.rate, turn, f"{standing()} for all later steps" if number == 0 else None)
+        rate = problem.asserts.get(RATE)
+        if rate is not None:
+            _draw_tube(axes, run, rate, turn, f"{standing()} for all later steps" if number == 0 else None)
     unit = "step" if problem.rule.discrete else "time"
     steps = ", ".join(describe(stated.at) for stated in problem.angles)
     for index, stated in enumerate(problem.angles):
@@ -122,10 +125,11 @@ class Run:
 def _end(problem: DescentProblem) -> float:
     """The last step that is shown."""
     end = max([1000.0, *(min(as_float(angle.at), _LAST) for angle in problem.angles)])
-    if problem.rate is not None:
-        begins = as_float(problem.rate.values[FROM])
+    rate = problem.asserts.get(RATE)
+    if rate is not None:
+        begins = as_float(rate[1][FROM])
         end = max(end, 10 * begins)
-        while end < _LAST and _opening(_bound(problem.rate, end - begins)) > _NARROW:
+        while end < _LAST and _opening(_bound(rate, end - begins)) > _NARROW:
             end *= 10
     return end
 
@@ -180,11 +184,11 @@ def _floats(row: list[fmpq]) -> Array:
 # -- what is certified
 
 
-def _bound(rate: StatedRate, elapsed: float) -> float:
+def _bound(rate: tuple[str, Values], elapsed: float) -> float:
     """The stated bound of 1 - cos so many steps after the rate begins."""
-    values = rate.values
+    form, values = rate
     log = math.log(as_float(values[OFFSET]) + as_float(values[SLOPE]) * elapsed)
-    if rate.form == LOGARITHM:
+    if form == LOGARITHM:
         return as_float(values[NUMERATOR]) / log
     root = math.sqrt(as_float(values[SQUARE]) + as_float(values[GROWTH]) * log)
     return ((as_float(values[LATERAL]) + root) / log) ** 2 / 2
@@ -195,9 +199,9 @@ def _opening(bound: float) -> float:
     return math.acos(max(-1.0, 1 - bound))
 
 
-def _draw_tube(axes: Any, run: Run, rate: StatedRate, turn: float, words: str | None) -> None:
+def _draw_tube(axes: Any, run: Run, rate: tuple[str, Values], turn: float, words: str | None) -> None:
     """Where all later points lie, from where it is less than a right angle."""
-    begins, radii = as_float(rate.values[FROM]), np.linalg.norm(run.points, axis=1)
+    begins, radii = as_float(rate[1][FROM]), np.linalg.norm(run.points, axis=1)
     later = [
         (float(r), _opening(_bound(rate, at - begins))) for at, r in zip(run.at, radii, strict=True) if at >= begins
     ]

@@ -26,8 +26,8 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     DescentTheorem,
     Situation,
 )
-from certattn.kernel.theorems.selection.mathematics.descents import NORMALISED, Cone
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.selection_constants import NORMALISED, Cone
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.selection.local_trial import Failure, find_trial, locally_optimal_by, stated
 from certattn.statements.digits import show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certattn.kernel.theorems.selection.kkt import kkt_names
+from certattn.kernel.theorems.selection.stated_tokens import kkt_names
 
 
 def kkt_sentences(prefix: str, what: str = "p") -> dict[str, str]:

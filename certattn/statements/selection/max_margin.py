@@ -146,7 +146,8 @@ def _exactly(stated: MarginStatement) -> list[str]:
 
 def _nearly(stated: MarginStatement) -> list[str]:
     problem, variable = stated.problem, stated.problem.variable
-    direction = _shaped(stated.near.direction, problem)
+    assert stated.point is not None
+    direction = _shaped(stated.point, problem)
     parts = [
         f"there is one solution {variable}",
         f"with d = {direction} and m > 0 the smallest left side at d of the constraints >= 1, d/m satisfies all "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.selection.selection_counterexample import Counterexample, obligations
+from certattn.kernel.theorems.selection.selection_counterexample import APART, SMOOTHNESS, Counterexample, obligations
 from certattn.kernel.theorems.selection.stated_tokens import KEYS
 from certattn.statements.selection import selection_direction
 from certattn.statements.selection.kkt import kkt_sentences
@@ -29,11 +29,11 @@ def statement(problem: Counterexample) -> Statement:
         direction.words.removesuffix("."),
         f"in every input the token of ({best}) has the largest score and all other scores are equal, these best "
         "tokens have a max-margin point p_best as well, and "
-        f"1 - cos angle(p_best, p_mm) >= {describe(problem.apart)}",
+        f"1 - cos angle(p_best, p_mm) >= {describe(problem.asserts[APART])}",
     ]
     rule = problem.direction.rule
-    if problem.smoothness is not None and rule.step is not None:
-        bound = describe(problem.smoothness)
+    if SMOOTHNESS in problem.asserts and rule.step is not None:
+        bound = describe(problem.asserts[SMOOTHNESS])
         of_keys = _OF_KEYS if KEYS in problem.direction.stated.given else ""
         words.append(
             f"eta = {describe(rule.step)} <= 1/L for L = {bound}, which is at least the paper's L_p = (1/n) sum_i "

@@ -15,12 +15,15 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     LOGARITHM,
     NUMERATOR,
     OFFSET,
+    RATE,
     SLOPE,
     SQUARE,
 )
-from certattn.kernel.theorems.selection.mathematics.descents import NORMALISED, Rule
+from certattn.kernel.theorems.selection.mathematics.selection_constants import NORMALISED, Rule
 from certattn.kernel.theorems.selection.selection_direction import (
+    ANGLES,
     CONE_FIELD,
+    LIMIT,
     LOWER,
     NORM,
     OPENING,
@@ -72,6 +75,7 @@ CONDITIONS = {
     "cone.forward": _FORWARD,
     "cone.progress": "chi of Lemma 4",
     "cone.room": "the deviation, against (tau - tau_0) X",
+    "rate": "a bound of 1 - cos angle for all later steps",
     "rate.numerator": "A >= the numerator of the rate proved",
     "rate.lateral": "A >= Xi (|q| + E)",
     "rate.square": "S >= Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi)",
@@ -93,14 +97,15 @@ def statement(problem: DescentProblem) -> Statement:
     ]
     angle = f"1 - cos angle(p({time}), p_mm)"
     latex = [r"\|p_k\| \to \infty,\quad p_k / \|p_k\| \to p_{mm} / \|p_{mm}\|"]
-    if problem.limit is not None:
-        words.append(f"p_mm = {problem.limit}")
+    asserts = problem.asserts
+    if LIMIT in asserts:
+        words.append(f"p_mm = {asserts[LIMIT].load()}")
     for stated in problem.angles:
         words.append(f"{angle} <= {describe(stated.at_most)} at {time} = {describe(stated.at)}")
-    if problem.rate is not None:
-        formula = _rate(problem.rate.form, problem.rate.values, time)
-        words.append(f"{angle} <= {formula} for all {time} >= {describe(problem.rate.values[FROM])}")
-    if problem.angles or problem.rate is not None:
+    if RATE in asserts:
+        form, rate = asserts[RATE]
+        words.append(f"{angle} <= {_rate(form, rate, time)} for all {time} >= {describe(rate[FROM])}")
+    if ANGLES in asserts or RATE in asserts:
         latex.append(r"1 - \cos \angle(p_k, p_{mm}) \le b_k")
     return Statement("; ".join(words) + ".", r",\qquad ".join(latex))
 
@@ -110,7 +115,7 @@ def sentence(problem: DescentProblem, name: str) -> str:
         angle = problem.angles[int(name[len("angles[") : -1])]
         cosine = f"1 - cos angle(p({describe(angle.at)}), p_mm)"
         return cosine if problem.is_direct(angle) else f"the bound of {cosine}"
-    return CONDITIONS[name]
+    return f"the theorem {name!r}" if name == problem.theorem.name else CONDITIONS[name]
 
 
 def findings(problem: DescentProblem, answers: Sequence[Answer]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.theorems.selection.stated_tokens import (
@@ -15,6 +16,9 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     VALUE_DIRECTION,
     StatedTokens,
 )
+
+# Matrices that are shown of a list.
+_SHOWN = 4
 
 
 def token_words(stated: StatedTokens) -> str:
@@ -28,13 +32,21 @@ def label_words(given: Values) -> str:
 
 def _words(given: Values) -> str:
     if KEYS in given:
-        words = f"keys {given[KEYS].words()}"
-        return f"{words}, scores {', '.join(part.words() for part in given[SCORES])}" if SCORES in given else words
+        words = f"keys {_listed(given[KEYS])}"
+        return f"{words}, scores {_listed(given[SCORES], most=None)}" if SCORES in given else words
     keys = given[KEY_MAP].words() if KEY_MAP in given else "I"
-    words = f"tokens x {given[TOKENS].words()}, keys W x with W = {keys}"
+    words = f"tokens x {_listed(given[TOKENS])}, keys W x with W = {keys}"
     if VALUE_DIRECTION not in given:
         return words
     return f"{words}, scores Y v'x with v = {given[VALUE_DIRECTION].words()} and labels Y {label_words(given)}"
+
+
+def _listed(stated: MatrixInput | list[MatrixInput], most: int | None = _SHOWN) -> str:
+    """All of them, or so many and how many more there are."""
+    parts = stated if isinstance(stated, list) else [stated]
+    shown = [part.words() for part in parts[:most]]
+    more = len(parts) - len(shown)
+    return ", ".join([*shown, f"{more} more as stated"] if more else shown)
 
 
 def _counts(lengths: Sequence[int]) -> str:

@@ -44,15 +44,14 @@ def check_condition(kernel: Kernel) -> Iterator[Check]:
 def _check_pairs(kernel: Kernel) -> Iterator[Check]:
     """2 Gamma h - |x - x'|^2 for one pair, as the kernel has it, with u = v / |v| and Gamma = 1 / |v|."""
     v, x, other = (sympy.Matrix([positive_vector(name, 2)]) for name in ("v", "x", "y"))
-    module, exact = kernel.label_margin, kernel.exact
+    module, exact = kernel.joint_path, kernel.exact
     tokens = kernel.token_selection.Tokens(exact(sympy.Matrix.vstack(x, other)), (2,))
     selection = kernel.token_selection.Selection(tokens, (0,))
     solution = kernel.margin_points.MaxMargin(exact(v), {0: _number(1)}, (_number(1),))
     found = module.LabelMargin(tokens.keys, selection, solution)
     size = sympy.sqrt(v.dot(v))
     pair = 2 / size * (v / size).dot(x - other) - (x - other).dot(x - other)
-    yield equal("2 Gamma h - |x - x'|^2", expression(found.smallest_pair), pair)
-    yield equal("over 2 Gamma", expression(found.drop_by_pairs()), pair * size / 2)
+    yield equal("2 Gamma h - |x - x'|^2 over 2 Gamma", expression(found.drop_by_pairs()), pair * size / 2)
 
 
 def check_exponentials(kernel: Kernel) -> Iterator[Check]:

@@ -17,7 +17,7 @@ _HALF = sympy.Rational(1, 2)
 
 def check_weights(kernel: Kernel) -> Iterator[Check]:
     """The quotient 1 + eta = f'/c s_alpha (1 - G/g) at the ends of its parts."""
-    module = kernel.gradient_weights
+    module = kernel.local_convergence
     c, bend, gap, level, reach, bad = (positive_symbol(name) for name in ("c", "M_0", "g", "P", "R", "R_g"))
     # The good part of G is at most P/c, the bad one P R_g, and 1 - s_alpha at most P/(c g) + P R.
     top, bottom, lost = level / c, level * bad, level / (c * gap) + level * reach
@@ -38,7 +38,7 @@ def check_total_variation(kernel: Kernel) -> Iterator[Check]:
     yield equal("the share with the largest distance", sympy.diff(distance, s).subs(s, best), 0)
     yield equal("that distance", distance.subs(s, best), (root - 1) / (root + 1))
     low, high, diameter = (positive_symbol(name) for name in ("theta_m", "theta_p", "D"))
-    bound = kernel.gradient_weights.spread_of_means(low, high, diameter)
+    bound = kernel.local_convergence.spread_of_means(low, high, diameter)
     yield equal("the kernel's bound", bound.subs(high, ratio * low), (ratio - 1) / 4 * diameter)
     slack = (root - 1) ** 2 * (root + 3) / (4 * (root + 1))
     yield equal("what it is more, a square times something positive", (ratio - 1) / 4 - distance.subs(s, best), slack)
@@ -48,7 +48,7 @@ def check_progress(kernel: Kernel) -> Iterator[Check]:
     """What a step gains on -log P, per |V|^2, and that this increases with |V|."""
     size, spread, error, move, diameter = (positive_symbol(name) for name in ("V", "d", "e", "m", "D"))
     gain = size**2 - spread * size - (size + spread) * error - diameter**2 / 8 * move * (size + error) ** 2
-    chi = kernel.gradient_weights.progress(spread, error, move, diameter, size)
+    chi = kernel.local_convergence.progress(spread, error, move, diameter, size)
     yield equal("chi at |V| = Xi", gain / size**2, chi)
     terms = (
         spread / size**2 + error / size**2 + 2 * spread * error / size**3
@@ -69,7 +69,7 @@ def check_sums(kernel: Kernel) -> Iterator[Check]:
     yield equal("m / (1 - e^(-s m)) increases with m", sympy.diff(share, move), slope)
     for large in (False, True):
         reading = SymbolicFunctions(large)
-        total = expression(kernel.gradient_weights.decaying_sum(rate, move, reading))
+        total = expression(kernel.local_convergence.decaying_sum(rate, move, reading))
         shown = "large" if large else "small"
         yield equal(f"the kernel's sum, s m {shown}", share, sympy.hyperexpand(total))
     root = sympy.sqrt(A**2 + d)

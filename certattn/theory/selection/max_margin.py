@@ -77,7 +77,9 @@ def check_distance(kernel: Kernel) -> Iterator[Check]:
         margin = sum(a * b for a, b in zip(z, p, strict=True))
         scaled = [entry / margin for entry in p]
         dual = 2 * weights[0] - weights[0] ** 2 * _square(list(z))
-        yield equal(f"|p~/m|^2 - D, dimension {d}", plain(distance.distance_squared), _square(scaled) - dual)
+        yield equal(
+            f"|p~/m|^2 - D, dimension {d}", plain(distance.norm_squared - distance.dual_value), _square(scaled) - dual
+        )
 
 
 def check_looseness(kernel: Kernel) -> Iterator[Check]:
@@ -90,7 +92,6 @@ def check_looseness(kernel: Kernel) -> Iterator[Check]:
         crossed = sum((z[i] * e[j] - z[j] * e[i]) ** 2 for i in range(d) for j in range(i))
         yield equal(f"|z|^2 |e|^2 - <z, e>^2, dimension {d}", length * _square(e) - inner**2, crossed)
         distance = _distance(kernel, z, positive_vector("l", 1), [sympy.Integer(1)], p)
-        yield equal(f"|z|^2, dimension {d}", plain(distance.squares), [length])
         # <z, q> = 1 for the one constraint, so that s = -gap.
         found = plain(distance.looseness(0, SymbolicNumber(-room), SymbolicNumber(radius)))
         roots = (room - sympy.sqrt(length) * radius) * (room + sympy.sqrt(length) * radius)

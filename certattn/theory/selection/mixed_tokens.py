@@ -9,7 +9,7 @@ import sympy
 
 from certattn.theory.exactness import Check, Expr, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbolic_flint import SymbolicNumber, expression
+from certattn.theory.symbolic_flint import SymbolicNumber, expression, numbered
 from certattn.theory.symbols import SymbolicFunctions
 
 _FN = SymbolicFunctions()
@@ -24,14 +24,14 @@ def _moved_weights(kernel: Kernel, count: int) -> tuple[Expr, list[Expr], list[E
     """The softmax weights at p + tau u, by the kernel: tau, the weights, and the b_t = <z_t, u>."""
     tau, products, b = sympy.Symbol("tau", real=True), _symbols("x", count), _symbols("b", count)
     moved = [x + tau * slope for x, slope in zip(products, b, strict=True)]
-    return tau, kernel.path_bound.softmax_weights(moved, _FN), b
+    return tau, kernel.regularization_path.softmax_weights(moved, _FN), b
 
 
 def check_weights(kernel: Kernel) -> Iterator[Check]:
     """s_t = e^{<k_t, p>} / sum, and how a score falls along a direction."""
     for count in _COUNTS:
         keys, chosen = _symbols("k", count), sympy.Symbol("k", real=True)
-        weights = kernel.path_bound.softmax_weights([chosen - key for key in keys], _FN)
+        weights = kernel.regularization_path.softmax_weights([chosen - key for key in keys], _FN)
         total = sympy.exp(chosen) + sum(sympy.exp(key) for key in keys)
         yield equal(f"softmax weights of {count} others", weights, [sympy.exp(key) / total for key in keys])
         tau, weights, b = _moved_weights(kernel, count)
@@ -54,8 +54,8 @@ def check_weighted_means(kernel: Kernel) -> Iterator[Check]:
         x = _symbols("x", count)
         logs = [sympy.log(m) - sympy.log(share) for m, share in zip(masses, shares, strict=True)]
         log_w = sum(share * entry for share, entry in zip(shares, logs, strict=True))
-        given = kernel.path_bound.log_weight(masses, shares, _FN)
-        yield equal(f"log w, {count} pairs", sympy.expand_log(given, force=True), log_w)
+        given = kernel.margin_points.log_weight(*map(numbered, (masses, shares)))
+        yield equal(f"log w, {count} pairs", sympy.expand_log(expression(given), force=True), log_w)
         mean = sum(share * entry for share, entry in zip(shares, x, strict=True))
         y = [entry - point - log_w + mean for entry, point in zip(logs, x, strict=True)]
         yield equal(
@@ -77,16 +77,13 @@ def check_weighted_means(kernel: Kernel) -> Iterator[Check]:
 def check_progress(kernel: Kernel) -> Iterator[Check]:
     """F = (1 - F/a) w e^{-X} at X = log(w (1/F - 1/a)), which falls with F."""
     F, a, log_w = sympy.Symbol("F", positive=True), sympy.Symbol("a", positive=True), sympy.Symbol("w", real=True)
-    X = kernel.path_bound.least_progress(log_w, F, a, _FN)
+    X = expression(kernel.margin_points.least_progress(*map(SymbolicNumber, (log_w, F, a))))
     yield equal("F = (1 - F/a) w e^-X", (1 - F / a) * sympy.exp(log_w) * sympy.exp(-sympy.expand(X)), F)
     yield equal("d/dF", sympy.diff(X, F), -1 / (F * (1 - F / a)))
-    xi, R = sympy.Symbol("xi", positive=True), sympy.Symbol("R", positive=True)
-    x = sympy.Symbol("x", positive=True)
-    yield equal("cos = <p, u> / R", kernel.path_bound.least_cosine(xi * x, xi, R), x / R)
 
 
 def _activations(kernel: Kernel) -> dict[str, Any]:
-    read = kernel.mixing
+    read = kernel.regularization_path
     return {"linear": read.Identity(), "tanh": read.Tanh(), "softplus": read.Softplus()}
 
 
@@ -100,12 +97,12 @@ def check_activations(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"{name}: the slope at a point", activation.least_slope(r, r, _FN), slope)
         bend = {"linear": 0, "tanh": -2 * value * slope, "softplus": sigma * (1 - sigma)}[name]
         yield equal(f"{name}: how the slope changes", sympy.diff(slope, r), bend)
-    tanh = kernel.mixing.Tanh()
+    tanh = kernel.regularization_path.Tanh()
     low, high = sympy.Symbol("low", positive=True), sympy.Symbol("high", positive=True)
     both = tanh.least_slope(-low, low + high, _FN)
     yield equal("tanh: the larger size decides", both, sympy.diff(sympy.tanh(r), r).subs(r, low + high))
     beta = sympy.Symbol("beta", positive=True)
-    leaky = kernel.mixing.LeakyRelu(beta)
+    leaky = kernel.regularization_path.LeakyRelu(beta)
     balls = kernel.functions.BALLS
     for name, end, slope in (("above", low, 1), ("across", -low, beta)):
         found = leaky.least_slope(SymbolicNumber(end), SymbolicNumber(low + high), balls)
@@ -121,7 +118,7 @@ def check_scores(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"{loss_name}: the slope", loss.slope(at, _FN), -sympy.diff(loss.value(at, _FN), at))
         for name, activation in _activations(kernel).items():
             for label in (1, -1):
-                mixing = kernel.mixing.ScoreMixing(
+                mixing = kernel.regularization_path.ScoreMixing(
                     loss, activation, SymbolicNumber(label), SymbolicNumber(score), (SymbolicNumber(gap),)
                 )
                 output = [label * activation.value(label * end, _FN) for end in (score - drop, score)]
@@ -145,7 +142,7 @@ def check_quadratic(kernel: Kernel) -> Iterator[Check]:
         others = sympy.Matrix(count, 2, _symbols("o", 2 * count))
         s = _symbols("s", count)
         for label in (1, -1):
-            mixing = kernel.mixing.QuadraticMixing.of(
+            mixing = kernel.regularization_path.QuadraticMixing(
                 None, SymbolicNumber(label), *map(kernel.exact, (chosen, others, A, v))
             )
             drop = expression(mixing.drop([SymbolicNumber(entry) for entry in s]))

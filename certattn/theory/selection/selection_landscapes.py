@@ -10,7 +10,7 @@ import sympy
 from certattn.theory.exactness import Check, equal, equal_logarithms, same
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.nonnegativity import is_nonnegative
-from certattn.theory.symbolic_flint import SymbolicNumber, expression
+from certattn.theory.symbolic_flint import SymbolicNumber, expression, numbered
 from certattn.theory.symbols import PLAIN, SymbolicFunctions, positive_symbol, real, vector
 
 Expr = Any
@@ -122,7 +122,7 @@ def _cumulants(instance: _Instance) -> list[list[Expr]]:
     """sum_i f'' grad G grad G' + f' E[(g - G)(z - zbar)(z - zbar)'], from the kernel's softmax weights."""
     size = range(len(instance.point))
     total = [[sympy.Integer(0) for _ in size] for _ in size]
-    for contrasts, (shares, gap) in zip(instance.kernel.inputs, instance.kernel.shares(instance.point), strict=True):
+    for contrasts, (_, shares, gap) in zip(instance.kernel.inputs, instance.kernel.shares(instance.point), strict=True):
         tokens = [(1 - sum(shares), [0 for _ in size], 0)]
         tokens += [(share, z, g) for share, (z, g) in zip(shares, contrasts.rows, strict=True)]
         centre = [sum(share * z[k] for share, z, _ in tokens) for k in size]
@@ -168,7 +168,7 @@ def check_weight(kernel: Kernel) -> Iterator[Check]:
         shares = [positive_symbol(f"m_{j}") for j in range(size - 1)]
         shares.append(1 - sum(shares))
         masses, products = [positive_symbol(f"w_{j}") for j in range(size)], vector("x", size)
-        log_weight = expression(kernel.path_bound.log_weight(masses, shares, PLAIN))
+        log_weight = expression(kernel.margin_points.log_weight(*map(numbered, (masses, shares))))
         height = sum(share * x for share, x in zip(shares, products, strict=True))
         ratios = [
             sympy.log(mass / share) - x - log_weight + height
@@ -196,7 +196,7 @@ def check_margin(kernel: Kernel) -> Iterator[Check]:
 def check_descent(kernel: Kernel) -> Iterator[Check]:
     """What a step gains, the potential, and how both enter the bound of the kernel."""
     instance = _Instance(kernel, (3,), 1)
-    ((shares, gap),) = instance.kernel.shares(instance.point)
+    ((_, shares, gap),) = instance.kernel.shares(instance.point)
     (weights,) = instance.kernel.weights(instance.point)
     slope = instance.loss.slope(instance.scores[0][0] - gap, PLAIN)
     yield equal("sum omega = f' G s_alpha", sum(weights), slope * gap * (1 - sum(shares)))
@@ -222,19 +222,18 @@ class _Constants:
 def _check_basin(kernel: Kernel) -> Iterator[Check]:
     constants = _Constants()
     h, F, norm, k, s, rho = (SymbolicNumber(positive_symbol(name)) for name in ("h", "F", "N", "k", "s", "rho"))
-    basin = kernel.global_selection.GlobalBasin(constants, h, F, norm)
-    basin.__dict__.update(selected=s, overshoot=rho)
+    start, slope = kernel.global_selection.logarithm(constants, F, s, rho, h)
     inverse = 1 / F + k * h * (1 - rho) * (constants.margin * s) ** 2
     derived = constants.concentration * s * inverse
-    yield equal("w s_0 / F_k", expression(derived), expression(basin.start + basin.slope(h) * k))
+    yield equal("w s_0 / F_k", expression(derived), expression(start + slope * k))
     # |p_k| - N <= (psi(F_k) - psi(F)) / Xi + errors, and Xi <p_k, u> >= log w + psi(F_k): their difference.
     later, bend = (SymbolicNumber(positive_symbol(name)) for name in ("F_k", "rho_0"))
     a, weight = constants.least_gain, constants.concentration
-    basin.__dict__["first_overshoot"] = bend
+    plain, refined = kernel.global_selection.excursions(constants, F, norm, s, (bend, rho))
     share = (1 - rho) * s * constants.margin
     for name, potential, constant, errors, found in (
-        ("J", lambda x: (1 / x).log(), (weight * s).log(), bend + F / a, basin.plain_excursion),
-        ("J_2", lambda x: (1 / x - 1 / a).log(), weight.log(), bend, basin.refined_excursion),
+        ("J", lambda x: (1 / x).log(), (weight * s).log(), bend + F / a, plain),
+        ("J_2", lambda x: (1 / x - 1 / a).log(), weight.log(), bend, refined),
     ):
         length = norm + (potential(later) - potential(F)) / constants.margin + errors / share
         reached = (constant + potential(later)) / constants.margin
@@ -249,7 +248,7 @@ def check_equal_scores(kernel: Kernel) -> Iterator[Check]:
         derived = [sympy.Integer(0)] * dimension
         rows = zip(instance.kernel.inputs, instance.kernel.shares(instance.point), strict=True)
         powers = instance.kernel.exponentials(instance.point)
-        for (contrasts, (shares, gap)), odds in zip(rows, powers, strict=True):
+        for (contrasts, (_, shares, gap)), odds in zip(rows, powers, strict=True):
             chosen = 1 - sum(shares)
             slope = instance.loss.slope(contrasts.score - gap, PLAIN)
             omega = slope * contrasts.rows[0][1] * chosen * (1 - chosen)
@@ -261,14 +260,17 @@ def check_equal_scores(kernel: Kernel) -> Iterator[Check]:
     constants, size = _Constants(), SymbolicNumber(positive_symbol("D2"))
     constants.__dict__["diameters_squared"] = {0: size}
     h, F, norm, odds = (SymbolicNumber(positive_symbol(name)) for name in ("h", "F", "N", "S"))
-    found = kernel.global_selection.EqualScores(constants, h, F, norm, {0: odds})
+    module = kernel.global_selection
     kept = 1 - h * constants.curvature_bound / 2
     least = sympy.log(1 / expression(odds)) - expression(size / 8 * (h * F / kept))
     yield equal_logarithms(
-        "the least softmax weight", sympy.log(1 / (1 + sympy.exp(-least))), sympy.log(expression(found.lasting))
+        "the least softmax weight",
+        sympy.log(1 / (1 + sympy.exp(-least))),
+        sympy.log(expression(module.lasting(constants, h, F, {0: odds}))),
     )
     k, share = SymbolicNumber(positive_symbol("k")), SymbolicNumber(positive_symbol("s"))
-    found.__dict__["lasting"] = share
     inverse = 1 / F + k * kept * (constants.margin * share) ** 2
-    yield equal("F after k", expression(1 / inverse), expression(found.excess_after(k)))
-    yield equal("|p| after k", expression((found.norm_after(k) - norm) ** 2), expression(k * F / kept))
+    yield equal("F after k", expression(1 / inverse), expression(module.excess_after(constants, h, F, share, k)))
+    yield equal(
+        "|p| after k", expression((module.norm_after(constants, h, F, norm, k) - norm) ** 2), expression(k * F / kept)
+    )

@@ -23,7 +23,7 @@ SHAPES = ((2, 1, 1, 1), (3, 1, 2, 1), (2, 2, 2, 2), (3, 2, 1, 2))
 
 def check_weights(kernel: Kernel) -> Iterator[Check]:
     """The kernel's weight from gaps is the softmax weight, and grows with each gap."""
-    formula = kernel.chosen_tokens.selected_weight
+    formula = kernel.selection_on_a_head.selected_weight
     for length in (2, 3, 4):
         logits = vector("l", length)
         masses = [sympy.exp(logit) for logit in logits]
@@ -75,7 +75,7 @@ def check_duality(kernel: Kernel) -> Iterator[Check]:
         total = sum(mu.values())
         yield equal(f"the square of the upper bound, {what}", ceiling**2, _product(found, found) / total**2)
     smallest, norm, total, c = (positive_symbol(name) for name in ("m", "n", "t", "c"))
-    lower, upper = kernel.chosen_tokens.attained_margin, kernel.chosen_tokens.margin_ceiling
+    lower, upper = kernel.selection_on_a_head.attained_margin, kernel.selection_on_a_head.margin_ceiling
     yield equal(
         "the lower bound is the smallest product over the norm", lower(smallest, norm**2, PLAIN), smallest / norm
     )
@@ -85,7 +85,7 @@ def check_duality(kernel: Kernel) -> Iterator[Check]:
 
 def check_nearest_point(kernel: Kernel) -> Iterator[Check]:
     """At the nearest point x of the hull both bounds are |x|, and p = x / |x|^2 has the margin one over its norm."""
-    lower, upper = kernel.chosen_tokens.attained_margin, kernel.chosen_tokens.margin_ceiling
+    lower, upper = kernel.selection_on_a_head.attained_margin, kernel.selection_on_a_head.margin_ceiling
     x = vector("x", 3)
     square = _dot(x, x)
     p = [entry / square for entry in x]
@@ -112,7 +112,7 @@ def _instance(length: int, count: int, d: int, e: int) -> tuple[Any, Any, Any]:
 
 def _chosen(kernel: Kernel, k: Any, z: Any, chosen: tuple[int, ...]) -> Any:
     seen = (k.rows,) * z.rows
-    return kernel.chosen_tokens.ChosenTokens(kernel.exact(k), kernel.exact(z), chosen, seen)
+    return kernel.selection_on_a_head.ChosenTokens(kernel.exact(k), kernel.exact(z), chosen, seen)
 
 
 def _point(k: Any, z: Any, chosen: tuple[int, ...], i: int, t: int) -> Any:

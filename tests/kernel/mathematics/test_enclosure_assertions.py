@@ -21,8 +21,6 @@ sys.path.insert(0, str(ROOT))
 from tools.truth import enclosure_assertions as ea  # noqa: E402
 
 PACKAGE = ROOT / "certattn"
-# Mathematics of chapters that lies beside their theorems.
-BESIDE = ("attention/cells.py", "arithmetic/exponential_value.py")
 
 
 @pytest.fixture(scope="module")
@@ -142,10 +140,9 @@ def test_the_same_seed_gives_the_same_assertions() -> None:
 
 
 def modules() -> set[str]:
-    """The modules of mathematics, those of chapters too, and of binary64, by their dotted names."""
-    kernel = PACKAGE / "kernel"
-    files = [*kernel.glob("mathematics/*.py"), *kernel.glob("theorems/*/mathematics/*.py"), *PACKAGE.glob("fast/*.py")]
-    files += [kernel / "theorems" / name for name in BESIDE]
+    """The modules of mathematics, of theorems and of binary64, by their dotted names."""
+    folders = (PACKAGE / "kernel" / "mathematics", PACKAGE / "kernel" / "theorems", PACKAGE / "fast")
+    files = [path for folder in folders for path in folder.rglob("*.py")]
     return {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files if path.stem != "__init__"}
 
 

@@ -12,8 +12,7 @@ from selection_instances import random_instance
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
-from certattn.kernel.mathematics.selection_descent import GradientStep, NormalisedStep, shortfall
-from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.mathematics.selection_landscape import GradientStep, NormalisedStep, landscape, shortfall
 from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 

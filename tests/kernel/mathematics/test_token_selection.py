@@ -45,7 +45,7 @@ def test_every_token_of_the_largest_score_is_best(two_inputs):
 def test_the_point_of_proposition_c():
     found = hard_margin(rationals([[-3, 1], [1, 0]]), {0: fmpq(4), 1: fmpq(13)})
     assert found.solution == rationals([[1, 4]])
-    assert found.products == (1, 1)
+    assert found.products == [1, 1]
     assert found.tight == (0, 1)
     assert (found.conditions.slack, found.complementarity, found.norm_squared) == (0, 0, 17)
     with working_precision(64):

@@ -11,7 +11,7 @@ import pytest
 
 import certattn
 from certattn import Certificate, UsageError
-from certattn.kernel.theorems.selection.direction_theorems import FROM
+from certattn.kernel.theorems.selection.direction_theorems import FROM, RATE
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.selection_plot import Run, _bound, draw_certificate, require_plane
@@ -33,16 +33,16 @@ def made(folder: Path, given: dict[str, Any], **inputs: Any) -> Certificate:
 @pytest.mark.parametrize("given", [GLOBAL, LOCAL], ids=["global", "local"])
 def test_the_run_lies_in_the_tube(given: dict[str, Any], tmp_path: Path) -> None:
     problem = THEOREM.read(made(tmp_path, given, indices=[0] if given is GLOBAL else [1]))
-    assert problem.rate is not None
+    rate = problem.asserts[RATE]
     assert problem.start.box is not None
     run = Run.of(problem, np.array([as_float(entry) for entry in problem.start.box[0].row(0)]))
     ray = np.array([as_float(entry) for entry in problem.solution.solution.row(0)])
-    begins = as_float(problem.rate.values[FROM])
+    begins = as_float(rate[1][FROM])
     later = [(at, p) for at, p in zip(run.at, run.points, strict=True) if at >= begins]
     assert len(later) > 100
     for at, p in later:
         cosine = p @ ray / math.sqrt((p @ p) * (ray @ ray))
-        assert 1 - cosine <= _bound(problem.rate, at - begins) + 1e-9
+        assert 1 - cosine <= _bound(rate, at - begins) + 1e-9
 
 
 def test_the_run_is_gradient_descent(tmp_path: Path) -> None:

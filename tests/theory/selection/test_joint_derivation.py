@@ -8,16 +8,12 @@ from certattn.theory.derivation import prove
 from certattn.theory.kernel_reading import Kernel, source_of
 from certattn.theory.selection.joint_max_margin import DERIVATION
 
-BOUNDS, MARGIN, LOSSES = (
-    "kernel.theorems.selection.mathematics.joint_path",
-    "kernel.theorems.selection.mathematics.label_margin",
-    "kernel.mathematics.losses",
-)
+BOUNDS, LOSSES = "kernel.theorems.selection.mathematics.joint_path", "kernel.mathematics.losses"
 
 WRONG = [
-    ("The label-margin", MARGIN, "kept = [2 * self.gaps[j]", "kept = [self.gaps[j]"),
-    ("The label-margin", MARGIN, "self.solution.norm_squared - self.distances[j]", "self.solution.norm_squared"),
-    ("The label-margin", MARGIN, "self.smallest_pair / (2 * self.margin())", "self.smallest_pair / self.margin()"),
+    ("The label-margin", BOUNDS, "2 * gap / self.solution", "gap / self.solution"),
+    ("The label-margin", BOUNDS, "self.solution.norm_squared - square", "self.solution.norm_squared"),
+    ("The label-margin", BOUNDS, "in pairs) / (2 * self.margin())", "in pairs) / self.margin()"),
     ("Sums of", BOUNDS, "total + power + total * power", "total + power"),
     ("Sums of", BOUNDS, "power = fn.exp(-margin)", "power = fn.exp(margin)"),
     ("Sums of", LOSSES, "return fn.log(1 + fn.exp(-x))", "return fn.log(2 + fn.exp(-x))"),

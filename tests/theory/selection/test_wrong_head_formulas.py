@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-MODULE = "kernel.theorems.selection.mathematics.chosen_tokens"
+MODULE = "kernel.theorems.selection.selection_on_a_head"
 WRONG = [
     ("The weight", "fn.exp(-gap)", "fn.exp(gap)"),
     ("The weight", "total: Number = fn.ratio(1, 1)", "total: Number = fn.ratio(2, 1)"),

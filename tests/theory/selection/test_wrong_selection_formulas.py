@@ -9,7 +9,7 @@ LANDSCAPE, CONSTANTS, GLOBAL = (
     "kernel.mathematics.selection_landscape", "kernel.theorems.selection.mathematics.selection_constants",
     "kernel.theorems.selection.mathematics.global_selection",
 )  # fmt: skip
-LOSSES, PATH = "kernel.mathematics.losses", "kernel.theorems.selection.mathematics.path_bound"
+LOSSES, POINTS = "kernel.mathematics.losses", "kernel.theorems.selection.mathematics.margin_points"
 
 WRONG = [
     ("The losses", LOSSES, "return 1 / (1 + fn.exp(x))", "return 1 / (1 + fn.exp(-x))"),
@@ -29,21 +29,21 @@ WRONG = [
     ),
     ("A bound of the", CONSTANTS, "steepest / 8", "steepest / 16"),
     ("A bound of the", CONSTANTS, "bend * scores / 16", "bend / 16"),
-    ("Jensen", PATH, "share * fn.log(mass / share)", "share * fn.log(mass)"),
-    ("What a step", GLOBAL, "unit * (1 - self.overshoot) * (pull * pull)", "unit * (pull * pull)"),
-    ("What a step", GLOBAL, "self.excess / self.constants.least_gain\n", "self.excess\n"),
+    ("Jensen", POINTS, "masses.get(j, arb.nan()) / share)", "masses.get(j, arb.nan()))"),
+    ("What a step", GLOBAL, "unit * (1 - overshoot) * (pull * pull)", "unit * (pull * pull)"),
+    ("What a step", GLOBAL, "excess / k.least_gain) / share", "excess) / share"),
     (
         "What a step",
         GLOBAL,
-        "return self.constants.concentration * self.selected / self.excess",
-        "return self.selected",
+        "return k.concentration * selected / excess, slope",
+        "return selected, slope",
     ),
-    ("What a step", GLOBAL, "+ self.first_overshoot / self._share", "- self.first_overshoot / self._share"),
-    ("What a step", PATH, "fn.log(1 / excess - 1 / least)", "fn.log(1 / excess)"),
-    ("Equal scores", GLOBAL, "(8 * self._kept)", "(4 * self._kept)"),
-    ("Equal scores", GLOBAL, "return 1 - self.step * self.constants.curvature_bound / 2", "return 1 - 0 * self.step"),
-    ("Equal scores", GLOBAL, "elapsed * self._kept * (pull * pull)", "elapsed * (pull * pull)"),
-    ("Equal scores", GLOBAL, "(elapsed * self.excess / self._kept).sqrt()", "(elapsed * self.excess).sqrt()"),
+    ("What a step", GLOBAL, "+ first / share", "- first / share"),
+    ("What a step", POINTS, "(1 / excess - 1 / least).log()", "(1 / excess).log()"),
+    ("Equal scores", GLOBAL, "(8 * kept(k, step))", "(4 * kept(k, step))"),
+    ("Equal scores", GLOBAL, "return 1 - step * k.curvature_bound / 2", "return 1 - 0 * step"),
+    ("Equal scores", GLOBAL, "elapsed * kept(k, step) * (pull * pull)", "elapsed * (pull * pull)"),
+    ("Equal scores", GLOBAL, "(elapsed * excess / kept(k, step)).sqrt()", "(elapsed * excess).sqrt()"),
 ]
 
 

@@ -11,7 +11,7 @@ where all conditions are proved. The formulas stand in `mathematics.global_selec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -25,7 +25,10 @@ from certattn.kernel.document.schema import Field, Listing, Rational, Record, Va
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.selection_landscape import Landscape
 from certattn.kernel.mathematics.token_selection import Selection, largest_spread
-from certattn.kernel.theorems.selection.mathematics.descents import (
+from certattn.kernel.theorems.selection.mathematics import global_selection, local_convergence
+from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
+from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
+from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     CONE,
     ENCLOSED,
     EVERY,
@@ -34,16 +37,10 @@ from certattn.kernel.theorems.selection.mathematics.descents import (
     NORMALISED,
     Cone,
     Rule,
+    SelectionConstants,
     Start,
+    least,
 )
-from certattn.kernel.theorems.selection.mathematics.global_selection import EqualScores, GlobalBasin
-from certattn.kernel.theorems.selection.mathematics.gradient_weights import NearbyWeights
-from certattn.kernel.theorems.selection.mathematics.local_convergence import (
-    ConeConvergence,
-    LocalConvergence,
-    LocalTrial,
-)
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants, least
 
 _ZERO = fmpq(0)
 
@@ -66,21 +63,6 @@ _RATES = Variant("form", {form: Record(FROM, *fields) for form, fields in RATE_F
 RATE = Field("rate", _RATES, "a bound of 1 - cos angle(p(k), p_mm) for all k >= k0", required=False)
 
 
-def rate_obligations(
-    form: str, stated: Values, rate: Callable[[], LogarithmicRate | RootRate], elapsed: fmpq, needs: Sequence[str]
-) -> Iterator[Obligation]:
-    """That a stated rate, from so many steps after the point on, is implied by the one that is proved."""
-    proved = Shared(lambda: rate().proved(elapsed))
-    for field in RATE_FIELDS[form]:
-        # The logarithm's argument is to be no larger, all other numbers no smaller.
-        relation: Relation = "<=" if field in (OFFSET, SLOPE) else ">="
-        yield Obligation(f"rate.{field.name}", stated[field], relation, _of(proved, field), Part.WITNESS, needs)
-
-
-def _of(proved: Shared[Mapping[str, arb | Range]], field: Field[fmpq]) -> Callable[[], arb | Range]:
-    return lambda: proved()[field.name]
-
-
 # -- theorems
 
 
@@ -98,31 +80,23 @@ class Situation:
         assert self.point is not None
         return self.point
 
-    def norm(self) -> arb:
-        """|p(K)|."""
-        return l2_norm(self.box)
-
-    def excess(self) -> arb:
-        """F(p(K)), which is not negative where every g_j > 0."""
-        return arb(self.landscape.excess(self.box))
-
 
 Situated = Callable[[], Situation]
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The conditions, and the rate that they imply after K steps and the theorem's delay; None for none.
+    """The conditions, and the rate that they imply `delay` steps (or so long) after the first K; None for none.
 
     The rate is computed when asked for: where a condition fails it may not exist.
     """
 
     conditions: list[Obligation]
-    rate: Callable[[], LogarithmicRate | RootRate] | None = None
+    rate: Callable[[], LogarithmicRate | LocalConvergence] | None = None
+    delay: fmpq = _ZERO
 
 
-def _at_once(parameters: Any) -> fmpq | None:
-    return _ZERO
+Reader = Callable[[Values, Start, Selection, Rule], Any]
 
 
 @dataclass(frozen=True)
@@ -130,9 +104,9 @@ class DescentTheorem:
     """A theorem that gives the direction of descent.
 
     `rules` are the rules of descent that it is proved for, `starts` the kinds of start that it is about, `rate_form`
-    the form of its rate, `record` its fields in the witness. `read` makes its parameters of these, and raises
-    MalformedError. `apply` gives its conditions, all named after it, which are asked where all of the names that it
-    gets is proved. `delay` is how long after K its rate begins to hold; None where there is none.
+    the form of its rate, `record` its fields in the witness. `read` makes its parameters of these; a text says why
+    these prove nothing. `apply` gives its conditions, all named after it, which are asked where all of the names that
+    it gets is proved.
     """
 
     name: str
@@ -140,9 +114,8 @@ class DescentTheorem:
     starts: tuple[str, ...]
     rate_form: str
     record: Record
-    read: Callable[[Values, Start, Selection, Rule], Any]
+    read: Reader
     apply: Callable[[Situated, Any, Selection, Sequence[str]], Conclusion]
-    delay: Callable[[Any], fmpq | None] = _at_once
 
 
 # The name of a condition after that of its theorem, and what is compared.
@@ -174,60 +147,33 @@ class LogarithmicRate:
 
     worst: GlobalBasin
     best: GlobalBasin
-    unit: arb
 
     def at(self, elapsed: fmpq) -> arb:
         """The bound so many steps (or so long) after K; from 0 where nothing is known of the other end."""
-        worst, best = self._bound(self.worst, elapsed), self._bound(self.best, elapsed)
+        worst, best = self.worst.bound(elapsed), self.best.bound(elapsed)
         return worst.union(best if best.is_finite() is True else arb(0))
 
-    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
-        """The numbers of the rate from so many steps after K on, by the names of its fields."""
-        worst, best = self.worst, self.best
-        return {
-            NUMERATOR.name: Range(worst.numerator, best.numerator),
-            OFFSET.name: Range(self._argument(worst, elapsed), self._argument(best, elapsed)),
-            SLOPE.name: Range(worst.slope(self.unit), best.slope(self.unit)),
-        }
-
-    def _argument(self, basin: GlobalBasin, elapsed: fmpq) -> arb:
-        return basin.start + basin.slope(self.unit) * elapsed
-
-    def _bound(self, basin: GlobalBasin, elapsed: fmpq) -> arb:
-        """numerator / log(argument); 2, the largest value of all, where the logarithm is not positive."""
-        argument = self._argument(basin, elapsed)
-        if (argument <= 1) is True:
-            return arb(2)
-        return (basin.numerator / argument.log()).min(arb(2))
+    def proved(self, elapsed: fmpq) -> list[Range]:
+        """The numbers of the rate from so many steps after K on, in the order of its fields."""
+        return [Range(*ends) for ends in zip(self.worst.numbers(elapsed), self.best.numbers(elapsed), strict=True)]
 
 
-def _least(ball: arb) -> arb:
-    """The lower end, of what is not negative."""
-    return ball.lower().max(arb(0))
+def _basins(now: Situation, after: fmpq | None) -> LogarithmicRate:
+    """Theorem A at p(K); or so many steps (or so long) after K, at what theorem A2 says of the point there."""
+    return LogarithmicRate(_basin(now, after, arb.upper), _basin(now, after, lambda ball: ball.lower().max(arb(0))))
 
 
-def _basins(situation: Situation) -> LogarithmicRate:
-    """Theorem A at p(K)."""
-    constants, size = situation.constants, situation.rule.size()
-    excess, norm = situation.excess(), situation.norm()
-    worst = GlobalBasin(constants, size, excess.upper(), norm.upper())
-    return LogarithmicRate(worst, GlobalBasin(constants, size, _least(excess), _least(norm)), arb(situation.rule.unit))
-
-
-def _later_basins(situation: Situation, after: fmpq) -> LogarithmicRate:
-    """What theorem A2 says of the point so many steps (or so long) after K."""
-    constants, size, unit = situation.constants, situation.rule.size(), arb(situation.rule.unit)
-    powers = situation.landscape.exponentials(situation.box)
-    odds = dict(zip(constants.several, (sum(row, arb(0)) for row in powers), strict=True))
-    elapsed, excess, norm = unit * after, situation.excess(), situation.norm()
-    largest, smallest = {i: x.upper() for i, x in odds.items()}, {i: _least(x) for i, x in odds.items()}
-    worst = EqualScores(constants, size, excess.upper(), norm.upper(), largest)
-    best = EqualScores(constants, size, _least(excess), _least(norm), smallest)
-    return LogarithmicRate(
-        GlobalBasin(constants, size, worst.excess_after(elapsed).upper(), worst.norm_after(elapsed).upper()),
-        GlobalBasin(constants, size, _least(best.excess_after(elapsed)), _least(best.norm_after(elapsed))),
-        unit,
-    )
+def _basin(now: Situation, after: fmpq | None, end: Callable[[arb], arb]) -> GlobalBasin:
+    """With these ends of the balls, none of which is of a negative number: F >= 0 where every g_j > 0."""
+    k, size = now.constants, now.rule.size()
+    excess, norm = end(arb(now.landscape.excess(now.box))), end(l2_norm(now.box))
+    if after is not None:
+        elapsed, powers = arb(now.rule.unit) * after, now.landscape.exponentials(now.box)
+        odds = {i: end(sum(row, arb(0))) for i, row in zip(k.scores, powers, strict=True)}
+        weight = global_selection.lasting(k, size, excess, odds)
+        norm = end(global_selection.norm_after(k, size, excess, norm, elapsed))
+        excess = end(global_selection.excess_after(k, size, excess, weight, elapsed))
+    return GlobalBasin(k, now.rule, excess, norm)
 
 
 def _common(now: Situated, selection: Selection) -> list[_Condition]:
@@ -246,15 +192,17 @@ def _basin_conditions(basins: Callable[[], LogarithmicRate], step: str) -> list[
 
 
 def _apply_global(now: Situated, parameters: None, selection: Selection, needs: Sequence[str]) -> Conclusion:
-    basins = Shared(lambda: _basins(now()))
+    basins = Shared(lambda: _basins(now(), None))
     conditions = [*_common(now, selection), *_basin_conditions(basins, "step")]
     return Conclusion(_staged("global", needs, conditions), basins)
 
 
-def _read_after(values: Values, start: Start, selection: Selection, rule: Rule) -> fmpq | None:
+def _read_after(values: Values, start: Start, selection: Selection, rule: Rule) -> fmpq | str | None:
     after = values.get(AFTER)
     if after is not None and start.kind != ENCLOSED:
-        raise values.node(AFTER).malformed("no such number for every start: there is no rate for all of them")
+        return "there is no rate for every start, so no number of steps after which it holds"
+    if after is not None and rule.discrete and after.q != 1:
+        return "a rate holds after a whole number of steps"
     return after
 
 
@@ -269,8 +217,9 @@ def _apply_every_start(now: Situated, after: fmpq | None, selection: Selection, 
     conditions.append(("step", step, "<", fmpq(2)))
     if after is None:
         return Conclusion(_staged("every-start", needs, conditions))
-    later = Shared(lambda: _later_basins(now(), after))
-    return Conclusion(_staged("every-start", needs, [*conditions, *_basin_conditions(later, "later-step")]), later)
+    later = Shared(lambda: _basins(now(), after))
+    conditions += _basin_conditions(later, "later-step")
+    return Conclusion(_staged("every-start", needs, conditions), later, after)
 
 
 def _cross_products(selection: Selection) -> list[fmpq]:
@@ -293,70 +242,31 @@ NEAR = Field("near", Rational(minimum=0), "good tokens of slack at most this cou
 OPENING_SLOPE = Field("slope", Rational(above=0), "tau, the tangent of a wider cone that descent stays in")
 
 
-@dataclass(frozen=True)
-class RootRate:
-    """1 - cos <= tan^2 / 2 with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - K)), from Theorem D."""
-
-    proof: LocalConvergence
-
-    def at(self, elapsed: fmpq) -> arb:
-        """1 - 1/sqrt(1 + tan^2), at most 1 as the angle is acute."""
-        square = self.proof.tangent(elapsed) ** 2
-        root = (1 + square).sqrt()
-        # 1 - 1/r = (r^2 - 1) / (r (r + 1)), without cancellation
-        return (square / (root * (root + 1))).min(arb(1))
-
-    def proved(self, elapsed: fmpq) -> Mapping[str, arb | Range]:
-        """A = Xi (|q| + E), S = Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi), G = 2 kappa, and B and C at k0."""
-        proof, margin = self.proof, self.proof.constants.margin
-        start, pace = proof.pace(elapsed)
-        return {
-            LATERAL.name: margin * proof.lateral,
-            SQUARE.name: margin**2 * proof.square,
-            GROWTH.name: margin * proof.growth,
-            OFFSET.name: start,
-            SLOPE.name: pace,
-        }
-
-
-def _optimality(constants: Callable[[], SelectionConstants], selection: Selection) -> list[_Condition]:
+def _optimality(now: Situated, selection: Selection) -> list[_Condition]:
     """Every bad pair is loose; nothing to ask where there is none."""
-    slack = lambda: min(constants().solution.slacks[t] for t in selection.bad)  # noqa: E731
+    slack = lambda: min(now().constants.solution.slacks[t] for t in selection.bad)  # noqa: E731
     return [("optimality", slack, ">", _ZERO)] if selection.bad else []
 
 
-def _weights(near: Callable[[], NearbyWeights]) -> list[_Condition]:
+def _weights(near: Callable[[], local_convergence.NearbyWeights]) -> list[_Condition]:
     """That the bounds of Lemma 3 are bounds, and that descent leads forward."""
-    return [
-        ("factors", lambda: near().smallest_factor, ">", _ZERO),
-        ("forward", lambda: near().forward, ">", _ZERO),
-    ]
+    return [("factors", lambda: near().smallest_factor, ">", _ZERO), ("forward", lambda: near().forward, ">", _ZERO)]
 
 
-def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) -> LocalTrial:
+def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) -> LocalTrial | str:
     values[REFERENCE].require_length(selection.tokens.dimension, "a key")
-    for field in (FRACTIONS, INFLATION):
-        if selection.bad and field not in values:
-            raise values.at.malformed(f"{field.name}, as some tokens score no less than the chosen ones", "none")
-        if field in values and not selection.bad:
-            raise values.node(field).malformed(f"no {field.name}, as every token scores less than the chosen one")
-    if rule.discrete and MOVE not in values:
-        raise values.at.malformed("move, a bound of how far one step moves", "none")
-    if MOVE in values and not rule.discrete:
-        raise values.node(MOVE).malformed("no move, as the flow has no steps")
-    fractions = values.items(FRACTIONS)
-    if len(fractions) != len(selection.bad):
-        expected = f"{counted(len(selection.bad), 'fraction')}, one for every token that scores no less than the chosen"
-        raise values.node(FRACTIONS).malformed(expected, f"{len(fractions)}")
-    return LocalTrial(
-        values[REFERENCE].load(),
-        dict(zip(selection.bad, fractions, strict=True)),
-        values.get(INFLATION) or fmpq(1),
-        values.get(SETBACK) or _ZERO,
-        values[PROGRESS],
-        values.get(MOVE) or _ZERO,
-        values.get(NEAR) or _ZERO,
-    )
+    fractions, bad = values.items(FRACTIONS), selection.bad
+    if len(fractions) != len(bad) or (INFLATION in values) is not (len(bad) > 0):
+        given = (
+            f"inflation, and {counted(len(bad), 'fraction')}, one for every token that scores no less than the chosen"
+        )
+        return f"it takes {given if bad else 'no inflation and no fractions'}"
+    if (MOVE in values) is not rule.discrete:
+        given = "move, a bound of how far one step moves" if rule.discrete else "no move, as the flow has no steps"
+        return f"it takes {given}"
+    shares, inflation = dict(zip(bad, fractions, strict=True)), values.get(INFLATION) or fmpq(1)
+    setback, move, near = (values.get(field) or _ZERO for field in (SETBACK, MOVE, NEAR))
+    return LocalTrial(values[REFERENCE].load(), shares, inflation, setback, values[PROGRESS], move, near)
 
 
 def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: Sequence[str]) -> Conclusion:
@@ -378,21 +288,17 @@ def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: 
         ]
     if trial.move > 0:
         signs.append(("move.range", trial.move, ">", _ZERO))
-        bounds.insert(0, ("move", lambda: proof().longest_move, "<=", lambda: proof().move))
+        bounds.insert(0, ("move", lambda: proof().longest_move, "<=", lambda: arb(trial.move)))
     signs.append(("progress.range", trial.progress, ">", _ZERO))
-    loose, weights = _optimality(lambda: proof().constants, selection), _weights(lambda: proof().near)
-    return Conclusion(_staged("local", needs, loose, signs, weights, bounds), Shared(lambda: RootRate(proof())))
-
-
-def _read_cone(values: Values, start: Start, selection: Selection, rule: Rule) -> tuple[Cone | None, fmpq]:
-    return start.cone, values[OPENING_SLOPE]
+    loose, weights = _optimality(now, selection), _weights(lambda: proof().near)
+    return Conclusion(_staged("local", needs, loose, signs, weights, bounds), proof)
 
 
 def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selection, needs: Sequence[str]) -> Conclusion:
     """Every condition of Theorem F. There is no rate for all of the cone."""
-    proof = Shared(lambda: ConeConvergence(now().constants, now().rule, *parameters))
+    proof = Shared(lambda: local_convergence.ConeConvergence(now().constants, now().rule, *parameters))
     stages: list[list[_Condition]] = [
-        _optimality(lambda: proof().constants, selection),
+        _optimality(now, selection),
         [("slope", lambda: proof().narrowness, ">", _ZERO)],
         _weights(lambda: proof().near),
         [("progress", lambda: proof().progress, ">", _ZERO)],
@@ -401,25 +307,12 @@ def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selecti
     return Conclusion(_staged("cone", needs, *stages))
 
 
-def _nothing(values: Values, start: Start, selection: Selection, rule: Rule) -> None:
-    return None
-
-
 _STEPS, _ALL = (GRADIENT, FLOW), (GRADIENT, FLOW, NORMALISED)
 _TRIAL = Record(REFERENCE, FRACTIONS, INFLATION, SETBACK, PROGRESS, MOVE, NEAR)
-GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), LOGARITHM, Record(), _nothing, _apply_global)
-EVERY_START = DescentTheorem(
-    "every-start",
-    _STEPS,
-    (ENCLOSED, EVERY),
-    LOGARITHM,
-    Record(AFTER),
-    _read_after,
-    _apply_every_start,
-    lambda after: after,
-)
+_STARTS, _AFTER = (ENCLOSED, EVERY), Record(AFTER)
+GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), LOGARITHM, Record(), lambda *_: None, _apply_global)
+EVERY_START = DescentTheorem("every-start", _STEPS, _STARTS, LOGARITHM, _AFTER, _read_after, _apply_every_start)
 LOCAL = DescentTheorem("local", _ALL, (ENCLOSED,), ROOT, _TRIAL, _read_trial, _apply_local)
-CONE_THEOREM = DescentTheorem(
-    "cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _read_cone, _apply_cone, delay=lambda parameters: None
-)
+_WIDER: Reader = lambda values, start, *_: (start.cone, values[OPENING_SLOPE])  # noqa: E731
+CONE_THEOREM = DescentTheorem("cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _WIDER, _apply_cone)
 THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)}

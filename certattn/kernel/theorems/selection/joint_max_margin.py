@@ -22,39 +22,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Part, Shared
+from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.kkt import (
-    INPUT,
-    MULTIPLIER,
-    MULTIPLIERS,
-    kkt_names,
-    optimal,
-    read_multipliers,
-)
-from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath
-from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
+from certattn.kernel.theorems.selection.mathematics.joint_path import Compared, JointPath, LabelMargin
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
+    INPUT,
     KEY_MAP,
     LABELS,
     LENGTHS,
+    MULTIPLIER,
+    MULTIPLIERS,
     TOKENS,
     StatedTokens,
+    kkt_names,
     label_of_rows,
+    optimal,
     read_labels,
+    read_multipliers,
+    read_sections,
     read_selection,
     read_tokens,
 )
@@ -68,13 +64,7 @@ AT_LEAST = Field("at_least", Rational(minimum=0), "Gamma is at least this", requ
 AT_MOST = Field("at_most", Rational(minimum=0), "Gamma is at most this", required=False)
 
 
-def _ordered(values: Values) -> None:
-    low, high = values.get(AT_LEAST), values.get(AT_MOST)
-    if low is not None and high is not None and low > high:
-        raise values.at.malformed("at_least <= at_most", f"{describe(low)} above {describe(high)}")
-
-
-_GAMMA = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST), _ordered])
+_GAMMA = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST)])
 LABEL_MARGIN = Field("label_margin", _GAMMA, "bounds on Gamma = 1/|v_mm|", required=False)
 DROP = Field("drop", Rational(above=0), "nu of the label-margin condition, > 0", required=False)
 
@@ -99,7 +89,7 @@ HEAD_MULTIPLIERS = Field("head_multipliers", _OF_INPUTS, "multipliers of the sup
 ENTRY = Field("entry", Count(0), "the entry of path.at, counted from 0")
 OTHER_HEAD = Field("head", Vector(), "a head v of norm r or less; r v_mm/|v_mm| if left out", required=False)
 OTHER_ATTENTION = Field("attention", Vector(), "a p of norm R or less; R p_mm/|p_mm| if left out", required=False)
-_COMPARED = Listing(Record(ENTRY, OTHER_HEAD, OTHER_ATTENTION))
+_COMPARED = Listing(Record(ENTRY, OTHER_HEAD, OTHER_ATTENTION, rules=[some_of(OTHER_HEAD, OTHER_ATTENTION)]))
 COMPARATORS = Field("comparators", _COMPARED, "what minimisers are compared with", required=False)
 
 ASSERTS = Record(HEAD, SUPPORT, ATTENTION, LABEL_MARGIN, DROP, PATH)
@@ -109,25 +99,17 @@ WITNESS = Record(HEAD_MULTIPLIERS, MULTIPLIERS, COMPARATORS)
 # -- what is stated
 
 
-@dataclass(frozen=True)
 class LabelledInputs:
-    """Inputs with labels and a chosen token each, all exact."""
+    """Inputs with labels and a chosen token each, all exact.
 
-    stated: StatedTokens
-    selection: Selection
-    labels: tuple[fmpq, ...]
+    `rows` are the Y_i x_it, one per row, and `labelled` the Y_i x_{i alpha_i}.
+    """
 
-    @cached_property
-    def rows(self) -> ExactMatrix:
-        """The Y_i x_it, one per row."""
-        signs = label_of_rows(self.labels, self.selection.tokens.lengths)
-        rows = zip(signs, self.stated.rows.to_rows(), strict=True)
-        return ExactMatrix.rational([[sign * x for x in row] for sign, row in rows])
-
-    @property
-    def labelled(self) -> ExactMatrix:
-        """The Y_i x_{i alpha_i}, one per row."""
-        return self.rows.take_rows(self.selection.rows)
+    def __init__(self, stated: StatedTokens, selection: Selection, labels: Sequence[fmpq]) -> None:
+        self.stated, self.selection, self.labels = stated, selection, labels
+        rows = zip(label_of_rows(labels, selection.tokens.lengths), stated.rows.to_rows(), strict=True)
+        self.rows = ExactMatrix.rational([[sign * x for x in row] for sign, row in rows])
+        self.labelled = self.rows.take_rows(selection.rows)
 
     def levels(self, support: Collection[int]) -> tuple[fmpq, ...]:
         """1 for the pairs of support inputs, 0 for the others."""
@@ -141,8 +123,7 @@ class StatedPath:
     loss: str
     norms: tuple[fmpq, fmpq]
     bounds: dict[str, fmpq]
-    head: ExactMatrix | None = None
-    attention: ExactMatrix | None = None
+    compared: Compared
 
 
 @dataclass(frozen=True)
@@ -151,7 +132,7 @@ class JointSolution:
 
     given: LabelledInputs
     v: ExactMatrix
-    support: tuple[int, ...]
+    support: list[int]
     p: ExactMatrix
     label_margin: Values | None
     drop: fmpq | None
@@ -162,87 +143,66 @@ class JointSolution:
 
 def read(certificate: Certificate) -> JointSolution:
     """Raises MalformedError."""
-    given = read_given(GIVEN.read(certificate.given, certificate.reading))
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    tokens, keys = given.stated.rows.columns, given.selection.tokens.dimension
-    v, p = _loaded(asserts[HEAD], tokens, "a token"), _loaded(asserts[ATTENTION], keys, "a key")
-    if certificate.witness is None:
-        raise certificate.asserts.malformed("a witness with the multipliers of v and p", "no witness")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
-    support = _read_support(asserts, given.selection.tokens.count)
-    head = hard_margin(given.labelled, _read_head_multipliers(witness, given.selection.tokens.count))
-    multipliers = read_multipliers(witness[MULTIPLIERS], given.selection)
-    return JointSolution(
-        given,
-        v,
-        support,
-        p,
-        asserts.get(LABEL_MARGIN),
-        asserts.get(DROP),
-        _read_path(asserts.get(PATH), witness, tokens, keys),
-        LabelMargin(given.rows, given.selection, head),
-        MaxMargin(given.selection.differences, multipliers, given.levels(support)),
-    )
+    values, asserts, witness = read_sections(certificate, GIVEN, ASSERTS, WITNESS, "the multipliers of v and p")
+    given = read_given(values)
+    selection, support = given.selection, asserts[SUPPORT]
+    count, dimensions = selection.tokens.count, (given.stated.rows.columns, selection.tokens.dimension)
+    v, p = _loaded(asserts[HEAD], dimensions, 0), _loaded(asserts[ATTENTION], dimensions, 1)
+    if max(support) >= count:
+        raise asserts.node(SUPPORT).malformed(f"inputs below {count}, counted from 0", f"{max(support)}")
+    if any(a >= b for a, b in pairwise(support)):
+        raise asserts.node(SUPPORT).malformed("every input once, in order", ", ".join(map(str, support)))
+    head = {i: values[MULTIPLIER] for i, values in _by_number(witness[HEAD_MULTIPLIERS], INPUT, count).items()}
+    labels = LabelMargin(given.rows, selection, hard_margin(given.labelled, head))
+    multipliers, levels = read_multipliers(witness[MULTIPLIERS], selection), given.levels(support)
+    attention = MaxMargin(selection.differences, multipliers, levels)
+    path, bounds = _read_path(asserts.get(PATH), witness, dimensions), asserts.get(LABEL_MARGIN)
+    return JointSolution(given, v, support, p, bounds, asserts.get(DROP), path, labels, attention)
 
 
 def read_given(values: Values) -> LabelledInputs:
     """The inputs in a record of GIVEN. Raises MalformedError."""
     stated = read_tokens(values)
     selection = read_selection(stated, values)
-    return LabelledInputs(stated, selection, tuple(read_labels(values, selection.tokens.count)))
+    return LabelledInputs(stated, selection, read_labels(values, selection.tokens.count))
 
 
-def _loaded(stated: MatrixInput, length: int, what: str) -> ExactMatrix:
-    stated.require_length(length, what)
+def _loaded(stated: MatrixInput, dimensions: tuple[int, int], which: int) -> ExactMatrix:
+    """A head, or attention, of the dimension of tokens, or of keys."""
+    stated.require_length(dimensions[which], ("a token", "a key")[which])
     return stated.load()
 
 
-def _read_support(asserts: Values, count: int) -> tuple[int, ...]:
-    stated, node = asserts[SUPPORT], asserts.node(SUPPORT)
-    if max(stated) >= count:
-        raise node.malformed(f"inputs below {count}, counted from 0", f"{max(stated)}")
-    if any(a >= b for a, b in pairwise(stated)):
-        raise node.malformed("every input once, in order", ", ".join(map(str, stated)))
-    return tuple(stated)
-
-
-def _read_head_multipliers(witness: Values, count: int) -> dict[int, fmpq]:
-    found: dict[int, fmpq] = {}
-    for values in witness[HEAD_MULTIPLIERS]:
-        i = values[INPUT]
-        if i >= count:
-            raise values.node(INPUT).malformed(f"an input below {count}, counted from 0", f"{i}")
-        if i in found:
-            raise values.at.malformed("every input at most once", f"the input {i} again")
-        found[i] = values[MULTIPLIER]
+def _by_number(records: list[Values], field: Field[int], count: int) -> dict[int, Values]:
+    """Records by the number that each has in a field: below `count`, and at most once."""
+    found: dict[int, Values] = {}
+    for values in records:
+        number, node = values[field], values.node(field)
+        if number >= count:
+            raise node.malformed(f"an {field.name} below {count}, counted from 0", f"{number}")
+        if number in found:
+            raise values.at.malformed(f"every {field.name} at most once", f"the {field.name} {number} again")
+        found[number] = values
     return found
 
 
-def _read_path(stated: Values | None, witness: Values, tokens: int, keys: int) -> list[StatedPath]:
+def _read_path(stated: Values | None, witness: Values, dimensions: tuple[int, int]) -> list[StatedPath]:
     """The bounds of `path`, for tokens and keys of these dimensions."""
-    comparators = witness.items(COMPARATORS)
+    listed, found = witness.items(COMPARATORS), []
     if stated is None:
-        if comparators:
-            raise comparators[0].at.malformed("no comparators where nothing is asserted of the path")
+        if listed:
+            raise listed[0].at.malformed("no comparators where nothing is asserted of the path")
         return []
-    entries, by_entry = stated[AT], dict[int, tuple[ExactMatrix | None, ExactMatrix | None]]()
-    for values in comparators:
-        index = values[ENTRY]
-        if index >= len(entries):
-            expected = f"an entry of path.at, which has {len(entries)}, counted from 0"
-            raise values.node(ENTRY).malformed(expected, f"{index}")
-        if index in by_entry:
-            raise values.at.malformed("every entry at most once", f"the entry {index} again")
-        if OTHER_HEAD not in values and OTHER_ATTENTION not in values:
-            raise values.at.malformed("head or attention", "no comparator")
-        head = _loaded(values[OTHER_HEAD], tokens, "a token") if OTHER_HEAD in values else None
-        attention = _loaded(values[OTHER_ATTENTION], keys, "a key") if OTHER_ATTENTION in values else None
-        by_entry[index] = head, attention
-    found = []
+    entries = stated[AT]
+    comparators = _by_number(listed, ENTRY, len(entries))
     for index, entry in enumerate(entries):
         bounds = {field.name: entry[field] for field in _BOUNDS if field in entry}
+        other, head, attention = comparators.get(index), None, None
+        if other is not None:
+            head = _loaded(other[OTHER_HEAD], dimensions, 0) if OTHER_HEAD in other else None
+            attention = _loaded(other[OTHER_ATTENTION], dimensions, 1) if OTHER_ATTENTION in other else None
         norms = (entry[HEAD_NORM], entry[ATTENTION_NORM])
-        found.append(StatedPath(stated[LOSS], norms, bounds, *by_entry.get(index, (None, None))))
+        found.append(StatedPath(stated[LOSS], norms, bounds, (head, attention)))
     return found
 
 
@@ -261,10 +221,8 @@ def obligations(stated: JointSolution) -> Iterator[Obligation]:
     multipliers, needs = stated.head.solution.multipliers, ("drop.multipliers",)
     least = min(multipliers.get(i, _ZERO) for i in stated.support)
     yield Obligation("drop.multipliers", least, ">", _ZERO, _PART, [each.name for each in solutions])
-    if stated.drop is None:
-        yield Obligation("drop", stated.head.drop, ">", _ZERO, _PART, needs)
-    else:
-        yield Obligation("drop", stated.head.drop, ">=", stated.drop, _PART, needs)
+    relation: Relation = ">" if stated.drop is None else ">="
+    yield Obligation("drop", stated.head.drop, relation, stated.drop or _ZERO, _PART, needs)
     for k, path in enumerate(stated.path):
         yield from _at_norms(f"path[{k}]", stated, path, needs)
 
@@ -292,11 +250,10 @@ def _attention(stated: JointSolution) -> Iterator[Obligation]:
 
 def _at_norms(prefix: str, stated: JointSolution, at: StatedPath, needs: Sequence[str]) -> Iterator[Obligation]:
     """The bounds at a pair of norms, and their conditions."""
-    path = Shared(lambda: JointPath(stated.head, stated.attention, at.loss, at.norms, at.head, at.attention))
-    for what, row, norm in zip(("head", "attention"), (at.head, at.attention), at.norms, strict=True):
+    path = Shared(lambda: JointPath(stated.head, stated.attention, at.loss, at.norms, at.compared))
+    for what, row, norm in zip(("head", "attention"), at.compared, at.norms, strict=True):
         if row is not None:
-            size = (row @ row.T).entry(0, 0)
-            yield Obligation(f"{prefix}.comparator_{what}", size, "<=", norm * norm, _PART, needs)
+            yield Obligation(f"{prefix}.comparator_{what}", row.inner(row), "<=", norm * norm, _PART, needs)
     yield Obligation(f"{prefix}.unattended", lambda: path().unattended, "<", fmpq(1), _PART, needs)
     yield Obligation(f"{prefix}.alignment", lambda: path().cosine, ">", _ZERO, _PART, needs)
     # Whether pairs of other than support inputs have multipliers.

@@ -49,19 +49,18 @@ from certattn.kernel.document.schema import (
 )
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.token_selection import Pair, Selection
-from certattn.kernel.theorems.selection.kkt import INPUT, MULTIPLIER, TOKEN, kkt_names, optimal
-from certattn.kernel.theorems.selection.mathematics.margin_points import (
-    Contradiction,
-    MaxMargin,
-    combination,
-)
+from certattn.kernel.mathematics.token_selection import Pair
+from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin, combination
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
-    KEYS,
-    LENGTHS,
+    INPUT,
+    MULTIPLIER,
+    TOKEN,
     StatedTokens,
+    kkt_names,
+    optimal,
     read_labels,
+    read_sections,
     read_selection,
     read_tokens,
     token_forms,
@@ -77,7 +76,7 @@ POINT = Field("point", Count(0), "the point, counted from 0")
 GIVEN = ByKey(
     {
         "points": Record(POINTS, POINT_LABELS),
-        "queries": Record(KEYS, LENGTHS, QUERIES, INDICES, RELAXED),
+        "queries": token_forms(QUERIES, INDICES, RELAXED).forms["keys"],
         "pairs": token_forms(INDICES, RELAXED),
     }
 )
@@ -112,36 +111,27 @@ def read_problem(given: Values) -> MarginProblem:
         rows, count = labelled_rows(points, read_labels(given, points.rows)), points.rows
         return MarginProblem(rows, (fmpq(1),) * count, tuple(range(count)), (1, points.columns), "v", given)
     stated = read_tokens(given)
-    selection = read_selection(stated, given)
-    relaxed = _relaxed(given, selection)
+    selection, count = read_selection(stated, given), stated.tokens.count
+    relaxed = given.items(RELAXED)
+    if len(set(relaxed)) < len(relaxed):
+        raise given.node(RELAXED).malformed("every input at most once")
+    if max(relaxed, default=0) >= count:
+        expected = f"some of the {counted(count, 'input')}, counted from 0"
+        raise given.node(RELAXED).malformed(expected, f"{max(relaxed)}")
+    if all(pair.input in relaxed for pair in selection.pairs):
+        expected = "an input of more than one token that is not relaxed"
+        raise given.node(RELAXED).malformed(expected, "none: p = 0 solves this problem")
     levels = tuple(fmpq(0) if pair.input in relaxed else fmpq(1) for pair in selection.pairs)
     rows, shape, variable = selection.differences, (1, stated.tokens.dimension), "p"
     if QUERIES in given:
-        queries = _queries(given, stated.tokens.count)
-        asked = [pair.input if queries.rows > 1 else 0 for pair in selection.pairs]
-        rows, shape, variable = matrix_rows(rows, queries, asked), (rows.columns, queries.columns), "W"
+        queries, size = given[QUERIES], given[QUERIES].shape[0]
+        if size not in (1, count):
+            each = f", or {counted(count, 'query')}, one per input" if count > 1 else ""
+            raise queries.node.malformed(f"1 query for all inputs{each}", counted(size, "query"))
+        asked = [pair.input if size > 1 else 0 for pair in selection.pairs]
+        shape, variable = (rows.columns, queries.shape[1]), "W"
+        rows = matrix_rows(rows, queries.load(), asked)
     return MarginProblem(rows, levels, selection.pairs, shape, variable, given, stated)
-
-
-def _relaxed(given: Values, selection: Selection) -> frozenset[int]:
-    if RELAXED not in given:
-        return frozenset()
-    node, stated, count = given.node(RELAXED), given[RELAXED], selection.tokens.count
-    if len(set(stated)) < len(stated):
-        raise node.malformed("every input at most once")
-    if max(stated) >= count:
-        raise node.malformed(f"some of the {counted(count, 'input')}, counted from 0", f"{max(stated)}")
-    if all(pair.input in stated for pair in selection.pairs):
-        raise node.malformed("an input of more than one token that is not relaxed", "none: p = 0 solves this problem")
-    return frozenset(stated)
-
-
-def _queries(given: Values, count: int) -> ExactMatrix:
-    stated = given[QUERIES]
-    if stated.shape[0] not in (1, count):
-        expected = "1 query for all inputs" + (f", or {counted(count, 'query')}, one per input" if count > 1 else "")
-        raise stated.node.malformed(expected, counted(stated.shape[0], "query"))
-    return stated.load()
 
 
 def matrix_rows(differences: ExactMatrix, queries: ExactMatrix, asked: Sequence[int]) -> ExactMatrix:
@@ -171,21 +161,18 @@ def _constraints(*others: Field[Any]) -> Listing[tuple[str, Values]]:
 
 
 class PointKind(Kind[MatrixInput]):
-    """A vector p or v, or a matrix W."""
+    """A vector p or v, or a matrix W: a list of lists, or an array file of two extents."""
 
     written = (Vector(), Matrix())
 
     def read(self, node: Node, reading: Reading) -> MatrixInput:
-        return (Matrix() if _is_matrix(node) else Vector()).read(node, reading)
-
-
-def _is_matrix(node: Node) -> bool:
-    """Whether this is a list of lists, or an array file of two extents."""
-    content: object = node.value
-    if isinstance(content, dict) and "shape" in content:
-        shape = content["shape"].value
-        return isinstance(shape, list) and len(shape) > 1
-    return isinstance(content, list) and len(content) > 0 and isinstance(content[0].value, list)
+        content: object = node.value
+        if isinstance(content, dict) and "shape" in content:
+            shape = content["shape"].value
+            deep = isinstance(shape, list) and len(shape) > 1
+        else:
+            deep = isinstance(content, list) and len(content) > 0 and isinstance(content[0].value, list)
+        return (Matrix() if deep else Vector()).read(node, reading)
 
 
 AT_LEAST = Field("at_least", Rational(minimum=0), "1/|p| is at least this", required=False)
@@ -253,12 +240,6 @@ class MarginStatement:
         return MaxMargin(self.problem.rows, self.numbers, self.problem.levels)
 
     @cached_property
-    def near(self) -> MarginDistance:
-        """The direction, beside the multipliers."""
-        assert self.point is not None
-        return MarginDistance(self.problem.rows, self.problem.levels, self.point, self.numbers)
-
-    @cached_property
     def unique(self) -> bool:
         """Whether the rows of the tight constraints are linearly independent: then multipliers are unique."""
         tight = self.solved.tight
@@ -272,45 +253,34 @@ class MarginStatement:
 
 def read(certificate: Certificate) -> MarginStatement:
     """The problem, and what is asserted of it. Raises MalformedError."""
-    _, given = GIVEN.read(certificate.given, certificate.reading)
-    problem, asserts = read_problem(given), ASSERTS.read(certificate.asserts, certificate.reading)
-    if asserts.get(CONTRADICTION) is not None:
-        return MarginStatement(problem, asserts, _witness(certificate, WEIGHTS, WEIGHT, problem), None, None, None)
-    numbers = _witness(certificate, MULTIPLIERS, MULTIPLIER, problem)
-    near = DIRECTION in asserts
-    listed = _listed(asserts, AMONG if near else NEIGHBOURS, problem)
-    stated = asserts.get(DIRECTION if near else SOLUTION)
-    point = None if stated is None else _read_point(stated, problem)
+    what = "multipliers or weights, which this is proved with"
+    given, asserts, witness = read_sections(certificate, GIVEN, ASSERTS, WITNESS, what)
+    problem, contradictory, near = read_problem(given), asserts.get(CONTRADICTION) is not None, DIRECTION in asserts
+    hint, number = (WEIGHTS, WEIGHT) if contradictory else (MULTIPLIERS, MULTIPLIER)
+    if hint not in witness:
+        raise witness.at.malformed(f"{hint.name}, which this is proved with", f"no {hint.name!r}")
+    numbers = {row: values[number] for row, values in read_rows(witness[hint], problem).items()}
+    if contradictory:
+        return MarginStatement(problem, asserts, numbers, None, None, None)
+    field = AMONG if near else NEIGHBOURS
+    listed = frozenset(read_rows(asserts[field], problem)) if field in asserts else None
+    if GAP in asserts and (listed is None or len(listed) == problem.rows.rows):
+        expected = f"{field.name} beside it, and a constraint that is not listed there, which it could be about"
+        raise asserts.node(GAP).malformed(expected, "none")
+    stated, point = asserts.get(DIRECTION if near else SOLUTION), None
+    if stated is not None:
+        stated.require_shape(*problem.shape, f"for {problem.variable} of that shape")
+        # In one row, a matrix row after row.
+        point = stated.load()
+        entries = point.numerators.entries()
+        point = ExactMatrix(fmpz_mat(1, len(entries), entries), point.denominator)
     support = frozenset(read_rows(asserts[SUPPORT], problem)) if SUPPORT in asserts else None
     return MarginStatement(problem, asserts, numbers, point, listed, support)
 
 
-def _witness(
-    certificate: Certificate, field: Field[list[tuple[str, Values]]], number: Field[fmpq], problem: MarginProblem
-) -> dict[int, fmpq]:
-    """The multipliers or weights of the witness, by row."""
-    if certificate.witness is None:
-        raise certificate.asserts.malformed(f"a witness with {field.name}, which this is proved with", "no witness")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
-    if field not in witness:
-        raise witness.at.malformed(f"{field.name}, which this is proved with", f"no {field.name!r}")
-    stated = witness[field]
-    return {row: values[number] for row, (_, values) in zip(read_rows(stated, problem), stated, strict=True)}
-
-
-def _listed(asserts: Values, field: Field[list[tuple[str, Values]]], problem: MarginProblem) -> frozenset[int] | None:
-    """The constraints that are listed. A gap is about those that are not: there must be some."""
-    rows = frozenset(read_rows(asserts[field], problem)) if field in asserts else None
-    if GAP in asserts and rows is None:
-        raise asserts.node(GAP).malformed(f"{field.name} beside it: the constraints that it is not about", "none")
-    if GAP in asserts and rows is not None and len(rows) == problem.rows.rows:
-        raise asserts.node(GAP).malformed("a constraint that is not listed, which it could be about", "none")
-    return rows
-
-
-def read_rows(stated: list[tuple[str, Values]], problem: MarginProblem) -> list[int]:
-    """The rows of these constraints. Raises MalformedError for one that is none, or stated twice."""
-    rows: dict[int, None] = {}
+def read_rows(stated: list[tuple[str, Values]], problem: MarginProblem) -> dict[int, Values]:
+    """What is stated of constraints, by row. Raises MalformedError for one that is none, or stated twice."""
+    rows: dict[int, Values] = {}
     for form, values in stated:
         constraint = values[POINT] if form == "point" else Pair(values[INPUT], values[TOKEN])
         if constraint not in problem.positions:
@@ -319,16 +289,8 @@ def read_rows(stated: list[tuple[str, Values]], problem: MarginProblem) -> list[
             raise values.at.malformed(expected, f"{constraint}")
         if problem.positions[constraint] in rows:
             raise values.at.malformed("every constraint at most once", f"{constraint} again")
-        rows[problem.positions[constraint]] = None
-    return list(rows)
-
-
-def _read_point(stated: MatrixInput, problem: MarginProblem) -> ExactMatrix:
-    """A point of the problem in one row, a matrix row after row. Raises MalformedError."""
-    stated.require_shape(*problem.shape, f"for {problem.variable} of that shape")
-    point = stated.load()
-    entries = point.numerators.entries()
-    return ExactMatrix(fmpz_mat(1, len(entries), entries), point.denominator)
+        rows[problem.positions[constraint]] = values
+    return rows
 
 
 # -- how far a feasible point is from the solution, without the solution
@@ -371,25 +333,14 @@ class MarginDistance:
     @cached_property
     def norm_squared(self) -> fmpq:
         """|q|^2, at least |p_mm|^2. The margin is not 0."""
-        return (self.direction @ self.direction.T).entry(0, 0) / self.margin**2
+        return self.direction.inner(self.direction) / self.margin**2
 
     @cached_property
     def dual_value(self) -> fmpq:
         """D, at most |p_mm|^2."""
         point = combination(self.rows, self.multipliers)
         total = sum((value * self.levels[j] for j, value in self.multipliers.items()), fmpq(0))
-        return 2 * total - (point @ point.T).entry(0, 0)
-
-    @cached_property
-    def distance_squared(self) -> fmpq:
-        """|q|^2 - D, at least |q - p_mm|^2."""
-        return self.norm_squared - self.dual_value
-
-    @cached_property
-    def squares(self) -> tuple[fmpq, ...]:
-        """The |z_j|^2."""
-        squared, table = self.rows.denominator**2, self.rows.numerators.tolist()
-        return tuple(fmpq(sum((entry * entry for entry in entries), fmpz(0)), squared) for entries in table)
+        return 2 * total - point.inner(point)
 
     def looseness(self, j: int, gap: fmpq, radius: fmpq) -> fmpq:
         """s |s| - |z_j|^2 radius^2 with s = <z_j, q> - r_j - gap.
@@ -397,8 +348,8 @@ class MarginDistance:
         It is >= 0 if and only if s >= |z_j| radius, and then <z_j, p> >= r_j + gap for every p within `radius` of q.
         Where it is > 0, this holds with >.
         """
-        slack = self.products[j] / self.margin - self.levels[j] - gap
-        return slack * abs(slack) - self.squares[j] * radius**2
+        slack, row = self.products[j] / self.margin - self.levels[j] - gap, self.rows.take_rows([j])
+        return slack * abs(slack) - row.inner(row) * radius**2
 
 
 # -- what proves it
@@ -433,14 +384,17 @@ def _exactly(stated: MarginStatement) -> Iterator[Obligation]:
 
 def _nearly(stated: MarginStatement) -> Iterator[Obligation]:
     """That p~ is feasible is stated; what is false of the bounds need not be false of the solution."""
-    near, radius, others = stated.near, stated.asserts[WITHIN], stated.others
+    assert stated.point is not None
+    near = MarginDistance(stated.problem.rows, stated.problem.levels, stated.point, stated.numbers)
+    radius, others = stated.asserts[WITHIN], stated.others
     part, needs = Part.WITNESS, ["direction.margin"]
     yield Obligation("direction.margin", lambda: near.margin, ">", _ZERO)
     if near.smallest_relaxed is not None:
         yield Obligation("direction.relaxed", near.smallest_relaxed, ">=", _ZERO)
         needs.append("direction.relaxed")
     yield Obligation("optimality.multipliers", min(stated.numbers.values()), ">=", _ZERO, part, needs)
-    yield Obligation("within", lambda: near.distance_squared, "<=", radius**2, part, needs)
+    # |q|^2 - D is at least |q - p_mm|^2.
+    yield Obligation("within", lambda: near.norm_squared - near.dual_value, "<=", radius**2, part, needs)
     if others:
         relation, gap = _by(stated.asserts.get(GAP))
         room = lambda: min(near.looseness(j, gap, radius) for j in others)  # noqa: E731

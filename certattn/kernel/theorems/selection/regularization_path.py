@@ -12,12 +12,28 @@ mixing for excesses up to F(p^): if F(p^) < a = min_j m_j, then every p_R has
 
     cos(p_R, p_mm) >= log(w (1/F(p^) - 1/a)) / (Xi R),     w = exp(sum_j lambda^_j log(m_j / lambda^_j)).
 
+What it costs to mix other tokens into the chosen one: a head psi reads the attended token sum_t s_t x_t of an input
+with label Y, where the weights s are >= 0 and sum to 1. With e(s) = l(Y psi(sum_t s_t x_t)) - l(Y psi(x_alpha)), the
+path of minimisers needs to know, for bounds F of e,
+
+    excess    e(s) for the weights of the other tokens
+    costs     m_t > 0 with   e(s) >= sum_{t != alpha} m_t s_t   wherever e(s) <= F
+    inward    a number that is > 0 only if e falls along every direction u with <z_t, u> > 0 for all t, wherever e <= F
+
+Both rest on `smallest` > 0. A head reads a linear score through an increasing activation, or is quadratic:
+
+    identity     r
+    tanh         tanh r
+    softplus     log(1 + e^r)
+    leaky-relu   max(r, beta r)   with 0 < beta <= 1
+    quadratic    x'Ax + v'x
+
 Ataee Tarzanagh, Li, Zhang and Oymak 2023, the theorems on regularisation paths, which are asymptotic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -30,37 +46,188 @@ from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values, Variant
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, optimal, point_of
-from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
-from certattn.kernel.theorems.selection.mathematics.mixing import (
-    Activation,
-    Identity,
-    LeakyRelu,
-    Mixing,
-    QuadraticMixing,
-    ScoreMixing,
-    Softplus,
-    Tanh,
-)
-from certattn.kernel.theorems.selection.mathematics.path_bound import (
-    least_cosine,
-    least_progress,
-    log_weight,
-    softmax_weights,
-)
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, least_progress, log_weight
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     LOSS,
+    MULTIPLIERS,
     VALUE_DIRECTION,
     StatedTokens,
+    optimal,
+    point_of,
     read_labels,
+    read_sections,
     read_selection,
     read_tokens,
     scored_token_forms,
 )
+
+# -- activations, generic in the number type: phi(r), and for an interval a number kappa > 0 with
+#    phi(s) - phi(r) >= kappa (s - r) for low <= r <= s <= high
+
+
+class Identity:
+    def value(self, r: Number, fn: Functions) -> Number:
+        return r
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        return fn.exp(0 * low)
+
+
+class Tanh:
+    def value(self, r: Number, fn: Functions) -> Number:
+        return fn.tanh(r)
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        # The slope 1 - tanh^2 falls with |r|: it is least where |r| is largest.
+        size = fn.maximum(fn.absolute(low), fn.absolute(high))
+        decay = fn.exp(-2 * size)
+        return 4 * decay / ((1 + decay) * (1 + decay))
+
+
+class Softplus:
+    def value(self, r: Number, fn: Functions) -> Number:
+        return fn.log(1 + fn.exp(r))
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        # The slope 1 / (1 + e^{-r}) rises with r.
+        return 1 / (1 + fn.exp(-low))
+
+
+@dataclass(frozen=True)
+class LeakyRelu:
+    slope: fmpq
+
+    def value(self, r: Number, fn: Functions) -> Number:
+        return fn.maximum(r, self.slope * r)
+
+    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+        one = fn.exp(0 * low)
+        return one if (low >= 0) is True else self.slope * one
+
+
+Activation = Identity | Tanh | Softplus | LeakyRelu
+
+# -- what mixing costs in one input: its chosen token, whose score the loss falls with, among others in a fixed order
+
+
+@dataclass(frozen=True)
+class ScoreMixing:
+    """psi(x) = phi(v'x) with an increasing activation phi: only the score matters, gamma = Y v'x.
+
+    Weights s give the score gamma_alpha - G with G = sum s_t g_t. As a function of it, the loss l(Y phi(Y gamma))
+    falls with a slope of at least c on [gamma_alpha - G, gamma_alpha], so that e(s) >= c G.
+    """
+
+    loss: Loss
+    activation: Activation
+    label: fmpq
+    score: fmpq
+    gaps: tuple[fmpq, ...]
+
+    @property
+    def smallest(self) -> fmpq:
+        return min(self.gaps)
+
+    def excess(self, weights: Sequence[arb]) -> arb:
+        return self.excess_of(sum((s * g for s, g in zip(weights, self.gaps, strict=True)), arb(0)))
+
+    def excess_of(self, drop: arb) -> arb:
+        """e where the score has dropped by G."""
+        before, after = self.output(arb(self.score)), self.output(self.score - drop)
+        return arb(self.loss.excess(before, before - after, BALLS))
+
+    def output(self, score: arb) -> arb:
+        """Y phi(Y gamma)."""
+        return arb(self.label * self.activation.value(self.label * score, BALLS))
+
+    def slope(self, bound: arb) -> arb:
+        """c for e <= bound: G is at most the largest gap, and at most bound / c with the c of all scores."""
+        largest = arb(max(self.gaps))
+        return self._slope(largest.min(bound / self._slope(largest)))
+
+    def _slope(self, drop: arb) -> arb:
+        """c: how fast the loss at least falls with the score, where the score has dropped by at most `drop`."""
+        low, high = self.score - drop, arb(self.score)
+        ends = (low, high) if self.label > 0 else (-high, -low)
+        # l falls the slowest at the largest output.
+        return arb(self.activation.least_slope(*ends, BALLS) * self.loss.slope(self.output(high), BALLS))
+
+    def costs(self, bound: arb) -> list[arb]:
+        slope = self.slope(bound)
+        return [slope * gap for gap in self.gaps]
+
+    def inward(self, bound: arb) -> arb:
+        # Along u the score rises if G < g_t for all t; and G <= e / c.
+        return self.smallest - bound / self.slope(bound)
+
+
+class QuadraticMixing:
+    """psi(x) = x'Ax + v'x with a symmetric matrix A.
+
+    With y_t = x_alpha - x_t, g_t = Y (2 A x_alpha + v)'y_t and Q_tr = Y y_t'A y_r, weights s lower Y psi by
+
+        D(s) = sum s_t g_t - sum s_t s_r Q_tr >= sum s_t (g_t - eps up_t),   eps = sum s_t,  up_t = max(0, max_r Q_tr).
+    """
+
+    def __init__(
+        self, loss: Loss, label: fmpq, chosen: ExactMatrix, others: ExactMatrix, A: ExactMatrix, v: ExactMatrix
+    ) -> None:
+        """From the chosen token, 1 x d, the other tokens, one per row, and the head; `score` is Y psi(x_alpha)."""
+        self.loss = loss
+        differences = (-others).centred(-chosen)
+        slope = (chosen @ A).scaled(fmpq(2)) + v
+        self.score = label * (chosen @ (chosen @ A + v).T).entry(0, 0)
+        self.gaps = [label * gap for gap in (slope @ differences.T).row(0)]
+        self.products = [[label * entry for entry in row] for row in (differences @ A @ differences.T).to_rows()]
+
+    @cached_property
+    def up(self) -> tuple[fmpq, ...]:
+        """The largest Q_tr, or 0, for every t."""
+        return tuple(max(fmpq(0), *row) for row in self.products)
+
+    @cached_property
+    def down(self) -> tuple[fmpq, ...]:
+        """The largest -Q_tr, or 0, for every t."""
+        return tuple(max(fmpq(0), *(-entry for entry in row)) for row in self.products)
+
+    @property
+    def smallest(self) -> fmpq:
+        return min(gap - up for gap, up in zip(self.gaps, self.up, strict=True))
+
+    def drop(self, weights: Sequence[arb]) -> arb:
+        """D(s)."""
+        total = arb(0)
+        for s, gap, row in zip(weights, self.gaps, self.products, strict=True):
+            total += s * (gap - sum((r * entry for r, entry in zip(weights, row, strict=True)), arb(0)))
+        return total
+
+    def excess(self, weights: Sequence[arb]) -> arb:
+        return arb(self.loss.excess(arb(self.score), self.drop(weights), BALLS))
+
+    def mixed(self, bound: arb) -> arb:
+        """The largest eps: e(s) >= c D(s) >= c eps `smallest`, as l is convex with the slope c at the chosen token."""
+        return arb(1).min(bound / (self._slope() * self.smallest))
+
+    def costs(self, bound: arb) -> list[arb]:
+        slope, mixed = self._slope(), self.mixed(bound)
+        return [slope * (gap - mixed * up) for gap, up in zip(self.gaps, self.up, strict=True)]
+
+    def inward(self, bound: arb) -> arb:
+        # With d_t = g_t - 2 sum_r Q_tr s_r, the output rises along u if d_t > sum_r s_r d_r for all t.
+        mixed = self.mixed(bound)
+        least = [gap - 2 * mixed * up for gap, up in zip(self.gaps, self.up, strict=True)]
+        most = [gap + 2 * mixed * down for gap, down in zip(self.gaps, self.down, strict=True)]
+        return reduce(arb.min, least) - mixed * reduce(arb.max, most)
+
+    def _slope(self) -> arb:
+        return arb(self.loss.slope(arb(self.score), BALLS))
+
+
+# -- what a certificate holds
 
 # What reads the attended token.
 NEGATIVE_SLOPE = Field("slope", Rational(above=0), "its slope below 0, > 0 and at most 1")
@@ -74,7 +241,7 @@ GIVEN = ByKey(
     {"keys": scored_token_forms(LOSS).forms["keys"], "tokens": scored_token_forms(LOSS, HEAD).forms["tokens"]}
 )
 RADIUS = Field("radius", Rational(above=0), "R > 0: p_R is any minimiser over |p| <= R")
-COSINE = Field("cosine", Rational(), "the cosine of the angle between p_R and p_mm is at least this")
+COSINE = Field("cosine", Rational(minimum=-1), "the cosine of the angle between p_R and p_mm is at least this")
 PATH = Field("path", Listing(Record(RADIUS, COSINE)), "radii, with a bound of the cosine for each")
 _POINTS = "for every radius a point with |p| <= R and a small loss, exactly as stated"
 COMPARATORS = Field("comparators", Listing(Vector()), _POINTS)
@@ -84,17 +251,32 @@ WITNESS = Record(MULTIPLIERS, COMPARATORS)
 
 # -- what is stated
 
-# What mixing costs in input i, which has more than one token.
-Mixer = Callable[[Selection, int], Mixing]
-
 
 @dataclass(frozen=True)
 class LossInputs:
-    """Tokens, loss and head."""
+    """Tokens, loss, labels and head: its kind, and the record with its numbers."""
 
     stated: StatedTokens
     loss: Loss
-    mixing: Mixer
+    labels: list[fmpq]
+    kind: str
+    values: Values
+
+    @cached_property
+    def quadratic(self) -> tuple[ExactMatrix, ExactMatrix]:
+        """A and v of a quadratic head."""
+        return self.values[QUADRATIC].load(), self.stated.given[VALUE_DIRECTION].load()
+
+    def mixing(self, selection: Selection, i: int) -> ScoreMixing | QuadraticMixing:
+        """What mixing costs in input i, which has more than one token."""
+        if self.kind == "quadratic":
+            rows, chosen = self.stated.rows, selection.rows[i]
+            others = rows.take_rows([row for row in selection.tokens.rows_of(i) if row != chosen])
+            return QuadraticMixing(self.loss, self.labels[i], rows.take_rows([chosen]), others, *self.quadratic)
+        leaky = self.kind == "leaky-relu"
+        activation = LeakyRelu(self.values[NEGATIVE_SLOPE]) if leaky else _PLAIN[self.kind]
+        gaps = tuple(selection.gaps[j] for j in selection.pairs_of[i])
+        return ScoreMixing(self.loss, activation, self.labels[i], selection.score(i), gaps)
 
 
 @dataclass(frozen=True)
@@ -121,7 +303,7 @@ class PathProblem:
     path: list[StatedRadius]
 
     @cached_property
-    def mixings(self) -> dict[int, Mixing]:
+    def mixings(self) -> dict[int, ScoreMixing | QuadraticMixing]:
         """What mixing costs in the inputs of more than one token."""
         return {i: self.given.mixing(self.selection, i) for i in self.selection.pairs_of}
 
@@ -132,60 +314,27 @@ class PathProblem:
 
 def read(certificate: Certificate) -> PathProblem:
     """Raises MalformedError."""
-    given = read_given(certificate)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    hint = "multipliers of p_mm and comparators"
+    values, asserts, witness = read_sections(certificate, GIVEN, ASSERTS, WITNESS, hint)
+    given = read_given(values)
     selection = read_selection(given.stated, asserts)
-    if certificate.witness is None:
-        raise asserts.at.malformed("a witness with multipliers of p_mm and comparators", "none")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
     solution = point_of(selection, witness[MULTIPLIERS])
     return PathProblem(given, selection, solution, _read_path(asserts, witness, selection.tokens.dimension))
 
 
-def read_given(certificate: Certificate) -> LossInputs:
-    """The section `given` alone. Raises MalformedError."""
-    _, values = GIVEN.read(certificate.given, certificate.reading)
-    stated, loss = read_tokens(values), LOSSES[values[LOSS]]
-    return LossInputs(stated, loss, _mixer(stated, loss))
-
-
-def _mixer(stated: StatedTokens, loss: Loss) -> Mixer:
-    """By the head, linear where none is stated."""
-    given, count = stated.given, stated.tokens.count
+def read_given(given: Values) -> LossInputs:
+    """The section `given`. Raises MalformedError."""
+    stated = read_tokens(given)
+    labels = read_labels(given, stated.tokens.count)
     kind, values = given.get(HEAD) or ("linear", given)
-    labels = read_labels(given, count) if VALUE_DIRECTION in given else [fmpq(1)] * count
-    if kind == "quadratic":
-        return _quadratic(stated, values, loss, labels)
-    activation = _leaky(values) if kind == "leaky-relu" else _PLAIN[kind]
-
-    def mixing(selection: Selection, i: int) -> Mixing:
-        gaps = tuple(selection.gaps[j] for j in selection.pairs_of[i])
-        return ScoreMixing(loss, activation, labels[i], selection.score(i), gaps)
-
-    return mixing
-
-
-def _leaky(values: Values) -> Activation:
-    if values[NEGATIVE_SLOPE] > 1:
+    if kind == "leaky-relu" and values[NEGATIVE_SLOPE] > 1:
         raise values.node(NEGATIVE_SLOPE).malformed("a number > 0 and at most 1")
-    return LeakyRelu(values[NEGATIVE_SLOPE])
-
-
-def _quadratic(stated: StatedTokens, values: Values, loss: Loss, labels: list[fmpq]) -> Mixer:
-    size = stated.rows.columns
-    values[QUADRATIC].require_shape(size, size, "for tokens of that dimension")
-    matrix = values[QUADRATIC].load()
-    if matrix.is_symmetric() is not True:
-        raise values.node(QUADRATIC).malformed("a symmetric matrix", "one that is not")
-    direction = stated.given[VALUE_DIRECTION].load()
-
-    def mixing(selection: Selection, i: int) -> Mixing:
-        chosen = selection.rows[i]
-        others = stated.rows.take_rows([row for row in selection.tokens.rows_of(i) if row != chosen])
-        mine = stated.rows.take_rows([chosen])
-        return QuadraticMixing.of(loss, labels[i], mine, others, matrix, direction)
-
-    return mixing
+    if kind == "quadratic":
+        size = stated.rows.columns
+        values[QUADRATIC].require_shape(size, size, "for tokens of that dimension")
+        if values[QUADRATIC].load().is_symmetric() is not True:
+            raise values.node(QUADRATIC).malformed("a symmetric matrix", "one that is not")
+    return LossInputs(stated, LOSSES[given[LOSS]], labels, kind, values)
 
 
 def _read_path(asserts: Values, witness: Values, dimension: int) -> list[StatedRadius]:
@@ -195,8 +344,6 @@ def _read_path(asserts: Values, witness: Values, dimension: int) -> list[StatedR
         raise witness.node(COMPARATORS).malformed(expected, f"{len(comparators)}")
     found = []
     for values, comparator in zip(listed, comparators, strict=True):
-        if values[COSINE] < -1 or values[COSINE] > 1:
-            raise values.node(COSINE).malformed("a number from -1 to 1")
         comparator.require_length(dimension, "a key")
         found.append(StatedRadius(values[RADIUS], values[COSINE], comparator.load()))
     return found
@@ -222,21 +369,24 @@ def radius_bounds(problem: PathProblem, radius: fmpq, comparator: ExactMatrix) -
     least = reduce(arb.min, [cost for entries in costs.values() for cost in entries])
     inward = reduce(arb.min, [mixing.inward(excess) for mixing in problem.mixings.values()])
     masses = {j: cost for i, entries in costs.items() for j, cost in zip(pairs_of[i], entries, strict=True)}
-    multipliers = problem.solution.multipliers
-    total = sum(multipliers.values(), fmpq(0))
-    log_w = log_weight([masses[j] for j in multipliers], [arb(x / total) for x in multipliers.values()], BALLS)
-    progress = least_progress(log_w, excess, least, BALLS)
-    return RadiusBounds(excess, least, inward, least_cosine(progress, problem.solution.margin(), radius))
+    log_w = log_weight(masses, problem.solution.multipliers)
+    cosine = least_progress(log_w, excess, least) / (problem.solution.margin() * radius)
+    return RadiusBounds(excess, least, inward, cosine)
+
+
+def softmax_weights(products: Sequence[Number], fn: Functions) -> list[Number]:
+    """The weights of the other tokens: e^{-<z_t, p>} / (1 + sum_r e^{-<z_r, p>})."""
+    powers = [fn.exp(-product) for product in products]
+    total = 1 + sum(powers[1:], powers[0])
+    return [power / total for power in powers]
 
 
 def _excess(problem: PathProblem, point: ExactMatrix) -> arb:
     """F(p) = sum_i e_i(softmax weights at p)."""
     products = (problem.selection.differences @ point.T).T.row(0)
-    total = arb(0)
-    for i, positions in problem.selection.pairs_of.items():
-        weights = softmax_weights([arb(products[j]) for j in positions], BALLS)
-        total += problem.mixings[i].excess(weights)
-    return total
+    inputs = problem.selection.pairs_of.items()
+    weights = {i: softmax_weights([arb(products[j]) for j in positions], BALLS) for i, positions in inputs}
+    return sum((problem.mixings[i].excess(found) for i, found in weights.items()), arb(0))
 
 
 def obligations(problem: PathProblem) -> Iterator[Obligation]:

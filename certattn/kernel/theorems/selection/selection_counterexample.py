@@ -22,33 +22,35 @@ with M0 a Lipschitz constant of l' and M1 the largest |l'| on the scores, and sp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Part
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Field, Rational, Record
+from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens, largest_spread
-from certattn.kernel.theorems.selection.kkt import PAIR_MULTIPLIERS, kkt_names, optimal, point_of
-from certattn.kernel.theorems.selection.mathematics.descents import ENCLOSED, GRADIENT
+from certattn.kernel.theorems.selection import selection_direction
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
-from certattn.kernel.theorems.selection.selection_direction import (
-    DESCENT,
-    GIVEN,
-    LIMIT,
-    START,
-    WITNESS,
-    DescentProblem,
-    problem_of,
+from certattn.kernel.theorems.selection.mathematics.selection_constants import ENCLOSED, GRADIENT
+from certattn.kernel.theorems.selection.selection_direction import DESCENT, GIVEN, LIMIT, START, DescentProblem
+from certattn.kernel.theorems.selection.stated_tokens import (
+    INDICES,
+    KEY_MAP,
+    KEYS,
+    PAIR_MULTIPLIERS,
+    VALUE_DIRECTION,
+    StatedTokens,
+    kkt_names,
+    optimal,
+    point_of,
+    read_sections,
 )
-from certattn.kernel.theorems.selection.selection_direction import obligations as direction_obligations
-from certattn.kernel.theorems.selection.stated_tokens import INDICES, KEY_MAP, KEYS, VALUE_DIRECTION, StatedTokens
 
 APART = Field("apart", Rational(above=0), "1 - cos of the angle between both max-margin points is at least this")
 _AT_MOST_1 = "a number that is at least the paper's L_p, with eta times it at most 1"
@@ -56,57 +58,36 @@ SMOOTHNESS = Field("smoothness", Rational(above=0), _AT_MOST_1, required=False)
 BEST_MULTIPLIERS = Field("best_multipliers", PAIR_MULTIPLIERS, "multipliers of the best tokens' max-margin point")
 
 ASSERTS = Record(INDICES, LIMIT, APART, SMOOTHNESS)
-BOTH_WITNESS = Record(*WITNESS.fields.values(), BEST_MULTIPLIERS)
+WITNESS = Record(*selection_direction.WITNESS.fields.values(), BEST_MULTIPLIERS)
 
 
 # -- the smoothness constant of the paper: gradient descent on p with steps up to 1/L_p
 
 
-@dataclass(frozen=True)
-class PaperData:
-    """Tokens X_i (one per row) with keys W x and scores Y_i v'x."""
+def smoothness_bound(stated: StatedTokens, loss: Loss) -> arb:
+    """An upper bound of L_p for tokens X_i (one per row) with keys W x and scores Y_i v'x.
 
-    tokens: tuple[ExactMatrix, ...]
-    direction: ExactMatrix
-    key_map: ExactMatrix
-
-
-def data_of_keys(keys: Sequence[ExactMatrix], scores: Sequence[Sequence[fmpq]]) -> PaperData:
-    """The data with given keys and scores: x = (key, score), W = [I 0] and v = (0, ..., 0, 1), all labels 1."""
-    dimension = keys[0].columns
-    rows = tuple(
-        ExactMatrix.rational([[*row, score] for row, score in zip(part.to_rows(), gammas, strict=True)])
-        for part, gammas in zip(keys, scores, strict=True)
-    )
-    identity = [[fmpq(int(a == b)) for b in range(dimension + 1)] for a in range(dimension + 1)]
-    return PaperData(rows, ExactMatrix.rational(identity[-1:]), ExactMatrix.rational(identity[:-1]))
-
-
-def paper_data(stated: StatedTokens) -> PaperData:
-    """The X_i, W and v of the paper behind checked tokens; of keys with scores, the simplest that give these."""
-    given, inputs = stated.given, range(stated.tokens.count)
-    if KEYS in given:
-        return data_of_keys([stated.tokens.keys_of(i) for i in inputs], [stated.tokens.scores_of(i) for i in inputs])
-    rows, key_map = Tokens(stated.rows, stated.tokens.lengths), ExactMatrix.identity(stated.rows.columns)
-    if KEY_MAP in given:
-        key_map = given[KEY_MAP].load()
-    return PaperData(tuple(rows.keys_of(i) for i in inputs), given[VALUE_DIRECTION].load(), key_map)
-
-
-def smoothness_bound(data: PaperData, loss: Loss, scores: Sequence[Sequence[fmpq]]) -> arb:
-    """An upper bound of L_p."""
+    Of keys with scores, for the simplest that give these: x = (key, score), W = [I 0] and v = (0, ..., 0, 1), all
+    labels 1.
+    """
+    given, tokens = stated.given, stated.tokens
+    scores = [tokens.scores_of(i) for i in range(tokens.count)]
     curvature, steepest = arb(0), arb(0)
     for gammas in scores:
         low, high = arb(min(gammas)), arb(max(gammas))
         curvature = curvature.max(loss.largest_curvature(low, high, BALLS))
         steepest = steepest.max(loss.slope(low, BALLS))
-    direction, weights = _square(data.direction), _square(data.key_map)
+    inputs = [Tokens(stated.rows, tokens.lengths).keys_of(i) for i in range(tokens.count)]
+    if KEYS in given:
+        rows = [zip(part.to_rows(), gammas, strict=True) for part, gammas in zip(inputs, scores, strict=True)]
+        inputs = [ExactMatrix.rational([[*key, score] for key, score in pairs]) for pairs in rows]
+    direction = _square(given[VALUE_DIRECTION].load()) if VALUE_DIRECTION in given else fmpq(1)
+    weights = _square(given[KEY_MAP].load()) if KEY_MAP in given else fmpq(1)
     total = arb(0)
-    for rows in data.tokens:
-        size = _square(rows)
+    for size in map(_square, inputs):
         total += curvature * direction * weights * size * size
         total += 3 * steepest * arb(direction).sqrt() * weights * size * arb(size).sqrt()
-    return total / len(data.tokens)
+    return total / tokens.count
 
 
 def _square(matrix: ExactMatrix) -> fmpq:
@@ -124,68 +105,51 @@ class Counterexample:
     """Where descent goes, and what is said of the best tokens."""
 
     direction: DescentProblem
+    asserts: Values
     best: Selection
     best_solution: MaxMargin
-    apart: fmpq
-    smoothness: fmpq | None
 
 
 def read(certificate: Certificate) -> Counterexample:
     """Gradient descent from a point or a box, for several inputs. Raises MalformedError."""
-    _, given = GIVEN.read(certificate.given, certificate.reading)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    if certificate.witness is None:
-        raise certificate.asserts.malformed("a witness with multipliers and a theorem", "no witness")
-    witness = BOTH_WITNESS.read(certificate.witness, certificate.reading)
-    direction = problem_of(given, asserts, witness)
-    tokens, rule = direction.selection.tokens, direction.rule
+    given, asserts, witness = read_sections(certificate, GIVEN, ASSERTS, WITNESS, "multipliers and a theorem")
+    direction = selection_direction.problem_of(given, asserts, witness)
+    tokens, rule, start = direction.selection.tokens, direction.rule.kind, direction.start.kind
     if tokens.count < 2:
         raise given.at.malformed("two inputs or more: for one the reading holds", "one input")
-    if rule.kind != GRADIENT:
-        raise given.node(DESCENT).malformed(f"the rule {GRADIENT}", f"the rule {rule.kind}")
-    if direction.start.kind != ENCLOSED:
-        raise given.node(START).malformed(
-            "a point, or a box of points, to start from", f"a start of the kind {direction.start.kind!r}"
-        )
+    if rule != GRADIENT:
+        raise given.node(DESCENT).malformed(f"the rule {GRADIENT}", f"the rule {rule}")
+    if start != ENCLOSED:
+        expected = "a point, or a box of points, to start from"
+        raise given.node(START).malformed(expected, f"a start of the kind {start!r}")
     best = Selection(tokens, tuple(found[0] for found in best_tokens(tokens)))
     if best.indices == direction.selection.indices:
         raise asserts.node(INDICES).malformed("other tokens than the best ones of every input", "the best tokens")
-    solution = point_of(best, witness[BEST_MULTIPLIERS])
-    return Counterexample(direction, best, solution, asserts[APART], asserts.get(SMOOTHNESS))
+    return Counterexample(direction, asserts, best, point_of(best, witness[BEST_MULTIPLIERS]))
 
 
 # -- what proves it
 
 
-def obligations(problem: Counterexample) -> Iterator[Obligation]:
-    best, direction = problem.best, problem.direction
+def obligations(problem: Counterexample) -> Iterator[Obligation | NoProof]:
+    best, direction, asserts = problem.best, problem.direction, problem.asserts
     yield from optimal("p_best", lambda: problem.best_solution.conditions)
     # Every input has one best token, and its other scores are equal.
     yield Obligation("unique", min(best.gaps), ">", fmpq(0))
     yield Obligation("equal", largest_spread(best), "<=", fmpq(0))
-    yield from direction_obligations(direction)
+    yield from selection_direction.obligations(direction)
     points = [*kkt_names("p_best"), *kkt_names("p_mm")]
-    yield Obligation("apart", lambda: _apart(problem), ">=", problem.apart, needs=points)
-    stated, eta = problem.smoothness, direction.rule.step
-    if stated is not None and eta is not None:
+    left, right = problem.best_solution, direction.solution
+    # 1 - cos of the angle of both points, from exact products.
+    apart = lambda: 1 - left.solution.inner(right.solution) * left.margin() * right.margin()  # noqa: E731
+    yield Obligation("apart", apart, ">=", asserts[APART], needs=points)
+    eta = direction.rule.step
+    if SMOOTHNESS in asserts and eta is not None:
         # L is at least L_p, which is only bounded here, and eta L <= 1, exactly.
-        yield Obligation("smoothness", lambda: _smoothness(direction), "<=", stated, Part.WITNESS)
-        yield Obligation("step", eta * stated, "<=", fmpq(1))
-
-
-def _apart(problem: Counterexample) -> arb:
-    """1 - cos of the angle of both points, from exact products."""
-    left, right = problem.best_solution, problem.direction.solution
-    product = (left.solution @ right.solution.T).entry(0, 0)
-    return 1 - product * left.margin() * right.margin()
-
-
-def _smoothness(direction: DescentProblem) -> arb:
-    """A bound of the paper's L_p."""
-    tokens = direction.selection.tokens
-    scores = [tokens.scores_of(i) for i in range(tokens.count)]
-    return smoothness_bound(paper_data(direction.stated), direction.loss, scores)
+        bound = lambda: smoothness_bound(direction.stated, direction.loss)  # noqa: E731
+        yield Obligation("smoothness", bound, "<=", asserts[SMOOTHNESS], Part.WITNESS)
+        yield Obligation("step", eta * asserts[SMOOTHNESS], "<=", fmpq(1))
 
 
 _TITLE = "descent that misses the best tokens although all other scores are equal"
-THEOREM = Theorem("selection-counterexample", _TITLE, GIVEN, ASSERTS, BOTH_WITNESS, read, obligations)
+THEOREM = Theorem("selection-counterexample", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -25,17 +25,17 @@ docs/claims/selection/selection-direction.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from flint import fmpq
+from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Part, Shared
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Range, Relation, Shared
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput, Vector
-from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import (
     ByKey,
     Choice,
@@ -50,24 +50,25 @@ from certattn.kernel.document.schema import (
     Variant,
 )
 from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
-from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.mathematics.selection_descent import descend, shortfall
-from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.mathematics.selection_landscape import landscape, shortfall
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
+    OFFSET,
     RATE,
+    RATE_FIELDS,
+    SLOPE,
     THEOREMS,
     Conclusion,
     DescentTheorem,
     Situation,
-    rate_obligations,
 )
-from certattn.kernel.theorems.selection.kkt import MULTIPLIERS, kkt_names, optimal, point_of
-from certattn.kernel.theorems.selection.mathematics.descents import (
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     CONE,
     ENCLOSED,
     EVERY,
@@ -76,14 +77,18 @@ from certattn.kernel.theorems.selection.mathematics.descents import (
     NORMALISED,
     Cone,
     Rule,
+    SelectionConstants,
     Start,
 )
-from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     LOSS,
+    MULTIPLIERS,
     StatedTokens,
+    kkt_names,
+    optimal,
+    point_of,
+    read_sections,
     read_selection,
     read_tokens,
     scored_token_forms,
@@ -113,10 +118,9 @@ class Starts(Kind[MatrixInput | Values | None]):
             return None
         if isinstance(node.value, str):
             raise node.malformed(f"a vector, a box (lower, upper), a cone, or {EVERY!r}")
-        if isinstance(node.value, dict) and any(key in node.value for key in self._box.fields):
-            return self._box.read(node, reading)
-        if isinstance(node.value, dict) and CONE in node.value:
-            return self._cone.read(node, reading)
+        for form in (self._box, self._cone):
+            if isinstance(node.value, dict) and any(key in node.value for key in form.fields):
+                return form.read(node, reading)
         return Vector().read(node, reading)
 
 
@@ -151,16 +155,9 @@ class StatedAngle(NamedTuple):
     at_most: fmpq
 
 
-class StatedRate(NamedTuple):
-    """A bound for all later steps: its form, its numbers, and where it begins."""
-
-    form: str
-    values: Values
-
-
 @dataclass(frozen=True)
 class DescentProblem:
-    """What is given and asserted, and how it is to be proved."""
+    """What is given and asserted, and how it is to be proved: the theorem is applied after `steps` steps."""
 
     stated: StatedTokens
     selection: Selection
@@ -168,18 +165,27 @@ class DescentProblem:
     rule: Rule
     start: Start
     solution: MaxMargin
-    limit: ExactMatrix | None
+    asserts: Values
     angles: list[StatedAngle]
-    rate: StatedRate | None
     steps: int
     theorem: DescentTheorem
     parameters: Any
 
+    @cached_property
+    def descent(self) -> Shared[Descent]:
+        """What is enclosed, at the working precision."""
+        return Shared(lambda: Descent(self))
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """What the theorem says, where its parameters fit."""
+        situated = lambda: self.descent().situation  # noqa: E731
+        return self.theorem.apply(situated, self.parameters, self.selection, kkt_names("p_mm"))
+
     @property
     def rate_begins(self) -> fmpq | None:
         """From when on the theorem's rate holds; None where it gives none."""
-        delay = self.theorem.delay(self.parameters)
-        return None if delay is None else self.steps + delay
+        return None if self.conclusion.rate is None else self.steps + self.conclusion.delay
 
     def is_direct(self, angle: StatedAngle) -> bool:
         """Whether p(k) is enclosed itself: at k <= K, and at the start of the flow."""
@@ -188,11 +194,7 @@ class DescentProblem:
 
 def read(certificate: Certificate) -> DescentProblem:
     """The problem of a certificate; every dimension checked. Raises MalformedError."""
-    _, given = GIVEN.read(certificate.given, certificate.reading)
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    if certificate.witness is None:
-        raise certificate.asserts.malformed("a witness with multipliers and a theorem", "no witness")
-    return problem_of(given, asserts, WITNESS.read(certificate.witness, certificate.reading))
+    return problem_of(*read_sections(certificate, GIVEN, ASSERTS, WITNESS, "multipliers and a theorem"))
 
 
 def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProblem:
@@ -201,23 +203,19 @@ def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProble
     selection = read_selection(stated, asserts)
     rule = read_rule(given[DESCENT], selection.tokens.count)
     start = read_start(given[START], selection.tokens.dimension)
-    name, values = witness[APPLIED]
-    problem = DescentProblem(
-        stated,
-        selection,
-        LOSSES[given[LOSS]],
-        rule,
-        start,
-        parameters=THEOREMS[name].read(values, start, selection, rule),
-        solution=point_of(selection, witness[MULTIPLIERS]),
-        limit=_read_limit(asserts, selection),
-        angles=_read_angles(asserts, rule),
-        rate=StatedRate(*asserts[RATE]) if RATE in asserts else None,
-        steps=witness.get(STEPS) or 0,
-        theorem=THEOREMS[name],
-    )
-    _require_fit(problem, asserts, witness)
-    return problem
+    angles = []
+    for form, values in asserts.items(ANGLES):
+        if (form == "step") is not rule.discrete:
+            expected = "a step, as descent goes in steps" if rule.discrete else "a time, as the flow has no steps"
+            raise values.at.malformed(expected, f"a {form}")
+        at = fmpq(values[ANGLE_STEP]) if form == "step" else values[ANGLE_TIME]
+        angles.append(StatedAngle(at, values[AT_MOST]))
+    if LIMIT in asserts:
+        asserts[LIMIT].require_length(selection.tokens.dimension, "a key")
+    solution, (name, values) = point_of(selection, witness[MULTIPLIERS]), witness[APPLIED]
+    theorem, loss, steps = THEOREMS[name], LOSSES[given[LOSS]], witness.get(STEPS) or 0
+    parameters = theorem.read(values, start, selection, rule)
+    return DescentProblem(stated, selection, loss, rule, start, solution, asserts, angles, steps, theorem, parameters)
 
 
 def read_rule(stated: tuple[str, Values], inputs: int) -> Rule:
@@ -232,10 +230,13 @@ def read_start(stated: MatrixInput | Values | None, dimension: int) -> Start:
         return Start()
     if isinstance(stated, MatrixInput):
         stated.require_length(dimension, "a key")
-        point = stated.load()
-        return Start((point, point))
+        return Start((stated.load(),) * 2)
     if CONE_FIELD in stated:
-        return Start(cone=_read_cone(stated[CONE_FIELD]))
+        cone = stated[CONE_FIELD]
+        if cone[OPENING] >= 1:
+            expected = "an opening mu < 1, where the cosine is at least 1 - mu"
+            raise cone.node(OPENING).malformed(expected, describe(cone[OPENING]))
+        return Start(cone=Cone(cone[OPENING], cone[NORM]))
     for end in (stated[LOWER], stated[UPPER]):
         end.require_length(dimension, "a key")
     lower, upper = stated[LOWER].load(), stated[UPPER].load()
@@ -245,130 +246,99 @@ def read_start(stated: MatrixInput | Values | None, dimension: int) -> Start:
     return Start((lower, upper))
 
 
-def _read_cone(stated: Values) -> Cone:
-    if stated[OPENING] >= 1:
-        expected = "an opening mu < 1, where the cosine is at least 1 - mu"
-        raise stated.node(OPENING).malformed(expected, describe(stated[OPENING]))
-    return Cone(stated[OPENING], stated[NORM])
-
-
-def _read_limit(asserts: Values, selection: Selection) -> ExactMatrix | None:
-    if LIMIT not in asserts:
-        return None
-    asserts[LIMIT].require_length(selection.tokens.dimension, "a key")
-    return asserts[LIMIT].load()
-
-
-def _read_angles(asserts: Values, rule: Rule) -> list[StatedAngle]:
-    found = []
-    for form, values in asserts.items(ANGLES):
-        if (form == "step") is not rule.discrete:
-            expected = "a step, as descent goes in steps" if rule.discrete else "a time, as the flow has no steps"
-            raise values.at.malformed(expected, f"a {form}")
-        at = fmpq(values[ANGLE_STEP]) if form == "step" else values[ANGLE_TIME]
-        found.append(StatedAngle(at, values[AT_MOST]))
-    return found
-
-
-def _require_fit(problem: DescentProblem, asserts: Values, witness: Values) -> None:
-    """That rule, start, steps, theorem, angles and rate fit each other."""
-    theorem, rule, start, steps = problem.theorem, problem.rule, problem.start, problem.steps
-    if rule.kind not in theorem.rules:
-        expected = f"a theorem about the rule {rule.kind}; {theorem.name!r} is about {' and '.join(theorem.rules)}"
-        raise witness.node(APPLIED).malformed(expected, f"the theorem {theorem.name!r}")
-    if steps > MOST_STEPS:
-        raise witness.node(STEPS).malformed(f"at most {MOST_STEPS} steps", counted(steps, "step"))
-    if steps > 0 and not rule.discrete:
-        raise witness.node(STEPS).malformed("no steps, as the flow is not enclosed", counted(steps, "step"))
-    delay = theorem.delay(problem.parameters)
-    if rule.discrete and delay is not None and delay.q != 1:
-        raise witness.node(APPLIED).malformed("a whole number of steps", describe(delay))
-    if start.kind not in theorem.starts:
-        able = ", ".join(repr(name) for name, other in THEOREMS.items() if start.kind in other.starts)
-        expected = f"a theorem about a start of the kind {start.kind!r}: {able}"
-        raise witness.node(APPLIED).malformed(expected, f"the theorem {theorem.name!r}")
-    if start.kind != ENCLOSED and steps > 0:
-        raise witness.node(STEPS).malformed("no steps, as none is enclosed from such a start")
-    for field in (ANGLES, RATE):
-        if start.kind != ENCLOSED and field in asserts:
-            raise asserts.node(field).malformed("no bounds of angles from such a start: none holds for all of it")
-    if start.is_origin() and any(angle.at == 0 for angle in problem.angles):
-        raise asserts.node(ANGLES).malformed("angles after the start, which is 0 and has no direction")
-    _require_later(problem, asserts)
-
-
-def _require_later(problem: DescentProblem, asserts: Values) -> None:
-    """Later angles and rates must lie where the theorem speaks."""
-    begins, theorem = problem.rate_begins, problem.theorem
-    later = [angle.at for angle in problem.angles if not problem.is_direct(angle)]
-    if problem.rate is not None:
-        if problem.rate.form != theorem.rate_form:
-            expected = f"a rate of the form {theorem.rate_form}, as the theorem {theorem.name!r} has"
-            raise asserts.node(RATE).malformed(expected, f"the form {problem.rate.form}")
-        later.append(problem.rate.values[FROM])
-    for at in later:
-        if begins is None:
-            expected = f"bounds of angles up to {problem.steps} only, as the witness leads to no rate"
-            raise asserts.at.malformed(expected, describe(at))
-        if at < begins:
-            expected = f"later bounds of angles from {describe(begins)} on, where the rate begins"
-            raise asserts.at.malformed(expected, describe(at))
-
-
 # -- what proves it
 
 
-class _Descent:
+class Descent:
     """What is enclosed of a descent, at the working precision at which it is made."""
 
     def __init__(self, problem: DescentProblem) -> None:
-        self.constants = SelectionConstants(problem.selection, problem.loss, problem.solution)
-        self.enclosures: dict[int, Enclosure] = {}
+        constants = SelectionConstants(problem.selection, problem.loss, problem.solution)
+        self.enclosures = dict[int, Enclosure]()
         surface = landscape(problem.selection, problem.loss)
         if problem.start.kind == ENCLOSED:
             stops = [int(angle.at.p) for angle in problem.angles if problem.is_direct(angle)]
             step = problem.rule.on(surface)
             self.enclosures = descend(step, around(problem.start.balls()), problem.steps, stops)
         last = self.enclosures.get(problem.steps)
-        self.situation = Situation(self.constants, surface, problem.rule, last.box if last is not None else None)
+        self.situation = Situation(constants, surface, problem.rule, last.box if last is not None else None)
 
 
-def obligations(problem: DescentProblem) -> Iterator[Obligation]:
+def unfit(problem: DescentProblem) -> str | None:
+    """Why the theorem of the witness says nothing of this descent, whatever the numbers."""
+    theorem, rule, start, steps = problem.theorem, problem.rule, problem.start, problem.steps
+    if isinstance(problem.parameters, str):
+        return problem.parameters
+    if rule.kind not in theorem.rules:
+        return f"it is about the rule {' and '.join(theorem.rules)}, not about {rule.kind} descent"
+    if start.kind not in theorem.starts:
+        able = ", ".join(repr(name) for name, other in THEOREMS.items() if start.kind in other.starts)
+        return f"it is not about a start of the kind {start.kind!r}, as {able} is"
+    if steps > 0 and not (rule.discrete and start.kind == ENCLOSED):
+        return "only descent in steps from a point or a box is enclosed: here the witness may have no steps"
+    if steps > MOST_STEPS:
+        return f"at most {MOST_STEPS} steps are enclosed, and these are {steps}"
+    return None
+
+
+def obligations(problem: DescentProblem) -> Iterator[Obligation | NoProof]:
     """The conditions of the max-margin point first: everything else rests on them."""
-    needs = kkt_names("p_mm")
+    needs, asserts = kkt_names("p_mm"), problem.asserts
     yield from optimal("p_mm", lambda: problem.solution.conditions)
-    if problem.limit is not None:
-        yield Obligation("limit", problem.limit, "=", lambda: problem.solution.solution, needs=needs)
-    descent = Shared(lambda: _Descent(problem))
-    conclusion = problem.theorem.apply(lambda: descent().situation, problem.parameters, problem.selection, needs)
-    yield from conclusion.conditions
-    later = [each.name for each in conclusion.conditions]
+    if LIMIT in asserts:
+        yield Obligation("limit", asserts[LIMIT].load(), "=", lambda: problem.solution.solution, needs=needs)
+    reason = unfit(problem)
+    if reason is not None:
+        yield NoProof(problem.theorem.name, reason)
+        return
+    yield from problem.conclusion.conditions
     for index, angle in enumerate(problem.angles):
-        if problem.is_direct(angle):
-            yield _direct(f"angles[{index}]", angle, descent, needs)
-        else:
-            yield _later(f"angles[{index}]", angle, problem, conclusion)
-    if problem.rate is not None:
-        assert conclusion.rate is not None
-        assert problem.rate_begins is not None
-        form, values = problem.rate
-        yield from rate_obligations(form, values, conclusion.rate, values[FROM] - problem.rate_begins, later)
+        yield _angle(f"angles[{index}]", angle, problem)
+    if RATE in asserts:
+        yield from _rate(*asserts[RATE], problem)
 
 
-def _direct(name: str, angle: StatedAngle, descent: Shared[_Descent], needs: list[str]) -> Obligation:
-    """Where p(k) is enclosed: what is compared is the stated quantity itself."""
-    at = int(angle.at.p)
-    value = lambda: shortfall(descent().enclosures[at], descent().constants.direction)  # noqa: E731
-    return Obligation(name, value, "<=", angle.at_most, needs=needs)
-
-
-def _later(name: str, angle: StatedAngle, problem: DescentProblem, conclusion: Conclusion) -> Obligation:
-    """What the theorem says of later steps: nothing where one of its conditions is false."""
+def _angle(name: str, angle: StatedAngle, problem: DescentProblem) -> Obligation | NoProof:
+    """Of p(k) as it is enclosed; or what the theorem says of later steps, nothing where a condition is false."""
+    at, box, conclusion, descent = angle.at, problem.start.box, problem.conclusion, problem.descent
+    if box is not None and at == 0 and all(end.is_zero() for end in box):
+        return NoProof(name, "the start is 0, and has no direction")
+    if box is not None and problem.is_direct(angle):
+        # Where p(k) is enclosed, what is compared is the stated quantity itself.
+        value = lambda: shortfall(descent().enclosures[int(at.p)], descent().situation.constants.direction)  # noqa: E731
+        return Obligation(name, value, "<=", angle.at_most, needs=kkt_names("p_mm"))
     rate, begins, needs = conclusion.rate, problem.rate_begins, [each.name for each in conclusion.conditions]
-    assert rate is not None
-    assert begins is not None
-    elapsed: fmpq = angle.at - begins
-    return Obligation(name, lambda: rate().at(elapsed), "<=", angle.at_most, Part.WITNESS, needs)
+    if rate is None or begins is None or at < begins:
+        return NoProof(name, _no_rate(problem))
+    return Obligation(name, lambda: rate().at(at - begins), "<=", angle.at_most, Part.WITNESS, needs)
+
+
+def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obligation | NoProof]:
+    """That a stated rate is implied by the one that is proved."""
+    conclusion, begins, theorem = problem.conclusion, problem.rate_begins, problem.theorem
+    if conclusion.rate is None or begins is None or stated[FROM] < begins:
+        yield NoProof(RATE.name, _no_rate(problem))
+    elif form != theorem.rate_form:
+        yield NoProof(RATE.name, f"the theorem {theorem.name!r} has a rate of the form {theorem.rate_form}")
+    else:
+        rate, elapsed, needs = conclusion.rate, stated[FROM] - begins, [each.name for each in conclusion.conditions]
+        proved = Shared[Sequence[arb | Range]](lambda: rate().proved(elapsed))
+        for k, field in enumerate(RATE_FIELDS[form]):
+            # The logarithm's argument is to be no larger, all other numbers no smaller.
+            relation: Relation = "<=" if field in (OFFSET, SLOPE) else ">="
+            number = partial(_number, proved, k)
+            yield Obligation(f"rate.{field.name}", stated[field], relation, number, Part.WITNESS, needs)
+
+
+def _number(proved: Shared[Sequence[arb | Range]], k: int) -> arb | Range:
+    return proved()[k]
+
+
+def _no_rate(problem: DescentProblem) -> str:
+    begins, steps = problem.rate_begins, problem.steps
+    if begins is None:
+        return f"the witness leads to no rate: bounds of angles hold up to {steps} from a point or a box, and not later"
+    return f"later bounds of angles hold from {describe(begins)} on, where the rate begins"
 
 
 _TITLE = "the direction that descent on the loss of token selection converges to"

@@ -14,24 +14,43 @@ asserts, for every listed query i,
     rank           so many of the seen tokens have a larger score than alpha_i
     best           the stated token has a larger score than every other seen token
 
-and of the keys, with the largest margin Xi of `chosen_tokens`,
+and of the keys, with the largest margin Xi of a choice,
 
     separability   at_least <= Xi <= at_most for one matrix W in the place of M that is to select at all queries the
                    selected tokens, or the best ones; Xi = 0 says that no matrix does
     exposure       at_least <= Xi <= at_most for a vector that is to select one token among all: the distance of its
                    key from the convex hull of the others; 0 says that no query of a head with these keys selects it
 
+For keys k_t, queries z_i, chosen tokens alpha_i and a matrix W, the gap of another token t that query i sees is
+
+    <k_{alpha_i} - k_t, W z_i> = <W, (k_{alpha_i} - k_t) z_i'>.
+
+The largest margin of the choice is the best smallest gap, by a matrix that is not too large:
+
+    Xi = max_{|W|_F <= 1} min_{i, t} <k_{alpha_i} - k_t, W z_i>.
+
+It is positive if and only if one matrix selects all chosen tokens at once, and otherwise 0. Theorem (weak duality):
+for any W other than 0 and any multipliers mu_it >= 0 that are not all 0
+
+    min_{i, t} <k_{alpha_i} - k_t, W z_i> / |W|_F  <=  Xi  <=  |sum_it mu_it (k_{alpha_i} - k_t) z_i'|_F / sum mu_it,
+
+the first because W / |W|_F is one of the matrices, the second because the smallest gap is at most any average of
+the gaps, and that average is the product of W with the average of the matrices.
+
+With the one query z = 1 the matrix W is a vector a, and Xi is how far the key of the chosen token is from the convex
+hull of the other keys: 0 if and only if no vector selects it.
+
 Ataee Tarzanagh, Li, Zhang and Oymak 2023: token selection, problem (Att-SVM) over W and over p.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeVar
 
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpz
 
 from certattn.kernel.decide.obligation import NoProof, Obligation, Part
 from certattn.kernel.decide.theorem import BITS, Theorem
@@ -51,7 +70,7 @@ from certattn.kernel.given.prompts import (
 )
 from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.selection.mathematics.chosen_tokens import ChosenTokens, Gaps
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 
 T = TypeVar("T", str, int)
 
@@ -101,6 +120,104 @@ _DIRECTIONS = Listing(Record(TOKEN, DIRECTION, TOKEN_MULTIPLIERS))
 SEPARABILITY_WITNESS = Field("separability", _MATRICES, "what bounds each largest margin", required=False)
 EXPOSURE_WITNESS = Field("exposure", _DIRECTIONS, "what bounds each distance", required=False)
 WITNESS = Record(BITS, SEPARABILITY_WITNESS, EXPOSURE_WITNESS)
+
+
+# -- chosen tokens, and what sets them apart
+
+
+@dataclass(frozen=True)
+class ChosenTokens:
+    """Keys (L x d), queries (n x e), and for each query the chosen token and how many of the first tokens it sees.
+
+    Every query sees the chosen token and at least one more.
+    """
+
+    keys: ExactMatrix
+    queries: ExactMatrix
+    chosen: Sequence[int]
+    seen: Sequence[int]
+
+    def gaps(self, matrix: ExactMatrix) -> Gaps:
+        """The gaps <k_{alpha_i} - k_t, W z_i> for W = `matrix`, d x e."""
+        return Gaps(self.queries @ matrix.T @ self.keys.T, self.chosen, self.seen)
+
+    def from_matrix(self, matrix: ExactMatrix) -> arb:
+        """A lower bound of Xi at the working precision: the margin that W = `matrix` attains."""
+        if matrix.is_zero():
+            # The matrix 0 has no direction, but is itself one of norm at most 1.
+            return arb(0)
+        return arb(attained_margin(arb(self.gaps(matrix).smallest()), arb(matrix.inner(matrix)), BALLS))
+
+    def from_multipliers(self, multipliers: Mapping[tuple[int, int], fmpq]) -> arb:
+        """An upper bound of Xi at the working precision; `multipliers` hold the mu_it > 0 by (i, t), at least one."""
+        total = sum(multipliers.values(), fmpq(0))
+        combination = self.combination(multipliers)
+        return arb(margin_ceiling(arb(combination.inner(combination)), arb(total), BALLS))
+
+    def combination(self, multipliers: Mapping[tuple[int, int], fmpq]) -> ExactMatrix:
+        """sum_it mu_it (k_{alpha_i} - k_t) z_i', d x e."""
+        rows = sorted({i for i, _ in multipliers})
+        coefficients = {i: [fmpq(0)] * self.keys.rows for i in rows}
+        for (i, t), value in multipliers.items():
+            coefficients[i][self.chosen[i]] += value
+            coefficients[i][t] -= value
+        differences = ExactMatrix.rational([coefficients[i] for i in rows]) @ self.keys
+        return differences.T @ self.queries.take_rows(rows)
+
+
+class Gaps:
+    """What sets the chosen tokens apart: the products of every query with every key, over one denominator."""
+
+    def __init__(self, products: ExactMatrix, chosen: Sequence[int], seen: Sequence[int]) -> None:
+        self.products, self.denominator = products.numerators.tolist(), products.denominator
+        self.chosen, self.seen = chosen, seen
+
+    def of_query(self, i: int) -> Iterator[fmpz]:
+        """The gaps of query i, times the denominator."""
+        row, chosen = self.products[i], self.chosen[i]
+        return (row[chosen] - row[t] for t in range(self.seen[i]) if t != chosen)
+
+    def smallest_of(self, i: int) -> fmpq:
+        """The smallest gap of query i."""
+        return fmpq(min(self.of_query(i)), self.denominator)
+
+    def smallest(self) -> fmpq:
+        """The smallest gap of all."""
+        return min(self.smallest_of(i) for i in range(len(self.chosen)))
+
+    def weight(self, i: int, scale: arb) -> arb:
+        """The softmax weight of the chosen token of query i, the logits being the products times `scale`."""
+        unit = scale / self.denominator
+        return arb(selected_weight([gap * unit for gap in self.of_query(i)], BALLS))
+
+    def other_weight(self, i: int, scale: arb) -> arb:
+        """1 - weight, which a ball near 1 would not tell from 0."""
+        unit = scale / self.denominator
+        return arb(unselected_weight([gap * unit for gap in self.of_query(i)], BALLS))
+
+
+def selected_weight(gaps: Sequence[Number], fn: Functions) -> Number:
+    """The softmax weight of a token whose logit exceeds those of the others by `gaps`: 1 / (1 + sum_t e^(-gap_t))."""
+    total: Number = fn.ratio(1, 1)
+    for gap in gaps:
+        total = total + fn.exp(-gap)
+    return 1 / total
+
+
+def unselected_weight(gaps: Sequence[Number], fn: Functions) -> Number:
+    """The softmax weight of all other tokens: 1 less that of the selected one, without cancellation."""
+    others = sum([fn.exp(-x) for x in gaps])
+    return others / (1 + others)
+
+
+def attained_margin(smallest: Number, norm_squared: Number, fn: Functions) -> Number:
+    """min_j <z_j, w> / |w|."""
+    return smallest / fn.sqrt(norm_squared)
+
+
+def margin_ceiling(norm_squared: Number, total: Number, fn: Functions) -> Number:
+    """|sum_j mu_j z_j| / sum_j mu_j."""
+    return fn.sqrt(norm_squared) / total
 
 
 # -- what is stated
@@ -162,10 +279,10 @@ class HeadStatement:
     """
 
     head: Head
-    selected: tuple[int, ...]
+    selected: Sequence[int]
     ranges: Mapping[str, Values]
-    rank: tuple[int, ...] | None
-    best: tuple[int, ...] | None
+    rank: Sequence[int] | None
+    best: Sequence[int] | None
     largest: Mapping[str | int, StatedMargin]
 
     def chosen_as(self, of: str | int) -> ChosenTokens:
@@ -187,13 +304,10 @@ class HeadStatement:
         scale, smallest = self.head.prompt.scale, self.gaps.smallest_of(i)
         return abs(scale) * smallest if isinstance(scale, fmpq) else scale_ball(scale) * smallest
 
-    def weight(self, i: int) -> arb:
-        """The softmax weight of the selected token."""
-        return self.gaps.weight(i, abs(scale_ball(self.head.prompt.scale)))
-
-    def other_weight(self, i: int) -> arb:
-        """1 - weight: a weight is below 1, however close."""
-        return self.gaps.other_weight(i, abs(scale_ball(self.head.prompt.scale)))
+    @property
+    def scale(self) -> arb:
+        """|s|."""
+        return abs(scale_ball(self.head.prompt.scale))
 
     def better(self, i: int) -> int:
         """How many of the tokens that query i sees have a larger score than the selected one."""
@@ -214,18 +328,23 @@ def read(certificate: Certificate) -> HeadStatement:
     asserts, hint = ASSERTS.read(certificate.asserts, certificate.reading), certificate.witness
     head = read_head(certificate)
     witness = WITNESS.read(hint, certificate.reading) if hint is not None else None
-    selected = _read_tokens(asserts, SELECTED, head.seen)
-    rank = read_per_query(asserts, RANK, head.prompt.count) if RANK in asserts else None
-    best = _read_tokens(asserts, BEST, head.seen) if BEST in asserts else None
-    for field in (RANK, BEST):
-        if field in asserts and head.score is None:
-            raise asserts.node(field).malformed(f"a score in given, which {field.name} is about", "none")
+    per_query = {field: read_per_query(asserts, field, head) for field in (SELECTED, RANK, BEST) if field in asserts}
     ranges = {field.name: asserts[field] for field in (MARGIN, WEIGHT) if field in asserts}
     for values in ranges.values():
         for end in (AT_LEAST, AT_MOST):
             if end in values:
                 values[end].require_count(head.prompt.count)
-    largest = _read_largest(head, asserts, witness, {"selected": selected, "best": best})
+    selected, rank, best = per_query[SELECTED], per_query.get(RANK), per_query.get(BEST)
+    prompt, largest = head.prompt, dict[str | int, StatedMargin]()
+    shape, tokens = (prompt.key_dimension, prompt.query_dimension), {"selected": selected, "best": best}
+    for of, (values, shown) in _paired(asserts, SEPARABILITY, witness, SEPARABILITY_WITNESS, OF).items():
+        chosen = tokens[of]
+        if chosen is None:
+            raise values.at.malformed(f"the tokens under {of} in asserts", "none")
+        largest[of] = _read_margin(values, shown, chosen, head.seen, shape)
+    for token, (values, shown) in _paired(asserts, EXPOSURE, witness, EXPOSURE_WITNESS, TOKEN).items():
+        require_token(token, prompt.length, values.node(TOKEN))
+        largest[token] = _read_margin(values, shown, [token], [prompt.length], (prompt.key_dimension, 1))
     return HeadStatement(head, selected, ranges, rank, best, largest)
 
 
@@ -241,20 +360,16 @@ def read_head(certificate: Certificate) -> Head:
     return Head(prompt, causal, score)
 
 
-def read_per_query(values: Values, field: Field[list[int]], count: int) -> tuple[int, ...]:
-    """A number for each query."""
-    stated = values[field]
-    if len(stated) != count:
-        raise values.node(field).malformed(f"{counted(count, 'number')}, one per query", f"{len(stated)}")
-    return tuple(stated)
-
-
-def _read_tokens(values: Values, field: Field[list[int]], seen: Sequence[int]) -> tuple[int, ...]:
-    """A token for each query, among those that it sees."""
-    tokens = read_per_query(values, field, len(seen))
-    for i, token in enumerate(tokens):
-        require_token(token, seen[i], values.node(field), f" that query {i} sees")
-    return tokens
+def read_per_query(asserts: Values, field: Field[list[int]], head: Head) -> list[int]:
+    """A number for each query; but for a rank, a token among those that it sees."""
+    stated, node = asserts[field], asserts.node(field)
+    if len(stated) != head.prompt.count:
+        raise node.malformed(f"{counted(head.prompt.count, 'number')}, one per query", f"{len(stated)}")
+    for i, token in enumerate(stated if field is not RANK else []):
+        require_token(token, head.seen[i], node, f" that query {i} sees")
+    if field is not SELECTED and head.score is None:
+        raise node.malformed(f"a score in given, which {field.name} is about", "none")
+    return stated
 
 
 def require_token(token: int, length: int, node: Node, what: str = "") -> None:
@@ -263,39 +378,22 @@ def require_token(token: int, length: int, node: Node, what: str = "") -> None:
         raise node.malformed(f"the index of one of the {counted(length, 'token')}{what}, counted from 0", f"{token}")
 
 
-def _read_largest(
-    head: Head, asserts: Values, witness: Values | None, tokens: Mapping[str, tuple[int, ...] | None]
-) -> dict[str | int, StatedMargin]:
-    """What is asserted of largest margins, with its witnesses."""
-    prompt, found = head.prompt, dict[str | int, StatedMargin]()
-    shown = witness.items(SEPARABILITY_WITNESS) if witness is not None else []
-    for of, pair in _paired(asserts.items(SEPARABILITY), shown, OF).items():
-        chosen = tokens[of]
-        if chosen is None:
-            raise pair[0].at.malformed(f"the tokens under {of} in asserts", "none")
-        found[of] = _read_margin(*pair, chosen, head.seen, (prompt.key_dimension, prompt.query_dimension))
-    shown = witness.items(EXPOSURE_WITNESS) if witness is not None else []
-    for token, pair in _paired(asserts.items(EXPOSURE), shown, TOKEN).items():
-        require_token(token, prompt.length, pair[0].node(TOKEN))
-        found[token] = _read_margin(*pair, (token,), (prompt.length,), (prompt.key_dimension, 1))
-    return found
-
-
-def _paired(asserted: list[Values], witnessed: list[Values], key: Field[T]) -> dict[T, tuple[Values, Values | None]]:
-    """The records of `asserts` by their key, each with that of the witness."""
-    stated, shown = _by_key(asserted, key), _by_key(witnessed, key)
-    for name, values in shown.items():
-        if name not in stated:
-            raise values.at.malformed("a witness of what is asserted", f"one of {key.name} {name}, which is not")
-    return {name: (values, shown.get(name)) for name, values in stated.items()}
-
-
-def _by_key(records: list[Values], key: Field[T]) -> dict[T, Values]:
-    found: dict[T, Values] = {}
-    for values in records:
+def _paired(
+    asserts: Values, stated: Field[list[Values]], witness: Values | None, shown: Field[list[Values]], key: Field[T]
+) -> dict[T, tuple[Values, Values | None]]:
+    """The records that `asserts` states, by their key, each with that of the witness."""
+    found = dict[T, tuple[Values, Values | None]]()
+    for values in asserts.items(stated):
         if values[key] in found:
             raise values.at.malformed(f"every {key.name} at most once", f"{values[key]} again")
-        found[values[key]] = values
+        found[values[key]] = values, None
+    for values in witness.items(shown) if witness is not None else []:
+        name = values[key]
+        if name not in found:
+            raise values.at.malformed("a witness of what is asserted", f"one of {key.name} {name}, which is not")
+        if found[name][1] is not None:
+            raise values.at.malformed(f"every {key.name} at most once", f"{name} again")
+        found[name] = found[name][0], values
     return found
 
 
@@ -355,9 +453,9 @@ def _bounded(stated: HeadStatement, kind: str, end: Field[StatedBounds], bound: 
     """A bound of the margin or of the softmax weight of the selected token."""
     name, below = f"{kind}.{end.name}[{i}]", end is AT_LEAST
     if compares_others(kind, bound):
-        return Obligation(name, lambda: stated.other_weight(i), "<=" if below else ">=", 1 - bound)
-    number: Callable[[int], arb | fmpq] = stated.margin if kind == MARGIN.name else stated.weight
-    return Obligation(name, lambda: number(i), ">=" if below else "<=", bound)
+        return Obligation(name, lambda: stated.gaps.other_weight(i, stated.scale), "<=" if below else ">=", 1 - bound)
+    number = lambda: stated.margin(i) if kind == MARGIN.name else stated.gaps.weight(i, stated.scale)  # noqa: E731
+    return Obligation(name, number, ">=" if below else "<=", bound)
 
 
 def compares_others(kind: str, bound: fmpq) -> bool:

@@ -1,41 +1,68 @@
 """What theorems about token selection are given: inputs of tokens, with their scores, and a chosen token of each.
 
+And how certificates state multipliers of a max-margin point, with the obligations that make it the solution
+(`mathematics.margin_points` has the theorem).
+
 Keys (or tokens) are a list with a matrix for each input, or one matrix (such as an array file) with the rows of
 all inputs one below the other, and `lengths`. Ataee Tarzanagh, Li, Zhang and Oymak 2023, section 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flint import fmpq
 
+from certattn.kernel.decide.obligation import Obligation, Part
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Kind, Listing, Reading, Record, Values
+from certattn.kernel.document.schema import (
+    ByKey,
+    Choice,
+    Count,
+    Field,
+    Kind,
+    Listing,
+    Rational,
+    Reading,
+    Record,
+    Values,
+)
 from certattn.kernel.document.tree import Node
-from certattn.kernel.given.bounds import Matrices
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.token_selection import Selection, Tokens
+from certattn.kernel.mathematics.token_selection import Pair, Selection, Tokens
+from certattn.kernel.theorems.selection.mathematics.margin_points import Conditions, MaxMargin, hard_margin
 
 
-class ScoreVectors(Kind[list[MatrixInput]]):
-    """A vector of scores for each input, or one vector with those of all inputs one after another."""
+@dataclass(frozen=True)
+class OneOrEach(Kind[MatrixInput | list[MatrixInput]]):
+    """A list with an item for each input, or one item with what belongs to all inputs, one after another."""
 
-    _listing = Listing(Vector())
-    written = (Vector(), _listing)
+    item: Matrix | Vector
 
-    def read(self, node: Node, reading: Reading) -> list[MatrixInput]:
-        listed = isinstance(node.value, list) and node.value and not isinstance(node.value[0].value, str)
-        return self._listing.read(node, reading) if listed else [Vector().read(node, reading)]
+    @property
+    def written(self) -> Sequence[Kind[Any]]:  # type: ignore[override]
+        return self.item, Listing(self.item)
+
+    def read(self, node: Node, reading: Reading) -> MatrixInput | list[MatrixInput]:
+        listed = isinstance(node.value, list) and len(node.value) > 0 and self._is_item(node.value[0].value)
+        return Listing(self.item).read(node, reading) if listed else self.item.read(node, reading)
+
+    def _is_item(self, first: object) -> bool:
+        """Whether this is an item by itself: a reference, or as many lists in each other."""
+        if isinstance(first, list) and isinstance(self.item, Matrix):
+            return len(first) > 0 and isinstance(first[0].value, list)
+        return not isinstance(first, str)
 
 
-KEYS = Field("keys", Matrices(), "the keys of each input, one per row")
-TOKENS = Field("tokens", Matrices(), "the tokens of each input, one per row")
+KEYS = Field("keys", OneOrEach(Matrix()), "the keys of each input, one per row")
+TOKENS = Field("tokens", OneOrEach(Matrix()), "the tokens of each input, one per row")
 LENGTHS = Field("lengths", Listing(Count(1)), "tokens of each input of one matrix; one input if left out", False)
-SCORES = Field("scores", ScoreVectors(), "the scores of the tokens, a vector for each input, or one for all of them")
+_SCORES = "the scores of the tokens, a vector for each input, or one for all of them"
+SCORES = Field("scores", OneOrEach(Vector()), _SCORES)
 KEY_MAP = Field("W", Matrix(), "the keys are W x; the identity if left out", required=False)
 VALUE_DIRECTION = Field("v", Vector(), "the scores are Y v'x with the label Y of the input")
 LABELS = Field("labels", Vector(), "the label of each input, 1 or -1; all 1 if left out", required=False)
@@ -126,29 +153,86 @@ def label_of_rows(labels: Sequence[fmpq], lengths: Sequence[int]) -> list[fmpq]:
 def _stacked(given: Values) -> tuple[ExactMatrix, tuple[int, ...]]:
     """The rows of all inputs, and how many each has."""
     stated = given[KEYS] if KEYS in given else given[TOKENS]
-    parts = stated.parts
-    if stated.listed:
+    if isinstance(stated, list):
         if LENGTHS in given:
             raise given.node(LENGTHS).malformed("no lengths beside a list of matrices, one per input")
-        for part in parts:
-            part.require_shape(None, parts[0].shape[1], "(columns as in the first input)")
-        return ExactMatrix.stacked([part.load() for part in parts]), tuple(part.shape[0] for part in parts)
-    rows = parts[0].shape[0]
-    counts = given.get(LENGTHS)
-    lengths = (rows,) if counts is None else tuple(counts)
+        for part in stated:
+            part.require_shape(None, stated[0].shape[1], "(columns as in the first input)")
+        return ExactMatrix.stacked([part.load() for part in stated]), tuple(part.shape[0] for part in stated)
+    rows = stated.shape[0]
+    lengths = given.get(LENGTHS) or [rows]
     if sum(lengths) != rows:
         raise given.node(LENGTHS).malformed(f"lengths that sum to the {rows} rows", f"a sum of {sum(lengths)}")
-    return parts[0].load(), lengths
+    return stated.load(), tuple(lengths)
 
 
 def _scores(given: Values, lengths: Sequence[int]) -> tuple[fmpq, ...]:
-    parts, total = given[SCORES], sum(lengths)
-    if len(parts) == 1 and parts[0].shape[1] == total:
-        return tuple(parts[0].load().row(0))
-    if len(parts) != len(lengths):
-        expected = f"{counted(total, 'score')} in one vector, or {counted(len(lengths), 'vector')}, one per input"
-        raise given.node(SCORES).malformed(expected, counted(len(parts), "vector"))
-    for part, length in zip(parts, lengths, strict=True):
-        if part.shape[1] != length:
-            raise part.node.malformed(f"{counted(length, 'score')}, one per token of the input", f"{part.shape[1]}")
+    stated, total = given[SCORES], sum(lengths)
+    parts = stated if isinstance(stated, list) else [stated]
+    sizes = [part.shape[1] for part in parts]
+    if sizes not in ([total], list(lengths)):
+        each = f"vectors of {', '.join(map(str, lengths))}, one per input"
+        expected = f"{counted(total, 'score')} in one vector" + (f", or {each}" if len(lengths) > 1 else "")
+        raise given.node(SCORES).malformed(expected, ", ".join(counted(size, "score") for size in sizes))
     return tuple(score for part in parts for score in part.load().row(0))
+
+
+def read_sections(
+    certificate: Certificate, given: Record | ByKey, asserts: Record, witness: Record, hint: str
+) -> tuple[Values, Values, Values]:
+    """The sections of a certificate, of which the witness holds `hint`. Raises MalformedError."""
+    found, stated = (
+        given.read(certificate.given, certificate.reading),
+        asserts.read(certificate.asserts, certificate.reading),
+    )
+    if certificate.witness is None:
+        raise certificate.asserts.malformed(f"a witness with {hint}", "no witness")
+    whole = found if isinstance(found, Values) else found[1]
+    return whole, stated, witness.read(certificate.witness, certificate.reading)
+
+
+# -- a max-margin point
+
+INPUT = Field("input", Count(0), "the input, counted from 0")
+TOKEN = Field("token", Count(0), "the token of that input that the chosen one is compared with, counted from 0")
+MULTIPLIER = Field("multiplier", Rational(above=0), "its multiplier, > 0")
+# Of pairs of a chosen token and another; pairs that are left out have multiplier 0.
+PAIR_MULTIPLIERS = Listing(Record(INPUT, TOKEN, MULTIPLIER))
+MULTIPLIERS = Field("multipliers", PAIR_MULTIPLIERS, "multipliers of the tight constraints, a pair each")
+
+
+def read_multipliers(stated: list[Values], selection: Selection) -> dict[int, fmpq]:
+    """The multipliers by the position of their pair. Raises MalformedError for a pair that is none, or stated twice."""
+    positions = {pair: j for j, pair in enumerate(selection.pairs)}
+    found: dict[int, fmpq] = {}
+    for values in stated:
+        pair = Pair(values[INPUT], values[TOKEN])
+        if pair not in positions:
+            raise values.at.malformed("an input and a token of it other than the chosen one", f"the pair {pair}")
+        if positions[pair] in found:
+            raise values.at.malformed("every pair at most once", f"the pair {pair} again")
+        found[positions[pair]] = values[MULTIPLIER]
+    return found
+
+
+def point_of(selection: Selection, stated: list[Values]) -> MaxMargin:
+    """The point of stated multipliers for the chosen tokens. Raises MalformedError."""
+    return hard_margin(selection.differences, read_multipliers(stated, selection))
+
+
+def kkt_names(prefix: str) -> list[str]:
+    """The names of the obligations of `optimal`."""
+    return [f"{prefix}.{name}" for name in ("multipliers", "constraints", "complementarity", "nonzero")]
+
+
+def optimal(prefix: str, found: Callable[[], Conditions], needs: Sequence[str] = ()) -> Iterator[Obligation]:
+    """That the point has least norm under its constraints, and is not 0.
+
+    All four are exact, and all belong to the witness: where one is false, these multipliers prove nothing.
+    """
+    multipliers, constraints, complementarity, nonzero = kkt_names(prefix)
+    zero, part = fmpq(0), Part.WITNESS
+    yield Obligation(multipliers, lambda: found().multiplier, ">=", zero, part, needs)
+    yield Obligation(constraints, lambda: found().slack, ">=", zero, part, needs)
+    yield Obligation(complementarity, lambda: found().complementarity, "<=", zero, part, needs)
+    yield Obligation(nonzero, lambda: found().norm_squared, ">", zero, part, needs)

@@ -22,9 +22,9 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023: SVM neighbours and local optimality.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import Any, TypeVar
 
@@ -34,19 +34,10 @@ from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import EXACT, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing, Reading, Record, Values
+from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing, Reading, Record, Values, some_of
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair, Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.kkt import (
-    INPUT,
-    MULTIPLIER,
-    PAIR_MULTIPLIERS,
-    TOKEN,
-    kkt_names,
-    optimal,
-    point_of,
-)
 from certattn.kernel.theorems.selection.mathematics.margin_points import (
     Conditions,
     Contradiction,
@@ -55,7 +46,14 @@ from certattn.kernel.theorems.selection.mathematics.margin_points import (
 )
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
+    INPUT,
+    MULTIPLIER,
+    PAIR_MULTIPLIERS,
+    TOKEN,
     StatedTokens,
+    kkt_names,
+    optimal,
+    point_of,
     read_selection,
     read_tokens,
     scored_token_forms,
@@ -108,13 +106,8 @@ _ROWS = "for every other selection, in lexicographic order, the rows of the toke
 SUPPORTS = Field("supports", Listing(Listing(Count(0))), _ROWS, required=False)
 
 
-def _something(asserts: Values) -> None:
-    if not any(field in asserts for field in (OPTIMAL, LOCALLY, NOT_LOCALLY, ALL)):
-        raise asserts.at.malformed("something that is asserted", "nothing")
-
-
 GIVEN = scored_token_forms()
-ASSERTS = Record(OPTIMAL, LOCALLY, NOT_LOCALLY, ALL, rules=[_something])
+ASSERTS = Record(OPTIMAL, LOCALLY, NOT_LOCALLY, ALL, rules=[some_of(OPTIMAL, LOCALLY, NOT_LOCALLY, ALL)])
 WITNESS = Record(SOLUTIONS, REASONS, CUTS, SUPPORTS)
 
 
@@ -179,38 +172,52 @@ class Cut:
 
 def uncut_selections(lengths: Sequence[int], cuts: Sequence[Cut]) -> Iterator[tuple[int, ...]]:
     """Every tuple of one token per input that no cut covers, in lexicographic order."""
-    yield from _extended((), lengths, [cut.chosen for cut in cuts])
 
+    def extended(prefix: tuple[int, ...], live: Sequence[dict[int, int]]) -> Iterator[tuple[int, ...]]:
+        """The tuples that begin so; `live` are the cuts that agree with the prefix."""
+        place = len(prefix)
+        if any(max(chosen) < place for chosen in live):
+            return
+        if place == len(lengths):
+            yield prefix
+            return
+        for token in range(lengths[place]):
+            yield from extended((*prefix, token), [c for c in live if c.get(place, token) == token])
 
-def _extended(
-    prefix: tuple[int, ...], lengths: Sequence[int], live: Sequence[dict[int, int]]
-) -> Iterator[tuple[int, ...]]:
-    """The tuples that begin so; `live` are the cuts that agree with the prefix."""
-    if any(max(chosen) < len(prefix) for chosen in live):
-        return
-    if len(prefix) == len(lengths):
-        yield prefix
-        return
-    place = len(prefix)
-    for token in range(lengths[place]):
-        yield from _extended((*prefix, token), lengths, [c for c in live if c.get(place, token) == token])
+    return extended((), [cut.chosen for cut in cuts])
 
 
 # -- what is stated
 
 
-@dataclass(frozen=True)
 class Search:
-    """What came of going through all selections that no cut covers.
+    """What comes of going through all selections that no cut covers.
 
     How many there are, how many have a support that determines no point, the worst of the points that others
     determine, and which selections are locally optimal.
     """
 
-    count: int
-    broken: int
-    worst: Conditions
-    optimal: frozenset[tuple[int, ...]]
+    def __init__(self, tokens: Tokens, cuts: Sequence[Cut], supports: Sequence[Sequence[int]]) -> None:
+        self.count, self.broken, self.optimal = 0, 0, set[tuple[int, ...]]()
+        found = list[Conditions]()
+        for indices in uncut_selections(tokens.lengths, cuts):
+            self.count += 1
+            if self.count > len(supports):
+                continue
+            selection = Selection(tokens, indices)
+            point = supported_point(selection, supports[self.count - 1])
+            if point is None:
+                self.broken += 1
+                continue
+            found.append(point.conditions)
+            if point.tight and smallest_neighbour_gap(selection, point) > 0:
+                self.optimal.add(indices)
+        multipliers, slacks, complementarities, norms = zip(*(found or [_NOWHERE]), strict=True)
+        self.worst = Conditions(min(multipliers), min(slacks), max(complementarities), min(norms))
+
+
+# Where no support determines a point, no condition holds.
+_NOWHERE = Conditions(fmpq(-1), fmpq(-1), fmpq(1), fmpq(-1))
 
 
 @dataclass(frozen=True)
@@ -224,23 +231,7 @@ class Enumeration:
 
     @cached_property
     def search(self) -> Search:
-        count, broken, found = 0, 0, set[tuple[int, ...]]()
-        worst: Conditions | None = None
-        for k, indices in enumerate(uncut_selections(self.tokens.lengths, self.cuts)):
-            count += 1
-            if k >= len(self.supports):
-                continue
-            selection = Selection(self.tokens, indices)
-            point = supported_point(selection, self.supports[k])
-            if point is None:
-                broken += 1
-                continue
-            worst = point.conditions if worst is None else worst.joined(point.conditions)
-            if point.tight and smallest_neighbour_gap(selection, point) > 0:
-                found.add(indices)
-        # Where no support determines a point, no condition holds.
-        nowhere = Conditions(fmpq(-1), fmpq(-1), fmpq(1), fmpq(-1))
-        return Search(count, broken, nowhere if worst is None else worst, frozenset(found))
+        return Search(self.tokens, self.cuts, self.supports)
 
 
 # What a statement says of a selection with a reason: the selection, the reason, and the point of the multipliers, which
@@ -258,32 +249,30 @@ class OptimalityStatement:
     refused: list[Refusal]
     enumeration: Enumeration | None
 
-    @cached_property
-    def best(self) -> list[list[int]]:
-        return best_tokens(self.stated.tokens)
-
 
 def read(certificate: Certificate) -> OptimalityStatement:
     """Raises MalformedError."""
     _, given = GIVEN.read(certificate.given, certificate.reading)
     stated, asserts = read_tokens(given), ASSERTS.read(certificate.asserts, certificate.reading)
-    witness = None
-    if certificate.witness is not None:
-        witness = WITNESS.read(certificate.witness, certificate.reading)
-    return OptimalityStatement(
-        stated,
-        _read_optimal(asserts, stated.tokens),
-        _read_accepted(asserts, witness, stated),
-        _read_refused(asserts, witness, stated),
-        _read_all(asserts, witness, stated) if ALL in asserts else None,
-    )
+    hint, optimal = certificate.witness, asserts.get(OPTIMAL)
+    witness = WITNESS.read(hint, certificate.reading) if hint is not None else None
+    if optimal is not None:
+        _require_tokens(optimal, stated.tokens, asserts.node(OPTIMAL))
+    accepted, refused = list[tuple[Selection, MaxMargin]](), list[Refusal]()
+    if LOCALLY in asserts:
+        selections = _each_once(stated, asserts[LOCALLY], asserts.node(LOCALLY))
+        shown = _witnessed(SOLUTIONS, len(selections), witness, asserts.node(LOCALLY))
+        accepted = [(selection, point_of(selection, m)) for selection, m in zip(selections, shown, strict=True)]
+    if NOT_LOCALLY in asserts:
+        listed = asserts[NOT_LOCALLY]
+        shown = _witnessed(REASONS, len(listed), witness, asserts.node(NOT_LOCALLY))
+        refused = [_read_refusal(values, weights, stated) for values, weights in zip(listed, shown, strict=True)]
+    every = _read_all(asserts, witness, stated) if ALL in asserts else None
+    return OptimalityStatement(stated, optimal, accepted, refused, every)
 
 
-def _read_optimal(asserts: Values, tokens: Tokens) -> list[list[int]] | None:
-    """The best tokens of every input."""
-    if OPTIMAL not in asserts:
-        return None
-    listed, node = asserts[OPTIMAL], asserts.node(OPTIMAL)
+def _require_tokens(listed: list[list[int]], tokens: Tokens, node: Node) -> None:
+    """Refuse what is no set of tokens for each input."""
     if len(listed) != tokens.count:
         raise node.malformed(f"{counted(tokens.count, 'list')} of tokens, one per input", f"{len(listed)}")
     for i, (found, length) in enumerate(zip(listed, tokens.lengths, strict=True)):
@@ -291,7 +280,6 @@ def _read_optimal(asserts: Values, tokens: Tokens) -> list[list[int]] | None:
             raise node.malformed(f"tokens of input {i} below {length}, counted from 0", f"{max(found)}")
         if len(set(found)) < len(found):
             raise node.malformed("every token at most once", f"one of input {i} twice")
-    return listed
 
 
 def _witnessed(field: Field[list[list[Values]]], count: int, witness: Values | None, node: Node) -> list[list[Values]]:
@@ -303,38 +291,21 @@ def _witnessed(field: Field[list[list[Values]]], count: int, witness: Values | N
     return found
 
 
-def _each_once(selections: Sequence[Selection], node: Node) -> frozenset[tuple[int, ...]]:
-    once = frozenset(selection.indices for selection in selections)
-    if len(once) < len(selections):
-        raise node.malformed("every selection at most once", "one that is listed twice")
-    return once
-
-
-def _read_accepted(asserts: Values, witness: Values | None, stated: StatedTokens) -> list[tuple[Selection, MaxMargin]]:
-    """Selections that are locally optimal, with multipliers."""
-    if LOCALLY not in asserts:
-        return []
-    listed, node = asserts[LOCALLY], asserts.node(LOCALLY)
-    multipliers = _witnessed(SOLUTIONS, len(listed), witness, node)
+def _each_once(stated: StatedTokens, listed: list[list[int]], node: Node) -> list[Selection]:
     selections = [selection_at(stated, indices, node) for indices in listed]
-    _each_once(selections, node)
-    return [(s, point_of(s, m)) for s, m in zip(selections, multipliers, strict=True)]
+    if len({selection.indices for selection in selections}) < len(selections):
+        raise node.malformed("every selection at most once", "one that is listed twice")
+    return selections
 
 
-def _read_refused(asserts: Values, witness: Values | None, stated: StatedTokens) -> list[Refusal]:
-    """Selections that are not, with reasons and multipliers."""
-    if NOT_LOCALLY not in asserts:
-        return []
-    listed, found = asserts[NOT_LOCALLY], list[Refusal]()
-    multipliers = _witnessed(REASONS, len(listed), witness, asserts.node(NOT_LOCALLY))
-    for values, weights in zip(listed, multipliers, strict=True):
-        selection, named = read_selection(stated, values), values[BECAUSE]
-        because = Pair(named[INPUT], named[TOKEN]) if named is not None else None
-        if because is not None and because not in selection.pairs:
-            expected = "an input and a token of it other than the chosen one"
-            raise values.node(BECAUSE).malformed(expected, f"the pair {because}")
-        found.append((selection, because, point_of(selection, weights)))
-    return found
+def _read_refusal(values: Values, weights: list[Values], stated: StatedTokens) -> Refusal:
+    """A selection that is not locally optimal, with its reason and multipliers."""
+    selection, named = read_selection(stated, values), values[BECAUSE]
+    because = Pair(named[INPUT], named[TOKEN]) if named is not None else None
+    if because is not None and because not in selection.pairs:
+        expected = "an input and a token of it other than the chosen one"
+        raise values.node(BECAUSE).malformed(expected, f"the pair {because}")
+    return selection, because, point_of(selection, weights)
 
 
 def _read_all(asserts: Values, witness: Values | None, stated: StatedTokens) -> Enumeration:
@@ -343,12 +314,12 @@ def _read_all(asserts: Values, witness: Values | None, stated: StatedTokens) -> 
     cuts, supports = (witness.items(CUTS), witness.items(SUPPORTS)) if witness is not None else ([], [])
     if not cuts and not supports:
         raise node.malformed("cuts or supports under witness, which settle every selection", "none")
-    selections = [selection_at(stated, indices, node) for indices in asserts[ALL] or []]
     if max(tokens.lengths) == 1:
         raise node.malformed("an input of more than one token", "nothing to select from")
     if prod(tokens.lengths) > MOST_SELECTIONS:
         raise node.malformed(f"at most {MOST_SELECTIONS} selections to go through", f"{prod(tokens.lengths)}")
-    listed = _each_once(selections, node)
+    every = asserts[ALL]
+    listed = frozenset(selection.indices for selection in _each_once(stated, every or [], node))
     return Enumeration(tokens, listed, tuple(_read_cut(tokens, terms) for terms in cuts), supports)
 
 
@@ -373,8 +344,9 @@ _ZERO = fmpq(0)
 
 
 def obligations(stated: OptimalityStatement) -> Iterator[Obligation]:
+    best = cache(lambda: best_tokens(stated.stated.tokens))
     for i, tokens in enumerate(stated.optimal or []):
-        yield _best(stated, i, tokens)
+        yield _best(best, i, tokens)
     for k, accepted in enumerate(stated.accepted):
         yield from _accepted(f"locally_optimal[{k}]", *accepted)
     for k, refusal in enumerate(stated.refused):
@@ -383,9 +355,9 @@ def obligations(stated: OptimalityStatement) -> Iterator[Obligation]:
         yield from _all_settled(stated.enumeration)
 
 
-def _best(stated: OptimalityStatement, i: int, tokens: list[int]) -> Obligation:
+def _best(best: Callable[[], list[list[int]]], i: int, tokens: list[int]) -> Obligation:
     """How many tokens of input i are listed wrongly or left out."""
-    return Obligation(f"optimal[{i}]", lambda: fmpq(len(set(tokens) ^ set(stated.best[i]))), "<=", _ZERO)
+    return Obligation(f"optimal[{i}]", lambda: fmpq(len(set(tokens) ^ set(best()[i]))), "<=", _ZERO)
 
 
 def _accepted(prefix: str, selection: Selection, solution: MaxMargin) -> Iterator[Obligation]:

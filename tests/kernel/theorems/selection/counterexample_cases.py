@@ -66,7 +66,7 @@ witness:
             "[[1, 0], [0, 0], [-9, 0]]]\n  scores: [[1, 0], [1, 0, 0.5]]",
             REFUTED, "the largest difference of two other scores",
         ),
-        "the best tokens": ("indices: [1, 0]", "indices: [0, 0]", MALFORMED, "no fractions"),
+        "the best tokens": ("indices: [1, 0]", "indices: [0, 0]", MALFORMED, "other tokens than the best"),
         "a start from which the best tokens win": ("start: [3, 0]", "start: [0, 5]", REJECTED, "factor of theta_-"),
         "the origin": ("start: [3, 0]", "start: [0, 0]", REJECTED, "factor of theta_-"),
         "one input": (
@@ -74,7 +74,7 @@ witness:
             "[[[1, 0], [0, 0]]]\n  scores: [[1, 0]]",
             MALFORMED, "1 index, one per input",
         ),
-        "the flow": ("{rule: gradient, step: 1/60}", "{rule: flow}", MALFORMED, "no move, as the flow has no steps"),
+        "the flow": ("{rule: gradient, step: 1/60}", "{rule: flow}", MALFORMED, "the rule gradient"),
         "normalised descent": ("{rule: gradient,", "{rule: normalised,", MALFORMED, "the rule gradient"),
         "every start": ("start: [3, 0]", "start: every", MALFORMED, "the kind 'every'"),
         "multipliers of other points": ("multiplier: 4}", "multiplier: 5}", REJECTED, "p_best"),

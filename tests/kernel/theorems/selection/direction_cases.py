@@ -63,7 +63,7 @@ witness:
         "an offset of 1": ("offset: 8.67", "offset: 1", MALFORMED, "a number > 1"),
         "a slope of 0": ("slope: 0.518", "slope: 0", MALFORMED, "a number > 0"),
         "a negative angle": ("0.00106", "-0.00106", MALFORMED, "a number >= 0"),
-        "a rate before the theorem applies": ("from: 12,", "from: 11,", MALFORMED, "where the rate begins"),
+        "a rate before the theorem applies": ("from: 12,", "from: 11,", REJECTED, "where the rate begins"),
         "a rate of another form": ("form: logarithm", "form: power", MALFORMED, "'logarithm'"),
         "limit off by one unit in the last digit": (
             "[-10/101, 100/101]",
@@ -97,7 +97,12 @@ witness:
         ),
         "no theorem": ("\n  theorem: {name: global}", "", MALFORMED, "no 'theorem'"),
         "an unknown theorem": ("name: global", "name: universal", MALFORMED, "'global'"),
-        "scores that are not equal, for every start": ("name: global", "name: every-start", MALFORMED, "no rate"),
+        "scores that are not equal, for every start": (
+            "name: global",
+            "name: every-start",
+            REJECTED,
+            "differ by nothing",
+        ),
         "a tie with the best score": ("[1, 0.9, 0.8]", "[1, 0.9, 1]", REFUTED, "angle(p(3), p_mm)"),
         "a better token": ("[1, 0.9, 0.8]", "[1, 0.9, 1.1]", REFUTED, "angle(p(3), p_mm)"),
         "a duplicate of the chosen token": ("[1, 0], [0, 0]]]", "[1, 0], [-0.1, 1]]]", REJECTED, "slack"),
@@ -115,10 +120,10 @@ witness:
         "normalised steps, which theorem A is not about": (
             "{rule: gradient, step: 20}",
             "{rule: normalised, step: 20}",
-            MALFORMED,
-            "a theorem about the rule normalised",
+            REJECTED,
+            "not about normalised descent",
         ),
-        "every start, which theorem A is not about": ("[0, 0.5]", "every", MALFORMED, "'every-start'"),
+        "every start, which theorem A is not about": ("[0, 0.5]", "every", REJECTED, "'every-start'"),
         "a start of another dimension": ("[0, 0.5]", "[0, 0.5, 0]", MALFORMED, "the dimension of a key"),
         "a start that is a number": ("[0, 0.5]", "0.5", MALFORMED, "a vector, a box"),
         "a box turned round": (
@@ -133,7 +138,7 @@ witness:
             INCONCLUSIVE,
             "undecided",
         ),
-        "more steps than are enclosed": ("steps: 12", "steps: 1000001", MALFORMED, "at most 1000000"),
+        "more steps than are enclosed": ("steps: 12", "steps: 1000001", REJECTED, "at most 1000000"),
         "negative steps": ("steps: 12", "steps: -1", MALFORMED, "an integer >= 0"),
         "an angle at a time": ("{step: 3,", "{time: 3,", MALFORMED, "a step"),
         "an angle at half a step": ("{step: 3,", "{step: 3.5,", MALFORMED, "an integer"),
@@ -220,16 +225,16 @@ witness:
         "inputs whose differences oppose each other": ("[1, -1]]]", "[1, -1.1]]]", REJECTED, "slack"),
         "a step that is too long": ("step: 1}", "step: 5.4}", REJECTED, "h B_F < 2"),
         "a tie": ("[0, 1]]", "[1, 1]]", REJECTED, "the least gap"),
-        "an angle": ("  limit: [1, 0]", "  angles: [{step: 5, at_most: 2}]", MALFORMED, "no bounds of angles"),
+        "an angle": ("  limit: [1, 0]", "  angles: [{step: 5, at_most: 2}]", REJECTED, "leads to no rate"),
         "a rate": (
             "  limit: [1, 0]",
             "  rate: {form: logarithm, from: 1, numerator: 9, offset: 2, slope: 1}",
-            MALFORMED,
-            "no bounds of angles",
+            REJECTED,
+            "leads to no rate",
         ),
-        "steps": ("  theorem:", "  steps: 1\n  theorem:", MALFORMED, "none is enclosed"),
-        "steps after which": ("name: every-start", "name: every-start, after: 4", MALFORMED, "no rate"),
-        "theorem A": ("name: every-start", "name: global", MALFORMED, "'every-start'"),
+        "steps": ("  theorem:", "  steps: 1\n  theorem:", REJECTED, "may have no steps"),
+        "steps after which": ("name: every-start", "name: every-start, after: 4", REJECTED, "no rate"),
+        "theorem A": ("name: every-start", "name: global", REJECTED, "'every-start'"),
     },
 )
 
@@ -317,8 +322,8 @@ witness:
         "an angle at the start below the truth": ("0.00497", "0.00496", REFUTED, "angle(p(0), p_mm)"),
         "a later angle below what is proved": ("1.03}", "1.02}", REJECTED, "the bound of"),
         "a step": ("{time: 0,", "{step: 0,", MALFORMED, "a time"),
-        "steps": ("  theorem:", "  steps: 1\n  theorem:", MALFORMED, "the flow is not enclosed"),
-        "the start 0, which has no direction": ("start: [0, 0.5]", "start: [0, 0]", MALFORMED, "no direction"),
+        "steps": ("  theorem:", "  steps: 1\n  theorem:", REJECTED, "may have no steps"),
+        "the start 0, which has no direction": ("start: [0, 0.5]", "start: [0, 0]", REJECTED, "no direction"),
     },
 )
 
@@ -342,9 +347,9 @@ witness:
     {"an angle": ("  rate:", "  angles: [{step: 1000000000000000, at_most: 2}]\n  rate:")},
     {
         "fewer steps than the threshold needs": ("after: 4096", "after: 1", REJECTED, "below the threshold a*"),
-        "half a step": ("after: 4096", "after: 4095.5", MALFORMED, "a whole number"),
+        "half a step": ("after: 4096", "after: 4095.5", REJECTED, "a whole number"),
         "negative steps": ("after: 4096", "after: -1", MALFORMED, "a number >= 0"),
-        "no such steps": (", after: 4096", "", MALFORMED, "leads to no rate"),
+        "no such steps": (", after: 4096", "", REJECTED, "leads to no rate"),
         "a numerator below what is proved": ("77.4", "77.3", REJECTED, "A >= the numerator"),
     },
 )

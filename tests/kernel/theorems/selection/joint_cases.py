@@ -69,7 +69,7 @@ witness:
         "label margin too small by 10^-20": (
             "at_least: 1, at_most: 1}", "at_most: 0.99999999999999999999}", REFUTED, "1/|v_mm|"),
         "bounds of the label margin exchanged": (
-            "at_least: 1, at_most: 1}", "at_least: 2, at_most: 1}", MALFORMED, "at_least <= at_most"),
+            "at_least: 1, at_most: 1}", "at_least: 2, at_most: 1}", REFUTED, "1/|v_mm|"),
         "no bound of the label margin": ("{at_least: 1, at_most: 1}", "{}", MALFORMED, "at_least or at_most"),
         "a negative bound of it": ("at_least: 1, at", "at_least: -1, at", MALFORMED, "a number >= 0"),
         "a drop that is not shown": ("drop: 0.17", "drop: 0.18", REJECTED, "by every choice"),
@@ -115,7 +115,7 @@ witness:
         "a comparator of the wrong length": ("[0.22, 39.999]", "[0.22, 39.999, 0]", MALFORMED, "dimension of a token"),
         "a comparator of no entry": ("entry: 0", "entry: 1", MALFORMED, "counted from 0"),
         "a comparator with nothing in it": (
-            "{entry: 0, head: [0.22, 39.999]}", "{entry: 0}", MALFORMED, "no comparator"),
+            "{entry: 0, head: [0.22, 39.999]}", "{entry: 0}", MALFORMED, "head or attention"),
         "a comparator twice": (
             "[{entry: 0, head: [0.22, 39.999]}]",
             "[{entry: 0, head: [0, 40]}, {entry: 0, head: [0, 40]}]", MALFORMED, "again"),

@@ -113,7 +113,7 @@ witness:
             MALFORMED,
             "2 selections",
         ),
-        "a score too many": ("scores: [[1, 0]", "scores: [[1, 0, 2]", MALFORMED, "one per token"),
+        "a score too many": ("scores: [[1, 0]", "scores: [[1, 0, 2]", MALFORMED, "vectors of 2, 2, one per input"),
         "NaN as a score": ("scores: [[1, 0]", "scores: [[nan, 0]", MALFORMED, "an exact number"),
         "keys of another width": ("[[1, 0], [0, 0]]]", "[[1, 0, 0], [0, 0, 0]]]", MALFORMED, "columns"),
         "inputs of one token": (

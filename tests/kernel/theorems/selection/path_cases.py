@@ -39,8 +39,8 @@ witness:
     {
         "a cosine just above what is shown": ("0.98225}", "0.98226}", REJECTED, "cosine of the angle"),
         "a cosine of 1": ("0.9996414}", "1}", REJECTED, "cosine of the angle"),
-        "a cosine above 1": ("0.9996414}", "1.0001}", MALFORMED, "from -1 to 1"),
-        "a cosine below -1": ("0.9996414}", "-1.0001}", MALFORMED, "from -1 to 1"),
+        "a cosine above 1": ("0.9996414}", "1.0001}", REJECTED, "not proved"),
+        "a cosine below -1": ("0.9996414}", "-1.0001}", MALFORMED, "a number >= -1"),
         "a smaller radius": ("radius: 10,", "radius: 9.99,", REJECTED, "against R^2"),
         "a comparator outside by 1e-9": ("9.782932683748]", "9.782932685]", REJECTED, "against R^2"),
         "a comparator at the origin": ("[-2.072251940485, 9.782932683748]", "[0, 0]", REJECTED, "not proved"),

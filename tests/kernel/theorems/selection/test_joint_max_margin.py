@@ -22,9 +22,10 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.selection import joint_max_margin, kkt
+from certattn.kernel.theorems.selection import joint_max_margin, stated_tokens
 from certattn.kernel.theorems.selection.joint_max_margin import JointSolution, read
 from certattn.kernel.theorems.selection.mathematics import joint_path
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.joint_multipliers import floats
 
@@ -93,15 +94,15 @@ def test_a_tight_input_without_multipliers_has_no_condition(arrays: Path) -> Non
 def test_an_input_whose_multiplier_is_0_is_no_support_input(arrays: Path) -> None:
     head = read(loads(first(cases.TIGHT), arrays / "case.yaml")).head
     assert head.support == (0, 1, 2)
-    none = replace(head.solution, multipliers={**head.solution.multipliers, 1: fmpq(0)})
-    assert replace(head, solution=none).support == (0, 2)
+    none = MaxMargin(head.solution.rows, {**head.solution.multipliers, 1: fmpq(0)}, head.solution.levels)
+    assert joint_path.LabelMargin(head.rows, head.selection, none).support == (0, 2)
 
 
 def test_the_largest_score_of_all_other_tokens_counts(arrays: Path) -> None:
     text = first(cases.TIGHT).replace("[[[0, 0], [1, 1]],", "[[[0, 0], [1, 1], [5, 5], [2, 2]],")
     problem = read(loads(text, arrays / "case.yaml"))
     with working_precision(64):
-        path = joint_path.JointPath(problem.head, problem.attention, "logistic", (fmpq(40), fmpq(40)))
+        path = joint_path.JointPath(problem.head, problem.attention, "logistic", (fmpq(40), fmpq(40)), (None, None))
         scores = [path._greatest_score(row) for row in (0, 2, 3)]
         assert (scores[1] > scores[2]) is (scores[2] > scores[0]) is True
         assert (path._other_scores(0) > scores[2]) is True
@@ -170,8 +171,8 @@ def test_the_sweep_notices_a_kernel_that_proves_no_conditions(
     arrays: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutate = tool("mutation.mutate_certificates")
-    monkeypatch.setattr(joint_max_margin, "optimal", lambda *what: list(kkt.optimal(*what))[-1:])
-    monkeypatch.setattr(joint_max_margin, "kkt_names", lambda prefix: kkt.kkt_names(prefix)[-1:])
+    monkeypatch.setattr(joint_max_margin, "optimal", lambda *what: list(stated_tokens.optimal(*what))[-1:])
+    monkeypatch.setattr(joint_max_margin, "kkt_names", lambda prefix: stated_tokens.kkt_names(prefix)[-1:])
     tree = loads(first(cases.LENGTHS), arrays / "case.yaml").plain
     assert len(mutate.sweep(list(mutate.mutants(tree))[::2], arrays).errors) > 3
 

@@ -21,9 +21,9 @@ from certattn.kernel.decide.proof import Outcome, Proof, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection import max_margin
-from certattn.kernel.theorems.selection.kkt import kkt_names
 from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin
 from certattn.kernel.theorems.selection.max_margin import MarginDistance, matrix_rows
+from certattn.kernel.theorems.selection.stated_tokens import kkt_names
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
 
@@ -117,19 +117,23 @@ def believed(prefix: str, solution: Any) -> Iterator[Obligation]:
 
 
 def constant(value: Any) -> property:
-    return property(lambda self: value)
+    return property(lambda self: value, lambda self, computed: None)
 
 
 def passing(**wrong: fmpq) -> property:
     """The conditions with one of their numbers replaced."""
-    real = MaxMargin.conditions.func
+    real = MaxMargin.conditions.fget
     return property(lambda self: real(self)._replace(**wrong))
 
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "negative slacks pass": (MaxMargin, "conditions", passing(slack=fmpq(0))),
     "multipliers of loose constraints pass": (MaxMargin, "complementarity", constant(fmpq(0))),
-    "slacks are not looked at": (MaxMargin, "slacks", property(lambda self: (fmpq(0),) * self.rows.rows)),
+    "slacks are not looked at": (
+        MaxMargin,
+        "slacks",
+        property(lambda self: [fmpq(0)] * self.rows.rows, lambda self, computed: None),
+    ),
     "the solution is not compared": (proof, "_identical", lambda left, relation, right: Outcome.PROVED),
     "upper bounds are not looked at": always("<="),
     "lower bounds are not looked at": always(">="),
@@ -138,7 +142,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the dual value is that of no multipliers": (MarginDistance, "dual_value", constant(fmpq(10))),
     "the direction is always feasible": (MarginDistance, "smallest_relaxed", constant(None)),
     "the norm is not divided by the margin": (MarginDistance, "norm_squared", constant(fmpq(17, 9))),
-    "neighbours have no norm": (MarginDistance, "squares", property(lambda self: (fmpq(0),) * self.rows.rows)),
+    "neighbours have no norm": (MarginDistance, "looseness", lambda self, j, gap, radius: fmpq(1)),
     "sums are 0": (Contradiction, "largest_entry", constant(fmpq(0))),
     "totals are 1": (Contradiction, "total", constant(fmpq(1))),
 }

@@ -22,8 +22,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection import regularization_path
-from certattn.kernel.theorems.selection.mathematics import mixing
-from certattn.kernel.theorems.selection.regularization_path import read_given
+from certattn.kernel.theorems.selection.regularization_path import GIVEN, QuadraticMixing, ScoreMixing, read_given
 from certattn.statements.checking import check_file
 from certattn.writing import to_text
 
@@ -64,7 +63,7 @@ def test_no_mutant_is_falsely_accepted(family: Family, tmp_path: Path, mutate: M
     [
         (regularization_path.PathProblem, "smallest_gap", fmpq(1)),
         (regularization_path.StatedRadius, "norm_squared", fmpq(0)),
-        (regularization_path, "least_cosine", lambda progress, margin, radius: arb(2)),
+        (regularization_path, "least_progress", lambda log_w, excess, least: arb(10) ** 9),
         (regularization_path, "optimal", lambda prefix, solution: []),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
@@ -192,7 +191,8 @@ def test_costs_are_below_the_excess(kind: str) -> None:
     while compared < 300:
         given = _random_given(rng, kind)
         head = {"certattn": "1", "claim": "regularization-path", "given": _texts(given), "asserts": {}}
-        read = read_given(loads(to_text(head), Path("case.yaml")))
+        started = loads(to_text(head), Path("case.yaml"))
+        read = read_given(GIVEN.read(started.given, started.reading)[1])
         indices = tuple(int(rng.integers(length)) for length in read.stated.tokens.lengths)
         selection = Selection(read.stated.tokens, indices)
         costly = read.mixing(selection, 0)
@@ -205,7 +205,7 @@ def test_costs_are_below_the_excess(kind: str) -> None:
         compared += 1
 
 
-def _compare_costs(costly: mixing.Mixing, weights: list[arb], rng: np.random.Generator) -> None:
+def _compare_costs(costly: ScoreMixing | QuadraticMixing, weights: list[arb], rng: np.random.Generator) -> None:
     excess = costly.excess(weights)
     bound = excess * float(rng.choice([1.0, 1.1, 3.0]))
     linear = sum((c * s for c, s in zip(costly.costs(bound), weights, strict=True)), arb(0))
@@ -216,7 +216,7 @@ def _compare_costs(costly: mixing.Mixing, weights: list[arb], rng: np.random.Gen
         assert (_moved(costly, weights, slopes) < excess) is True
 
 
-def _moved(costly: mixing.Mixing, weights: list[arb], slopes: list[float]) -> arb:
+def _moved(costly: ScoreMixing | QuadraticMixing, weights: list[arb], slopes: list[float]) -> arb:
     """The excess after a small step along a direction in which every <z_t, p> grows, with the given slopes."""
     powers = [w * arb(-1e-6 * b).exp() for w, b in zip(weights, slopes, strict=True)]
     chosen = 1 - sum(weights, arb(0))

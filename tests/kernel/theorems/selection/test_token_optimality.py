@@ -18,7 +18,7 @@ from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.selection import token_optimality
-from certattn.kernel.theorems.selection.kkt import kkt_names
+from certattn.kernel.theorems.selection.stated_tokens import kkt_names
 from certattn.kernel.theorems.selection.token_optimality import uncut_selections
 
 Tool = Callable[[str], ModuleType]

@@ -26,137 +26,95 @@ In the flow h = 0, and h k is the time. The proofs stand in docs/claims/selectio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
 
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.selection.mathematics.path_bound import least_progress
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants, largest, least
+from certattn.kernel.theorems.selection.mathematics.margin_points import least_progress
+from certattn.kernel.theorems.selection.mathematics.selection_constants import Rule, SelectionConstants, largest, least
 
 
-@dataclass(frozen=True)
+def excursions(
+    k: SelectionConstants, excess: arb, norm: arb, selected: arb, overshoots: tuple[arb, arb]
+) -> tuple[arb, arb]:
+    """J, and what may replace it where F_0 <= a / 2; from F_0, N_0, s_0, and rho_0 and rho."""
+    first, overshoot = overshoots
+    share = (1 - overshoot) * selected * k.margin
+    progress = (k.concentration * selected / excess).log()
+    plain = norm - progress / k.margin + (first + excess / k.least_gain) / share
+    return plain, norm - least_progress(k.log_weight, excess, k.least_gain) / k.margin + first / share
+
+
+def logarithm(k: SelectionConstants, excess: arb, selected: arb, overshoot: arb, unit: arb) -> tuple[arb, arb]:
+    """w_* s_0 / F_0 and w_* s_0 r, the start and the slope of what Xi |p_k| is at least the logarithm of."""
+    pull = k.margin * selected
+    slope = k.concentration * selected * unit * (1 - overshoot) * (pull * pull)
+    return k.concentration * selected / excess, slope
+
+
 class GlobalBasin:
-    """Theorem A at one point: `excess` is F_0, `norm` N_0, `step` h.
+    """Theorem A at one point, `excess` being F_0 and `norm` N_0: its bounds hold where its conditions are proved.
 
-    Its bounds hold where its conditions are proved.
+    Attributes: `threshold` is a*; `selected` s_0: every chosen token has at least this softmax weight, now and later;
+    `bend` K_2: |Hess F| <= K_2 F where F <= F_0; `overshoot` rho; `numerator` Xi J with what may replace J where that
+    is proved to hold and smaller: 1 - cos angle(p_k, p_mm) <= numerator / log(start + slope k).
     """
 
-    constants: SelectionConstants
-    step: arb
-    excess: arb
-    norm: arb
+    def __init__(self, constants: SelectionConstants, rule: Rule, excess: arb, norm: arb) -> None:
+        k, loss, smallest = constants, constants.loss, constants.smallest_gaps
+        self.excess = excess
+        self.threshold = least(loss.excess(k.scores[i], arb(gap), BALLS) for i, gap in smallest.items())
+        # The f_i^{-1}(F_0).
+        gaps = {i: loss.inverse_excess(k.scores[i], excess, BALLS) for i in smallest}
+        self.selected = 1 - largest(gap / smallest[i] for i, gap in gaps.items())
+        bends = []
+        for i, gap in gaps.items():
+            score, most = k.scores[i], gap.min(arb(k.score_ranges[i]))
+            steepest = loss.slope(score - most, BALLS)
+            curvature = loss.largest_curvature(score - most, score, BALLS)
+            bends.append(k.diameters_squared[i] * (steepest + curvature * most) / k.slopes[i])
+        self.bend = largest(bends)
+        first = rule.size() * self.bend * excess / 2
+        self.overshoot = first.min(rule.size() * k.curvature_bound / 2)
+        plain, refined = excursions(k, excess, norm, self.selected, (first, self.overshoot))
+        # J is >= 0, as cosines are at most 1.
+        excursion = (plain.min(refined) if (excess <= k.least_gain / 2) is True else plain).max(arb(0))
+        self.numerator = k.margin * excursion
+        self.start, self.slope = logarithm(k, excess, self.selected, self.overshoot, arb(rule.unit))
 
-    @cached_property
-    def threshold(self) -> arb:
-        """a*."""
-        scores, excess = self.constants.scores, self.constants.loss.excess
-        return least(excess(scores[i], arb(gap), BALLS) for i, gap in self.constants.smallest_gaps.items())
+    def argument(self, elapsed: fmpq) -> arb:
+        """Of the logarithm, so many steps (or so long) after the point."""
+        return self.start + self.slope * elapsed
 
-    @cached_property
-    def _largest_gaps(self) -> dict[int, arb]:
-        """The f_i^{-1}(F_0)."""
-        scores, inverse = self.constants.scores, self.constants.loss.inverse_excess
-        return {i: inverse(scores[i], self.excess, BALLS) for i in self.constants.smallest_gaps}
+    def numbers(self, elapsed: fmpq) -> tuple[arb, arb, arb]:
+        """Those of the bound from so many steps (or so long) after the point on: numerator, start and slope."""
+        return self.numerator, self.argument(elapsed), self.slope
 
-    @cached_property
-    def selected(self) -> arb:
-        """s_0: every chosen token has at least this softmax weight, now and later."""
-        gaps = self.constants.smallest_gaps
-        return 1 - largest(value / gaps[i] for i, value in self._largest_gaps.items())
-
-    @cached_property
-    def bend(self) -> arb:
-        """K_2: |Hess F| <= K_2 F where F <= F_0."""
-        found = []
-        constants = self.constants
-        for i, value in self._largest_gaps.items():
-            score, gap = constants.scores[i], value.min(arb(constants.score_ranges[i]))
-            steepest = constants.loss.slope(score - gap, BALLS)
-            curvature = constants.loss.largest_curvature(score - gap, score, BALLS)
-            found.append(constants.diameters_squared[i] * (steepest + curvature * gap) / constants.slopes[i])
-        return largest(found)
-
-    @cached_property
-    def first_overshoot(self) -> arb:
-        """rho_0."""
-        return self.step * self.bend * self.excess / 2
-
-    @cached_property
-    def overshoot(self) -> arb:
-        """rho."""
-        return self.first_overshoot.min(self.step * self.constants.curvature_bound / 2)
-
-    @cached_property
-    def excursion(self) -> arb:
-        """J, or what replaces it where that is proved to hold and smaller; >= 0, as cosines are at most 1."""
-        found = self.plain_excursion
-        if (self.excess <= self.constants.least_gain / 2) is True:
-            found = found.min(self.refined_excursion)
-        return found.max(arb(0))
-
-    @property
-    def plain_excursion(self) -> arb:
-        """J."""
-        progress = (self.constants.concentration * self.selected / self.excess).log()
-        error = self.first_overshoot + self.excess / self.constants.least_gain
-        return self.norm - progress / self.constants.margin + error / self._share
-
-    @property
-    def refined_excursion(self) -> arb:
-        """What may replace J where F_0 <= a / 2."""
-        progress: arb = least_progress(self.constants.log_weight, self.excess, self.constants.least_gain, BALLS)
-        return self.norm - progress / self.constants.margin + self.first_overshoot / self._share
-
-    @property
-    def _share(self) -> arb:
-        """(1 - rho) s_0 Xi."""
-        return (1 - self.overshoot) * self.selected * self.constants.margin
-
-    @cached_property
-    def numerator(self) -> arb:
-        """Xi J: 1 - cos angle(p_k, p_mm) <= Xi J / log(start + slope k)."""
-        return self.constants.margin * self.excursion
-
-    @cached_property
-    def start(self) -> arb:
-        """w_* s_0 / F_0."""
-        return self.constants.concentration * self.selected / self.excess
-
-    def slope(self, unit: arb) -> arb:
-        """w_* s_0 r: `unit` is h, or 1 for a unit of time of the flow."""
-        pull = self.constants.margin * self.selected
-        return self.constants.concentration * self.selected * unit * (1 - self.overshoot) * (pull * pull)
+    def bound(self, elapsed: fmpq) -> arb:
+        """numerator / log(argument); 2, the largest value of all, where the logarithm is not positive."""
+        if (self.argument(elapsed) <= 1) is True:
+            return arb(2)
+        return (self.numerator / self.argument(elapsed).log()).min(arb(2))
 
 
-@dataclass(frozen=True)
-class EqualScores:
-    """Theorem A2 from one point: `odds` are the S_i there, by input."""
+def kept(k: SelectionConstants, step: arb) -> arb:
+    """1 - h B_F / 2."""
+    return 1 - step * k.curvature_bound / 2
 
-    constants: SelectionConstants
-    step: arb
-    excess: arb
-    norm: arb
-    odds: dict[int, arb]
 
-    @property
-    def _kept(self) -> arb:
-        """1 - h B_F / 2."""
-        return 1 - self.step * self.constants.curvature_bound / 2
+def lasting(k: SelectionConstants, step: arb, excess: arb, odds: Mapping[int, arb]) -> arb:
+    """Of Theorem A2, a lower bound of every chosen token's softmax weight, now and later; S_i = `odds` by input."""
+    loss = step * excess / (8 * kept(k, step))
+    return least(1 / (1 + each * (k.diameters_squared[i] * loss).exp()) for i, each in odds.items())
 
-    @cached_property
-    def lasting(self) -> arb:
-        """A lower bound of every chosen token's softmax weight, now and later."""
-        loss = self.step * self.excess / (8 * self._kept)
-        squares = self.constants.diameters_squared
-        return least(1 / (1 + odds * (squares[i] * loss).exp()) for i, odds in self.odds.items())
 
-    def excess_after(self, elapsed: arb) -> arb:
-        """An upper bound of F after the time h k."""
-        pull = self.constants.margin * self.lasting
-        return 1 / (1 / self.excess + elapsed * self._kept * (pull * pull))
+def excess_after(k: SelectionConstants, step: arb, excess: arb, weight: arb, elapsed: arb) -> arb:
+    """Of Theorem A2, an upper bound of F after the time h k, `weight` being `lasting`."""
+    pull = k.margin * weight
+    return 1 / (1 / excess + elapsed * kept(k, step) * (pull * pull))
 
-    def norm_after(self, elapsed: arb) -> arb:
-        """An upper bound of |p| after the time h k."""
-        return self.norm + (elapsed * self.excess / self._kept).sqrt()
+
+def norm_after(k: SelectionConstants, step: arb, excess: arb, norm: arb, elapsed: arb) -> arb:
+    """Of Theorem A2, an upper bound of |p| after the time h k."""
+    return norm + (elapsed * excess / kept(k, step)).sqrt()

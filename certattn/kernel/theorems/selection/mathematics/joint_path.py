@@ -1,7 +1,22 @@
-"""The joint regularisation path at stated norms: what every minimiser (v, p) has in common.
+"""The head of joint training, what attending to others costs, and the joint regularisation path at stated norms.
+
+Inputs X_i with rows x_it, labels Y_i = 1 or -1, chosen tokens alpha_i. v_mm is the shortest v with
+Y_i <v, x_{i alpha_i}> >= 1 for all i; Gamma = 1 / |v_mm| is the label margin and u = Gamma v_mm. With the multipliers
+mu_i of v_mm, which are positive on the support inputs S only, and mu^_i = mu_i / sum mu,
+
+    sum_i mu^_i Y_i x_{i alpha_i} = Gamma u.
+
+Attention with weights s_it yields r_i = sum_t s_it x_it. For e = max_{i in S} (1 - s_{i alpha_i}),
+
+    max_{|v| <= 1} min_i Y_i <v, r_i>  <=  |sum_i mu^_i Y_i r_i|  <=  Gamma - nu e.
+
+The middle is a convex function of the weights; so is its sum with nu e, and it has its largest value where every input
+of S attends to one token. This gives nu by enumeration; where that is too long, single pairs give a smaller one.
+
+The path at norms r and R: what every minimiser (v, p) has in common.
 
 (v, p) minimises sum_i l(y_i), y_i = Y_i <v, X_i'softmax(X_i W'p)>, over |v| <= r and |p| <= R, for the logistic or the
-exponential loss. With the head's u, Gamma, mu^, S and nu of `label_margin`, the pairs' z_j = W (x_{i alpha_i} - x_it)
+exponential loss. With these u, Gamma, mu^, S and nu, the pairs' z_j = W (x_{i alpha_i} - x_it)
 and h_j, and p_mm = sum_j lambda_j z_j the shortest p with <z_j, p> >= 1 for pairs of S and >= 0 for the others,
 Xi = 1 / |p_mm|:
 
@@ -13,12 +28,13 @@ Xi = 1 / |p_mm|:
 
 Weights mu^_i stand on the support inputs, E bounds sum_i e^{-y_i} at a minimiser, E0 = e^{r Gamma} E.
 The page of the claim `joint-max-margin` has the proofs. Nothing here decides.
+Ataee Tarzanagh, Li, Zhang and Oymak 2023, the section on joint convergence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 
 from flint import arb, fmpq
@@ -27,10 +43,80 @@ from certattn.kernel.mathematics.balls import l2_norm, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number, exp_remainder
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.mathematics.label_margin import LabelMargin
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 
 _ONE = arb(1)
+# A head and attention that minimisers are compared with, each in one row.
+Compared = tuple[ExactMatrix | None, ExactMatrix | None]
+# So many choices of one token for every support input are enumerated.
+MOST_CHOICES = 10_000
+
+
+class LabelMargin:
+    """The head of `solution`, which is a solution where its conditions are proved; `rows` hold the Y_i x_it.
+
+    Attributes: `support` are the inputs with a multiplier, S, and `weights` their mu^_i; by pair, `gaps` are the
+    Y_i <v_mm, x_{i alpha_i} - x_it>, which times Gamma are the h_j, and `distances` the |x_{i alpha_i} - x_it|^2.
+    """
+
+    def __init__(self, rows: ExactMatrix, selection: Selection, solution: MaxMargin) -> None:
+        self.rows, self.selection, self.solution = rows, selection, solution
+        multipliers = {i: value for i, value in sorted(solution.multipliers.items()) if value > 0}
+        self.support, total = tuple(multipliers), sum(multipliers.values(), fmpq(0))
+        self.weights = {i: value / total for i, value in multipliers.items()}
+        # The Y_i (x_{i alpha_i} - x_it).
+        others = rows.take_rows([selection.tokens.row(pair.input, pair.token) for pair in selection.pairs])
+        differences = rows.take_rows([selection.rows[pair.input] for pair in selection.pairs]) - others
+        self.gaps = (differences @ solution.solution.T).T.row(0)
+        self.distances = [sum((x * x for x in row), fmpq(0)) for row in differences.to_rows()]
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether all ways to choose a token of every support input are gone through."""
+        return math.prod(self.selection.tokens.lengths[i] for i in self.support) <= MOST_CHOICES
+
+    @cached_property
+    def nearest_choice(self) -> tuple[tuple[int, ...], fmpq]:
+        """Of all choices of a token of each support input but alpha itself, the one of the largest
+        |sum_i mu^_i Y_i x_{i t_i}|^2, and this number; alpha and 0 where there is no other choice."""
+        alpha, tokens = tuple(self.selection.indices[i] for i in self.support), self.selection.tokens
+        parts = [self.rows.take_rows(tokens.rows_of(i)).scaled(weight) for i, weight in self.weights.items()]
+        stacked = ExactMatrix.stacked(parts)
+        rows = iter([[int(x) for x in row] for row in stacked.numerators.tolist()])
+        sums: list[tuple[tuple[int, ...], list[int]]] = [((), [0] * stacked.columns)]
+        for part in parts:
+            mine = [next(rows) for _ in range(part.rows)]
+            sums = [
+                ((*choice, t), [a + b for a, b in zip(total, row, strict=True)])
+                for choice, total in sums
+                for t, row in enumerate(mine)
+            ]
+        found = ((choice, sum(x * x for x in total)) for choice, total in sums if choice != alpha)
+        best, largest = max(found, key=lambda pair: pair[1], default=(alpha, 0))
+        return best, fmpq(largest) / (fmpq(stacked.denominator) ** 2)
+
+    def margin(self) -> arb:
+        """Gamma, at the working precision."""
+        return self.solution.margin()
+
+    def drop(self) -> arb:
+        """A number nu for which the inequality above holds if it is positive; at the working precision."""
+        if not self.enumerated:
+            return self.drop_by_pairs()
+        return self.margin() - arb(self.nearest_choice[1]).sqrt()
+
+    def drop_by_pairs(self) -> arb:
+        """The same from single pairs: min over S of mu^_i min_t (2 Gamma h_it - |x_{i alpha_i} - x_it|^2) / (2 Gamma).
+
+        Gamma^2 - |Gamma u - q|^2 = 2 Gamma <u, q> - |q|^2 >= sum_i mu^_i sum_t s_it (2 Gamma h_it - |..|^2)
+        for q = sum_i mu^_i Y_i (x_{i alpha_i} - r_i), as squares are convex; and Gamma + |Gamma u - q| <= 2 Gamma. An
+        input of one token has no pairs.
+        """
+        kept = [
+            2 * gap / self.solution.norm_squared - square for gap, square in zip(self.gaps, self.distances, strict=True)
+        ]
+        pairs = ((i, positions) for i, positions in self.selection.pairs_of.items() if i in self.weights)
+        return min(self.weights[i] * min(kept[j] for j in positions) for i, positions in pairs) / (2 * self.margin())
 
 
 # -- formulas, generic in the number type
@@ -109,274 +195,171 @@ def log_odds(share: Number, fn: Functions) -> Number:
     return fn.log(share / (1 - share))
 
 
-# -- what minimisers are compared with
-
-
-@dataclass(frozen=True)
-class Comparator:
-    """A head v and attention p, each a direction and a factor; `label_rows` hold the Y_i x_it, one per row."""
-
-    selection: Selection
-    label_rows: Sequence[Sequence[arb]]
-    head: tuple[ExactMatrix, arb]
-    attention: tuple[ExactMatrix, arb]
-
-    @cached_property
-    def softmax(self) -> list[list[arb]]:
-        """The softmax weights by input, computed relative to the chosen token."""
-        tokens, (direction, factor) = self.selection.tokens, self.attention
-        logits = (tokens.keys @ direction.T).T.row(0)
-        found = []
-        for i, chosen in enumerate(self.selection.rows):
-            powers = [(factor * (logits[row] - logits[chosen])).exp() for row in tokens.rows_of(i)]
-            total = sum(powers, arb(0))
-            found.append([power / total for power in powers])
-        return found
-
-    @cached_property
-    def attended(self) -> list[list[arb]]:
-        """The Y_i sum_t s_it x_it."""
-        found = []
-        for i, weights in enumerate(self.softmax):
-            rows = [self.label_rows[row] for row in self.selection.tokens.rows_of(i)]
-            columns = zip(*rows, strict=True)
-            found.append([sum((s * x for s, x in zip(weights, xs, strict=True)), arb(0)) for xs in columns])
-        return found
-
-    @cached_property
-    def margins(self) -> list[arb]:
-        """The Y_i <v, sum_t s_it x_it>."""
-        direction, factor = self.head
-        head = [factor * x for x in direction.row(0)]
-        return [sum((a * x for a, x in zip(row, head, strict=True)), arb(0)) for row in self.attended]
-
-
 # -- the bounds
 
 
 class JointPath:
-    """The bounds at the norms r and R, at the precision at which it is made and asked.
+    """The bounds at the norms r and R, at the precision at which it is made.
 
-    `stated_head` and `stated_attention` are comparators within these norms; r u and R Xi p_mm where they are None.
+    `compared` are a head and attention within these norms; r u and R Xi p_mm where they are None.
+
+    Attributes: `lost` is K / r; `unattended` e, a bound of 1 - s_{i alpha_i} for the inputs of S; `selected` says
+    whether at every minimiser the chosen tokens of S are proved to have the largest scores; `cosine` is c: <v, u> >=
+    r c, and of the angle of v and v_mm, where it is positive; `outside` are the inputs outside S whose pairs have
+    multipliers.
     """
 
     def __init__(
-        self,
-        head: LabelMargin,
-        attention: MaxMargin,
-        loss: str,
-        norms: tuple[fmpq, fmpq],
-        stated_head: ExactMatrix | None = None,
-        stated_attention: ExactMatrix | None = None,
+        self, head: LabelMargin, attention: MaxMargin, loss: str, norms: tuple[fmpq, fmpq], compared: Compared
     ) -> None:
-        self.head, self.attention, self.loss = head, attention, loss
+        stated_head, stated_attention = compared
+        self.head, self.attention, self.selection = head, attention, head.selection
         self.r, self.R = arb(norms[0]), arb(norms[1])
         self.gamma, self.xi = head.margin(), attention.margin()
-        self._label_table = table_of_balls(head.rows, _ONE)
-        v = (head.solution.solution, self.r * self.gamma) if stated_head is None else (stated_head, _ONE)
-        p = (attention.solution, self.R * self.xi) if stated_attention is None else (stated_attention, _ONE)
-        self.comparator = Comparator(head.selection, self._label_table, v, p)
-
-    # -- steps 1 and 2
-
-    @cached_property
-    def exponentials(self) -> arb:
-        """E: a bound of sum_i e^{-y_i} at every minimiser, by the loss of the comparator."""
-        return arb(exponential_sum(self.loss, self.comparator.margins, BALLS, arb(0)))
-
-    @cached_property
-    def log_e0(self) -> arb:
-        return self.exponentials.log() + self.r * self.gamma
-
-    @cached_property
-    def lost(self) -> arb:
-        """K / r."""
-        return arb(deficit(self.log_e0, self.head.weights.values(), BALLS, _ONE) / self.r)
-
-    @cached_property
-    def unattended(self) -> arb:
-        """e = K / (r nu): a bound of 1 - s_{i alpha_i} for the inputs of S."""
-        return self.lost / self.head.drop()
-
-    # -- step 3
-
-    @cached_property
-    def _across(self) -> list[arb]:
-        """The lengths of the parts of x_{i alpha_i} - x_it orthogonal to u, by pair."""
-        squared = self.head.solution.norm_squared
-        return [
-            arb(distance - gap * gap / squared).nonnegative_part().sqrt()
-            for gap, distance in zip(self.head.gaps, self.head.distances, strict=True)
-        ]
-
-    def _least_gap(self, cosine: arb, j: int) -> arb:
-        """A lower bound of g_j / r where <v, u> >= r * cosine."""
-        return arb(least_product(cosine, self.gamma * self.head.gaps[j], self._across[j], BALLS))
+        self.direction = [self.gamma * x for x in head.solution.solution.row(0)]
+        self.label_rows = table_of_balls(head.rows, _ONE)
+        # The comparator: softmax weights by input, relative to the chosen token; the Y_i sum_t s_it x_it; and their
+        # products with v.
+        v, r = (head.solution.solution, self.r * self.gamma) if stated_head is None else (stated_head, _ONE)
+        p, R = (attention.solution, self.R * self.xi) if stated_attention is None else (stated_attention, _ONE)
+        tokens, logits = self.selection.tokens, (self.selection.tokens.keys @ p.T).T.row(0)
+        self.softmax, self.attended = list[list[arb]](), list[list[arb]]()
+        for i, chosen in enumerate(self.selection.rows):
+            powers = [(R * (logits[row] - logits[chosen])).exp() for row in tokens.rows_of(i)]
+            total = sum(powers, arb(0))
+            self.softmax.append([power / total for power in powers])
+            columns = zip(*(self.label_rows[row] for row in tokens.rows_of(i)), strict=True)
+            self.attended.append([_dot(self.softmax[i], column) for column in columns])
+        vector = [r * x for x in v.row(0)]
+        margins = [_dot(row, vector) for row in self.attended]
+        # Steps 1 and 2: E, a bound of sum_i e^{-y_i} at every minimiser, by the loss of the comparator.
+        exponentials = exponential_sum(loss, margins, BALLS, arb(0))
+        self.correction = arb(slope_correction(loss, exponentials))
+        self.log_e0 = arb(exponentials.log() + self.r * self.gamma)
+        self.lost = arb(deficit(self.log_e0, head.weights.values(), BALLS, _ONE) / self.r)
+        self.unattended = self.lost / head.drop()
+        # A lower bound of every y_i / r.
+        self.required = self.gamma - self.log_e0 / self.r
+        # Step 3, with the lengths of the parts of x_{i alpha_i} - x_it orthogonal to u, by pair.
+        squared, gaps = head.solution.norm_squared, zip(head.gaps, head.distances, strict=True)
+        self.across = [arb(distance - gap * gap / squared).nonnegative_part().sqrt() for gap, distance in gaps]
+        moved = arb(0)
+        for i, weight in head.weights.items():
+            longest = max((head.distances[j] for j in self._pairs(i)), default=fmpq(0))
+            moved += weight * self.unattended * arb(longest).sqrt()
+        first = arb(first_alignment(self.gamma, self.lost, moved))
+        self.selected = (first > 0) is True and all(self._is_good(i, first) for i in head.support)
+        self.cosine = arb(first_alignment(self.gamma, self.lost, arb(0))) if self.selected else first
+        # For step 4.
+        inputs = {self.selection.pairs[j].input for j, value in attention.multipliers.items() if value != 0}
+        self.outside = sorted(inputs - set(head.support))
 
     def _pairs(self, i: int) -> list[int]:
         """The positions of the pairs of an input."""
-        return self.head.selection.pairs_of.get(i, [])
+        return self.selection.pairs_of.get(i, [])
+
+    def _least_gap(self, cosine: arb, j: int) -> arb:
+        """A lower bound of g_j / r where <v, u> >= r * cosine."""
+        return arb(least_product(cosine, self.gamma * self.head.gaps[j], self.across[j], BALLS))
 
     def _is_good(self, i: int, cosine: arb) -> bool:
         """Whether the chosen token of input i is proved to have the largest score, for every such v."""
         return all((self._least_gap(cosine, j) > 0) is True for j in self._pairs(i))
 
-    @cached_property
-    def _first_cosine(self) -> arb:
-        moved = arb(0)
-        for i, weight in self.head.weights.items():
-            longest = max((self.head.distances[j] for j in self._pairs(i)), default=fmpq(0))
-            moved += weight * self.unattended * arb(longest).sqrt()
-        return arb(first_alignment(self.gamma, self.lost, moved))
-
-    @cached_property
-    def selected(self) -> bool:
-        """Whether at every minimiser the chosen tokens of S are proved to have the largest scores."""
-        first = self._first_cosine
-        return (first > 0) is True and all(self._is_good(i, first) for i in self.head.support)
-
-    @cached_property
-    def cosine(self) -> arb:
-        """c: <v, u> >= r c; and of the angle of v and v_mm, where it is positive."""
-        if self.selected:
-            return arb(first_alignment(self.gamma, self.lost, arb(0)))
-        return self._first_cosine
-
     # -- step 4
-
-    @cached_property
-    def outside(self) -> list[int]:
-        """The inputs outside S whose pairs have multipliers."""
-        pairs = self.head.selection.pairs
-        inputs = {pairs[j].input for j, value in self.attention.multipliers.items() if value != 0}
-        return sorted(inputs - set(self.head.support))
 
     def room(self, i: int) -> arb:
         """By how much the margin of input i, over r, exceeds what its other tokens allow; positive where these cannot
         have all the attention."""
-        return self._required - self._other_scores(i)
+        return self.required - self._other_scores(i)
 
     def least_room(self) -> arb:
         """How far other tokens alone leave inputs outside the support short of their margin, over r."""
         return reduce(arb.min, [self.room(i) for i in self.outside])
 
-    @property
-    def _required(self) -> arb:
-        """A lower bound of every y_i / r."""
-        return self.gamma - self.log_e0 / self.r
-
     def _greatest_score(self, row: int) -> arb:
         """An upper bound of Y_i <v, x_it> / r."""
-        return -self._least_along([-x for x in self._label_table[row]])
+        return -self._least_along([-x for x in self.label_rows[row]])
 
     def _least_along(self, vector: list[arb]) -> arb:
         """A lower bound of <v, vector> / r."""
-        direction = [self.gamma * x for x in self.head.solution.solution.row(0)]
-        along = sum((a * b for a, b in zip(vector, direction, strict=True)), arb(0))
-        across = l2_norm([a - along * b for a, b in zip(vector, direction, strict=True)])
+        along = _dot(vector, self.direction)
+        across = l2_norm([a - along * b for a, b in zip(vector, self.direction, strict=True)])
         return arb(least_product(self.cosine, along, across, BALLS))
 
     def _other_scores(self, i: int) -> arb:
-        selection = self.head.selection
-        rows = [row for row in selection.tokens.rows_of(i) if row != selection.rows[i]]
+        rows = [row for row in self.selection.tokens.rows_of(i) if row != self.selection.rows[i]]
         return reduce(arb.max, [self._greatest_score(row) for row in rows])
 
-    @cached_property
-    def penalty(self) -> arb:
-        """-B: sum over the pairs outside S of lambda_j times a lower bound of <z_j, p>."""
-        total = arb(0)
-        for i in self.outside:
-            share = least_share(
-                self._required, self._other_scores(i), self._greatest_score(self.head.selection.rows[i])
-            )
-            weight = sum((self.attention.multipliers.get(j, fmpq(0)) for j in self._pairs(i)), fmpq(0))
-            total += weight * log_odds(share, BALLS)
-        return total
-
     def _cosine_of(self, logarithm: arb) -> arb:
-        return (logarithm / self.xi + self.xi * self.penalty) / self.R
-
-    @cached_property
-    def direct_cosine(self) -> arb:
-        """The bound of step 4 from the attention that S spends on other tokens."""
-        return self._cosine_of(log_odds(1 - self.unattended, BALLS))
+        """With -B: sum over the pairs outside S of lambda_j times a lower bound of <z_j, p>."""
+        penalty = arb(0)
+        for i in self.outside:
+            share = least_share(self.required, self._other_scores(i), self._greatest_score(self.selection.rows[i]))
+            weight = sum((self.attention.multipliers.get(j, fmpq(0)) for j in self._pairs(i)), fmpq(0))
+            penalty += weight * log_odds(share, BALLS)
+        return (logarithm / self.xi + self.xi * penalty) / self.R
 
     def _excess(self, i: int) -> arb:
         """A bound of e^{-gamma_i} times this: how much larger the loss of input i is under the comparator's attention
         than under its chosen token, for the v of a minimiser; gamma_i is the score of that token."""
         largest = arb(0)
         for j in self._pairs(i):
-            along = self.gamma * self.head.gaps[j] + sine(self.cosine, BALLS) * self._across[j]
-            largest += self.comparator.softmax[i][self.head.selection.pairs[j].token] * along
+            along = self.gamma * self.head.gaps[j] + sine(self.cosine, BALLS) * self.across[j]
+            largest += self.softmax[i][self.selection.pairs[j].token] * along
         return arb(raised(self.r * largest, BALLS))
 
-    @cached_property
-    def comparison(self) -> arb:
+    def _comparison(self) -> arb:
         """A bound, times e^{-r Gamma}, of sum over S of l(y_i) - l(gamma_i) at a minimiser; where `selected`."""
         excess = reduce(arb.max, [self._excess(i) for i in self.head.support], arb(0))
         total = self.log_e0.exp() * excess
-        for i in range(self.head.selection.tokens.count):
-            if i in self.head.weights:
-                continue
-            if self._is_good(i, self.cosine):
-                vector, factor = self._label_table[self.head.selection.rows[i]], self._excess(i)
-            else:
-                vector, factor = self.comparator.attended[i], arb(1)
-            total += factor * (self.r * (self.gamma - self._least_along(vector))).exp()
+        for i, chosen in enumerate(self.selection.rows):
+            if i not in self.head.weights:
+                good = self._is_good(i, self.cosine)
+                vector, factor = (self.label_rows[chosen], self._excess(i)) if good else (self.attended[i], _ONE)
+                total += factor * (self.r * (self.gamma - self._least_along(vector))).exp()
         return total
 
-    @cached_property
-    def _correction(self) -> arb:
-        return arb(slope_correction(self.loss, self.exponentials))
-
-    @cached_property
-    def compared_unattended(self) -> arb:
+    def _compared_unattended(self) -> arb:
         """A second bound of 1 - s_{i alpha_i} for the inputs of S; where `selected`."""
-        largest = arb(0)
+        largest, comparison = arb(0), self._comparison()
         for i in self.head.support:
-            if not self._pairs(i):
-                continue
-            least = reduce(arb.min, [self.r * self._least_gap(self.cosine, j) for j in self._pairs(i)])
-            heavier = tilt({i: fmpq(1)}, self.head.weights, self.log_e0, BALLS, _ONE)
-            largest = largest.max((heavier + self._correction).exp() * self.comparison / least)
+            if self._pairs(i):
+                least = reduce(arb.min, [self.r * self._least_gap(self.cosine, j) for j in self._pairs(i)])
+                heavier = tilt({i: fmpq(1)}, self.head.weights, self.log_e0, BALLS, _ONE)
+                largest = largest.max((heavier + self.correction).exp() * comparison / least)
         return largest
 
-    @cached_property
-    def compared_cosine(self) -> arb:
+    def _compared_cosine(self) -> arb:
         """The bound of step 4 from the comparison of p with the comparator's attention; where `selected`."""
-        shares = self._shares()
+        pairs, squared = self.selection.pairs, self.attention.norm_squared
         by_input: dict[int, fmpq] = {}
-        logarithm = (1 - self.unattended).log() - self._correction - self.comparison.log()
-        for j, share in shares.items():
-            i = self.head.selection.pairs[j].input
-            by_input[i] = by_input.get(i, fmpq(0)) + share
-            logarithm += share * (self.r * self._least_gap(self.cosine, j) / share).log()
+        logarithm = (1 - self.unattended).log() - self.correction - self._comparison().log()
+        for j, value in self.attention.multipliers.items():
+            # The lambda^_j = lambda_j / |p_mm|^2 of the pairs of S sum to 1.
+            i, share = pairs[j].input, value / squared
+            if i in self.head.weights and value > 0:
+                by_input[i] = by_input.get(i, fmpq(0)) + share
+                logarithm += share * (self.r * self._least_gap(self.cosine, j) / share).log()
         return self._cosine_of(logarithm - tilt(by_input, self.head.weights, self.log_e0, BALLS, _ONE))
-
-    def _shares(self) -> dict[int, fmpq]:
-        """The lambda^_j = lambda_j / |p_mm|^2 of the pairs of S: they sum to 1."""
-        pairs, squared = self.head.selection.pairs, self.attention.norm_squared
-        return {
-            j: value / squared
-            for j, value in self.attention.multipliers.items()
-            if pairs[j].input in self.head.weights and value > 0
-        }
 
     # -- what is proved
 
     def attention_cosine(self) -> arb:
-        """The larger of the bounds that are proved; finite where one of them is."""
-        bounds = [self.direct_cosine] + ([self.compared_cosine] if self.selected else [])
-        return _best(bounds, largest=True)
+        """The larger of the bounds that are proved, the first from the attention that S spends on other tokens; finite
+        where one of them is."""
+        direct = self._cosine_of(log_odds(1 - self.unattended, BALLS))
+        return _best([direct, self._compared_cosine()] if self.selected else [direct], arb.max)
 
     def mass(self) -> arb:
         """A lower bound of the softmax weight of the chosen token of every input of S."""
-        bounds = [self.unattended] + ([self.compared_unattended] if self.selected else [])
-        return 1 - _best(bounds, largest=False)
+        direct = self.unattended
+        return 1 - _best([direct, self._compared_unattended()] if self.selected else [direct], arb.min)
 
 
-def _best(bounds: list[arb], *, largest: bool) -> arb:
-    finite = [bound for bound in bounds if bound.is_finite() is True]
-    if not finite:
-        return bounds[0]
-    return reduce(arb.max if largest else arb.min, finite)
+def _best(bounds: Sequence[arb], better: Callable[[arb, arb], arb]) -> arb:
+    return reduce(better, [bound for bound in bounds if bound.is_finite() is True] or bounds[:1])
+
+
+def _dot(xs: Sequence[arb], ys: Sequence[arb]) -> arb:
+    return sum((x * y for x, y in zip(xs, ys, strict=True)), arb(0))

@@ -1,4 +1,21 @@
-"""Descent converges to the max-margin direction of a locally optimal selection: Theorems D and F.
+"""Descent converges to the max-margin direction of a locally optimal selection: Lemmas 3 and 4, Theorems D and F.
+
+Near the limit, the gradient of a softmax loss is that of the good tokens alone, up to factors close to 1.
+
+For chosen tokens alpha put (see `token_selection`) E_j = e^{-<z_j, p>}, and with c_i = -l'(gamma_{i alpha_i})
+
+    P(p) = sum over good j of c_j g_j E_j,     -grad F(p) = sum_j omega_j z_j,
+
+where F = sum_i f_i(G_i) is n times the excess loss. With x = <p, u>, u the max-margin direction, put
+r_t(p) = E_t e^{Xi x} for a bad token t. Lemma 3: where P(p) <= P and r_t(p) <= r_t, the weights of the good tokens are
+omega_j = c_j g_j E_j (1 + eta_j) with theta_- <= 1 + eta_j <= theta_+, and those of the bad ones are at most
+kappa_t r_t(p) in units of W = sum of the good weights. Every factor of theta_- has to be positive.
+
+Let W_k be the sum of the good weights at p_k, m_k = h_k W_k the move of a step h_k on F, sigma_k = m_0 + ... + m_{k-1}:
+
+    gradient     theta_- h P_k <= m_k <= theta_+ h P_k
+    flow         k is time, and theta_- h P <= d sigma/dt
+    normalised   s / (max |z_j| + e) <= m_k <= s / (Xi - pull)
 
 Theorem D: from one point. A trial (`LocalTrial`) names numbers that a prover found; `LocalConvergence` computes the
 sides of the conditions under which they prove that p_k -> infinity in the direction u, and the bound
@@ -26,17 +43,150 @@ Notation and proofs: docs/claims/selection/selection-direction.md. Nothing here 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.selection.mathematics.descents import Cone, Rule
-from certattn.kernel.theorems.selection.mathematics.gradient_weights import NearbyWeights, decaying_sum, progress
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants, largest, least
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number, exp_remainder
+from certattn.kernel.theorems.selection.mathematics.selection_constants import (
+    NORMALISED,
+    Cone,
+    Rule,
+    SelectionConstants,
+    largest,
+    least,
+)
+
+# -- Lemmas 3 and 4, generic in the number type
+
+
+def input_factors(
+    slope: Number, curvature: Number, gap: Number, level: Number, reach: Number, bad_gap: Number
+) -> list[Number]:
+    """The factors of theta_- at one input: 1 - P e, 1 - P/(c g), 1 - M0 P R^g / c, with e = 1/(c g) + R.
+
+    c is the slope -l' at the chosen score, M0 the largest curvature of the loss on the scores, g the smallest gap of
+    a good token, P the level, R = sum r_t / w and R^g = sum |g_t| r_t / w over the bad tokens of the input.
+    """
+    return [1 - level * (1 / (slope * gap) + reach), 1 - level / (slope * gap), 1 - curvature * level * bad_gap / slope]
+
+
+def smallest_weight(factors: Sequence[Number], fn: Functions) -> Number:
+    """theta_- at one input: (1 - P e) min(1 - P/(c g), 1 - M0 P R^g / c)."""
+    chosen, above, below = factors
+    return chosen * minimum(above, below, fn)
+
+
+def largest_weight(
+    slope: Number, curvature: Number, gap: Number, level: Number, bad_gap: Number, fn: Functions
+) -> Number:
+    """theta_+ at one input: max(1 + M0 P / c^2, 1 + P R^g / g)."""
+    return 1 + level * fn.maximum(curvature / (slope * slope), bad_gap / gap)
+
+
+def bad_weight(
+    slope: Number, curvature: Number, steepest: Number, size: Number, good: Number, bad_gap: Number, fn: Functions
+) -> Number:
+    """min(M1, c + M0 G) max(|g_t| + G, R) for G = P/c and R = P R^g: kappa_t is this over theta_- w.
+
+    G bounds the good tokens' part of gamma_{i alpha} - gamma'softmax; it is 0 for an input without good tokens.
+    """
+    return minimum(steepest, slope + curvature * good, fn) * fn.maximum(size + good, bad_gap)
+
+
+def spread_of_means(low: Number, high: Number, diameter: Number) -> Number:
+    """(r - 1)/4 D for r = theta_+/theta_-: how far the means of points of diameter D under both weights are apart.
+
+    Two probability vectors whose ratio lies within a factor r of itself have total variation distance at most
+    (sqrt r - 1)/(sqrt r + 1) <= (r - 1)/4.
+    """
+    return (high / low - 1) * diameter / 4
+
+
+def progress(spread: Number, error: Number, move: Number, diameter: Number, margin: Number) -> Number:
+    """chi of Lemma 4: a step that moves sum of weights * step = m multiplies P by at most e^{-chi Xi^2 m}.
+
+    chi = 1 - d/Xi - (1 + d/Xi) e/Xi - D^2/8 m (1 + e/Xi)^2.
+    """
+    apart, off = spread / margin, error / margin
+    return 1 - apart - (1 + apart) * off - diameter * diameter / 8 * move * (1 + off) * (1 + off)
+
+
+def decaying_sum(rate: Number, move: Number, fn: Functions) -> Number:
+    """Lambda(s) = m / (1 - e^{-s m}), 1/s for m = 0: at least sum_k m_k e^{-s (m_0 + ... + m_{k-1})} for 0 <= m_k <= m.
+
+    For s > 0. For small s m it is written as 1 / (s phi(-s m)) with phi(y) = (e^y - 1)/y, which loses no digits.
+    """
+    if fn.is_large(rate * move):
+        return move / (1 - fn.exp(-rate * move))
+    return 1 / (rate * exp_remainder(1, -rate * move, fn))
+
+
+def minimum(x: Number, y: Number, fn: Functions) -> Number:
+    return -fn.maximum(-x, -y)
+
+
+class NearbyWeights:
+    """Lemma 3 where P(p) <= `level` and r_t(p) <= `reaches[t]` for every bad pair t, with the constants of a selection.
+
+    What is said of the weights holds only where `smallest_factor`, the smallest factor of theta_- over the inputs with
+    good tokens, is proved to be positive.
+
+    Attributes: `low` is theta_- and `high` theta_+; the weight of a bad token t is at most `kappas[t]` r_t W in size;
+    `spread` is d: the mean of the good z_j under the weights omega_j is within d of that under c_j g_j E_j; `error`
+    is e: the bad tokens contribute at most e W to the gradient, in norm; `forward` is Xi - sum of kappa_t b_t r_t: the
+    progress along u is at least this, per W.
+    """
+
+    def __init__(self, constants: SelectionConstants, level: arb, reaches: Mapping[int, arb]) -> None:
+        k = constants
+        self.level, self.reaches = level, reaches
+        # R_i = sum r_t / w and R_i^g = sum |g_t| r_t / w of the inputs.
+        sums, bad_gaps = dict.fromkeys(k.scores, arb(0)), dict.fromkeys(k.scores, arb(0))
+        for t, reach in reaches.items():
+            sums[k.input_of[t]] += reach / k.concentration
+            bad_gaps[k.input_of[t]] += abs(k.selection.gaps[t]) * (reach / k.concentration)
+        good = k.smallest_gaps.items()
+        factors = [input_factors(k.slopes[i], k.bends[i], gap, level, sums[i], bad_gaps[i]) for i, gap in good]
+        self.smallest_factor = least(factor for found in factors for factor in found)
+        self.low = least(smallest_weight(found, BALLS) for found in factors)
+        self.high = largest(largest_weight(k.slopes[i], k.bends[i], gap, level, bad_gaps[i], BALLS) for i, gap in good)
+        self.kappas = {}
+        for t in reaches:
+            i, size = k.input_of[t], abs(k.selection.gaps[t])
+            above = level / k.slopes[i] if i in k.smallest_gaps else arb(0)
+            weight = bad_weight(k.slopes[i], k.bends[i], k.steepest[i], size, above, level * bad_gaps[i], BALLS)
+            self.kappas[t] = weight / (self.low * k.concentration)
+        self.spread = arb(spread_of_means(self.low, self.high, k.good_diameter))
+        self.error = self.total(k.lengths)
+        self.forward = k.margin - self.total(k.heights)
+
+    def total(self, factors: Mapping[int, arb] | Sequence[arb]) -> arb:
+        """sum of kappa_t r_t factor_t over the bad tokens."""
+        return sum((self.kappas[t] * factors[t] * reach for t, reach in self.reaches.items()), arb(0))
+
+
+# -- the moves of a rule where `near` holds from p_0 on
+
+
+def longest_move(rule: Rule, near: NearbyWeights) -> arb:
+    """A bound of every move m_k; 0 for the flow."""
+    if rule.kind == NORMALISED:
+        return rule.unit / near.forward
+    return rule.unit * near.high * near.level if rule.discrete else arb(0)
+
+
+def squares(rule: Rule, move: arb, rate: arb) -> tuple[arb, arb]:
+    """(a, b) with m_0^2 + ... + m_{k-1}^2 <= a + b sigma_k, where P_k <= P e^{-rate sigma_k} and m_k <= `move`."""
+    if rule.kind == NORMALISED:
+        return arb(0), move
+    return (move * decaying_sum(rate, move, BALLS) if rule.discrete else arb(0)), arb(0)
+
+
+# -- Theorem D
 
 
 @dataclass(frozen=True)
@@ -57,187 +207,92 @@ class LocalTrial:
     near: fmpq
 
 
-@dataclass(frozen=True)
 class LocalConvergence:
-    """Theorem D from the point p_0 = `start`, a ball for every coordinate: what is enclosed holds at all its points."""
+    """Theorem D from the point p_0 = `start`, a ball for every coordinate: what is enclosed holds at all its points.
 
-    constants: SelectionConstants
-    rule: Rule
-    start: list[arb]
-    trial: LocalTrial
+    Attributes: `level` is P_0; `first_reaches` are the r~_t = exp(-delta_t x_0 - <z_t^, q> + zeta_t B
+    + zeta_t^2 kappa / (2 lambda_t)) and `fades` the Lambda_t = Lambda(delta_t Xi - lambda_t); `near` is Lemma 3 with
+    the bounds that hold along the whole run, P_0 and r_t = Omega r~_t.
+    What conditions ask: `longest_move` is what the trial's move has to bound, `proved_progress` the chi of Lemma 4,
+    which its progress must not exceed; `contraction` is S = zeta_bad E_s + sum of kappa_t beta_t r~_t Lambda_t with
+    beta_t = max_s (delta_s b_t + zeta_s zeta_t), and `drift` the sum of kappa_t b_t r_t Lambda_t that E_u has to bound.
+    What follows: tan angle(p_k, u) <= C/x + sqrt(A/x^2 + G/x) for x = x_k, with C = |q| + E the `lateral` part,
+    E = E_s + sum of kappa_t zeta_t r_t Lambda_t, E_s = d Lambda(q_P), `growth` G = 2 kappa / Xi, and `square`
+    A = B^2 - 2 kappa (x_0 - E_u) / Xi.
+    """
 
-    # -- the point
-
-    @cached_property
-    def distance(self) -> arb:
-        """x_0 = <p_0, u>."""
-        point = self.constants.solution.solution.row(0)
-        return _product(point, self.start) * self.constants.margin
-
-    @cached_property
-    def reference(self) -> ExactMatrix:
-        """q: the part of the reference across u, exactly."""
-        solution, row = self.constants.solution, self.trial.reference
-        return row - solution.solution.scaled((row @ solution.solution.T).entry(0, 0) / solution.norm_squared)
-
-    @cached_property
-    def offset(self) -> arb:
-        """y_0 = |p_0^ - q|, where p_0^ is the part of p_0 across u."""
-        point = self.constants.solution.solution.row(0)
-        share = _product(point, self.start) / self.constants.solution.norm_squared
-        reference = self.reference.row(0)
-        return l2_norm([p - share * m - q for p, m, q in zip(self.start, point, reference, strict=True)])
-
-    @cached_property
-    def level(self) -> arb:
-        """P_0 = sum over good j of c_j g_j e^{-<z_j, p_0>}."""
-        rows, total = self.constants.selection.differences, arb(0)
-        for j, strength in self.constants.gains.items():
-            total += strength * (-_product(rows.row(j), self.start)).exp()
-        return total
-
-    # -- the table of Theorem D
-
-    @cached_property
-    def rate(self) -> arb:
-        """q_P = chi Xi^2: P_k <= P_0 e^{-q_P sigma_k}."""
-        return self.trial.progress * self.constants.margin**2
-
-    @cached_property
-    def move(self) -> arb:
-        return arb(self.trial.move)
-
-    @cached_property
-    def _tilts(self) -> list[fmpq]:
-        """The <z_j^, q>, exactly."""
-        column = self.constants.across @ self.reference.T
-        return [column.entry(j, 0) for j in range(column.rows)]
-
-    def _share(self, j: int, distance: arb | fmpq) -> arb:
-        """c_j g_j / w e^{-delta_j x - <z_j^, q>} of a good token j."""
-        k = self.constants
-        return k.gains[j] / k.concentration * (-k.slacks[j] * distance - self._tilts[j]).exp()
-
-    @cached_property
-    def _lasting(self) -> list[int]:
-        return [j for j in self.constants.good if self.constants.solution.slacks[j] <= self.trial.near]
-
-    @cached_property
-    def closest(self) -> arb:
-        """x_0 - E_u: no x_k is smaller."""
-        return self.distance - self.trial.setback
-
-    @cached_property
-    def excess(self) -> arb:
-        """kappa: what the neighbours' part of Phi(q)/w - 1 and the squares of moves add per unit of sigma_k.
-
-        The neighbours' part is >= 0 (Jensen's inequality), whatever its ball holds.
-        """
-        neighbours = sum((self._share(j, self.closest) for j in self._lasting), arb(0)) - 1
-        return neighbours.nonnegative_part() + self.constants.good_width**2 * self._squares[1] / 2
-
-    @cached_property
-    def _squares(self) -> tuple[arb, arb]:
-        return self.rule.squares(self.move, self.rate)
-
-    @cached_property
-    def width(self) -> arb:
-        """B = sqrt(y_0^2 + 2 K + zeta_g^2 a): the part of |p_k^ - q| that does not grow."""
-        k, fading = self.constants, arb(0)
-        for j in k.good:
-            if j not in self._lasting:
-                fading += self._share(j, self.closest) * self._sum(k.slacks[j] * k.margin)
-        square = self.offset**2 + 2 * fading + k.good_width**2 * self._squares[0]
-        return BALLS.sqrt(square)
-
-    def _sum(self, rate: arb) -> arb:
-        return arb(decaying_sum(rate, self.move, BALLS))
-
-    @cached_property
-    def first_reaches(self) -> dict[int, arb]:
-        """The r~_t = exp(-delta_t x_0 - <z_t^, q> + zeta_t B + zeta_t^2 kappa / (2 lambda_t))."""
-        k, found = self.constants, {}
-        for t in k.bad:
-            exponent = self.trial.fractions[t] * k.slacks[t] * k.margin
-            lateral = k.widths[t] * self.width + k.widths[t] ** 2 * self.excess / (2 * exponent)
-            found[t] = (-k.slacks[t] * self.distance - self._tilts[t] + lateral).exp()
-        return found
-
-    @cached_property
-    def fades(self) -> dict[int, arb]:
-        """The Lambda_t = Lambda(delta_t Xi - lambda_t)."""
-        k = self.constants
-        return {t: self._sum((1 - self.trial.fractions[t]) * k.slacks[t] * k.margin) for t in k.bad}
-
-    @cached_property
-    def near(self) -> NearbyWeights:
-        """Lemma 3 with the bounds that hold along the whole run: P_0 and r_t = Omega r~_t."""
-        reaches = {t: self.trial.inflation * reach for t, reach in self.first_reaches.items()}
-        return NearbyWeights(self.constants, self.level, reaches)
-
-    # -- the sides of the conditions
-
-    @cached_property
-    def longest_move(self) -> arb:
-        """What the trial's move has to bound."""
-        return self.rule.longest_move(self.near)
-
-    @cached_property
-    def proved_progress(self) -> arb:
-        """chi of Lemma 4: what the trial's progress must not exceed."""
-        k = self.constants
-        return arb(progress(self.near.spread, self.near.error, self.move, k.good_diameter, k.margin))
-
-    @cached_property
-    def spread_total(self) -> arb:
-        """E_s = d Lambda(q_P)."""
-        return self.near.spread * self._sum(self.rate)
-
-    @cached_property
-    def contraction(self) -> arb:
-        """S = zeta_bad E_s + sum of kappa_t beta_t r~_t Lambda_t, beta_t = max_s (delta_s b_t + zeta_s zeta_t)."""
-        k, near = self.constants, self.near
+    def __init__(self, constants: SelectionConstants, rule: Rule, start: list[arb], trial: LocalTrial) -> None:
+        self.constants, self.rule, self.start, self.trial = constants, rule, start, trial
+        k, slacks, widths, move = constants, constants.slacks, constants.widths, arb(trial.move)
+        solution, norm_squared = k.solution.solution, k.solution.norm_squared
+        # x_0 = <p_0, u>, and x_0 - E_u: no x_k is smaller.
+        along = _product(solution.row(0), start)
+        distance = along * k.margin
+        self.closest = distance - trial.setback
+        # q, the part of the reference across u, exactly; y_0 = |p_0^ - q|, where p_0^ is the part of p_0 across u.
+        q = trial.reference - solution.scaled(trial.reference.inner(solution) / norm_squared)
+        point, share, reference = solution.row(0), along / norm_squared, q.row(0)
+        offset = l2_norm([p - share * m - x for p, m, x in zip(start, point, reference, strict=True)])
+        rows = k.selection.differences
+        falls = ((-_product(rows.row(j), start)).exp() for j in k.gains)
+        self.level = sum((strength * fall for strength, fall in zip(k.gains.values(), falls, strict=True)), arb(0))
+        # q_P = chi Xi^2: P_k <= P_0 e^{-q_P sigma_k}.
+        self.rate = trial.progress * k.margin**2
+        squares_of_moves, lasting_squares = squares(rule, move, self.rate)
+        # c_j g_j / w e^{-delta_j x - <z_j^, q>} of a good token j; the <z_j^, q> are exact.
+        tilts = (k.across @ q.T).T.row(0)
+        shares = {j: k.gains[j] / k.concentration * (-slacks[j] * self.closest - tilts[j]).exp() for j in k.good}
+        lasting = [j for j in k.good if k.solution.slacks[j] <= trial.near]
+        # kappa: what the neighbours' part of Phi(q)/w - 1 and the squares of moves add per unit of sigma_k. The
+        # neighbours' part is >= 0 (Jensen's inequality), whatever its ball holds.
+        neighbours = sum((shares[j] for j in lasting), arb(0)) - 1
+        excess = neighbours.nonnegative_part() + k.good_width**2 * lasting_squares / 2
+        # B = sqrt(y_0^2 + 2 K + zeta_g^2 a): the part of |p_k^ - q| that does not grow.
+        faded = [shares[j] * decaying_sum(slacks[j] * k.margin, move, BALLS) for j in k.good if j not in lasting]
+        width = BALLS.sqrt(offset**2 + 2 * sum(faded, arb(0)) + k.good_width**2 * squares_of_moves)
+        # The reaches, with lambda_t a fraction of delta_t Xi.
+        exponents = {t: trial.fractions[t] * slacks[t] * k.margin for t in k.bad}
+        self.first_reaches = {}
+        for t, exponent in exponents.items():
+            lateral = widths[t] * width + widths[t] ** 2 * excess / (2 * exponent)
+            self.first_reaches[t] = (-slacks[t] * distance - tilts[t] + lateral).exp()
+        rates = {t: (1 - trial.fractions[t]) * slacks[t] * k.margin for t in k.bad}
+        self.fades = {t: arb(decaying_sum(rate, move, BALLS)) for t, rate in rates.items()}
+        reaches = {t: trial.inflation * reach for t, reach in self.first_reaches.items()}
+        self.near = near = NearbyWeights(k, self.level, reaches)
+        # The sides of the conditions.
+        self.longest_move = longest_move(rule, near)
+        self.proved_progress = arb(progress(near.spread, near.error, move, k.good_diameter, k.margin))
+        spread_total = near.spread * decaying_sum(self.rate, move, BALLS)
         # zeta_bad is the largest zeta_t, 0 without any bad token.
-        total = largest([arb(0), *(k.widths[t] for t in k.bad)]) * self.spread_total
+        self.contraction = largest([arb(0), *(widths[t] for t in k.bad)]) * spread_total
         for t, reach in self.first_reaches.items():
-            beta = largest(k.slacks[s] * k.heights[t] + k.widths[s] * k.widths[t] for s in k.bad)
-            total += near.kappas[t] * beta * reach * self.fades[t]
-        return total
-
-    @cached_property
-    def drift(self) -> arb:
-        """sum of kappa_t b_t r_t Lambda_t: what E_u has to bound."""
-        return self.near.total({t: self.constants.heights[t] * fade for t, fade in self.fades.items()})
-
-    # -- what follows: tan angle(p_k, u) <= C/x + sqrt(A/x^2 + G/x) for x = x_k
-
-    @cached_property
-    def lateral(self) -> arb:
-        """C = |q| + E, E = E_s + sum of kappa_t zeta_t r_t Lambda_t."""
-        widths = self.constants.widths
-        total = self.spread_total + self.near.total({t: widths[t] * fade for t, fade in self.fades.items()})
-        return l2_norm([arb(entry) for entry in self.reference.row(0)]) + total
-
-    @cached_property
-    def growth(self) -> arb:
-        """G = 2 kappa / Xi."""
-        return 2 * self.excess / self.constants.margin
-
-    @cached_property
-    def square(self) -> arb:
-        """A = B^2 - 2 kappa (x_0 - E_u) / Xi."""
-        return self.width**2 - self.growth * self.closest
+            beta = largest(slacks[s] * k.heights[t] + widths[s] * widths[t] for s in k.bad)
+            self.contraction += near.kappas[t] * beta * reach * self.fades[t]
+        self.drift = near.total({t: k.heights[t] * fade for t, fade in self.fades.items()})
+        # What follows.
+        bad_total = near.total({t: widths[t] * fade for t, fade in self.fades.items()})
+        self.lateral = l2_norm([arb(entry) for entry in reference]) + (spread_total + bad_total)
+        self.growth = 2 * excess / k.margin
+        self.square = width**2 - self.growth * self.closest
 
     def pace(self, elapsed: fmpq) -> tuple[arb, arb]:
-        """(b, c) with Xi x_k >= log(b + c (k - k0)) for k >= k0, k0 being `elapsed` after p_0."""
-        weight, pace = self.constants.concentration, self.rule.pace(self.near, self.rate)
+        """(b, c) with Xi x_k >= log(b + c (k - k0)) for k >= k0, k0 being `elapsed` after p_0.
+
+        1/P_k >= 1/P_0 + pace k for every k: 1/P_{k+1} >= e^{rate m_k} / P_k, m_k >= h theta_- P_k. Of normalised
+        steps P_k falls faster than that, which <p_k, u> grows with by itself.
+        """
+        weight, rule = self.constants.concentration, self.rule
+        pace = arb(0) if rule.kind == NORMALISED else self.rate * self.near.low * rule.unit
         return weight * (1 / self.level + pace * elapsed), weight * pace
 
     def farthest(self, elapsed: fmpq) -> arb:
         """A lower bound of x_k for every k from `elapsed` after p_0 on; positive under the conditions."""
-        margin = self.constants.margin
-        advanced = self.closest + margin * self.rule.least_total(self.near, elapsed)
-        return arb(advanced.max(self.pace(elapsed)[0].log() / margin))
+        k, total = self.constants, arb(0)
+        if self.rule.kind == NORMALISED:
+            # A lower bound of sigma_k for k = `elapsed`.
+            total = self.rule.unit * elapsed / (largest(k.lengths[j] for j in k.good) + self.near.error)
+        return arb((self.closest + k.margin * total).max(self.pace(elapsed)[0].log() / k.margin))
 
     def tangent(self, elapsed: fmpq) -> arb:
         """A bound of tan angle(p_k, u) for every k from `elapsed` after p_0 on.
@@ -249,91 +304,60 @@ class LocalConvergence:
         inverse, square = 1 / self.farthest(elapsed), self.square
         if (2 * square * inverse + self.growth >= 0) is not True:
             square = square.max(arb(0))
-        return self.lateral * inverse + BALLS.sqrt(square * inverse**2 + self.growth * inverse)
+        return arb(self.lateral * inverse + BALLS.sqrt(square * inverse**2 + self.growth * inverse))
+
+    def at(self, elapsed: fmpq) -> arb:
+        """A bound of 1 - cos angle(p_k, u) for every k from `elapsed` after p_0 on: 1 - 1/sqrt(1 + tan^2), at most 1 as
+        the angle is acute."""
+        square = self.tangent(elapsed) ** 2
+        root = (1 + square).sqrt()
+        # 1 - 1/r = (r^2 - 1) / (r (r + 1)), without cancellation
+        return (square / (root * (root + 1))).min(arb(1))
+
+    def proved(self, elapsed: fmpq) -> tuple[arb, arb, arb, arb, arb]:
+        """(A, S, G, B, C) with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - k0)), k0 being `elapsed` after p_0.
+
+        A = Xi (|q| + E), S = Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi), G = 2 kappa; and 1 - cos <= tan^2 / 2.
+        """
+        margin = self.constants.margin
+        return margin * self.lateral, margin**2 * self.square, margin * self.growth, *self.pace(elapsed)
 
 
-@dataclass(frozen=True)
+# -- Theorem F
+
+
 class ConeConvergence:
-    """Theorem F from every point of `cone`, inside the wider one of tangent `slope` = tau."""
+    """Theorem F from every point of `cone`, inside the wider one of tangent `slope` = tau.
 
-    constants: SelectionConstants
-    rule: Rule
-    cone: Cone
-    slope: fmpq
+    Attributes: `narrowness` is the smallest b_j - tau zeta_j of the good pairs and nu_t of the bad ones: the wider
+    cone is narrow enough where it is positive. `near` is Lemma 3 on it, `progress` the chi of Lemma 4. `deviation` is
+    how far descent may stray from the narrower cone's side: below `room` = (tau - tau_0) X where the theorem holds.
+    """
 
-    @cached_property
-    def distance(self) -> arb:
-        return arb(self.cone.distance)
-
-    @cached_property
-    def approaches(self) -> list[arb]:
-        """The b_j - tau zeta_j of the good pairs."""
-        return [self.constants.heights[j] - self.slope * self.constants.widths[j] for j in self.constants.good]
-
-    @cached_property
-    def retreats(self) -> dict[int, arb]:
-        """The nu_t = delta_t - tau zeta_t of the bad pairs."""
-        return {t: self.constants.slacks[t] - self.slope * self.constants.widths[t] for t in self.constants.bad}
-
-    @cached_property
-    def narrowness(self) -> arb:
-        """The smallest b_j - tau zeta_j and nu_t: the wider cone is narrow enough where it is positive."""
-        return least([*self.approaches, *self.retreats.values()])
-
-    @cached_property
-    def near(self) -> NearbyWeights:
-        """Lemma 3 on the wider cone."""
-        gains = [self.constants.gains[j] for j in self.constants.good]
-        level = arb(0)
-        for gain, approach in zip(gains, self.approaches, strict=True):
-            level += gain * (-approach * self.distance).exp()
-        reaches = {t: (-retreat * self.distance).exp() for t, retreat in self.retreats.items()}
-        return NearbyWeights(self.constants, level, reaches)
-
-    @cached_property
-    def move(self) -> arb:
-        """The bound of every move."""
-        return self.rule.longest_move(self.near)
-
-    @cached_property
-    def progress(self) -> arb:
-        """chi of Lemma 4."""
-        k = self.constants
-        return arb(progress(self.near.spread, self.near.error, self.move, k.good_diameter, k.margin))
-
-    @cached_property
-    def rate(self) -> arb:
-        """q_P = chi Xi^2."""
-        return self.progress * self.constants.margin**2
-
-    @cached_property
-    def excess(self) -> arb:
-        """kappa >= 0 (Jensen's inequality), with what the squares of moves add per unit of sigma."""
-        k, total = self.constants, arb(-1)
+    def __init__(self, constants: SelectionConstants, rule: Rule, cone: Cone, slope: fmpq) -> None:
+        k, distance = constants, arb((1 - cone.opening) * cone.norm)
+        self.constants = constants
+        approaches = {j: k.heights[j] - slope * k.widths[j] for j in k.good}
+        retreats = {t: k.slacks[t] - slope * k.widths[t] for t in k.bad}
+        self.narrowness = least([*approaches.values(), *retreats.values()])
+        level = sum((k.gains[j] * (-approach * distance).exp() for j, approach in approaches.items()), arb(0))
+        reaches = {t: (-retreat * distance).exp() for t, retreat in retreats.items()}
+        self.near = near = NearbyWeights(k, level, reaches)
+        move = longest_move(rule, near)
+        self.progress = arb(progress(near.spread, near.error, move, k.good_diameter, k.margin))
+        # q_P = chi Xi^2.
+        rate = self.progress * k.margin**2
+        squares_of_moves, lasting_squares = squares(rule, move, rate)
+        # kappa >= 0 (Jensen's inequality), with what the squares of moves add per unit of sigma.
+        excess = arb(-1)
         for j in k.good:
-            total += k.gains[j] / k.concentration * (-k.slacks[j] * self.distance).exp()
-        return total.nonnegative_part() + k.good_width**2 * self._squares[1] / 2
-
-    @cached_property
-    def _squares(self) -> tuple[arb, arb]:
-        return self.rule.squares(self.move, self.rate)
-
-    @cached_property
-    def deviation(self) -> arb:
-        """How far descent may stray from the narrower cone's side: below `room` where the theorem holds."""
-        k, near = self.constants, self.near
-        lasting = self.excess / (2 * self.slope * near.forward)
-        lateral = k.good_width * BALLS.sqrt(self._squares[0]) + near.spread * self._sum(self.rate)
-        bad = near.total({t: k.widths[t] * self._sum(nu * near.forward) for t, nu in self.retreats.items()})
-        return lasting + lateral + bad
-
-    def _sum(self, rate: arb) -> arb:
-        return arb(decaying_sum(rate, self.move, BALLS))
-
-    @cached_property
-    def room(self) -> arb:
-        """(tau - tau_0) X."""
-        return (self.slope - self.cone.slope()) * self.distance
+            excess += k.gains[j] / k.concentration * (-k.slacks[j] * distance).exp()
+        excess = excess.nonnegative_part() + k.good_width**2 * lasting_squares / 2
+        lasting = excess / (2 * slope * near.forward)
+        lateral = k.good_width * BALLS.sqrt(squares_of_moves) + near.spread * decaying_sum(rate, move, BALLS)
+        fades = {t: decaying_sum(retreat * near.forward, move, BALLS) for t, retreat in retreats.items()}
+        self.deviation = lasting + lateral + near.total({t: k.widths[t] * fade for t, fade in fades.items()})
+        self.room = (slope - cone.slope()) * distance
 
 
 def _product(row: list[fmpq], point: list[arb]) -> arb:

@@ -10,14 +10,22 @@ any feasible q, <p, q> = sum lambda_j <z_j, q> >= sum lambda_j r_j = sum lambda_
 Gordan's and Farkas' argument. If mu_j >= 0, sum mu_j z_j = 0 and sum mu_j r_j > 0, then no p has <z_j, p> >= r_j for
 all j, as this would give 0 = sum mu_j <z_j, p> >= sum mu_j r_j > 0.
 
+How far points of a small loss may be from the direction u = p_mm / |p_mm| of the solution with every level 1, margin
+Xi = 1 / |p_mm| and shares lambda^_j = lambda_j / sum lambda: for masses m_j > 0 of all pairs, the inequality of the
+weighted means gives
+
+    sum_j m_j e^{-<z_j, p>} >= w e^{-Xi <p, u>},     w = exp(sum_j lambda^_j log(m_j / lambda^_j)).
+
+If F(p) >= (1 - F(p)/a) sum_j m_j e^{-<z_j, p>} and F(p) <= F < a, it follows that
+
+    Xi <p, u> >= log(w (1/F - 1/a)).
+
 Ataee Tarzanagh, Li, Zhang and Oymak 2023, problem (Att-SVM).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from flint import arb, fmpq
@@ -39,63 +47,35 @@ class Conditions(NamedTuple):
     complementarity: fmpq
     norm_squared: fmpq
 
-    def joined(self, other: Conditions) -> Conditions:
-        """The worse of both."""
-        return Conditions(
-            min(self.multiplier, other.multiplier),
-            min(self.slack, other.slack),
-            max(self.complementarity, other.complementarity),
-            min(self.norm_squared, other.norm_squared),
-        )
 
-
-@dataclass(frozen=True)
 class MaxMargin:
     """The point p = sum_j lambda_j z_j of stated multipliers: z_j the rows of `rows`, r_j the `levels`.
 
     `multipliers` holds the lambda_j that are not 0, by row. Everything said of p as the solution holds only where
     the conditions of the theorem above are proved.
+
+    Attributes: `solution` is p, 1 x d; `products` are the <z_j, p>; `slacks` the <z_j, p> - r_j, of which none is
+    negative where p is feasible; `complementarity` is sum_j lambda_j (<z_j, p> - r_j).
     """
 
-    rows: ExactMatrix
-    multipliers: Mapping[int, fmpq]
-    levels: tuple[fmpq, ...]
-
-    @cached_property
-    def solution(self) -> ExactMatrix:
-        """p, 1 x d."""
-        return combination(self.rows, self.multipliers)
-
-    @cached_property
-    def products(self) -> tuple[fmpq, ...]:
-        """The <z_j, p>."""
-        return tuple((self.rows @ self.solution.T).T.row(0))
-
-    @cached_property
-    def norm_squared(self) -> fmpq:
-        """|p|^2."""
-        return (self.solution @ self.solution.T).entry(0, 0)
+    def __init__(self, rows: ExactMatrix, multipliers: Mapping[int, fmpq], levels: tuple[fmpq, ...]) -> None:
+        self.rows, self.multipliers, self.levels = rows, multipliers, levels
+        self.solution = combination(rows, multipliers)
+        self.products = (rows @ self.solution.T).T.row(0)
+        self.norm_squared = self.solution.inner(self.solution)
+        self.slacks = [product - level for product, level in zip(self.products, levels, strict=True)]
+        self.complementarity = sum((value * self.slacks[j] for j, value in multipliers.items()), fmpq(0))
 
     def margin(self) -> arb:
         """Xi = 1 / |p|, at the working precision; not finite where p is 0."""
         return 1 / arb(self.norm_squared).sqrt()
 
-    @cached_property
-    def slacks(self) -> tuple[fmpq, ...]:
-        """The <z_j, p> - r_j: none is negative where p is feasible."""
-        return tuple(product - level for product, level in zip(self.products, self.levels, strict=True))
-
-    @cached_property
-    def complementarity(self) -> fmpq:
-        """sum_j lambda_j (<z_j, p> - r_j): 0 where only tight constraints have multipliers."""
-        return sum((value * self.slacks[j] for j, value in self.multipliers.items()), fmpq(0))
-
-    @cached_property
+    @property
     def tight(self) -> tuple[int, ...]:
         """The rows with <z_j, p> = r_j: of level 1, the neighbours in the sense of the paper."""
         return tuple(j for j, slack in enumerate(self.slacks) if slack == 0)
 
-    @cached_property
+    @property
     def conditions(self) -> Conditions:
         """The smallest multiplier and slack, complementarity in size, and |p|^2."""
         multiplier, slack = min(self.multipliers.values()), min(self.slacks)
@@ -107,20 +87,26 @@ def hard_margin(rows: ExactMatrix, multipliers: Mapping[int, fmpq]) -> MaxMargin
     return MaxMargin(rows, multipliers, (fmpq(1),) * rows.rows)
 
 
-@dataclass(frozen=True)
 class Contradiction:
-    """Weights mu_j by row that are to show that no p satisfies the constraints."""
+    """Weights mu_j by row that are to show that no p satisfies the constraints; `total` is sum mu_j r_j."""
 
-    rows: ExactMatrix
-    levels: tuple[fmpq, ...]
-    weights: Mapping[int, fmpq]
+    def __init__(self, rows: ExactMatrix, levels: tuple[fmpq, ...], weights: Mapping[int, fmpq]) -> None:
+        self.rows, self.weights = rows, weights
+        self.total = sum((weight * levels[j] for j, weight in weights.items()), fmpq(0))
 
-    @cached_property
+    @property
     def largest_entry(self) -> fmpq:
         """The largest |entry| of sum mu_j z_j."""
         return max(abs(entry) for entry in combination(self.rows, self.weights).row(0))
 
-    @cached_property
-    def total(self) -> fmpq:
-        """sum_j mu_j r_j."""
-        return sum((weight * self.levels[j] for j, weight in self.weights.items()), fmpq(0))
+
+def log_weight(masses: Mapping[int, arb], multipliers: Mapping[int, fmpq]) -> arb:
+    """log w, over the pairs with multipliers lambda_j > 0; not finite where one of them has no mass."""
+    total = sum(multipliers.values(), fmpq(0))
+    shares = {j: value / total for j, value in multipliers.items()}
+    return sum((share * (masses.get(j, arb.nan()) / share).log() for j, share in shares.items()), arb(0))
+
+
+def least_progress(log_w: arb, excess: arb, least: arb) -> arb:
+    """log(w (1/F - 1/a)), which bounds Xi <p, u> from below; it grows as F falls."""
+    return log_w + (1 / excess - 1 / least).log()

@@ -1,4 +1,4 @@
-"""The constants that theorems on gradient descent for token selection are stated with.
+"""The constants that theorems on descent for token selection are stated with; its rules, and where it starts.
 
 For chosen tokens alpha with the max-margin point p_mm = sum_j lambda_j z_j (`max_margin`), a convex decreasing loss l
 and f_i(G) = l(gamma_i - G) - l(gamma_i), gamma_i the score of the chosen token:
@@ -14,6 +14,12 @@ and f_i(G) = l(gamma_i - G) - l(gamma_i), gamma_i the score of the chosen token:
 Minima and maxima range over the inputs with good tokens, B_F over the inputs of more than one token. A good token has
 a smaller score than the chosen one. What local convergence depends on is meant for chosen tokens that are locally
 optimal: every pair of slack 0 is good, so that there is a good pair, and every bad one has delta_t > 0.
+
+L is the average of the losses of n inputs, so that a step eta on L is h = eta / n on their sum F:
+
+    gradient     p - h grad F
+    flow         dp/dt = -h grad F        moves are infinitely small, k is time
+    normalised   p - s grad F / |grad F|
 """
 
 from __future__ import annotations
@@ -27,171 +33,78 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Number
 from certattn.kernel.mathematics.losses import Loss
+from certattn.kernel.mathematics.selection_landscape import GradientStep, Landscape, NormalisedStep
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
-from certattn.kernel.theorems.selection.mathematics.path_bound import log_weight
+from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, log_weight
 
 
-@dataclass(frozen=True)
 class SelectionConstants:
     """At the working precision: make a new one for another. What is said of p_mm holds where KKT is proved."""
 
-    selection: Selection
-    loss: Loss
-    solution: MaxMargin
-
-    # -- scores and losses
-
-    @property
-    def several(self) -> tuple[int, ...]:
-        """The inputs of more than one token."""
-        return tuple(self.selection.pairs_of)
-
-    @cached_property
-    def _hulls(self) -> dict[int, tuple[fmpq, fmpq]]:
-        """The smallest and the largest score of the inputs of more than one token."""
-        scores = self.selection.tokens.scores_of
-        return {i: (min(scores(i)), max(scores(i))) for i in self.several}
-
-    @cached_property
-    def scores(self) -> dict[int, arb]:
-        """The gamma_i."""
-        return {i: arb(self.selection.score(i)) for i in self.several}
-
-    @cached_property
-    def slopes(self) -> dict[int, arb]:
-        """The c_i."""
-        return {i: self.loss.slope(score, BALLS) for i, score in self.scores.items()}
-
-    @cached_property
-    def steepest(self) -> dict[int, arb]:
-        """The M1_i."""
-        return {i: self.loss.slope(arb(low), BALLS) for i, (low, _) in self._hulls.items()}
-
-    @cached_property
-    def bends(self) -> dict[int, arb]:
-        """The M0_i."""
-        return {i: self.loss.largest_curvature(arb(low), arb(high), BALLS) for i, (low, high) in self._hulls.items()}
-
-    @cached_property
-    def score_ranges(self) -> dict[int, fmpq]:
-        """The Gamma_i."""
-        return {i: high - low for i, (low, high) in self._hulls.items()}
+    def __init__(self, selection: Selection, loss: Loss, solution: MaxMargin) -> None:
+        self.selection, self.loss, self.solution = selection, loss, solution
+        gaps, hulls = selection.gaps, {i: selection.tokens.scores_of(i) for i in selection.pairs_of}
+        self.good, self.bad = selection.good, selection.bad
+        self.input_of = [pair.input for pair in selection.pairs]
+        # Of the inputs of more than one token gamma_i, c_i, M1_i, M0_i and Gamma_i; of those with good tokens g_i^min.
+        self.scores = {i: arb(selection.score(i)) for i in hulls}
+        self.slopes = {i: loss.slope(score, BALLS) for i, score in self.scores.items()}
+        self.steepest = {i: loss.slope(arb(min(hull)), BALLS) for i, hull in hulls.items()}
+        self.bends = {i: loss.largest_curvature(arb(min(hull)), arb(max(hull)), BALLS) for i, hull in hulls.items()}
+        self.score_ranges = {i: max(hull) - min(hull) for i, hull in hulls.items()}
+        rises = {i: [gaps[j] for j in positions if gaps[j] > 0] for i, positions in selection.pairs_of.items()}
+        self.smallest_gaps = {i: min(found) for i, found in rises.items() if found}
+        # a, and the c_j g_j of the good pairs.
+        self.least_gain = least(self.slopes[i] * gap for i, gap in self.smallest_gaps.items())
+        self.gains = {j: self.slopes[self.input_of[j]] * gaps[j] for j in self.good}
+        # Xi and u; the b_j and delta_j of every pair, the latter exactly 0 for neighbours.
+        self.margin = solution.margin()
+        self.direction = [entry * self.margin for entry in solution.solution.row(0)]
+        self.heights = [self.margin * product for product in solution.products]
+        self.slacks = [self.margin * slack for slack in solution.slacks]
+        # log w_* and w_*: not finite where a support token is not good.
+        self.log_weight = log_weight(self.gains, solution.multipliers)
+        self.concentration = self.log_weight.exp()
 
     @cached_property
     def diameters_squared(self) -> dict[int, fmpq]:
         """The D_i^2."""
-        return {i: largest_distance_squared(self.selection.tokens.keys_of(i)) for i in self.several}
-
-    @cached_property
-    def smallest_gaps(self) -> dict[int, fmpq]:
-        """The g_i^min of the inputs with good tokens."""
-        gaps = {i: [self.selection.gaps[j] for j in positions] for i, positions in self.selection.pairs_of.items()}
-        return {i: min(gap for gap in found if gap > 0) for i, found in gaps.items() if max(found) > 0}
-
-    @cached_property
-    def least_gain(self) -> arb:
-        """a."""
-        return least(self.slopes[i] * gap for i, gap in self.smallest_gaps.items())
-
-    @cached_property
-    def gains(self) -> dict[int, arb]:
-        """The c_j g_j of the good pairs."""
-        pairs, gaps = self.selection.pairs, self.selection.gaps
-        return {j: self.slopes[pairs[j].input] * gaps[j] for j in self.selection.good}
+        return {i: largest_distance_squared(self.selection.tokens.keys_of(i)) for i in self.scores}
 
     @cached_property
     def curvature_bound(self) -> arb:
         """B_F."""
         squares, ranges = self.diameters_squared, self.score_ranges
-        return arb(curvature_bound([(squares[i], ranges[i], self.steepest[i], self.bends[i]) for i in self.several]))
+        return arb(curvature_bound([(squares[i], ranges[i], self.steepest[i], self.bends[i]) for i in self.scores]))
 
-    # -- the max-margin point
-
-    @cached_property
-    def margin(self) -> arb:
-        """Xi."""
-        return self.solution.margin()
-
-    @cached_property
-    def direction(self) -> list[arb]:
-        """u."""
-        return [entry * self.margin for entry in self.solution.solution.row(0)]
-
-    @cached_property
-    def heights(self) -> list[arb]:
-        """The b_j, of every pair."""
-        return [self.margin * product for product in self.solution.products]
-
-    @cached_property
-    def slacks(self) -> list[arb]:
-        """The delta_j, exactly 0 for neighbours."""
-        return [self.margin * slack for slack in self.solution.slacks]
+    # -- for local convergence
 
     @cached_property
     def across(self) -> ExactMatrix:
-        """The z_j^perp = z_j - <z_j, p> / |p|^2 p, exactly, one per row; zeros where p is 0."""
-        rows, solution = self.selection.differences, self.solution
-        if solution.norm_squared == 0:
-            return ExactMatrix.zero(rows.rows, rows.columns)
-        column = ExactMatrix.rational([[product] for product in solution.products])
-        return rows - (column @ solution.solution).scaled(1 / solution.norm_squared)
+        """The z_j^perp = z_j - <z_j, p> / |p|^2 p, exactly, one per row."""
+        solution = self.solution
+        column = ExactMatrix.row_vector(solution.products).T
+        return self.selection.differences - (column @ solution.solution).scaled(1 / solution.norm_squared)
 
     @cached_property
     def widths(self) -> list[arb]:
         """The zeta_j."""
-        return [arb(sum((x * x for x in row), fmpq(0))).sqrt() for row in self.across.to_rows()]
-
-    @cached_property
-    def log_weight(self) -> arb:
-        """log w_*: not finite where a support token is not good."""
-        multipliers = self.solution.multipliers
-        total, masses = sum(multipliers.values(), fmpq(0)), [self.gains.get(j, arb.nan()) for j in multipliers]
-        return arb(log_weight(masses, [value / total for value in multipliers.values()], BALLS))
-
-    @cached_property
-    def concentration(self) -> arb:
-        """w_*."""
-        return self.log_weight.exp()
-
-    # -- for local convergence
-
-    @property
-    def good(self) -> tuple[int, ...]:
-        return self.selection.good
-
-    @property
-    def bad(self) -> tuple[int, ...]:
-        return self.selection.bad
-
-    def input_of(self, j: int) -> int:
-        return self.selection.pairs[j].input
-
-    @cached_property
-    def sizes(self) -> list[fmpq]:
-        """The |g_j|."""
-        return [abs(gap) for gap in self.selection.gaps]
+        return _norms(self.across)
 
     @cached_property
     def lengths(self) -> list[arb]:
         """The |z_j|."""
-        rows = self.selection.differences.to_rows()
-        return [arb(sum((x * x for x in row), fmpq(0))).sqrt() for row in rows]
+        return _norms(self.selection.differences)
 
     @cached_property
     def good_diameter(self) -> arb:
         """D_g = max |z_j - z_j'| over good pairs."""
         return arb(largest_distance_squared(self.selection.differences.take_rows(self.good))).sqrt()
 
-    @cached_property
+    @property
     def good_width(self) -> arb:
         """zeta_g, the largest zeta_j of a good pair."""
         return largest(self.widths[j] for j in self.good)
-
-    @cached_property
-    def good_length(self) -> arb:
-        """The largest |z_j| of a good pair."""
-        return largest(self.lengths[j] for j in self.good)
 
 
 def curvature_bound(inputs: Iterable[tuple[Number, Number, Number, Number]]) -> Number:
@@ -206,13 +119,83 @@ def largest_distance_squared(rows: ExactMatrix) -> fmpq:
     return max(table[s][s] + table[t][t] - 2 * table[s][t] for s in size for t in size)
 
 
+def _norms(rows: ExactMatrix) -> list[arb]:
+    return [arb(sum((x * x for x in row), fmpq(0))).sqrt() for row in rows.to_rows()]
+
+
 def least(values: Iterable[arb]) -> arb:
     """The smallest ball; of none, one that decides nothing."""
-    found = list(values)
-    return reduce(arb.min, found) if found else arb.nan()
+    return reduce(arb.min, list(values) or [arb.nan()])
 
 
 def largest(values: Iterable[arb]) -> arb:
     """The largest ball; of none, one that decides nothing."""
-    found = list(values)
-    return reduce(arb.max, found) if found else arb.nan()
+    return reduce(arb.max, list(values) or [arb.nan()])
+
+
+# -- descent
+
+GRADIENT, NORMALISED, FLOW = "gradient", "normalised", "flow"
+# The kinds of start: one that is enclosed as a box, and two that are no boxes.
+ENCLOSED, CONE, EVERY = "box", "cone", "every"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of descent for n inputs; `step` is eta or s, and None of the flow."""
+
+    kind: str
+    step: fmpq | None
+    inputs: int
+
+    @property
+    def discrete(self) -> bool:
+        """Whether it goes in steps."""
+        return self.step is not None
+
+    @property
+    def unit(self) -> fmpq:
+        """What a step, or a unit of time, is on the sum F of the losses: eta / n, s, or 1 / n."""
+        if self.step is None:
+            return fmpq(1, self.inputs)
+        return self.step if self.kind == NORMALISED else self.step / self.inputs
+
+    def size(self) -> arb:
+        """h = eta / n, or s; 0 for the flow."""
+        return arb(self.unit if self.discrete else 0)
+
+    def on(self, landscape: Landscape) -> GradientStep | NormalisedStep:
+        """One step there."""
+        return (NormalisedStep if self.kind == NORMALISED else GradientStep)(landscape, self.size())
+
+
+@dataclass(frozen=True)
+class Cone:
+    """The p with <p, u> >= (1 - opening) |p| and |p| >= norm; 0 <= opening < 1."""
+
+    opening: fmpq
+    norm: fmpq
+
+    def slope(self) -> arb:
+        """tau_0 = sqrt(1/(1 - mu)^2 - 1): every |p^| is at most this times <p, u>."""
+        return BALLS.sqrt(arb(1 / (1 - self.opening) ** 2 - 1))
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where descent starts: in a box between two corners, which may be equal; or else in a cone; or else anywhere."""
+
+    box: tuple[ExactMatrix, ExactMatrix] | None = None
+    cone: Cone | None = None
+
+    @property
+    def kind(self) -> str:
+        """Enclosed, a cone or every."""
+        if self.box is not None:
+            return ENCLOSED
+        return EVERY if self.cone is None else CONE
+
+    def balls(self) -> list[arb]:
+        """The box at the working precision."""
+        assert self.box is not None
+        return [arb(low).union(arb(high)) for low, high in zip(*(end.row(0) for end in self.box), strict=True)]

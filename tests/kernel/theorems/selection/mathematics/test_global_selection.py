@@ -11,10 +11,9 @@ from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.theorems.selection.direction_theorems import EVERY_START, GLOBAL, Situation
-from certattn.kernel.theorems.selection.mathematics.descents import GRADIENT, Rule
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
+from certattn.kernel.theorems.selection.mathematics.selection_constants import FLOW, GRADIENT, Rule, SelectionConstants
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
@@ -97,7 +96,7 @@ def test_the_inequalities_of_the_proof(seed: int) -> None:
         for scale in (1, 4, 16):
             point = scale * u / margin + rng.normal(size=len(u))
             F = instance.excess(point)
-            basin = GlobalBasin(constants, arb(1), arb(F), arb(float(np.linalg.norm(point))))
+            basin = GlobalBasin(constants, Rule(GRADIENT, fmpq(1), 1), arb(F), arb(float(np.linalg.norm(point))))
             if F < 1e-6 or not float(basin.threshold) > F:
                 continue
             gradient, along = instance.gradient(point), point @ u
@@ -114,8 +113,9 @@ def test_flow_is_the_limit_of_short_steps() -> None:
     with working_precision(BITS):
         constants = SelectionConstants(instance.selection, instance.loss, solution)
         excess, norm = arb(0.001), arb(9)
-        flow = GlobalBasin(constants, arb(0), excess, norm)
-        short = GlobalBasin(constants, arb(10) ** -15, excess, norm)
+        step = fmpq(1, 10**15)
+        flow = GlobalBasin(constants, Rule(FLOW, None, 1), excess, norm)
+        short = GlobalBasin(constants, Rule(GRADIENT, step, 1), excess, norm)
         assert (flow.overshoot == 0) is True
-        assert float(flow.excursion) == pytest.approx(float(short.excursion), rel=1e-9)
-        assert float(flow.slope(arb(1))) == pytest.approx(float(short.slope(arb(1))), rel=1e-9)
+        assert float(flow.numerator) == pytest.approx(float(short.numerator), rel=1e-9)
+        assert float(flow.slope) == pytest.approx(float(short.slope / step), rel=1e-9)

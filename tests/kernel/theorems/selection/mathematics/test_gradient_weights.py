@@ -14,16 +14,16 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
-from certattn.kernel.theorems.selection.mathematics.descents import FLOW, Rule
-from certattn.kernel.theorems.selection.mathematics.gradient_weights import (
+from certattn.kernel.theorems.selection.mathematics.local_convergence import (
+    LocalConvergence,
+    LocalTrial,
     NearbyWeights,
     decaying_sum,
     largest_weight,
     progress,
 )
-from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
 from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
-from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
+from certattn.kernel.theorems.selection.mathematics.selection_constants import FLOW, Rule, SelectionConstants
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.local_trial import locally_optimal_by
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
@@ -186,6 +186,6 @@ def test_what_neighbours_add_to_the_weights_is_in_the_excess() -> None:
         slacks = np.array([float(k.slacks[j]) for j in k.good])
         across = (point.z @ (reference - point.x * point.u))[list(k.good)]
         neighbours = float(np.sum(shares * np.exp(-slacks * x - across))) - 1
-        assert float(proof.excess) == pytest.approx(max(0, neighbours), rel=1e-9, abs=1e-9)
+        assert float(proof.growth * k.margin / 2) == pytest.approx(max(0, neighbours), rel=1e-9, abs=1e-9)
         seen += neighbours > 0.01
     assert seen > 10
