@@ -156,8 +156,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.attention.cells")
 
     @cached_property
-    def context_descent(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.context_descent")
+    def descent_trajectory(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.training.descent_trajectory")
 
     @cached_property
     def context_losses(self) -> Any:
@@ -272,8 +272,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.selection.mathematics.path_bound")
 
     @cached_property
-    def finite_prompts(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.finite_prompts")
+    def risk_transfer(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.training.risk_transfer")
 
     @cached_property
     def finite_moments(self) -> Any:
@@ -296,16 +296,12 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression")
 
     @cached_property
-    def regression_flow(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression_flow")
-
-    @cached_property
     def validated_flow(self) -> Any:
         return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.validated_flow")
 
     @cached_property
-    def regression_rates(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression_rates")
+    def training_convergence(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.training.training_convergence")
 
     @cached_property
     def selection_constants(self) -> Any:
@@ -317,7 +313,7 @@ class Kernel:
 
     @cached_property
     def risk_gap(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.risk_gap")
+        return self._module(f"{_ROOT}.kernel.theorems.training.risk_gap")
 
     @cached_property
     def exponential_fits(self) -> Any:

@@ -58,7 +58,8 @@ from certattn.kernel.theorems.spectrum.mathematics import (
     law_distance,
     spectrum_shape,
 )
-from certattn.kernel.theorems.training.mathematics import exponential_fits, risk_gap
+from certattn.kernel.theorems.training import risk_gap
+from certattn.kernel.theorems.training.mathematics import exponential_fits
 
 mp = mpmath.mp.clone()
 mp.prec = 1600

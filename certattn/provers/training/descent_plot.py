@@ -23,10 +23,10 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     RISK_GAP,
     TUBE,
     Descents,
+    growth,
     read,
     tube_steps,
 )
-from certattn.kernel.theorems.training.mathematics.context_descent import growth
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 

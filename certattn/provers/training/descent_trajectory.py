@@ -17,8 +17,15 @@ from certattn.kernel.document.schema import Record
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.training.concrete_prompts import TOKENS
-from certattn.kernel.theorems.training.descent_trajectory import REGRESSION, TASKS, THEOREM, read_given
-from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
+from certattn.kernel.theorems.training.descent_trajectory import (
+    EACH,
+    FINITE,
+    INFINITE,
+    REGRESSION,
+    TASKS,
+    THEOREM,
+    read_given,
+)
 from certattn.kernel.theorems.training.regression_task import COVARIANCE, read_covariance
 from certattn.provers.array_inputs import Source, placed
 from certattn.provers.commands import ARRAY, DATA, Argument, Command, Option, Yaml, to_plot

@@ -29,8 +29,7 @@ from certattn.kernel.theorems.training.flow_trajectory import (
     taylor_order,
 )
 from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
-from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
-from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, integrate, steps
+from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, RegressionFlow, integrate, steps
 from certattn.kernel.theorems.training.regression_task import read_task
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text

@@ -21,8 +21,15 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.training.mathematics.regression import Parameters, bayes_point, exact_regression
-from certattn.kernel.theorems.training.mathematics.regression_rates import DescentRates, FlowRates, covariance_constants
-from certattn.kernel.theorems.training.training_convergence import ASSERTS, THEOREM, StatedTraining, obligations
+from certattn.kernel.theorems.training.training_convergence import (
+    ASSERTS,
+    THEOREM,
+    DescentRates,
+    FlowRates,
+    StatedTraining,
+    covariance_constants,
+    obligations,
+)
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text

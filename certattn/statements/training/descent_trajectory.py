@@ -16,11 +16,14 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     CHECKPOINT_STEP,
     CHECKPOINTS,
     DISTANCE,
+    EACH,
+    FINITE,
     FINITE_POINT,
     FINITE_RISK,
     GAP,
     GRADIENT_GAP,
     GRONWALL,
+    INFINITE,
     INFINITE_POINT,
     INFINITE_RISK,
     LAWS,
@@ -39,7 +42,6 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     V,
     tube_steps,
 )
-from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
 from certattn.kernel.theorems.training.regression_task import COVARIANCE, A, B
 from certattn.statements.training.given import prompts_words
 from certattn.statements.wording import Statement, Wording

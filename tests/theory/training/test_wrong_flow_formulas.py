@@ -6,7 +6,7 @@ import pytest
 from wrong_formulas import assert_noticed
 
 FIELD, FLOW = (
-    "kernel.theorems.training.mathematics.regression_flow",
+    "kernel.theorems.training.mathematics.validated_flow",
     "kernel.theorems.training.mathematics.validated_flow",
 )
 

@@ -9,8 +9,8 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import prove
 
 GAP, MAJORANTS, COMPLEX = (
-    "kernel.theorems.training.mathematics.risk_gap",
-    "kernel.theorems.training.mathematics.risk_gap",
+    "kernel.theorems.training.risk_gap",
+    "kernel.theorems.training.risk_gap",
     "kernel.theorems.training.mathematics.exponential_fits",
 )
 WRONG = [

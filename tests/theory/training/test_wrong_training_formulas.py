@@ -8,7 +8,7 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-RATES = "kernel.theorems.training.mathematics.regression_rates"
+RATES = "kernel.theorems.training.training_convergence"
 TASK = "kernel.theorems.training.mathematics.regression"
 
 WRONG = [

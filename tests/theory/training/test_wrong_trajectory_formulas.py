@@ -7,7 +7,7 @@ from wrong_formulas import assert_noticed
 
 LOSSES, DESCENT, MOMENTS, FUNCTIONS = (
     "kernel.theorems.training.mathematics.context_losses",
-    "kernel.theorems.training.mathematics.context_descent",
+    "kernel.theorems.training.descent_trajectory",
     "kernel.mathematics.law_moments",
     "kernel.mathematics.functions",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-GAP = "kernel.theorems.training.mathematics.finite_prompts"
+GAP = "kernel.theorems.training.risk_transfer"
 
 WRONG = [
     ("Norms", "trace * trace + 2 * square_trace", "trace * trace + square_trace"),

@@ -35,8 +35,15 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training import regression_task as task
 from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
-from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow, invariant_reach
-from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, Step, Stop, Vector, integrate
+from certattn.kernel.theorems.training.mathematics.validated_flow import (
+    MOST_STEPS,
+    RegressionFlow,
+    Step,
+    Stop,
+    Vector,
+    integrate,
+    invariant_reach,
+)
 
 GIVEN = Record(task.COVARIANCE, task.START)
 

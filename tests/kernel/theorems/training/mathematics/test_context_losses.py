@@ -15,7 +15,7 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.law_moments import fourth, third_cumulant, tilted_covariance
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.training.mathematics.context_descent import (
+from certattn.kernel.theorems.training.descent_trajectory import (
     LawContext,
     PopulationLoss,
     TaskContext,

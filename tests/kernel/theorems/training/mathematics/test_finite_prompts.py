@@ -14,7 +14,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.training.mathematics.finite_prompts import (
+from certattn.kernel.theorems.training.risk_transfer import (
     FinitePrompts,
     GapBounds,
     Neighbourhood,

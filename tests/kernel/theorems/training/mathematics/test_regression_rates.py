@@ -12,7 +12,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls, squared_factor
-from certattn.kernel.theorems.training.mathematics.regression_rates import (
+from certattn.kernel.theorems.training.training_convergence import (
     CovarianceConstants,
     DescentRates,
     FlowRates,

@@ -14,8 +14,14 @@ from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training.mathematics import validated_flow
 from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, Regression, flat
-from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
-from certattn.kernel.theorems.training.mathematics.validated_flow import Step, Stop, Vector, integrate, steps
+from certattn.kernel.theorems.training.mathematics.validated_flow import (
+    RegressionFlow,
+    Step,
+    Stop,
+    Vector,
+    integrate,
+    steps,
+)
 
 COVARIANCE = ExactMatrix.rational([[fmpq(1), fmpq(1, 2)], [fmpq(1, 2), fmpq(1)]])
 A = ExactMatrix.rational([[fmpq(1, 2), fmpq(-1, 4)], [fmpq(1, 8), fmpq(3, 8)]])
