@@ -31,6 +31,7 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     RATE,
     REGRESSION,
     RISK_GAP,
+    STEP,
     TASKS,
     TUBE,
     TUBE_RADIUS,
@@ -64,7 +65,7 @@ def statement(stated: StatedDescents) -> Statement:
     words = (
         f"Let theta^L and theta^inf be {counted(setting.steps, 'step')} "
         "theta_(k+1) = theta_k - eta grad R(theta_k) of gradient descent with "
-        f"eta = {describe(setting.step)} from {_weights(setting.given[WEIGHTS_START])}, the first on R_L and "
+        f"eta = {describe(setting.given[STEP])} from {_weights(setting.given[WEIGHTS_START])}, the first on R_L and "
         f"the second on R_inf. {_finite_loss(setting)}, for {prompts_words(setting.prompts)}. R_inf is "
         f"{_infinite_loss(setting)}. With Frobenius norms of {names} together: "
         f"{'; '.join(_asserted(stated))}."

@@ -22,21 +22,11 @@ Both descents are enclosed in Arb balls from the exact start. Boursier and Boyer
 For `gronwall`, if within r of theta_0^inf, ..., theta_(K-1)^inf the gradients differ by at most g and
 |I - eta Hess R_inf| is at most 1 + eta nu, and g ((1 + eta nu)^K - 1)/nu <= r, then the stated bound holds for k <= K.
 
-Gradient descent on the loss of concrete prompts beside that on infinite ones, enclosed step by step.
+Every step is an evaluation in balls, which grow by rounding alone, by some bits a step. More working precision than
+that leaves them as narrow as one likes.
 
-    theta_(k+1) = theta_k - eta grad R(theta_k)
-
-The start is exact and every step an evaluation in balls, so the balls grow by rounding alone, by some bits a step.
-More working precision than that leaves them as narrow as one likes.
-
-Gronwall, for two descents theta^L on R_L and theta^inf on R_inf with the same start: if within r of each of
-theta_0^inf, ..., theta_(K-1)^inf
-
-    |grad R_L - grad R_inf| <= g      and      |I - eta Hess R_inf| <= 1 + eta nu,     g ((1 + eta nu)^K - 1)/nu <= r,
-
-then |theta_k^L - theta_k^inf| <= g ((1 + eta nu)^k - 1)/nu for k <= K. Where -mu <= Hess R_inf <= beta,
-nu = max(mu, beta - 2/eta) will do; and the gap of the gradients changes, from the centre to the border of such a
-ball, by at most r max(beta_L + mu, beta + mu_L).
+In the tube, where -mu <= Hess R_inf <= beta, nu = max(mu, beta - 2/eta) will do; and the gap of the gradients changes,
+from the centre to the border of such a ball, by at most r max(beta_L + mu, beta + mu_L).
 
 A context that is a law mu of tokens, keys and values at once, has m(a) = tau(a) and C(a) = tau'(a), its covariance
 under the tilt. The context of a regression task w, x ~ N(0, Sigma) and y = <w, x>, has keys x and values y:
@@ -46,13 +36,14 @@ under the tilt. The context of a regression task w, x ~ N(0, Sigma) and y = <w, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from itertools import count, islice
 
 from flint import arb, arb_mat, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Relation, Shared
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Relation, Together
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
@@ -290,16 +281,10 @@ def growth(gap: Number, rate: Number, step: Number, steps: int) -> Number:
 
 def pairs(finite: Loss, infinite: Loss, start: Trained, step: arb) -> Iterator[Pair]:
     """Both descents from the same start, side by side, without end."""
-    both = zip(iterates(finite, start, step), iterates(infinite, start, step), strict=True)
-    return (Pair(k, left, right) for k, (left, right) in enumerate(both))
-
-
-def iterates(loss: Loss, start: Trained, step: arb) -> Iterator[Iterate]:
-    """theta_0, theta_1, ... without end."""
-    current = Iterate(loss, start)
-    while True:
-        yield current
-        current = current.after(step)
+    left, right = Iterate(finite, start), Iterate(infinite, start)
+    for k in count():
+        yield Pair(k, left, right)
+        left, right = left.after(step), right.after(step)
 
 
 # -- what is stated
@@ -319,25 +304,21 @@ class Descents:
     weights: tuple[ExactMatrix, ExactMatrix]
 
     @property
-    def step(self) -> fmpq:
-        return self.given[STEP]
-
-    @property
     def steps(self) -> int:
         return self.given[STEPS]
 
     def pairs(self) -> Iterator[Pair]:
         """Both, side by side, at the working precision."""
-        return pairs(self.prompts.loss(), self.infinite(), Trained.around(*self.weights), arb(self.step))
+        return pairs(self.prompts.loss(), self.infinite(), Trained.around(*self.weights), arb(self.given[STEP]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Compared:
-    """A number that the pair of iterates after so many steps has, beside a bound. `value` may raise NoBound."""
+    """A number that the pair of iterates after so many steps has, None where nothing bounds it, beside a bound."""
 
     name: str
     step: int
-    value: Callable[[Pair], arb]
+    value: Callable[[Pair], arb | None]
     relation: Relation
     bound: fmpq
     part: Part = Part.STATEMENT
@@ -411,26 +392,31 @@ def _weights(values: Values) -> tuple[ExactMatrix, ExactMatrix]:
 
 def _compared(asserts: Values, descents: Descents) -> Iterator[Compared]:
     if TUBE in asserts:
-        yield from _every_step(TUBE.name, Pair.distance, asserts[TUBE], descents.steps)
-    if RISK_GAP in asserts:
-        gap = partial(Pair.risk_gap, at=asserts[RISK_GAP][WHERE])
-        yield from _every_step(RISK_GAP.name, gap, asserts[RISK_GAP], descents.steps)
-    if GRADIENT_GAP in asserts:
-        gap = partial(Pair.gradient_gap, at=asserts[GRADIENT_GAP][WHERE])
-        yield from _every_step(GRADIENT_GAP.name, gap, asserts[GRADIENT_GAP], descents.steps)
+        yield from _every_step(TUBE, Pair.distance, asserts, descents.steps)
+    for field, gap in ((RISK_GAP, Pair.risk_gap), (GRADIENT_GAP, Pair.gradient_gap)):
+        if field in asserts:
+            yield from _every_step(field, partial(gap, at=asserts[field][WHERE]), asserts, descents.steps)
     for index, checkpoint in enumerate(asserts.items(CHECKPOINTS)):
         yield from _checkpoint(f"{CHECKPOINTS.name}[{index}]", checkpoint, descents)
 
 
-def _every_step(name: str, value: Callable[[Pair], arb], stated: Values, steps: int) -> Iterator[Compared]:
+def _every_step(field: Field[Values], value: Callable[[Pair], arb], asserts: Values, steps: int) -> Iterator[Compared]:
     """A bound for every k = 0, ..., K."""
-    vector, count = stated[BOUNDS], steps + 1
-    if vector.shape[1] not in (1, count):
-        expected = f"one bound, or {count} bounds for k = 0, ..., {steps}"
+    vector, number = asserts[field][BOUNDS], steps + 1
+    if vector.shape[1] not in (1, number):
+        expected = f"one bound, or {number} bounds for k = 0, ..., {steps}"
         raise vector.node.malformed(expected, counted(vector.shape[1], "bound"))
     bounds = vector.load().row(0)
-    for k, bound in enumerate(bounds * count if len(bounds) == 1 else bounds):
-        yield Compared(f"{name}[{k}]", k, value, "<=", bound)
+    for k, bound in enumerate(bounds * number if len(bounds) == 1 else bounds):
+        yield Compared(f"{field.name}[{k}]", k, value, "<=", bound)
+
+
+_RANGES: Sequence[tuple[Field[Values], Callable[[Pair], arb]]] = (
+    (DISTANCE, Pair.distance),
+    (FINITE_RISK, lambda pair: pair.finite.evaluation.risk),
+    (INFINITE_RISK, lambda pair: pair.infinite.evaluation.risk),
+)
+_ENDS: Sequence[tuple[Field[fmpq], Relation]] = ((AT_LEAST, ">="), (AT_MOST, "<="))
 
 
 def _checkpoint(name: str, stated: Values, descents: Descents) -> Iterator[Compared]:
@@ -438,24 +424,13 @@ def _checkpoint(name: str, stated: Values, descents: Descents) -> Iterator[Compa
     k = stated[CHECKPOINT_STEP]
     if k > descents.steps:
         raise stated.node(CHECKPOINT_STEP).malformed(f"a step up to K = {descents.steps}", f"{k}")
-    ranges: list[tuple[Field[Values], Callable[[Pair], arb]]] = [
-        (DISTANCE, Pair.distance),
-        (FINITE_RISK, lambda pair: pair.finite.evaluation.risk),
-        (INFINITE_RISK, lambda pair: pair.infinite.evaluation.risk),
-    ]
-    for field, value in ranges:
-        if field in stated and AT_LEAST in stated[field]:
-            yield Compared(f"{name}.{field.name}.at_least", k, value, ">=", stated[field][AT_LEAST])
-        if field in stated and AT_MOST in stated[field]:
-            yield Compared(f"{name}.{field.name}.at_most", k, value, "<=", stated[field][AT_MOST])
-    points: list[tuple[Field[tuple[str, Values]], Callable[[Pair], Trained]]] = [
-        (FINITE_POINT, lambda pair: pair.finite.point),
-        (INFINITE_POINT, lambda pair: pair.infinite.point),
-    ]
-    for point, iterate in points:
+    for field, value in _RANGES:
+        for end, relation in _ENDS:
+            if field in stated and end in stated[field]:
+                yield Compared(f"{name}.{field.name}.{end.name}", k, value, relation, stated[field][end])
+    for point in (FINITE_POINT, INFINITE_POINT):
         if point in stated:
-            near = _weights_like(descents, *stated[point])
-            distance = partial(_distance, iterate, near)
+            distance = partial(_distance, point is FINITE_POINT, _weights_like(descents, *stated[point]))
             yield Compared(f"{name}.{point.name}", k, distance, "<=", stated[point][1][RADIUS])
 
 
@@ -471,8 +446,9 @@ def _weights_like(descents: Descents, form: str, stated: Values) -> tuple[ExactM
     return found
 
 
-def _distance(iterate: Callable[[Pair], Trained], point: tuple[ExactMatrix, ExactMatrix], pair: Pair) -> arb:
-    return (iterate(pair) - Trained.around(*point)).norm()
+def _distance(finite: bool, point: tuple[ExactMatrix, ExactMatrix], pair: Pair) -> arb:
+    iterate = pair.finite if finite else pair.infinite
+    return (iterate.point - Trained.around(*point)).norm()
 
 
 # -- the closed bound
@@ -495,7 +471,7 @@ def _in_tube(stated: Values, descents: Descents) -> list[Compared]:
         raise stated.node(TUBE_STEPS).malformed(f"at most K = {descents.steps} steps", f"{steps}")
     radius, gap, rate = stated[TUBE_RADIUS], stated[GAP], stated[RATE]
     # Two numbers are asked of each pair, one after the other.
-    tube = lru_cache(1)(lambda pair: tube_around(pair, radius, arb(descents.step)))
+    tube = lru_cache(1)(lambda pair: tube_around(pair, radius, arb(descents.given[STEP])))
     found = []
     for k in range(steps):
         found += [
@@ -506,21 +482,19 @@ def _in_tube(stated: Values, descents: Descents) -> list[Compared]:
     return found
 
 
-def _bounded(bound: arb, pair: Pair, radius: fmpq) -> arb:
-    """A bound over the tube, where the iterate is known well enough for it to be compared. Raises NoBound."""
+def _bounded(bound: arb, pair: Pair, radius: fmpq) -> arb | None:
+    """A bound over the tube, not finite where the iterate is not known well enough for it to be compared."""
     upper = bound.upper()
     if (pair.infinite.point.error() < _PART * radius) is not True:
         return arb.nan()
-    if upper.is_finite() is not True:
-        raise NoBound("no bound is found: the radius is too large")
-    return upper.union(upper * (1 - _PART))
+    return upper.union(upper * (1 - _PART)) if upper.is_finite() is True else None
 
 
 def _closing(stated: Values, descents: Descents) -> arb | fmpq:
     """g ((1 + eta nu)^K - 1)/nu: exact where that is short, for the stated radius may be the bound itself."""
     steps = tube_steps(stated, descents)
     lift = fmpq if steps <= _EXACT_STEPS else arb
-    bound: arb | fmpq = growth(lift(stated[GAP]), lift(stated[RATE]), lift(descents.step), steps)
+    bound: arb | fmpq = growth(lift(stated[GAP]), lift(stated[RATE]), lift(descents.given[STEP]), steps)
     return bound
 
 
@@ -528,47 +502,28 @@ def _closing(stated: Values, descents: Descents) -> arb | fmpq:
 
 
 def obligations(stated: StatedDescents) -> Iterator[Obligation]:
-    walk = Shared(lambda: Walk(stated))
-    yield from (_obligation(one, walk) for one in stated.compared)
+    numbers = Together[Compared, arb | None](lambda wanted, tier: _walk(stated.descents, wanted))
+    sides = lambda one: Obligation(one.name, numbers.side(_known, one), one.relation, one.bound, one.part)  # noqa: E731
+    yield from map(sides, stated.compared)
     if GRONWALL in stated.asserts:
         bound = stated.asserts[GRONWALL]
         yield Obligation("gronwall.radius", partial(_closing, bound, stated.descents), "<=", bound[TUBE_RADIUS])
-        yield from (_obligation(one, walk) for one in stated.in_tube)
+        yield from map(sides, stated.in_tube)
 
 
-def _obligation(one: Compared, walk: Shared[Walk]) -> Obligation:
-    return Obligation(one.name, lambda: walk().value(one), one.relation, one.bound, one.part)
+def _walk(descents: Descents, wanted: Collection[Compared]) -> dict[Compared, arb | None]:
+    """Both descents at the working precision, as far as is asked for. Of each pair only numbers are kept."""
+    by_step: dict[int, list[Compared]] = {}
+    for one in wanted:
+        by_step.setdefault(one.step, []).append(one)
+    walk = islice(descents.pairs(), max(by_step) + 1)
+    return {one: one.value(pair) for pair in walk for one in by_step.get(pair.k, [])}
 
 
-class Walk:
-    """Both descents at the working precision, as far as they are asked for. Of each pair only numbers are kept."""
-
-    def __init__(self, stated: StatedDescents) -> None:
-        self._pairs = stated.descents.pairs()
-        self._by_step: dict[int, list[Compared]] = {}
-        for one in [*stated.compared, *stated.in_tube]:
-            self._by_step.setdefault(one.step, []).append(one)
-        self._next = 0
-        self._found: dict[str, arb | NoBound] = {}
-
-    def value(self, wanted: Compared) -> arb:
-        """What is compared. Raises NoBound."""
-        while self._next <= wanted.step:
-            pair = next(self._pairs)
-            for one in self._by_step.get(self._next, []):
-                self._found[one.name] = _value(one, pair)
-            self._next += 1
-        found = self._found[wanted.name]
-        if isinstance(found, NoBound):
-            raise found
-        return found
-
-
-def _value(one: Compared, pair: Pair) -> arb | NoBound:
-    try:
-        return one.value(pair)
-    except NoBound as reason:
-        return reason
+def _known(number: arb | None) -> arb:
+    if number is None:
+        raise NoBound("no bound is found: the radius is too large")
+    return number
 
 
 TITLE = "gradient descent on concrete prompts beside the same descent on infinite ones"

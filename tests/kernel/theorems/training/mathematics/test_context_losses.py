@@ -19,7 +19,6 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     LawContext,
     PopulationLoss,
     TaskContext,
-    iterates,
     pairs,
     tube_around,
 )
@@ -116,7 +115,8 @@ def test_iterates_are_those_of_numpy() -> None:
     prompts = [Prompt(exact(tokens[n : n + 6]), exact(labels[n : n + 6]), fmpq(1)) for n in (0, 6)]
     loss = ContextLoss([FinitePrompt(prompt) for prompt in prompts], tasks_of(exact(queries), exact(targets)))
     A, b = np.eye(2) / 2, 0.5
-    found = iterates(loss, Trained.around(exact(A), exact(np.array([[b]]))), arb(1) / 8)
+    start = Trained.around(exact(A), exact(np.array([[b]])))
+    found = (pair.finite for pair in pairs(loss, loss, start, arb(1) / 8))
     for _, iterate in zip(range(21), found, strict=False):
         assert floats(iterate.point.entries()) == pytest.approx([*A.ravel(), b], abs=1e-12)
         slope, pull = np.zeros((2, 2)), 0.0
