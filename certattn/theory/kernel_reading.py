@@ -161,7 +161,7 @@ class Kernel:
 
     @cached_property
     def context_losses(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.context_losses")
+        return self._module(f"{_ROOT}.kernel.theorems.training.context_losses")
 
     @cached_property
     def covariance_error(self) -> Any:
@@ -293,11 +293,11 @@ class Kernel:
 
     @cached_property
     def regression(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.regression")
+        return self._module(f"{_ROOT}.kernel.theorems.training.regression")
 
     @cached_property
     def validated_flow(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.validated_flow")
+        return self._module(f"{_ROOT}.kernel.theorems.training.validated_flow")
 
     @cached_property
     def training_convergence(self) -> Any:
@@ -317,7 +317,7 @@ class Kernel:
 
     @cached_property
     def exponential_fits(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.training.mathematics.exponential_fits")
+        return self._module(f"{_ROOT}.kernel.theorems.training.exponential_fits")
 
     def exact(self, numerators: sympy.Matrix, denominator: int = 1) -> Any:
         """A table of expressions as the kernel's ExactMatrix."""

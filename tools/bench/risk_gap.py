@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import certattn
-from certattn.kernel.theorems.training.mathematics.exponential_fits import weights
+from certattn.kernel.theorems.training.exponential_fits import weights
 from certattn.kernel.theorems.training.risk_gap import _collision
 from tools.gallery import training
 

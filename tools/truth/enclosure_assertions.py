@@ -58,8 +58,7 @@ from certattn.kernel.theorems.spectrum.mathematics import (
     law_distance,
     spectrum_shape,
 )
-from certattn.kernel.theorems.training import risk_gap
-from certattn.kernel.theorems.training.mathematics import exponential_fits
+from certattn.kernel.theorems.training import exponential_fits, risk_gap
 
 mp = mpmath.mp.clone()
 mp.prec = 1600

@@ -12,8 +12,8 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.training.context_losses import Trained
 from certattn.kernel.theorems.training.descent_trajectory import REGRESSION, STEP, Descents, Pair, growth, tube_around
-from certattn.kernel.theorems.training.mathematics.context_losses import Trained
 from certattn.provers.rounding import lower_rational, nearest, round_down, round_up, upper_rational
 
 # Called with the steps that are done, of how many.

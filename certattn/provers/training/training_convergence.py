@@ -20,7 +20,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, bayes_point, exact_regression
+from certattn.kernel.theorems.training.regression import Parameters, bayes_point, exact_regression
 from certattn.kernel.theorems.training.training_convergence import (
     ASSERTS,
     THEOREM,

@@ -43,7 +43,7 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     V,
     tube_steps,
 )
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, A, B
+from certattn.kernel.theorems.training.regression import COVARIANCE, A, B
 from certattn.statements.training.given import prompts_words
 from certattn.statements.wording import Statement, Wording
 

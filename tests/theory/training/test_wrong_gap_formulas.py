@@ -11,7 +11,7 @@ from certattn.theory.derivation import prove
 GAP, MAJORANTS, COMPLEX = (
     "kernel.theorems.training.risk_gap",
     "kernel.theorems.training.risk_gap",
-    "kernel.theorems.training.mathematics.exponential_fits",
+    "kernel.theorems.training.exponential_fits",
 )
 WRONG = [
     ("The gap", GAP, "b * b * at.trace + (", "b * b * at.trace - ("),

@@ -57,30 +57,33 @@ from certattn.kernel.mathematics.functions import BALLS, Number, natural_power
 from certattn.kernel.mathematics.law_moments import third_cumulant, tilted_covariance
 from certattn.kernel.mathematics.laws import Law
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.concrete_prompts import (
+from certattn.kernel.theorems.training.context_losses import (
     ATTENTION_PROMPTS,
     REGRESSION_PROMPTS,
-    StatedPrompts,
-    read_attention_prompts,
-    read_regression_prompts,
-)
-from certattn.kernel.theorems.training.mathematics.context_losses import (
     Curvatures,
     Evaluation,
     Loss,
     Moments,
     Near,
+    StatedPrompts,
     Trained,
     balls_of,
     inflated_matrix,
+    read_attention_prompts,
+    read_regression_prompts,
 )
-from certattn.kernel.theorems.training.mathematics.regression import (
+from certattn.kernel.theorems.training.regression import (
+    COVARIANCE,
+    START,
+    A,
+    B,
     BallMatrix,
+    CountUpTo,
     Parameters,
     Regression,
+    read_covariance,
     regression_of_balls,
 )
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, A, B, CountUpTo, read_covariance
 
 # -- what is given
 

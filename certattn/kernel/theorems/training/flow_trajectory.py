@@ -33,9 +33,9 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training import regression_task as task
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
-from certattn.kernel.theorems.training.mathematics.validated_flow import (
+from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training.regression import Parameters, balls_around, bayes_point, flat
+from certattn.kernel.theorems.training.validated_flow import (
     MOST_STEPS,
     RegressionFlow,
     Step,

@@ -31,14 +31,19 @@ from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import Choice, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.regression import (
+from certattn.kernel.theorems.training.regression import (
+    COVARIANCE,
+    PARAMETERS,
+    A,
+    B,
     Parameters,
     balls_around,
     bayes_point,
     exact_regression,
     inverse_squares,
+    read_parameters,
+    read_task,
 )
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, PARAMETERS, A, B, read_parameters, read_task
 
 BAYES, SADDLE = "bayes", "saddle"
 

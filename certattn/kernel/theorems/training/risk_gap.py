@@ -90,12 +90,14 @@ from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, Surd, describe
 from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum, Miss, Samples, samples
-from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, is_positive_definite
-from certattn.kernel.theorems.training.regression_task import (
+from certattn.kernel.theorems.training.exponential_fits import ExponentialSum, Miss, Samples, samples
+from certattn.kernel.theorems.training.regression import (
     COVARIANCE,
     PARAMETERS,
+    BallMatrix,
     CountUpTo,
+    Parameters,
+    is_positive_definite,
     read_covariance,
     read_task,
 )

@@ -79,21 +79,26 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.concrete_prompts import (
+from certattn.kernel.theorems.training.context_losses import (
     REGRESSION_PROMPTS,
+    Loss,
     StatedPrompts,
+    Trained,
     read_regression_prompts,
 )
-from certattn.kernel.theorems.training.mathematics.context_losses import Loss, Trained
-from certattn.kernel.theorems.training.mathematics.regression import (
+from certattn.kernel.theorems.training.regression import (
+    COVARIANCE,
+    START,
     BallMatrix,
+    CountUpTo,
     Parameters,
     balls_around,
     exact_regression,
     flat,
+    hinted,
+    read_task,
 )
-from certattn.kernel.theorems.training.mathematics.validated_flow import RegressionFlow, Step, product_reach, steps
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, CountUpTo, hinted, read_task
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Step, product_reach, steps
 
 LENGTH = Field("length", Rational(minimum=2), "the least length L of the prompts, an integer")
 OF_LENGTHS = Record(COVARIANCE, START, LENGTH)

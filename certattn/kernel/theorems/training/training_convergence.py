@@ -64,8 +64,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training import regression_task as task
-from certattn.kernel.theorems.training.mathematics.regression import (
+from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training.regression import (
     BallMatrix,
     Parameters,
     Regression,
@@ -76,7 +76,7 @@ from certattn.kernel.theorems.training.mathematics.regression import (
     shaped,
     squared_factor,
 )
-from certattn.kernel.theorems.training.mathematics.validated_flow import RegressionFlow, Stop, integrate
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Stop, integrate
 
 FLOW, DESCENT = "flow", "descent"
 STEP = Field("step", Rational(above=0), "the step eta")

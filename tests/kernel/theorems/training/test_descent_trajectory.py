@@ -17,10 +17,8 @@ from flint import arb, arb_mat, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.training import descent_trajectory
-from certattn.kernel.theorems.training.concrete_prompts import StatedPrompts
-from certattn.kernel.theorems.training.mathematics import context_losses
-from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures, Evaluation, Trained
+from certattn.kernel.theorems.training import context_losses, descent_trajectory
+from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures, Evaluation, StatedPrompts, Trained
 
 Tool = Callable[[str], ModuleType]
 

@@ -18,8 +18,8 @@ from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import flow_trajectory
 from certattn.kernel.theorems.training.flow_trajectory import Straying
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.validated_flow import RegressionFlow, invariant_reach
+from certattn.kernel.theorems.training.regression import Parameters
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow, invariant_reach
 
 Tool = Callable[[str], ModuleType]
 # Doubles do not tell a start beside a saddle from the saddle.

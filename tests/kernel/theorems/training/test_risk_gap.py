@@ -21,7 +21,7 @@ from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.training import risk_gap
-from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum
+from certattn.kernel.theorems.training.exponential_fits import ExponentialSum
 from certattn.kernel.theorems.training.risk_gap import GapAtParameters, obligations, read
 from certattn.statements.checking import check_certificate, malformed_report
 from certattn.statements.reports import Report

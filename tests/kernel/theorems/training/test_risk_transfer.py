@@ -15,9 +15,9 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Relation, Side
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import risk_transfer
-from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures
-from certattn.kernel.theorems.training.mathematics.validated_flow import RegressionFlow
+from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures
 from certattn.kernel.theorems.training.risk_transfer import Distance, GapBounds
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow
 
 Tool = Callable[[str], ModuleType]
 EXPANSION, RISK = RegressionFlow.expansion, GapBounds.risk

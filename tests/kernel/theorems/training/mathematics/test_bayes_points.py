@@ -8,7 +8,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.regression import bayes_point, exact_inverse, inverse_squares
+from certattn.kernel.theorems.training.regression import bayes_point, exact_inverse, inverse_squares
 
 COVARIANCE = ExactMatrix.rational([[fmpq(1), fmpq(1, 2)], [fmpq(1, 2), fmpq(5, 4)]])
 

@@ -15,14 +15,7 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.law_moments import fourth, third_cumulant, tilted_covariance
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.training.descent_trajectory import (
-    LawContext,
-    PopulationLoss,
-    TaskContext,
-    pairs,
-    tube_around,
-)
-from certattn.kernel.theorems.training.mathematics.context_losses import (
+from certattn.kernel.theorems.training.context_losses import (
     ContextLoss,
     FinitePrompt,
     Near,
@@ -30,7 +23,14 @@ from certattn.kernel.theorems.training.mathematics.context_losses import (
     balls_of,
     tasks_of,
 )
-from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls
+from certattn.kernel.theorems.training.descent_trajectory import (
+    LawContext,
+    PopulationLoss,
+    TaskContext,
+    pairs,
+    tube_around,
+)
+from certattn.kernel.theorems.training.regression import regression_of_balls
 
 Array = np.ndarray[Any, Any]
 LENGTHS = (7, 4, 9)

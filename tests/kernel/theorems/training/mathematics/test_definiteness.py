@@ -7,7 +7,7 @@ import pytest
 from flint import arb, arb_mat, fmpq, fmpz_mat
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.regression import is_positive_definite, proved_positive_definite
+from certattn.kernel.theorems.training.regression import is_positive_definite, proved_positive_definite
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8])

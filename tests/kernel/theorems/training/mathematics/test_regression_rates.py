@@ -11,7 +11,7 @@ from flint import arb, fmpq, fmpz_mat
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls, squared_factor
+from certattn.kernel.theorems.training.regression import regression_of_balls, squared_factor
 from certattn.kernel.theorems.training.training_convergence import (
     CovarianceConstants,
     DescentRates,

@@ -12,9 +12,9 @@ from flint import arb, arb_mat, fmpq
 from certattn.kernel.mathematics.balls import l2_norm, working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics import validated_flow
-from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, Regression, flat
-from certattn.kernel.theorems.training.mathematics.validated_flow import (
+from certattn.kernel.theorems.training import validated_flow
+from certattn.kernel.theorems.training.regression import BallMatrix, Parameters, Regression, flat
+from certattn.kernel.theorems.training.validated_flow import (
     RegressionFlow,
     Step,
     Stop,

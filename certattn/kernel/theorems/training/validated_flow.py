@@ -49,7 +49,7 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, Regression, shaped
+from certattn.kernel.theorems.training.regression import BallMatrix, Parameters, Regression, shaped
 
 Vector = list[arb]
 
