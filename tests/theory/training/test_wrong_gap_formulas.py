@@ -14,8 +14,8 @@ GAP, MAJORANTS, COMPLEX = (
     "kernel.theorems.training.exponential_fits",
 )
 WRONG = [
-    ("The gap", GAP, "b * b * at.trace + (", "b * b * at.trace - ("),
-    ("The gap", GAP, "-6 * b * b * at.square", "-5 * b * b * at.square"),
+    ("The gap", GAP, "return b * b, b, -b * b", "return b * b, -b, b * b"),
+    ("The gap", GAP, "-6 * b * b", "-5 * b * b"),
     ("Over a ball", GAP, "self.largest * self.largest * self.A_squared", "self.largest * self.A_squared"),
     ("Over a ball", GAP, "(weighted - plain)", "(weighted + plain)"),
     ("Over a ball", GAP, "self.query_average(plain, weighted)) / 2", "self.query_average(plain, weighted))"),

@@ -39,7 +39,6 @@ from certattn.kernel.theorems.training.validated_flow import (
     MOST_STEPS,
     RegressionFlow,
     Step,
-    Stop,
     Vector,
     integrate,
     invariant_reach,
@@ -170,7 +169,7 @@ class EnclosedFlow:
         if time in trajectory.found:
             return trajectory.found[time]
         # Enclosures that are narrow still: more precision would only add more steps.
-        if trajectory.stop is Stop.STEPS and (trajectory.end.error < arb(2) ** -(ctx.prec // 2)) is True:
+        if trajectory.is_cut and (trajectory.end.error < arb(2) ** -(ctx.prec // 2)) is True:
             raise NoBound(f"it takes more than {MOST_STEPS} steps")
         size = self._stated.covariance.rows
         return Enclosure([arb.nan()] * (size * size + 1), arb.pos_inf())

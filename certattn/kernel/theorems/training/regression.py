@@ -31,7 +31,6 @@ from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Rational, Reading, Record, Values
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 
@@ -189,60 +188,15 @@ def bayes_point(covariance: ExactMatrix, invariant: fmpq, positive: bool) -> Par
     return Parameters(inverse.scaled(1 / b), b)
 
 
-def exact_inverse(matrix: ExactMatrix) -> ExactMatrix:
-    """The inverse of an invertible matrix, exactly."""
-    numerators, denominator = fmpq_mat(matrix.numerators).inv().numer_denom()
-    return ExactMatrix(numerators, denominator).scaled(fmpq(matrix.denominator))
-
-
 def inverse_squares(covariance: ExactMatrix) -> fmpq:
     """tr(Sigma^-2) of a symmetric Sigma, exactly."""
-    inverse = exact_inverse(covariance)
-    return inverse.inner(inverse)
-
-
-# -- which matrices are covariances
-
-# Precisions to try, in bits, before the characteristic polynomial is computed.
-_PRECISIONS = (128, 512, 2048)
+    inverse = fmpq_mat(covariance.numerators).inv()
+    return sum((entry * entry for entry in inverse.entries()), fmpq(0)) * covariance.denominator**2
 
 
 def is_positive_definite(matrix: ExactMatrix) -> bool:
-    """Whether x'M x > 0 for every x but 0, decided exactly; False where M is not symmetric.
-
-    Where M is, enough bits prove it. One that is not is decided over the integers: by its determinant, or by its
-    characteristic polynomial.
-    """
-    if matrix.is_symmetric() is not True or matrix.numerators.det() == 0:
-        return False
-    if any(matrix.numerators[i, i] <= 0 for i in range(matrix.rows)):
-        return False
-    for bits in _PRECISIONS:
-        with working_precision(bits):
-            if proved_positive_definite(arb_mat(matrix.numerators)):
-                return True
-    return matrix.is_positive_semidefinite()
-
-
-def proved_positive_definite(matrix: arb_mat) -> bool:
-    """Whether every symmetric matrix within the balls is proved to be positive definite.
-
-    M = [[P, Q], [Q', S]] is if and only if P and S - Q'P^-1 Q are (Schur).
-    """
-    size = matrix.nrows()
-    if size == 1:
-        return (matrix[0, 0] > 0) is True
-    half = size // 2
-    rows = matrix.tolist()
-    P, Q = arb_mat([row[:half] for row in rows[:half]]), arb_mat([row[half:] for row in rows[:half]])
-    S = arb_mat([row[half:] for row in rows[half:]])
-    if proved_positive_definite(P) is not True:
-        return False
-    try:
-        rest = S - Q.transpose() * P.solve(Q)
-    except ZeroDivisionError:
-        return False
-    return proved_positive_definite(rest)
+    """Whether M is symmetric and x'M x > 0 for every x but 0, decided exactly."""
+    return matrix.is_positive_semidefinite() and matrix.numerators.det() != 0
 
 
 # -- as certificates state it

@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -163,23 +163,14 @@ _REMEMBERED = 1024
 # -- the formulas
 
 
-@dataclass(frozen=True)
-class QueryTerms:
-    """Numbers of one query, or forms of it: |tau|^2, 2 <tau, x>, and the constant T."""
-
-    square: Number
-    cross: Number
-    trace: Number
+def collision_factors(b: Number) -> tuple[Number, Number, Number]:
+    """Of T, 2 <tau, x> and |tau|^2 in what multiplies q in (1)."""
+    return b * b, b, -b * b
 
 
-def collision_factor(b: Number, at: QueryTerms) -> Number:
-    """b^2 T - b^2 |tau|^2 + 2b <tau, x>: what multiplies q in (1)."""
-    return b * b * at.trace + (b * at.cross - b * b * at.square)
-
-
-def spread_factor(b: Number, at: QueryTerms) -> Number:
-    """-6 b^2 |tau|^2: what multiplies kappa in (1)."""
-    return -6 * b * b * at.square
+def spread_factor(b: Number) -> Number:
+    """Of |tau|^2, which with this multiplies kappa in (1)."""
+    return -6 * b * b
 
 
 @dataclass(frozen=True)
@@ -447,11 +438,10 @@ def _over_ball(stated: StatedGap, majorant: Majorant) -> Iterator[Obligation]:
         yield from _nodes_increase(majorant.nodes)
         yield from _of_table(majorant, stated.asserts[LENGTH])
     bounds = Shared(lambda: _bounds(stated, majorant))
-    for field in (EXCESS, SHORTFALL):
-        if field in stated.asserts:
-            yield Obligation(
-                field.name, partial(_bound, bounds, field), "<=", stated.asserts[field], Part.WITNESS, needs
-            )
+    if EXCESS in stated.asserts:
+        yield Obligation("excess", lambda: bounds()[0], "<=", stated.asserts[EXCESS], Part.WITNESS, needs)
+    if SHORTFALL in stated.asserts:
+        yield Obligation("shortfall", lambda: bounds()[1], "<=", stated.asserts[SHORTFALL], Part.WITNESS, needs)
 
 
 def _of_table(table: Tabulated, length: int) -> Iterator[Obligation]:
@@ -463,11 +453,7 @@ def _of_table(table: Tabulated, length: int) -> Iterator[Obligation]:
     yield Obligation("majorant.above", excess, ">=", zero, part, NODES_INCREASE)
 
 
-def _bound(bounds: Shared[dict[str, arb]], field: Field[fmpq]) -> arb:
-    return bounds()[field.name]
-
-
-def _bounds(stated: StatedGap, majorant: Majorant) -> dict[str, arb]:
+def _bounds(stated: StatedGap, majorant: Majorant) -> tuple[arb, arb]:
     """Of R_L - R and of R - R_L. Raises NoBound."""
     squares = stated.given[BALL]
     if isinstance(majorant, Power) and _has_average(stated.covariance, squares[A_SQUARED], majorant) is not True:
@@ -476,7 +462,7 @@ def _bounds(stated: StatedGap, majorant: Majorant) -> dict[str, arb]:
         raise NoBound(f"averages of e^(theta v) are infinite for theta = {theta}: {condition}. Take a smaller theta")
     ball = ball_of(stated.covariance, squares)
     plain, weighted = (majorant.average(k, ball.scale(), ctx.prec) for k in (0, 1))
-    return {"excess": ball.excess(plain, weighted), "shortfall": ball.shortfall(plain, weighted, BALLS)}
+    return ball.excess(plain, weighted), ball.shortfall(plain, weighted, BALLS)
 
 
 def ball_of(covariance: ExactMatrix, stated: Values) -> Ball:
@@ -543,13 +529,14 @@ class GapAtParameters:
 
     def _fitted(self, bits: int) -> arb:
         """The identity with the fits in the place of q and kappa."""
-        b, Sigma = self.parameters.b, self.covariance
-        moved: ExactMatrix = self.parameters.A.T @ Sigma
-        zero = Sigma - Sigma
-        forms = QueryTerms(_Form(fmpq(0), self._K), _Form(fmpq(0), moved + moved.T), _Form(Sigma.trace(), zero))
+        b, moved = self.parameters.b, self.parameters.A.T @ self.covariance
+        of_trace, of_cross, of_square = collision_factors(b)
+        of_q = (moved + moved.T).scaled(of_cross) + self._K.scaled(of_square)
         total = arb(0)
-        for fit, form in ((self.fits.q, collision_factor(b, forms)), (self.fits.kappa, spread_factor(b, forms))):
-            average = self._average(form.constant, form.matrix)
+        for fit, average in (
+            (self.fits.q, self._average(of_trace * self.covariance.trace(), of_q)),
+            (self.fits.kappa, self._average(fmpq(0), self._K.scaled(spread_factor(b)))),
+        ):
             with working_precision(bits + fit.extra_bits()):
                 for c, w in zip(fit.coefficients, fit.exponents(), strict=True):
                     total += c * average.exponential(w)
@@ -627,23 +614,6 @@ class GapAtParameters:
         worst: Miss = max(fit.misses(truth, self.fits.growth, bits), key=lambda part: part.bound)
         first = describe(worst.first)
         return f"beyond v = {first}" if worst.last is None else f"for {first} <= v <= {describe(worst.last)}"
-
-
-@dataclass(frozen=True)
-class _Form:
-    """constant + x'Mx, M symmetric, with the arithmetic that the formulas of `mathematics.risk_gap` need."""
-
-    constant: fmpq
-    matrix: ExactMatrix
-
-    def __add__(self, other: _Form) -> _Form:
-        return _Form(self.constant + other.constant, self.matrix + other.matrix)
-
-    def __sub__(self, other: _Form) -> _Form:
-        return _Form(self.constant - other.constant, self.matrix - other.matrix)
-
-    def __rmul__(self, factor: fmpq) -> _Form:
-        return _Form(factor * self.constant, self.matrix.scaled(factor))
 
 
 def _total(missed: dict[str, arb]) -> arb:

@@ -76,7 +76,7 @@ from certattn.kernel.theorems.training.regression import (
     shaped,
     squared_factor,
 )
-from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Stop, integrate
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow, integrate
 
 FLOW, DESCENT = "flow", "descent"
 STEP = Field("step", Rational(above=0), "the step eta")
@@ -445,7 +445,7 @@ class TrainingRun:
         times = sorted({stated.enclosed, *(time for time in asked if time <= stated.enclosed)})
         if stated.step is None:
             flow = integrate(RegressionFlow(stated.covariance), start, times, stated.order, MOST_FLOW_STEPS)
-            self._given_up = flow.stop is Stop.STEPS
+            self._given_up = flow.is_cut
             return flow.found
         step = RegressionStep(self._regression, self._constants.largest, arb(stated.step))
         stops = [int(time.p) for time in times]

@@ -37,7 +37,6 @@ for b_0 H + h A_0 + h H is no larger than the bracket where |(H, h)| <= r.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,7 +48,7 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.regression import BallMatrix, Parameters, Regression, shaped
+from certattn.kernel.theorems.training.regression import BallMatrix, Parameters, regression_of_balls, shaped
 
 Vector = list[arb]
 
@@ -82,7 +81,7 @@ class RegressionFlow:
     def __init__(self, covariance: ExactMatrix) -> None:
         size = covariance.rows
         self._size = size
-        self._regression = Regression(BallMatrix.around(covariance), BallMatrix.identity(size))
+        self._regression = regression_of_balls(covariance)
         self._right = self._regression.covariance.balls
         self._left = BallMatrix.around(covariance @ covariance).balls
 
@@ -179,13 +178,6 @@ class VectorField(Protocol):
         """A bound of the logarithmic norm of F over a ball."""
 
 
-class Stop(enum.Enum):
-    """Why nothing is enclosed later on."""
-
-    LOST = "the enclosure grows beyond bounds"
-    STEPS = "too many steps"
-
-
 @dataclass(frozen=True)
 class Arc:
     """A curve within `error` of the polynomial of these coefficients, where it is said to be."""
@@ -236,13 +228,13 @@ class Step:
 class Trajectory:
     """Enclosures at some times, as far as they were reached, and at the `end` of the last step.
 
-    `stop` says why later times were not reached.
+    Later times were not reached because of the number of steps (`is_cut`), or as nothing more can be enclosed.
     """
 
     found: dict[fmpq, Enclosure]
     steps: int
     end: Enclosure
-    stop: Stop | None
+    is_cut: bool
 
 
 def integrate(
@@ -259,14 +251,14 @@ def integrate(
     count, end = 0, start
     for step in steps(field, start, waiting[-1] if waiting else fmpq(0), order):
         if count == most_steps:
-            return Trajectory(found, count, end, Stop.STEPS)
+            return Trajectory(found, count, end, True)
         count, end = count + 1, step.end
         if watch is not None:
             watch(step)
         while waiting and waiting[0] <= step.last:
             time = waiting.pop(0)
             found[time] = step.at(time)
-    return Trajectory(found, count, end, Stop.LOST if waiting else None)
+    return Trajectory(found, count, end, False)
 
 
 def steps(field: VectorField, start: Enclosure, until: fmpq, order: int) -> Iterator[Step]:

@@ -105,13 +105,13 @@ SABOTAGE: dict[str, tuple[Any, str, Any, Family]] = {
     "no spread of the weights": (
         risk_gap,
         "spread_factor",
-        lambda b, at: -24 * b * b * at.square,
+        lambda b: -24 * b * b,
         cases.POINT,
     ),
     "no cross term": (
         risk_gap,
-        "collision_factor",
-        lambda b, at: b * b * at.trace + (-(b * b)) * at.square,
+        "collision_factors",
+        lambda b: (b * b, 0 * b, -b * b),
         cases.POINT,
     ),
     "r for r^2": (risk_gap.Ball, "scale", lambda self: self.largest * self.A_squared, cases.LOGISTIC),
