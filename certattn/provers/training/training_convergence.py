@@ -165,7 +165,7 @@ class _Finder:
     def _good_start(self) -> fmpq:
         """Where the rate is about nine tenths of what it is at the limit. Raises NotProvedError."""
         with working_precision(_FIRST_BITS):
-            constants = covariance_constants(self._problem.covariance, _FIRST_BITS)
+            constants = covariance_constants(self._problem.covariance)
 
             def good(point: Point) -> bool:
                 rates, risk = self._rates(constants, point), arb(point.risk)

@@ -79,8 +79,7 @@ def check_flow(kernel: Kernel) -> Iterator[Check]:
     least = constants.least_product(risk, PLAIN)
     yield equal("c", rates.rate(risk), s[0] ** 3 * kernel.regression.squared_factor(delta, least, PLAIN))
     yield equal("2c", rates.decay(risk), 2 * rates.rate(risk))
-    bayes = sympy.sqrt(sum(x**-2 for x in s))
-    yield equal("b^2 in the limit", rates.limit_square(), kernel.regression.squared_factor(delta, bayes, PLAIN))
+    yield equal("|bA| in the limit", constants.bayes_product(PLAIN), sympy.sqrt(sum(x**-2 for x in s)))
     # |grad R| >= sqrt(2cR), so -d sqrt(R) = |grad R|^2 / (2 sqrt R) dt >= |grad R| sqrt(c/2) dt.
     c, g = positive_symbol("c"), positive_symbol("g")
     yield equal("-d sqrt R", g**2 / (2 * sympy.sqrt(risk)), g * sympy.sqrt(c / 2) * (g / sympy.sqrt(2 * c * risk)))

@@ -493,12 +493,11 @@ def _bounded(bound: arb, pair: Pair, radius: fmpq) -> arb | None:
     return upper.union(upper * (1 - _PART)) if upper.is_finite() is True else None
 
 
-def _closing(stated: Values, descents: Descents) -> arb | fmpq:
+def _closing(stated: Values, descents: Descents) -> Number:
     """g ((1 + eta nu)^K - 1)/nu: exact where that is short, for the stated radius may be the bound itself."""
     steps = tube_steps(stated, descents)
     lift = fmpq if steps <= _EXACT_STEPS else arb
-    bound: arb | fmpq = growth(lift(stated[GAP]), lift(stated[RATE]), lift(descents.given[STEP]), steps)
-    return bound
+    return growth(lift(stated[GAP]), lift(stated[RATE]), lift(descents.given[STEP]), steps)
 
 
 # -- what proves it

@@ -209,11 +209,10 @@ def outer_moment(k: int, y: arb) -> arb:
     return arb(2) ** k * (y / 2).gamma_upper(arb(k) + arb(fmpq(1, 2))) / arb.pi().sqrt()
 
 
-def ramp_average(k: int, start: arb, scale: arb) -> arb:
+def ramp_average(k: int, start: arb, scale: arb) -> Number:
     """E[(r^2 g^2 - start)_+ g^(2k)], start >= 0."""
     y = start / scale
-    found: arb = ramp(start, scale, outer_moment(k, y), outer_moment(k + 1, y))
-    return found
+    return ramp(start, scale, outer_moment(k, y), outer_moment(k + 1, y))
 
 
 def ramp(start: Number, scale: Number, lower: Number, upper: Number) -> Number:
@@ -275,13 +274,12 @@ class Power:
     length: int
     theta: fmpq
 
-    def average(self, k: int, scale: arb, bits: int) -> arb:
+    def average(self, k: int, scale: arb, bits: int) -> Number:
         """The same: `power_factor` times `power_moment`, and not finite where the average is infinite."""
         rest = 1 - 2 * self.theta * scale
         if (rest > 0) is not True:
             return arb.nan()
-        found: arb = power_factor(arb(self.theta), arb(self.length), BALLS) * power_moment(k, rest, BALLS)
-        return found
+        return power_factor(arb(self.theta), arb(self.length), BALLS) * power_moment(k, rest, BALLS)
 
 
 @dataclass(frozen=True)

@@ -308,10 +308,9 @@ class FinitePrompts:
         self._largest = largest_eigenvalue(self._covariance, ctx.prec)
         self.token = _norms(self._covariance)
 
-    def root_of_risk(self, near: Enclosure) -> arb:
+    def root_of_risk(self, near: Enclosure) -> Number:
         """sqrt(2R), which is the norm of E x: at every point of a ball at most this."""
-        found: arb = self._error(near).second
-        return found
+        return self._error(near).second
 
     def gap(self, near: Enclosure) -> GapBounds:
         """Bounds over a ball of parameters."""
@@ -341,11 +340,10 @@ class FinitePrompts:
         return added(_norms(E * sigma * E.transpose()), widest(reach, BALLS))
 
 
-def bound_of_risk(prompts: FinitePrompts, near: Enclosure) -> arb:
+def bound_of_risk(prompts: FinitePrompts, near: Enclosure) -> Number:
     """R_L <= R + (R_L - R) at every point of a ball."""
     root, gap = prompts.root_of_risk(near), prompts.gap(near).risk()
-    found: arb = root * root / 2 + gap
-    return found
+    return root * root / 2 + gap
 
 
 @dataclass(frozen=True)
@@ -395,11 +393,10 @@ def _piece(prompts: FinitePrompts, step: Step, first: fmpq, last: fmpq, distance
     """The piece from an e_0."""
     over, h = step.over(first, last), arb(last - first)
 
-    def reached(tried: arb) -> arb:
+    def reached(tried: arb) -> Number:
         """e^(mu h) (e_0 + g h) with the bounds of the ball of radius r + e_1."""
         ball = Enclosure(over.centre, (over.error + tried).upper())
-        found: arb = (prompts.field.expansion(ball) * h).exp() * (distance + prompts.gap(ball).gradient() * h)
-        return found
+        return (prompts.field.expansion(ball) * h).exp() * (distance + prompts.gap(ball).gradient() * h)
 
     return Piece(first, last, step.at(last), distance_within(distance * _ROOM + arb(2) ** -ctx.prec, reached))
 
@@ -514,10 +511,9 @@ class StatedTransfer:
     travel: fmpq
 
     @cached_property
-    def twice_the_risk(self) -> fmpq:
+    def twice_the_risk(self) -> Number:
         """2R over infinite prompts at the start."""
-        found: fmpq = 2 * exact_regression(self.covariance).risk(self.start)
-        return found
+        return 2 * exact_regression(self.covariance).risk(self.start)
 
     @property
     def balanced_below(self) -> bool:
@@ -648,8 +644,7 @@ class Flows:
         """2R over infinite prompts at the end."""
         if self.last is not None and self.last.distance.closed is not True:
             raise NoBound("it rests on the path, which is not proved")
-        found: arb = 2 * self.prompts.field.risk(self._end.flow) if self._end is not None else arb.nan()
-        return found
+        return 2 * self.prompts.field.risk(self._end.flow) if self._end is not None else arb.nan()
 
     def distance(self) -> arb:
         return self._end.distance.reached if self._end is not None else arb.nan()

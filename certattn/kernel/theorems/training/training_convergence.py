@@ -112,9 +112,6 @@ DEFAULT_ORDER = 20
 MOST_STEPS = 100_000
 MOST_FLOW_STEPS = 2_000
 
-# A ball, or the exact number at the start.
-Known = arb | fmpq
-
 
 @dataclass(frozen=True)
 class CovarianceConstants:
@@ -144,14 +141,14 @@ class CovarianceConstants:
         return self.bayes_product(fn) + fn.sqrt(2 * risk) / fn.sqrt(self.smallest) / self.smallest
 
 
-def covariance_constants(covariance: ExactMatrix, bits: int) -> CovarianceConstants:
-    """The constants of a positive definite Sigma at the working precision `bits`; not finite where that is too low."""
+def covariance_constants(covariance: ExactMatrix) -> CovarianceConstants:
+    """The constants of a positive definite Sigma at the working precision; not finite where that is too low."""
     sigma = BallMatrix.around(covariance)
     inverse = BallMatrix(sigma.balls.inv(nonstop=True))
     square, inverse_square = sigma @ sigma, inverse @ inverse
     return CovarianceConstants(
-        smallest=1 / largest_eigenvalue(inverse.balls, bits),
-        largest=largest_eigenvalue(sigma.balls, bits),
+        smallest=1 / largest_eigenvalue(inverse.balls, ctx.prec),
+        largest=largest_eigenvalue(sigma.balls, ctx.prec),
         trace=sigma.trace(),
         trace_fourth=square.inner(square),
         trace_inverse_second=inverse_square.trace(),
@@ -175,10 +172,6 @@ class FlowRates:
     def decay(self, risk: Number) -> Number:
         """2c: log R falls at least so fast there, and no path from there is longer than sqrt(2R/c)."""
         return 2 * self.rate(risk)
-
-    def limit_square(self) -> Number:
-        """z(delta, sqrt(tr Sigma^-2)): b^2 of the Bayes points with this invariant."""
-        return squared_factor(self.invariant, self.constants.bayes_product(self.fn), self.fn)
 
 
 @dataclass(frozen=True)
@@ -425,15 +418,17 @@ def _limit(
 
 
 class TrainingRun:
-    """The run at the working precision: enclosed as far as that is asked for, and the rates from there on."""
+    """The run at the working precision: enclosed as far as that is asked for, and the rates from there on.
+
+    Numbers of the start are exact, all others balls.
+    """
 
     def __init__(self, stated: StatedTraining) -> None:
         self._stated = stated
         self._regression = regression_of_balls(stated.covariance)
-        self._constants = covariance_constants(stated.covariance, ctx.prec)
+        self._constants = covariance_constants(stated.covariance)
         self._given_up = False
         self._points = self._enclosures()
-        self._risks: dict[fmpq, Known] = {}
 
     def _enclosures(self) -> dict[fmpq, Enclosure]:
         """The run at the times where it is enclosed; nothing where it is lost, and at the start, which is exact."""
@@ -452,34 +447,30 @@ class TrainingRun:
         return {fmpq(stop): point for stop, point in descend(step, start, stops[-1], stops).items()}
 
     def _point(self, time: fmpq) -> Parameters:
-        """(A, b) at a time; not finite where the run was lost before."""
+        """(A, b) at a time: exact at the start, and not finite where the run was lost before."""
+        if time == 0:
+            return self._stated.start
         if self._given_up:
             raise NoBound(f"more than {MOST_FLOW_STEPS} steps of the flow: expected an earlier time (witness.enclosed)")
         size = self._stated.covariance.rows
         found = self._points.get(time)
         return shaped(found.box if found is not None else [arb.nan()] * (size * size + 1), size)
 
-    # -- where the enclosures end; exact at the start
+    # -- where the enclosures end
 
     @cached_property
-    def _invariant(self) -> Known:
-        stated = self._stated
-        # The flow keeps it exactly.
-        exact = stated.enclosed == 0 or stated.step is None
-        invariant: Known = stated.start.invariant() if exact else self._point(stated.enclosed).invariant()
-        return invariant
+    def _invariant(self) -> Number:
+        """The flow keeps that of the start."""
+        return self._point(fmpq(0) if self._stated.step is None else self._stated.enclosed).invariant()
 
     @property
-    def b(self) -> Known:
-        stated = self._stated
-        b: Known = stated.start.b if stated.enclosed == 0 else self._point(stated.enclosed).b
-        return b
+    def b(self) -> Number:
+        return self._point(self._stated.enclosed).b
 
     @property
-    def inside(self) -> tuple[Known, fmpq]:
+    def inside(self) -> tuple[Number, fmpq]:
         """2R < tr Sigma or, what does as well, |A|_F^2 - b^2 < 0 for ever."""
-        step = self._stated.step
-        risk = self.risk(self._stated.enclosed)
+        step, risk = self._stated.step, self.risk(self._stated.enclosed)
         invariant = self._invariant if step is None else self._invariant + 2 * step * risk
         return (invariant, fmpq(0)) if (invariant < 0) is True else (2 * risk, self._stated.covariance.trace())
 
@@ -493,59 +484,42 @@ class TrainingRun:
         return DescentRates(self._constants, invariant, arb(step), arb(self.risk(self._stated.enclosed)), BALLS)
 
     @property
-    def _descent(self) -> DescentRates:
-        assert isinstance(self._rates, DescentRates)
-        return self._rates
-
-    @property
-    def smoothness(self) -> arb:
+    def smoothness(self) -> Number:
         """eta beta, beta a bound of the second derivatives where R is no larger than where the enclosures end."""
-        bound: arb = self._descent.step * self._descent.smoothness(self._descent.first_risk)
-        return bound
+        assert isinstance(self._rates, DescentRates)
+        return self._rates.step * self._rates.smoothness(self._rates.first_risk)
 
-    def risk(self, time: fmpq) -> Known:
+    def risk(self, time: fmpq) -> Number:
         """R as far as the run is enclosed, and a bound of it afterwards."""
-        if time not in self._risks:
-            self._risks[time] = self._fresh_risk(time)
-        return self._risks[time]
-
-    def _fresh_risk(self, time: fmpq) -> Known:
         stated = self._stated
-        if time == 0:
-            exact: fmpq = exact_regression(stated.covariance).risk(stated.start)
-            return exact
         if time <= stated.enclosed:
-            risk: arb = self._regression.risk(self._point(time))
-            return risk
+            regression = exact_regression(stated.covariance) if time == 0 else self._regression
+            return regression.risk(self._point(time))
         at_the_end = arb(self.risk(stated.enclosed))
         return risk_after(time - stated.enclosed, at_the_end, self._rates.decay, stated.step is not None)
 
-    def rate(self, time: fmpq) -> arb:
+    def rate(self, time: fmpq) -> Number:
         """c from a time on."""
-        rate: arb = self._rates.rate(arb(self.risk(time)))
-        return rate
+        return self._rates.rate(arb(self.risk(time)))
 
-    def length(self, time: fmpq) -> arb:
+    def length(self, time: fmpq) -> Number:
         """A bound of the length of the path from a time on."""
         risk, rates = arb(self.risk(time)), self._rates
-        bound: arb = rates.length(risk) if isinstance(rates, DescentRates) else length_below(risk, rates.rate)
-        return bound
+        return rates.length(risk) if isinstance(rates, DescentRates) else length_below(risk, rates.rate)
 
     @cached_property
-    def invariants(self) -> tuple[arb, arb]:
-        """|A|_F^2 - b^2 in the limit of descent lies between these."""
-        invariant, wander = self._descent.invariant, self._descent.wander(self._descent.first_risk)
-        return invariant - wander, invariant + wander
+    def invariants(self) -> tuple[Number, Number]:
+        """|A|_F^2 - b^2 in the limit lies between these."""
+        rates = self._rates
+        wander = rates.wander(rates.first_risk) if isinstance(rates, DescentRates) else 0
+        return rates.invariant - wander, rates.invariant + wander
 
     def distance(self, point: Parameters, positive: bool) -> arb:
         """From the Bayes points that may be the limit: (Sigma^-1/b, b) with this sign of b."""
-        if isinstance(self._rates, FlowRates):
-            square = self._rates.limit_square()
-        else:
-            product = self._constants.bayes_product(BALLS)
-            low, high = (squared_factor(bound, product, BALLS) for bound in self.invariants)
-            square = low.union(high)
-        b = BALLS.sqrt(square) if positive else -BALLS.sqrt(square)
+        product = self._constants.bayes_product(BALLS)
+        low, high = (squared_factor(bound, product, BALLS) for bound in self.invariants)
+        root = BALLS.sqrt(low if self._stated.step is None else low.union(high))
+        b = root if positive else -root
         inverse = BallMatrix(self._regression.covariance.balls.inv(nonstop=True))
         return l2_norm(flat(Parameters(inverse.scaled(1 / b), b) - balls_around(point)))
 

@@ -49,7 +49,7 @@ def instance(draw: np.random.Generator) -> tuple[Array, Array, float, Covariance
     b = float(draw.normal() * 2)
     A = np.linalg.inv(S) / b * draw.uniform(0.5, 1.5) + draw.normal(size=(size, size)) * draw.uniform(0, 0.3)
     with working_precision(64):
-        return S, A, b, covariance_constants(exact(S), 64)
+        return S, A, b, covariance_constants(exact(S))
 
 
 def number(value: Any) -> float:
