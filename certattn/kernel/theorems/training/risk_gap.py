@@ -244,7 +244,7 @@ class Logistic:
 
     length: int
 
-    def average(self, k: int, scale: arb, bits: int) -> arb:
+    def average(self, k: int, scale: arb, bits: int) -> Number:
         """E[Q(r^2 g^2) g^(2k)] for r^2 = `scale` > 0, at the working precision; not finite where none is proved."""
         start = arb(self.length - 1).log()
         y = start / scale
