@@ -97,15 +97,15 @@ class Kernel:
 
     @cached_property
     def equivalent_formulas(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.equivalent_formulas")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.equivalent_formulas")
 
     @cached_property
-    def equivalent_law(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.equivalent_law")
+    def limit_law(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.limit_law")
 
     @cached_property
     def law_distance(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.law_distance")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.law_distance")
 
     @cached_property
     def exponential_bound(self) -> Any:
@@ -148,8 +148,8 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.mathematics.singular_values")
 
     @cached_property
-    def spectrum_shape(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.spectrum_shape")
+    def stated_singular_values(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.singular_values")
 
     @cached_property
     def cells(self) -> Any:
@@ -276,12 +276,12 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.training.risk_transfer")
 
     @cached_property
-    def finite_moments(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.finite_moments")
+    def score_matrix(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.score_matrix")
 
     @cached_property
     def gaussian_equivalence(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.spectrum.mathematics.gaussian_equivalence")
+        return self._module(f"{_ROOT}.kernel.theorems.spectrum.gaussian_equivalence")
 
     @cached_property
     def linearization(self) -> Any:

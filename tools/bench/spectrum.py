@@ -23,7 +23,7 @@ from flint import arb, fmpq
 
 import certattn
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, beta_at_share, critical_beta
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, beta_at_share, critical_beta
 from tools.gallery.singular_values import draw
 from tools.gallery.spectral_distance import UNIT, scale
 

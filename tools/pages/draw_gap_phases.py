@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState, critical_beta
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, GapState, critical_beta
 from certattn.provers.figures import canvas
 
 PLACE = Path(__file__).resolve().parents[2] / "docs" / "_static" / "spectral-gap.svg"

@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.errors import NotProvedError
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, GapState
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 FloatTail = Callable[[Floats], Floats]

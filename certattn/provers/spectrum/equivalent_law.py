@@ -14,9 +14,9 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA, LawNumbers
 from certattn.kernel.theorems.spectrum.equivalent_law import ASSERTS, LARGEST_ORDER, NONE, OPEN, THEOREM
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA, LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
+from certattn.kernel.theorems.spectrum.limit_law import (
     EquivalentLaw,
     GapState,
     beta_at_share,

@@ -13,8 +13,7 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.equivalent_law import AT, DENSITY, THEOREM, VALUE
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, SpectralLaw
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.spectrum.best_scales import pieces

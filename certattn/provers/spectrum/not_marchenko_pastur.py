@@ -16,9 +16,8 @@ from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import GapState
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.limit_law import GapState, SpectralLaw
 from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
     DISTANCE,
     EXCESS,

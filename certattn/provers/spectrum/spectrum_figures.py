@@ -10,8 +10,8 @@ from flint import arb
 
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.reals import Real, describe
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import quarter_circle_density
+from certattn.kernel.theorems.spectrum.law_distance import quarter_circle_density
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.stated_matrix import Hint, StatedMatrix
 from certattn.provers.spectrum.singular_values import spectra
 

@@ -36,12 +36,17 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Count, EitherKey, Field, Listing, Rational, Record, Values, Variant, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
+from certattn.kernel.theorems.spectrum.limit_law import (
+    ALPHA2,
+    BETA,
+    BETA2,
+    LAMBDA,
     EquivalentLaw,
     GapState,
+    SpectralLaw,
     beta_at_share,
     critical_beta,
+    read_law,
 )
 
 LARGEST_ORDER = 100

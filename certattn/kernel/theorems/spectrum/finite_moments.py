@@ -28,13 +28,16 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import AT_LEAST, AT_MOST, SIGNED, some_bound, within
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import (
+from certattn.kernel.theorems.spectrum.score_matrix import (
+    BETA,
+    LAMBDA,
     ORDERS,
+    SIZE,
     ScoreMatrix,
     limit_moment,
     moment_condition,
+    score_matrix,
 )
-from certattn.kernel.theorems.spectrum.score_matrix import BETA, LAMBDA, SIZE, score_matrix
 
 # Sizes that one certificate may ask to be looked at.
 MOST_SIZES = 20_000

@@ -39,8 +39,8 @@ from certattn.kernel.mathematics.linearization import ATTENTION, CHANGE, SCORES,
 from certattn.kernel.mathematics.linearization import REMAINDER as REMAINDER_STAGE
 from certattn.kernel.mathematics.reals import Real, describe, real_root, square
 from certattn.kernel.mathematics.singular_values import FixedPoint
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA, nonlinear_energy
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import kolmogorov_distance, quarter_circle_tail
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA, nonlinear_energy
+from certattn.kernel.theorems.spectrum.law_distance import kolmogorov_distance, quarter_circle_tail
 from certattn.kernel.theorems.spectrum.stated_matrix import (
     HINT,
     KEYS,

@@ -20,8 +20,7 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Sections, Theorem, sections
 from certattn.kernel.document.schema import Field, Record, some_of
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import moment_condition
-from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import normalizer_bound
+from certattn.kernel.theorems.spectrum.gaussian_equivalence import normalizer_bound
 from certattn.kernel.theorems.spectrum.score_matrix import (
     BETA,
     CUT,
@@ -30,6 +29,7 @@ from certattn.kernel.theorems.spectrum.score_matrix import (
     SIZE,
     THETA,
     TYPICAL,
+    moment_condition,
     score_matrix,
     typical,
 )

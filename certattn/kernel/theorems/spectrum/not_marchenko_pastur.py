@@ -26,10 +26,17 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import EitherKey, Field, Rational, Record, some_of
 from certattn.kernel.given.bounds import BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences, quarter_circle_tail
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.law_distance import differences, quarter_circle_tail
+from certattn.kernel.theorems.spectrum.limit_law import (
+    ALPHA2,
+    BETA,
+    BETA2,
+    LAMBDA,
+    EquivalentLaw,
+    SpectralLaw,
+    read_law,
+)
 from certattn.kernel.theorems.spectrum.spectral_distance import (
     SCALES,
     SEPARATION_FIELDS,

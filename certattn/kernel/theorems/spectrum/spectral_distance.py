@@ -37,15 +37,23 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Choice, EitherKey, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.reals import describe, square
-from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, TruncatedWeights
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import (
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA
+from certattn.kernel.theorems.spectrum.law_distance import (
     OneSided,
     kolmogorov_distance,
     one_sided_distances,
     quarter_circle_tail,
     scaled,
+)
+from certattn.kernel.theorems.spectrum.limit_law import (
+    ALPHA2,
+    BETA,
+    BETA2,
+    LAMBDA,
+    EquivalentLaw,
+    SpectralLaw,
+    TruncatedWeights,
+    read_law,
 )
 from certattn.kernel.theorems.spectrum.stated_matrix import (
     GivenMatrix,

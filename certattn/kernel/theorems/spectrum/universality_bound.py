@@ -30,8 +30,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import ByKey, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import SIGNED, within
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
-from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
+from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
     deviation_bound,
     equivalence_bound,
     linearisation,
@@ -47,6 +46,7 @@ from certattn.kernel.theorems.spectrum.score_matrix import (
     SIZE,
     THETA,
     TYPICAL,
+    ScoreMatrix,
     score_matrix,
     typical,
 )

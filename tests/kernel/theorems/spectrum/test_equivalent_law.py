@@ -15,8 +15,8 @@ from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.spectrum import equivalent_law
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, GapState
 
 Tool = Callable[[str], ModuleType]
 

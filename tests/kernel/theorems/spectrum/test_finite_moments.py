@@ -18,8 +18,8 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.given import bounds
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import finite_moments
-from certattn.kernel.theorems.spectrum.mathematics import finite_moments as formulas
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix, limit_moment
+from certattn.kernel.theorems.spectrum import score_matrix as formulas
+from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix, limit_moment
 
 Tool = Callable[[str], ModuleType]
 

@@ -18,9 +18,9 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.spectrum import gaussian_equivalence as formulas
 from certattn.kernel.theorems.spectrum import normalizer_bound, score_matrix, universality_bound
-from certattn.kernel.theorems.spectrum.mathematics import gaussian_equivalence as formulas
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
+from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
 
 Tool = Callable[[str], ModuleType]
 ALPHA2 = np.expm1(0.25) - 0.25

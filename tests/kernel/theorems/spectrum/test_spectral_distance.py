@@ -17,9 +17,8 @@ from flint import arb, fmpq
 from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.spectrum import not_marchenko_pastur, spectral_distance, stated_matrix
-from certattn.kernel.theorems.spectrum.mathematics import law_distance
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+from certattn.kernel.theorems.spectrum import law_distance, not_marchenko_pastur, spectral_distance, stated_matrix
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 
 Tool = Callable[[str], ModuleType]
 

@@ -10,8 +10,9 @@ from flint import acb, arb, fmpq
 from scipy.integrate import quad
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.law_distance import quarter_circle_density, quarter_circle_tail
+from certattn.kernel.theorems.spectrum.limit_law import (
     EquivalentLaw,
     GapState,
     beta_at_ratio,
@@ -19,7 +20,6 @@ from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
     critical_beta,
     zero_between,
 )
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import quarter_circle_density, quarter_circle_tail
 
 
 @pytest.fixture(autouse=True)

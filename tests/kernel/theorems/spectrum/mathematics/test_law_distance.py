@@ -6,14 +6,14 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import (
+from certattn.kernel.theorems.spectrum.law_distance import (
     differences,
     kolmogorov_distance,
     one_sided_distances,
     quarter_circle_tail,
     scaled,
 )
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 
 
 def uniform(x: arb) -> arb:

@@ -6,7 +6,7 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState, TruncatedWeights
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, GapState, TruncatedWeights
 
 
 def riemann(beta: float, tau: fmpq) -> tuple[arb, arb, arb]:

@@ -20,7 +20,7 @@ from flint import arb, arb_mat, fmpq
 from certattn.kernel.mathematics.balls import table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
+from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
 
 
 def long_query(p: int, cut: fmpq) -> arb:
