@@ -407,13 +407,6 @@ CASES: dict[str, list[Case]] = {
     "law_distance.inner_tail": [
         Case(law_distance.inner_tail, lambda r: quarter_circle_tail(2 * r, mp.mpf(1)), (UNIT,))
     ],
-    "law_distance.quarter_circle_density": [
-        Case(
-            law_distance.quarter_circle_density,
-            lambda x, m: mp.sqrt(max(0, 4 * m - x * x)) / (mp.pi * m),
-            (NONNEGATIVE, POSITIVE),
-        )
-    ],
     "equivalent_formulas.energy_ratio": [
         Case(
             lambda x: equivalent_formulas.energy_ratio(x, BALLS),

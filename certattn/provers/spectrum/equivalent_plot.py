@@ -70,7 +70,7 @@ def density_curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:
         if first > 0:
             found.append((first, 0.0))
             inside = inside[1:]
-        sharp = law.density_bound() * _SHARP
+        sharp = law.density_bound * _SHARP
         found += [(x, float(value)) for x, value in inside if (value.rad() < sharp) is True and (value > 0) is True]
         found.append((last, 0.0))
     return np.array(found)

@@ -248,7 +248,7 @@ def _is_open(law: EquivalentLaw, wanted: Sequence[str]) -> bool:
     if all(name == SCALED_CIRCLE for name in wanted):
         return False
     # Its nearest scale is looked for from where it ends.
-    known = law.right_edge() if LAW_SCALE in wanted_scales(wanted) else law.numbers.variance
+    known = law.right_edge if LAW_SCALE in wanted_scales(wanted) else law.numbers.variance
     return known.is_finite() is not True
 
 

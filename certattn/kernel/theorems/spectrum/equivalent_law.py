@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 from flint import acb, arb, fmpq
 
@@ -42,7 +42,6 @@ from certattn.kernel.theorems.spectrum.limit_law import (
     BETA2,
     LAMBDA,
     EquivalentLaw,
-    GapState,
     SpectralLaw,
     beta_at_share,
     critical_beta,
@@ -125,21 +124,10 @@ def obligations(stated: StatedOfLaw) -> Iterator[Obligation]:
     law = Shared(stated.law.at_precision)
     highest = max((item[ORDER] // 2 for item in asserts.items(MOMENTS)), default=0)
 
-    @cache
-    def exact_moments() -> list[fmpq]:
-        assert exact is not None
-        found: list[fmpq] = exact.moments(highest)
-        return found
-
-    def moment(item: Values) -> arb | fmpq:
-        return (law().moments(highest) if exact is None else exact_moments())[item[ORDER] // 2 - 1]
-
-    def share(_: Values) -> arb | fmpq:
-        found: arb | fmpq = (law().numbers if exact is None else exact).share
-        return found
-
-    yield from _each(asserts, MOMENTS, moment)
-    yield from _one(asserts, RIGHT_EDGE, lambda _: law().right_edge())
+    numbers = Shared(lambda: law().numbers if exact is None else exact)
+    moments = Shared(lambda: numbers().moments(highest))
+    yield from _each(asserts, MOMENTS, lambda item: moments()[item[ORDER] // 2 - 1])
+    yield from _one(asserts, RIGHT_EDGE, lambda _: law().right_edge)
     if GAP in asserts:
         kind, gap = asserts[GAP]
         yield from _open_gap(stated.law, law, gap) if kind == OPEN else _no_gap(stated.law, law)
@@ -150,8 +138,8 @@ def obligations(stated: StatedOfLaw) -> Iterator[Obligation]:
         yield Obligation(f"stieltjes[{index}]", partial(_off_transform, law, item), "<=", item[RADIUS])
     yield from _each(asserts, DENSITY, lambda item: law().density(arb(item[AT])))
     yield from _each(asserts, CDF, lambda item: 1 - law().tail(arb(item[AT])))
-    yield from _one(asserts, DENSITY_BOUND, lambda _: law().density_bound())
-    yield from _one(asserts, NONLINEAR_SHARE, share)
+    yield from _one(asserts, DENSITY_BOUND, lambda _: law().density_bound)
+    yield from _one(asserts, NONLINEAR_SHARE, lambda _: numbers().share)
     yield from _each(asserts, SHARE_REACHED, lambda item: beta_at_share(arb(item[SHARE])))
 
 
@@ -199,8 +187,8 @@ def has_no_gap_by_lambda(stated: SpectralLaw) -> bool:
 
 def _open_gap(stated: SpectralLaw, law: Shared[EquivalentLaw], gap: Values) -> Iterator[Obligation]:
     def end(which: int, _: Values) -> arb:
-        found = law().gap()
-        return arb.nan() if isinstance(found, GapState) else found[which]
+        found = law().gap
+        return arb.nan() if found is None else found[which]
 
     needs = ["gap.lambda", "gap.discriminant"]
     yield Obligation("gap.lambda", stated.lambda_, "<", fmpq(1))

@@ -36,7 +36,6 @@ The limit law mu of the singular values of softmax attention, by its numbers: be
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,7 +44,7 @@ from flint import acb, acb_poly, arb, ctx, fmpq
 
 from certattn.kernel.document.schema import Field, Rational, Values
 from certattn.kernel.mathematics.balls import normal_tail
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import BALLS, Number
 from certattn.kernel.theorems.spectrum.equivalent_formulas import (
     LARGEST_BETA,
     LawNumbers,
@@ -62,28 +61,15 @@ _GUESS_BITS = 20
 _NEIGHBOURS = (2, 3, 4, 6)
 
 
-class GapState(enum.Enum):
-    """What is known of a gap in the support that has no proved ends."""
-
-    ABSENT = "absent"
-    UNDECIDED = "undecided"
-
-
 class EquivalentLaw:
     """Every law mu whose alpha^2, beta^2 and lambda, all positive, lie in the given balls."""
 
     def __init__(self, alpha2: arb, beta2: arb, lambda_: arb) -> None:
         self.numbers = LawNumbers(alpha2, beta2, lambda_)
-        self._moments: list[arb] = []
-
-    @classmethod
-    def from_beta(cls, beta: fmpq, lambda_: fmpq) -> EquivalentLaw:
-        """The law of softmax(beta S): alpha^2 = e^(beta^2) - 1 - beta^2."""
-        return cls.from_square(beta * beta, lambda_)
 
     @classmethod
     def from_square(cls, beta2: fmpq, lambda_: fmpq) -> EquivalentLaw:
-        """The same from beta^2."""
+        """The law of softmax(beta S), from beta^2: alpha^2 = e^(beta^2) - 1 - beta^2."""
         square = arb(beta2)
         return cls(nonlinear_energy(square, BALLS), square, arb(lambda_))
 
@@ -99,7 +85,8 @@ class EquivalentLaw:
     # -- edges
 
     @cached_property
-    def _right_edge(self) -> arb:
+    def right_edge(self) -> arb:
+        """x_r, the largest point of the support; NaN where the precision is too low."""
         law = self.numbers
         slope = law.alpha2 / law.pole
         # About where h is 0, within a factor of 40; the signs of h there are looked at.
@@ -108,21 +95,15 @@ class EquivalentLaw:
         above = (2 / slope.max(law.lambda_).max(arb(2))).mid().min(arb(1))
         return self._critical_value(zero_between(self._critical, below, above))
 
-    def right_edge(self) -> arb:
-        """x_r, the largest point of the support; NaN where the precision is too low."""
-        return self._right_edge
-
     @cached_property
-    def _gap(self) -> tuple[arb, arb] | GapState:
+    def gap(self) -> tuple[arb, arb] | None:
+        """The ends of the gap of the support, the lower one first; None where the precision shows none."""
         law = self.numbers
-        discriminant = law.discriminant()
-        if (law.lambda_ >= 1) is True or (discriminant < 0) is True:
-            return GapState.ABSENT
         constant, linear, square, cube = law.critical()
         # Where h is least beyond 1; a guess, as its sign is looked at.
         least = ((BALLS.sqrt(square * square - 3 * cube * linear) - square) / (3 * cube)).mid()
-        if not ((law.lambda_ < 1) is True and (discriminant > 0) is True and (least > 1) is True):
-            return GapState.UNDECIDED
+        if not ((law.lambda_ < 1) is True and (law.discriminant() > 0) is True and (least > 1) is True):
+            return None
         # All zeros of a polynomial are below 1 + the largest |coefficient / leading one| (Cauchy).
         last = (2 + (abs(constant).max(abs(linear)).max(abs(square)) / cube)).upper()
         first = zero_between(
@@ -130,23 +111,17 @@ class EquivalentLaw:
         )
         second = zero_between(self._critical, least, last)
         edges = self._critical_value(second), self._critical_value(first)
-        return edges if all(edge.is_finite() is True for edge in edges) else GapState.UNDECIDED
-
-    def gap(self) -> tuple[arb, arb] | GapState:
-        """The ends of the gap, the lower one first, or that there is none; or that the precision shows neither."""
-        return self._gap
+        return edges if all(edge.is_finite() is True for edge in edges) else None
 
     def piece_ends(self) -> list[arb]:
         """Exact numbers just beyond the ends of the pieces of the support, the right edge last; NaN if unknown."""
-        gap = self.gap()
-        inner = [] if isinstance(gap, GapState) else [gap[0].upper(), gap[1].lower()]
-        return [*inner, self.right_edge().upper()]
+        inner = [] if self.gap is None else [self.gap[0].upper(), self.gap[1].lower()]
+        return [*inner, self.right_edge.upper()]
 
-    def _critical(self, v: arb) -> arb:
+    def _critical(self, v: arb) -> Number:
         """h(v)."""
         constant, linear, square, cube = self.numbers.critical()
-        found: arb = ((cube * v + square) * v + linear) * v + constant
-        return found
+        return ((cube * v + square) * v + linear) * v + constant
 
     def _critical_value(self, v: arb) -> arb:
         """K at the zero of K' that a ball of v = b w^2 holds, by the mean value theorem."""
@@ -189,16 +164,16 @@ class EquivalentLaw:
     def tail(self, x: arb) -> arb:
         """mu((x, inf)), an enclosure that holds for every x of the ball."""
         if x.is_finite() is not True:
-            return _between(arb(0), arb(1))
+            return arb(0).union(arb(1))
         known = self._tail_outside(x)
         if known is not None:
             return known
         if x.is_exact():
             return self._tail(x)
-        spread = self.density_bound() * arb(x.rad())
+        spread = self.density_bound * arb(x.rad())
         if (spread < arb(2) ** -(ctx.prec // 2)) is True:
             return self._tail(x.mid()) + arb(0, spread.upper())
-        return _between(self._tail(x.upper()), self._tail(x.lower()))
+        return self._tail(x.upper()).union(self._tail(x.lower()))
 
     def _tail(self, x: arb) -> arb:
         """The tail at an exact x."""
@@ -212,12 +187,13 @@ class EquivalentLaw:
         """Where every x of the ball is proved to lie outside of the inside of the support."""
         if (x <= 0) is True:
             return arb(1)
-        if (x >= self.right_edge()) is True:
+        if (x >= self.right_edge) is True:
             return arb(0)
-        gap = self.gap()
-        if not isinstance(gap, GapState) and (x >= gap[0]) is True and (x <= gap[1]) is True:
-            return arb(self.numbers.lambda_)
-        return None
+        return arb(self.numbers.lambda_) if self._is_in_gap(x) else None
+
+    def _is_in_gap(self, x: arb) -> bool:
+        """Whether that is proved of every x of the ball."""
+        return self.gap is not None and (x >= self.gap[0]) is True and (x <= self.gap[1]) is True
 
     def _tail_inside(self, x: arb) -> arb | None:
         """By the closed form."""
@@ -231,11 +207,10 @@ class EquivalentLaw:
 
     def _tail_near(self, x: arb) -> arb:
         """By known tails, the bound of the density and monotonicity, as next to an edge."""
-        bound = self.density_bound()
+        bound = self.density_bound
         lower, upper = arb(0), arb(1)
-        edge, gap = self.right_edge(), self.gap()
-        anchors = [(edge, arb(0))] if edge.is_finite() is True else []
-        anchors += [] if isinstance(gap, GapState) else [(end, self.numbers.lambda_) for end in gap]
+        anchors = [(self.right_edge, arb(0))] if self.right_edge.is_finite() is True else []
+        anchors += [(end, self.numbers.lambda_) for end in self.gap or ()]
         for place, tail in anchors:
             # No point beyond a place has a larger tail than the place, however far it is.
             before, behind = (x <= place) is True, (x >= place) is True
@@ -250,32 +225,21 @@ class EquivalentLaw:
                 upper = _smaller(upper, found[1])
             if None not in found:
                 break
-        return _between(lower, upper)
+        return lower.union(upper)
 
     def density(self, x: arb) -> arb:
         """The density of mu at every x >= 0 of the ball; at 0 its limit from the right."""
-        gap = self.gap()
-        inside = not isinstance(gap, GapState) and (x >= gap[0]) is True and (x <= gap[1]) is True
-        if inside or (x < 0) is True or (x >= self.right_edge()) is True:
+        if self._is_in_gap(x) or (x < 0) is True or (x >= self.right_edge) is True:
             return arb(0)
         boundary = self.stieltjes(acb(x))
         if boundary is None or (x >= 0) is not True:
-            return _between(arb(0), self.density_bound())
+            return arb(0).union(self.density_bound)
         return -2 * boundary.imag / arb.pi()
 
+    @cached_property
     def density_bound(self) -> arb:
         """sup of the density of mu, which is its value at 0: 2 sqrt(u_0)/pi."""
-        return self._density_bound
-
-    @cached_property
-    def _density_bound(self) -> arb:
         return 2 * BALLS.sqrt(self.numbers.largest_square(BALLS)) / arb.pi()
-
-    def moments(self, count: int) -> list[arb]:
-        """m_2, m_4, ..., so many; `LawNumbers.moments` is the same for any type of numbers."""
-        if len(self._moments) < count:
-            self._moments = self.numbers.moments(count)
-        return self._moments[:count]
 
 
 def _root_near(coefficients: list[acb], guess: acb) -> acb | None:
@@ -299,11 +263,6 @@ def _at(coefficients: list[acb], w: acb) -> tuple[acb, acb]:
         slope = slope * w + value
         value = value * w + coefficient
     return value, slope
-
-
-def _between(lower: arb, upper: arb) -> arb:
-    """A ball that holds all from any point of one ball to any point of another."""
-    return lower.union(upper)
 
 
 def _larger(bound: arb, other: arb) -> arb:
@@ -335,15 +294,13 @@ class TruncatedWeights:
     @property
     def variance(self) -> arb:
         """m, of f/E f."""
-        found: arb = self.second / (self.mean * self.mean) - 1
-        return found
+        return self.second / (self.mean * self.mean) - 1
 
     @property
     def beta2(self) -> arb:
         """beta_tau^2."""
         root = self.slope / self.mean
-        found: arb = root * root
-        return found
+        return root * root
 
     @property
     def alpha2(self) -> arb:
