@@ -50,19 +50,9 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import NONNEGATIVE, Bounds
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.spectrum.stated_matrix import (
-    CAUSAL,
-    HINT,
-    Hint,
-    InTiers,
-    Spectrum,
-    StatedMatrix,
-    matrix_forms,
-    read_hint,
-    read_matrix,
-)
+from certattn.kernel.theorems.spectrum import stated_matrix as matrices
 
-GIVEN = matrix_forms(masks=[CAUSAL])
+GIVEN = matrices.matrix_forms(masks=[matrices.CAUSAL])
 
 VALUE = Field("value", Vector(), "the largest singular values, or all of them, from the largest on")
 RADIUS = Field("radius", Bounds(minimum=0), "largest error: one number, or one per value")
@@ -88,7 +78,7 @@ EFFECTIVE_RANK = Field("effective_rank", _SHARES, "bounds of e to the entropy", 
 _ASSERTED = (VALUES, COUNTS, NORM, ENERGY, STABLE_RANK, ENTROPY, EFFECTIVE_RANK)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
 
-WITNESS = Record(HINT)
+WITNESS = Record(matrices.HINT)
 # What has no meaning where M is 0, and that it is not.
 _OF_A_SUM = ("stable_rank", "entropy", "effective_rank")
 NONZERO = "nonzero"
@@ -98,9 +88,9 @@ NONZERO = "nonzero"
 class StatedSpectrum:
     """A matrix, what is asserted of it, and a hint."""
 
-    matrix: StatedMatrix
+    matrix: matrices.StatedMatrix
     asserts: Values
-    hint: Hint | None
+    hint: matrices.Hint | None
 
     @property
     def ranges(self) -> dict[str, Values]:
@@ -117,13 +107,15 @@ class StatedSpectrum:
 def read(certificate: Certificate) -> StatedSpectrum:
     """Everything stated, of no more singular values than there are. Raises MalformedError."""
     reading, hint = certificate.reading, certificate.witness
-    matrix = read_matrix(*GIVEN.read(certificate.given, reading))
+    matrix = matrices.read_matrix(*GIVEN.read(certificate.given, reading))
     asserts = ASSERTS.read(certificate.asserts, reading)
     if VALUES in asserts:
         _require_values(asserts[VALUES], matrix.count)
     for item in asserts.items(COUNTS):
         _require_count(item, matrix.count)
-    return StatedSpectrum(matrix, asserts, read_hint(None if hint is None else WITNESS.read(hint, reading), matrix))
+    return StatedSpectrum(
+        matrix, asserts, matrices.read_hint(None if hint is None else WITNESS.read(hint, reading), matrix)
+    )
 
 
 def _require_values(values: Values, count: int) -> None:
@@ -222,7 +214,7 @@ def _sum(terms: Sequence[arb]) -> arb:
 def obligations(stated: StatedSpectrum) -> Iterator[Obligation]:
     asserts, matrix, hint = stated.asserts, stated.matrix, stated.hint
     in_doubles = partial(matrix.spectrum_in_doubles, hint) if matrix.stands_in_doubles else None
-    spectrum = InTiers[Spectrum](lambda: matrix.spectrum(ctx.prec), in_doubles)
+    spectrum = matrices.InTiers[matrices.Spectrum](lambda: matrix.spectrum(ctx.prec), in_doubles)
     if VALUES in asserts:
         yield from _near_values(spectrum, asserts[VALUES])
     for index, item in enumerate(asserts.items(COUNTS)):
@@ -234,18 +226,20 @@ def obligations(stated: StatedSpectrum) -> Iterator[Obligation]:
         yield from spectrum.within(name, partial(quantity, name), bounds, needs)
 
 
-def _near_values(spectrum: InTiers[Spectrum], stated: Values) -> Iterator[Obligation]:
+def _near_values(spectrum: matrices.InTiers[matrices.Spectrum], stated: Values) -> Iterator[Obligation]:
     """|sigma_k - value_k| <= radius_k for k = 1, ..., as many as are stated."""
     values = cache(stated[VALUE].load)
 
-    def off(index: int, known: Spectrum) -> arb:
+    def off(index: int, known: matrices.Spectrum) -> arb:
         return abs(_sigma(index + 1, known) - values().entry(0, index))
 
     for index in range(stated[VALUE].shape[1]):
         yield spectrum.compared(f"values[{index}]", partial(off, index), "<=", stated[RADIUS].at(index))
 
 
-def _counted(spectrum: InTiers[Spectrum], name: str, stated: Values, count: int) -> Iterator[Obligation]:
+def _counted(
+    spectrum: matrices.InTiers[matrices.Spectrum], name: str, stated: Values, count: int
+) -> Iterator[Obligation]:
     """sigma_k > t for the k that are above, sigma_(k+1) <= t, and the bounds on either side."""
     k, t = stated[COUNT], stated[ABOVE]
     if k > 0:
@@ -258,11 +252,11 @@ def _counted(spectrum: InTiers[Spectrum], name: str, stated: Values, count: int)
         yield spectrum.compared(f"{name}.at_most", partial(_sigma, k + 1), "<=", stated[OUTSIDE])
 
 
-def _sigma(k: int, spectrum: Spectrum) -> arb:
+def _sigma(k: int, spectrum: matrices.Spectrum) -> arb:
     return spectrum.singular.value(k)
 
 
-def quantity(name: str, spectrum: Spectrum) -> arb | fmpq:
+def quantity(name: str, spectrum: matrices.Spectrum) -> arb | fmpq:
     """What a range bounds, by its name, enclosed at the working precision; not finite where it may be undefined."""
     singular = spectrum.singular
     kind, _, of = name.partition(".")

@@ -37,6 +37,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Choice, EitherKey, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.reals import describe, square
+from certattn.kernel.theorems.spectrum import stated_matrix as matrices
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.law_distance import (
     OneSided,
@@ -55,14 +56,6 @@ from certattn.kernel.theorems.spectrum.limit_law import (
     TruncatedWeights,
     read_law,
 )
-from certattn.kernel.theorems.spectrum.stated_matrix import (
-    GivenMatrix,
-    InTiers,
-    SoftmaxMatrix,
-    StatedMatrix,
-    matrix_forms,
-    read_matrix,
-)
 
 T = TypeVar("T")
 
@@ -75,30 +68,30 @@ TRUNCATED_AT = Field("truncated_at", Rational(above=0), "tau > 0: the weights of
 _BY_BETA, _BY_ALPHA = Record(BETA, LAMBDA, TRUNCATED_AT), Record(ALPHA2, BETA2, LAMBDA)
 LAW_FORMS = EitherKey({"from": Record(FROM, UNIT, TRUNCATED_AT), "beta": _BY_BETA, "alpha2": _BY_ALPHA})
 OF_LAW = Field("law", LAW_FORMS, "mu: by beta and lambda or from: weights, truncated or not; or by alpha2 too")
-GIVEN = matrix_forms(OF_LAW)
+GIVEN = matrices.matrix_forms(OF_LAW)
 
 
-def read_given(certificate: Certificate) -> tuple[StatedMatrix, SpectralLaw]:
+def read_given(certificate: Certificate) -> tuple[matrices.StatedMatrix, SpectralLaw]:
     """The section `given` alone. Raises MalformedError."""
     form, values = GIVEN.read(certificate.given, certificate.reading)
-    matrix = require_square(read_matrix(form, values))
+    matrix = require_square(matrices.read_matrix(form, values))
     return matrix, read_spectral_law(*values[OF_LAW], matrix)
 
 
-def require_square(matrix: GivenMatrix | SoftmaxMatrix) -> StatedMatrix:
+def require_square(matrix: matrices.GivenMatrix | matrices.SoftmaxMatrix) -> matrices.StatedMatrix:
     """The laws are those of square matrices. Raises MalformedError."""
-    if isinstance(matrix, GivenMatrix):
+    if isinstance(matrix, matrices.GivenMatrix):
         size = matrix.shape[0]
         matrix.matrix.require_shape(size, size, "(square, as the matrices are whose limit law is compared)")
     return matrix
 
 
-def read_spectral_law(form: str, values: Values, matrix: StatedMatrix) -> SpectralLaw:
+def read_spectral_law(form: str, values: Values, matrix: matrices.StatedMatrix) -> SpectralLaw:
     """One form of LAW_FORMS; the matrix is for the form that takes its size. Raises MalformedError."""
     tau = values.get(TRUNCATED_AT)
     if form != FROM.name:
         return read_law(form, values, tau)
-    if not isinstance(matrix, SoftmaxMatrix):
+    if not isinstance(matrix, matrices.SoftmaxMatrix):
         raise values.node(FROM).malformed("beta and lambda, or alpha2, beta2 and lambda, beside a given matrix")
     law = law_of_weights(matrix, values[UNIT] if UNIT in values else fmpq(1), tau)
     if law.beta2 > LARGEST_BETA**2:
@@ -107,7 +100,7 @@ def read_spectral_law(form: str, values: Values, matrix: StatedMatrix) -> Spectr
     return law
 
 
-def law_of_weights(matrix: SoftmaxMatrix, unit: fmpq, tau: fmpq | None = None) -> SpectralLaw:
+def law_of_weights(matrix: matrices.SoftmaxMatrix, unit: fmpq, tau: fmpq | None = None) -> SpectralLaw:
     """That of as many random queries and keys whose entries have this standard deviation, of any beta."""
     if matrix.causal:
         raise ValueError("no law is known under a mask")
@@ -191,7 +184,7 @@ class StatedDistances:
     """A law, a matrix that may be there, what is asserted of them, and scales by the names of their fields."""
 
     law: SpectralLaw
-    matrix: StatedMatrix | None
+    matrix: matrices.StatedMatrix | None
     asserts: Values
     scales: Mapping[str, fmpq]
     fixed_point: Solution | None = None
@@ -316,7 +309,7 @@ def of_matrix(stated: StatedDistances, fields: Sequence[Field[Values]]) -> Itera
     def in_doubles() -> Distances:
         return Distances(matrix.spectrum_in_doubles(None).singular.values(), law(), stated.scales)
 
-    distances = InTiers[Distances](in_arb, in_doubles if matrix.stands_in_doubles else None)
+    distances = matrices.InTiers[Distances](in_arb, in_doubles if matrix.stands_in_doubles else None)
     for field in fields:
         if field in stated.asserts:
             between, exact = partial(_between, field.name), field.name not in TAKES
@@ -328,7 +321,7 @@ def _between(name: str, distances: Distances) -> Between:
 
 
 def between_bounds(
-    name: str, known: InTiers[T], number: Callable[[T], Between], stated: Values, *, exact: bool
+    name: str, known: matrices.InTiers[T], number: Callable[[T], Between], stated: Values, *, exact: bool
 ) -> Iterator[Obligation]:
     """That a number keeps its bounds: one obligation of each that is exactly known.
 

@@ -57,40 +57,15 @@ from certattn.kernel.mathematics.functions import BALLS, Number, natural_power
 from certattn.kernel.mathematics.law_moments import third_cumulant, tilted_covariance
 from certattn.kernel.mathematics.laws import Law
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.context_losses import (
-    ATTENTION_PROMPTS,
-    REGRESSION_PROMPTS,
-    Curvatures,
-    Evaluation,
-    Loss,
-    Moments,
-    Near,
-    StatedPrompts,
-    Trained,
-    balls_of,
-    inflated_matrix,
-    read_attention_prompts,
-    read_regression_prompts,
-)
-from certattn.kernel.theorems.training.regression import (
-    COVARIANCE,
-    START,
-    A,
-    B,
-    BallMatrix,
-    CountUpTo,
-    Parameters,
-    Regression,
-    read_covariance,
-    regression_of_balls,
-)
+from certattn.kernel.theorems.training import context_losses as contexts
+from certattn.kernel.theorems.training import regression as task
 
 # -- what is given
 
 STEP = Field("step", Rational(above=0), "the step eta of both descents")
 # So many steps take hours where prompts are short.
 MOST_STEPS = 100_000
-STEPS = Field("steps", CountUpTo(1, MOST_STEPS, "step"), "K, the number of steps")
+STEPS = Field("steps", task.CountUpTo(1, MOST_STEPS, "step"), "K, the number of steps")
 TASKS = Field("tasks", Matrix(), "w_n of each prompt, one per row; left out: prompts of all tasks", required=False)
 U = Field("U", Matrix(), "the matrix U of the scores <z_i, U q>")
 V = Field("V", Matrix(), "the matrix V of the values V z_i")
@@ -98,8 +73,8 @@ WEIGHTS_START = Field("start", Record(U, V), "where both descents start")
 LAWS = Field("laws", Listing(LAW), "law of the tokens of infinite prompts: one for all prompts, or one for each")
 
 REGRESSION, ATTENTION = "regression", "attention"
-OF_TASKS = Record(COVARIANCE, TASKS, START, STEP, STEPS, *REGRESSION_PROMPTS)
-OF_LAWS = Record(LAWS, WEIGHTS_START, STEP, STEPS, *ATTENTION_PROMPTS)
+OF_TASKS = Record(task.COVARIANCE, TASKS, task.START, STEP, STEPS, *contexts.REGRESSION_PROMPTS)
+OF_LAWS = Record(LAWS, WEIGHTS_START, STEP, STEPS, *contexts.ATTENTION_PROMPTS)
 GIVEN = Variant("model", {REGRESSION: OF_TASKS, ATTENTION: OF_LAWS})
 
 # -- what is asserted
@@ -117,8 +92,8 @@ AT_LEAST = Field("at_least", Rational(), "lower bound", required=False)
 RANGE = Record(AT_MOST, AT_LEAST, rules=[some_of(AT_MOST, AT_LEAST)])
 RADIUS = Field("radius", Rational(minimum=0), "largest distance of the iterate from this point")
 # Told apart by a key of the weights that the model trains.
-_POINT = ByKey({A.name: Record(A, B, RADIUS), U.name: Record(U, V, RADIUS)})
-CHECKPOINT_STEP = Field("step", CountUpTo(0, MOST_STEPS), "k")
+_POINT = ByKey({task.A.name: Record(task.A, task.B, RADIUS), U.name: Record(U, V, RADIUS)})
+CHECKPOINT_STEP = Field("step", task.CountUpTo(0, MOST_STEPS), "k")
 DISTANCE = Field("distance", RANGE, "range of |theta_k^L - theta_k^inf|", required=False)
 FINITE_POINT = Field(FINITE, _POINT, "a point near theta_k^L", required=False)
 INFINITE_POINT = Field(INFINITE, _POINT, "a point near theta_k^inf", required=False)
@@ -131,7 +106,9 @@ CHECKPOINTS = Field("checkpoints", Listing(CHECKPOINT), "what holds after some s
 TUBE_RADIUS = Field("radius", Rational(above=0), "r, the radius of the tube around the infinite iterates")
 GAP = Field("gap", Rational(above=0), "g, a bound of |grad R_L - grad R_inf| in the tube")
 RATE = Field("rate", Rational(above=0), "nu, with |I - eta Hess R_inf| <= 1 + eta nu in the tube")
-TUBE_STEPS = Field("steps", CountUpTo(1, MOST_STEPS), "steps that it is for, at most K; K if left out", required=False)
+TUBE_STEPS = Field(
+    "steps", task.CountUpTo(1, MOST_STEPS), "steps that it is for, at most K; K if left out", required=False
+)
 _NUMBERS = Record(TUBE_RADIUS, GAP, RATE, TUBE_STEPS)
 GRONWALL = Field("gronwall", _NUMBERS, "the closed bound of the distance", required=False)
 
@@ -149,12 +126,12 @@ class LawContext:
 
     law: Law
 
-    def moments(self, near: Near) -> Moments:
+    def moments(self, near: contexts.Near) -> contexts.Moments:
         entries = near.box()
         mean = self.law.tilted_mean(entries, BALLS)
-        return Moments(arb_mat(len(mean), 1, mean), arb_mat(tilted_covariance(self.law, entries, BALLS)))
+        return contexts.Moments(arb_mat(len(mean), 1, mean), arb_mat(tilted_covariance(self.law, entries, BALLS)))
 
-    def bend(self, near: Near, along: arb_mat) -> arb_mat:
+    def bend(self, near: contexts.Near, along: arb_mat) -> arb_mat:
         return arb_mat(third_cumulant(self.law, near.box(), along.entries(), BALLS))
 
 
@@ -164,11 +141,11 @@ class TaskContext:
 
     slope: arb_mat
 
-    def moments(self, near: Near) -> Moments:
+    def moments(self, near: contexts.Near) -> contexts.Moments:
         tilt = near.box()
-        return Moments(self.slope * arb_mat(len(tilt), 1, tilt), self.slope)
+        return contexts.Moments(self.slope * arb_mat(len(tilt), 1, tilt), self.slope)
 
-    def bend(self, near: Near, along: arb_mat) -> arb_mat:
+    def bend(self, near: contexts.Near, along: arb_mat) -> arb_mat:
         """0: m is linear."""
         return arb_mat(self.slope.ncols(), self.slope.ncols())
 
@@ -182,25 +159,21 @@ class PopulationLoss:
         |D Sigma^(1/2)|^2 <= (|Sigma A Sigma^(1/2)|^2 + b^2 lam^3) |(H, h)|^2,   lam >= the norm of Sigma.
     """
 
-    regression: Regression
+    regression: task.Regression
     largest: arb
 
-    def at(self, point: Trained) -> Evaluation:
-        parameters = Parameters(BallMatrix(point.U), point.V[0, 0])
-        gradient = self.regression.gradient(parameters)
-        return Evaluation(self.regression.risk(parameters), Trained(gradient.A.balls, _single(gradient.b)))
+    def at(self, point: contexts.Trained) -> contexts.Evaluation:
+        parameters = task.Parameters(task.BallMatrix(point.U), point.V[0, 0])
+        risk, gradient = self.regression.risk(parameters), self.regression.gradient(parameters)
+        return contexts.Evaluation(risk, contexts.Trained(gradient.A.balls, arb_mat([[gradient.b]])))
 
-    def curvatures(self, around: Trained, radius: arb) -> Curvatures:
-        A, b = BallMatrix(inflated_matrix(around.U, radius)), inflated(around.V[0, 0], radius)
+    def curvatures(self, around: contexts.Trained, radius: arb) -> contexts.Curvatures:
+        A, b = task.BallMatrix(contexts.inflated_matrix(around.U, radius)), inflated(around.V[0, 0], radius)
         covariance = self.regression.covariance
         moved = covariance @ A
         squares = (moved @ covariance).inner(moved) + b * b * natural_power(self.largest, 3)
-        rest = l2_norm(self.regression.residual(Parameters(A, b)).entries())
-        return Curvatures(squares + rest, rest)
-
-
-def _single(entry: arb) -> arb_mat:
-    return arb_mat(1, 1, [entry])
+        rest = l2_norm(self.regression.residual(task.Parameters(A, b)).entries())
+        return contexts.Curvatures(squares + rest, rest)
 
 
 # -- two descents
@@ -210,11 +183,11 @@ def _single(entry: arb) -> arb_mat:
 class Iterate:
     """A point of a descent on a loss."""
 
-    loss: Loss
-    point: Trained
+    loss: contexts.Loss
+    point: contexts.Trained
 
     @cached_property
-    def evaluation(self) -> Evaluation:
+    def evaluation(self) -> contexts.Evaluation:
         """R and its gradient there."""
         return self.loss.at(self.point)
 
@@ -235,7 +208,7 @@ class Pair:
         """|theta_k^L - theta_k^inf|, which is 0 at the start: it is the same point, whatever its balls."""
         return arb(0) if self.k == 0 else (self.finite.point - self.infinite.point).norm()
 
-    def compared(self, at: str) -> tuple[Evaluation, Evaluation]:
+    def compared(self, at: str) -> tuple[contexts.Evaluation, contexts.Evaluation]:
         """R_L and R_inf with their gradients: `at` EACH's own iterate, or both at that of one."""
         finite = self._finite_at_infinite if at == INFINITE else self.finite
         infinite = self._infinite_at_finite if at == FINITE else self.infinite
@@ -282,7 +255,7 @@ def growth(gap: Number, rate: Number, step: Number, steps: int) -> Number:
     return gap * (natural_power(1 + step * rate, steps) - 1) / rate
 
 
-def pairs(finite: Loss, infinite: Loss, start: Trained, step: arb) -> Iterator[Pair]:
+def pairs(finite: contexts.Loss, infinite: contexts.Loss, start: contexts.Trained, step: arb) -> Iterator[Pair]:
     """Both descents from the same start, side by side, without end."""
     left, right = Iterate(finite, start), Iterate(infinite, start)
     for k in count():
@@ -302,8 +275,8 @@ class Descents:
 
     model: str
     given: Values
-    prompts: StatedPrompts
-    infinite: Callable[[], Loss]
+    prompts: contexts.StatedPrompts
+    infinite: Callable[[], contexts.Loss]
     weights: tuple[ExactMatrix, ExactMatrix]
 
     @property
@@ -312,7 +285,8 @@ class Descents:
 
     def pairs(self) -> Iterator[Pair]:
         """Both, side by side, at the working precision."""
-        return pairs(self.prompts.loss(), self.infinite(), Trained.around(*self.weights), arb(self.given[STEP]))
+        start = contexts.Trained.around(*self.weights)
+        return pairs(self.prompts.loss(), self.infinite(), start, arb(self.given[STEP]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,20 +328,21 @@ def read_given(certificate: Certificate) -> Descents:
 
 
 def _regression(given: Values) -> Descents:
-    covariance, tasks = read_covariance(given[COVARIANCE]), given.get(TASKS)
+    covariance, tasks = task.read_covariance(given[task.COVARIANCE]), given.get(TASKS)
     size = covariance.rows
-    given[START][A].require_shape(size, size, "like the covariance")
-    prompts = read_regression_prompts(given, size)
+    given[task.START][task.A].require_shape(size, size, "like the covariance")
+    prompts = contexts.read_regression_prompts(given, size)
     if tasks is not None:
         tasks.require_shape(prompts.count, size, "(a task per query)")
 
-    def infinite() -> Loss:
+    def infinite() -> contexts.Loss:
         if tasks is None:
-            return PopulationLoss(regression_of_balls(covariance), largest_eigenvalue(balls_of(covariance), ctx.prec))
+            regression = task.regression_of_balls(covariance)
+            return PopulationLoss(regression, largest_eigenvalue(regression.covariance.balls, ctx.prec))
         slopes = tasks.load() @ covariance
-        return prompts.loss_of([TaskContext(balls_of(slopes.take_rows([n]))) for n in range(prompts.count)])
+        return prompts.loss_of([TaskContext(contexts.balls_of(slopes.take_rows([n]))) for n in range(prompts.count)])
 
-    return Descents(REGRESSION, given, prompts, infinite, _weights(given[START]))
+    return Descents(REGRESSION, given, prompts, infinite, _weights(given[task.START]))
 
 
 def _attention(given: Values) -> Descents:
@@ -378,7 +353,7 @@ def _attention(given: Values) -> Descents:
             raise law.node.malformed(f"dimension {size}, like the first law", f"{law.dimension}")
     start[U].require_shape(size, None, "like the law of the tokens")
     start[V].require_shape(None, size, "like the law of the tokens")
-    prompts = read_attention_prompts(given, size, start[U].shape[1], start[V].shape[0])
+    prompts = contexts.read_attention_prompts(given, size, start[U].shape[1], start[V].shape[0])
     if len(laws) not in (1, prompts.count):
         expected = f"one law, or one for each of {counted(prompts.count, 'prompt')}"
         raise given.node(LAWS).malformed(expected, counted(len(laws), "law"))
@@ -388,8 +363,8 @@ def _attention(given: Values) -> Descents:
 
 
 def _weights(values: Values) -> tuple[ExactMatrix, ExactMatrix]:
-    if A in values:
-        return values[A].load(), ExactMatrix.row_vector([values[B]])
+    if task.A in values:
+        return values[task.A].load(), ExactMatrix.row_vector([values[task.B]])
     return values[U].load(), values[V].load()
 
 
@@ -439,7 +414,7 @@ def _checkpoint(name: str, stated: Values, descents: Descents) -> Iterator[Compa
 
 def _weights_like(descents: Descents, form: str, stated: Values) -> tuple[ExactMatrix, ExactMatrix]:
     """The weights of a point that the model may reach. Raises MalformedError."""
-    first, second = (A.name, B.name) if descents.model == REGRESSION else (U.name, V.name)
+    first, second = (task.A.name, task.B.name) if descents.model == REGRESSION else (U.name, V.name)
     if form != first:
         expected = f"a point with {first} and {second}, which this model trains"
         raise stated.at.malformed(expected, f"a point with {form}")
@@ -451,7 +426,7 @@ def _weights_like(descents: Descents, form: str, stated: Values) -> tuple[ExactM
 
 def _distance(finite: bool, point: tuple[ExactMatrix, ExactMatrix], pair: Pair) -> arb:
     iterate = pair.finite if finite else pair.infinite
-    return (iterate.point - Trained.around(*point)).norm()
+    return (iterate.point - contexts.Trained.around(*point)).norm()
 
 
 # -- the closed bound

@@ -34,7 +34,6 @@ from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training import regression as task
-from certattn.kernel.theorems.training.regression import Parameters, balls_around, bayes_point, flat
 from certattn.kernel.theorems.training.validated_flow import (
     MOST_STEPS,
     RegressionFlow,
@@ -75,8 +74,8 @@ class StatedFlow:
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    start: Parameters
-    places: list[Parameters]
+    start: task.Parameters
+    places: list[task.Parameters]
     order: int
 
     @property
@@ -101,7 +100,7 @@ def read(certificate: Certificate) -> StatedFlow:
     return StatedFlow(found.given, found.asserts, covariance, start, places, task.hinted(found.witness, ORDER, 0))
 
 
-def is_at_rest(covariance: ExactMatrix, start: Parameters) -> bool:
+def is_at_rest(covariance: ExactMatrix, start: task.Parameters) -> bool:
     """Whether b is 0 for ever: b = 0, and b' = tr(A'Sigma^2) = 0."""
     return bool(start.b == 0 and start.A.inner(covariance @ covariance) == 0)
 
@@ -131,7 +130,7 @@ def _of(flow: Shared[EnclosedFlow], index: int, number: Callable[[EnclosedFlow, 
     return lambda: number(flow(), index)
 
 
-def _reach(at: Parameters, radius: fmpq) -> arb:
+def _reach(at: task.Parameters, radius: fmpq) -> arb:
     return invariant_reach(arb(at.inner(at)).sqrt(), arb(radius))
 
 
@@ -188,7 +187,7 @@ class EnclosedFlow:
         positive = (b > 0) is True
         if not positive and (b < 0) is not True:
             return arb.nan()
-        return _distance(found, flat(bayes_point(stated.covariance, stated.start.invariant(), positive)))
+        return _distance(found, task.flat(task.bayes_point(stated.covariance, stated.start.invariant(), positive)))
 
     def straying(self, index: int) -> arb:
         """The largest distance from the line that ends at a point."""
@@ -196,8 +195,8 @@ class EnclosedFlow:
         return self._strayings[index].largest
 
 
-def _vector(parameters: Parameters) -> Vector:
-    return flat(balls_around(parameters))
+def _vector(parameters: task.Parameters) -> Vector:
+    return task.flat(task.balls_around(parameters))
 
 
 def _distance(found: Enclosure, point: Vector) -> arb:

@@ -90,17 +90,8 @@ from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, Surd, describe
 from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
+from certattn.kernel.theorems.training import regression as task
 from certattn.kernel.theorems.training.exponential_fits import ExponentialSum, Miss, Samples, samples
-from certattn.kernel.theorems.training.regression import (
-    COVARIANCE,
-    PARAMETERS,
-    BallMatrix,
-    CountUpTo,
-    Parameters,
-    is_positive_definite,
-    read_covariance,
-    read_task,
-)
 
 
 class Square(Scale):
@@ -114,11 +105,11 @@ class Square(Scale):
 
 
 PROMPT_LENGTH = Field("length", Count(2), "number L of tokens of a prompt")
-POINT = Field("parameters", PARAMETERS, "the parameters A and b of attention")
+POINT = Field("parameters", task.PARAMETERS, "the parameters A and b of attention")
 A_SQUARED = Field("A_squared", Square(), "the largest |A|_F^2, > 0: a rational or the root of one")
 B_SQUARED = Field("b_squared", Square(), "the largest b^2, > 0: a rational or the root of one")
 BALL = Field("ball", Record(A_SQUARED, B_SQUARED), "the parameters that are meant")
-GIVEN = ByKey({"ball": Record(COVARIANCE, BALL), "parameters": Record(COVARIANCE, PROMPT_LENGTH, POINT)})
+GIVEN = ByKey({"ball": Record(task.COVARIANCE, BALL), "parameters": Record(task.COVARIANCE, PROMPT_LENGTH, POINT)})
 
 AT_LEAST = Field("at_least", Rational(), "R_L - R is at least this", required=False)
 AT_MOST = Field("at_most", Rational(), "R_L - R is at most this", required=False)
@@ -137,7 +128,7 @@ GROWTH = Field("growth", Rational(), "theta >= 0: misses are weighed by e^(theta
 Q_FIT = Field("q", Vector(), "coefficients c_k of the fit of q = E sum p_i^2")
 KAPPA_FIT = Field("kappa", Vector(), "coefficients of the fit of E[sum p_i^3 - (sum p_i^2)^2]")
 NODES = Field("nodes", Vector(), "variances from 0 on: ends of the pieces on which fits are compared")
-ORDER = CountUpTo(1, 1000, hint="use more nodes")
+ORDER = task.CountUpTo(1, 1000, hint="use more nodes")
 ORDERS = Field("orders", Listing(ORDER), "of every piece but the first: compared at order + 1 points; at most 1000")
 
 
@@ -368,9 +359,9 @@ def read(certificate: Certificate) -> StatedGap:
     if form == BALL.name:
         asserts = ASSERTS_OVER_BALL.read(certificate.asserts, reading)
         majorant = _read_majorant(*MAJORANTS.read(certificate.witness, reading), asserts[LENGTH])
-        return StatedGap(given, asserts, read_covariance(given[COVARIANCE]), majorant)
+        return StatedGap(given, asserts, task.read_covariance(given[task.COVARIANCE]), majorant)
     asserts = ASSERTS_AT_POINT.read(certificate.asserts, reading)
-    covariance, parameters = read_task(given, POINT)
+    covariance, parameters = task.read_task(given, POINT)
     fits = _read_fits(FITS.read(certificate.witness, reading))
     whole = GapAtParameters(covariance, parameters, given[PROMPT_LENGTH], fits)
     return StatedGap(given, asserts, covariance, whole)
@@ -465,7 +456,7 @@ def _bounds(stated: StatedGap, majorant: Majorant) -> tuple[arb, arb]:
 
 def ball_of(covariance: ExactMatrix, stated: Values) -> Ball:
     """All parameters that are meant, as balls at the working precision."""
-    largest = largest_eigenvalue(BallMatrix.around(covariance).balls, ctx.prec)
+    largest = largest_eigenvalue(task.BallMatrix.around(covariance).balls, ctx.prec)
     return Ball(scale_ball(stated[A_SQUARED]), scale_ball(stated[B_SQUARED]), arb(covariance.trace()), largest)
 
 
@@ -477,7 +468,7 @@ def _has_average(covariance: ExactMatrix, square: Real, majorant: Power) -> bool
     power, factor = covariance @ covariance, 2 * majorant.theta
     if isinstance(square, Surd):
         power, square, factor = power @ power, square.radicand, factor * factor
-    return is_positive_definite(ExactMatrix.identity(power.rows).scaled(1 / (factor * square)) - power)
+    return task.is_positive_definite(ExactMatrix.identity(power.rows).scaled(1 / (factor * square)) - power)
 
 
 # -- at given parameters
@@ -507,7 +498,7 @@ class GapAtParameters:
     """R_L - R at (A, b), by these fits."""
 
     covariance: ExactMatrix
-    parameters: Parameters
+    parameters: task.Parameters
     length: int
     fits: Fits
 

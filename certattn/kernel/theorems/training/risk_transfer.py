@@ -79,38 +79,21 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.context_losses import (
-    REGRESSION_PROMPTS,
-    Loss,
-    StatedPrompts,
-    Trained,
-    read_regression_prompts,
-)
-from certattn.kernel.theorems.training.regression import (
-    COVARIANCE,
-    START,
-    BallMatrix,
-    CountUpTo,
-    Parameters,
-    balls_around,
-    exact_regression,
-    flat,
-    hinted,
-    read_task,
-)
+from certattn.kernel.theorems.training import context_losses as contexts
+from certattn.kernel.theorems.training import regression as task
 from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Step, product_reach, steps
 
 LENGTH = Field("length", Rational(minimum=2), "the least length L of the prompts, an integer")
-OF_LENGTHS = Record(COVARIANCE, START, LENGTH)
-GIVEN = ByKey({"tokens": Record(COVARIANCE, START, *REGRESSION_PROMPTS), "length": OF_LENGTHS})
+OF_LENGTHS = Record(task.COVARIANCE, task.START, LENGTH)
+GIVEN = ByKey({"tokens": Record(task.COVARIANCE, task.START, *contexts.REGRESSION_PROMPTS), "length": OF_LENGTHS})
 
 RISK = Field("risk", Rational(minimum=0), "bound of the risk R_L")
 TIME = Field("time", Rational(above=0), "time from which it holds")
 TUBE = Field("tube", Rational(above=0), "distance of the two runs up to that time, at most", required=False)
 ASSERTS = Record(RISK, TIME, TUBE)
 
-ORDER = Field("order", CountUpTo(2, 60), "order of the Taylor polynomials that enclose the flow", required=False)
-PIECES = Field("pieces", CountUpTo(1, 10_000), "intervals into which the time is cut", required=False)
+ORDER = Field("order", task.CountUpTo(2, 60), "order of the Taylor polynomials that enclose the flow", required=False)
+PIECES = Field("pieces", task.CountUpTo(1, 10_000), "intervals into which the time is cut", required=False)
 TRAVEL = Field("travel", Rational(above=0), "longest leg of the polygon beside a flow on given prompts", required=False)
 WITNESS = Record(ORDER, PIECES, TRAVEL)
 
@@ -248,9 +231,9 @@ class GapBounds:
         """|dG/dA|_F: the largest of <dG/dA, H> over |H|_F <= 1, where |Hx| has norms at most lam^(1/2)."""
         a, b, lam, tau = self.averages, self.at.factor, self.largest, self.at.tau
         along = widest(self.fn.sqrt(lam), self.fn)
-        flat = b * b * self._trace * tau.second + b * lam * self.at.error.second
-        flat += self.fn.ratio(3, 2) * b * b * lam * tau.second
-        return a[1] * flat * along.second + a[2] * self.bracket() * tau.fourth * along.fourth
+        sides = b * b * self._trace * tau.second + b * lam * self.at.error.second
+        sides += self.fn.ratio(3, 2) * b * b * lam * tau.second
+        return a[1] * sides * along.second + a[2] * self.bracket() * tau.fourth * along.fourth
 
     def gradient(self) -> Number:
         """|grad G|."""
@@ -304,7 +287,7 @@ class FinitePrompts:
     def __init__(self, covariance: ExactMatrix, length: fmpq) -> None:
         self.field = RegressionFlow(covariance)
         self._length = length
-        self._covariance = BallMatrix.around(covariance).balls
+        self._covariance = task.BallMatrix.around(covariance).balls
         self._largest = largest_eigenvalue(self._covariance, ctx.prec)
         self.token = _norms(self._covariance)
 
@@ -334,7 +317,7 @@ class FinitePrompts:
     def _error(self, near: Enclosure) -> Norms:
         """Of E x."""
         sigma, point = self._covariance, self.field.parameters(near.centre)
-        E = sigma * point.A.balls * point.b - BallMatrix.identity(sigma.nrows()).balls
+        E = sigma * point.A.balls * point.b - task.BallMatrix.identity(sigma.nrows()).balls
         # By so much |E Sigma^(1/2)|_F changes within r.
         reach = self._largest * BALLS.sqrt(self._largest) * product_reach(l2_norm(near.centre), near.error)
         return added(_norms(E * sigma * E.transpose()), widest(reach, BALLS))
@@ -421,12 +404,12 @@ class Leg:
     """
 
     last: fmpq
-    end: Trained
+    end: contexts.Trained
     error: arb
     distance: Distance
 
 
-def legs(loss: Loss, start: Trained, until: fmpq, longest: fmpq, travel: fmpq) -> Iterator[Leg]:
+def legs(loss: contexts.Loss, start: contexts.Trained, until: fmpq, longest: fmpq, travel: fmpq) -> Iterator[Leg]:
     """Legs from time 0 to `until`, or to one that is not closed; after very many the last has no bound.
 
     None takes longer than `longest`; it is halved until the leg is no longer than `travel`.
@@ -454,7 +437,7 @@ def _duration(speed: arb, longest: fmpq, travel: fmpq) -> fmpq:
     return duration
 
 
-def risk_near(loss: Loss, leg: Leg) -> arb:
+def risk_near(loss: contexts.Loss, leg: Leg) -> arb:
     """R of the flow at the end of a closed leg: R(theta_k) up to |grad R(theta_k)| e + beta e^2 / 2."""
     evaluation, e = loss.at(leg.end), leg.error
     curvatures = loss.curvatures(leg.end, e)
@@ -462,7 +445,7 @@ def risk_near(loss: Loss, leg: Leg) -> arb:
     return (evaluation.risk + change * arb(0, 1)).nonnegative_part()
 
 
-def _leg(loss: Loss, start: Leg, gradient: Trained, h: arb) -> Leg:
+def _leg(loss: contexts.Loss, start: Leg, gradient: contexts.Trained, h: arb) -> Leg:
     """The leg from where `start` stands."""
     speed, after = gradient.norm().upper(), start.end - gradient.scaled(h)
 
@@ -477,9 +460,10 @@ def _leg(loss: Loss, start: Leg, gradient: Trained, h: arb) -> Leg:
     return Leg(start.last, _middle(after), (distance.reached + after.error()).upper(), distance)
 
 
-def _middle(point: Trained) -> Trained:
+def _middle(point: contexts.Trained) -> contexts.Trained:
     """The middle of every ball."""
-    return Trained(*(arb_mat(m.nrows(), m.ncols(), [entry.mid() for entry in m.entries()]) for m in (point.U, point.V)))
+    U, V = (arb_mat(m.nrows(), m.ncols(), [entry.mid() for entry in m.entries()]) for m in (point.U, point.V))
+    return contexts.Trained(U, V)
 
 
 T = TypeVar("T")
@@ -504,8 +488,8 @@ class StatedTransfer:
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    start: Parameters
-    prompts: StatedPrompts | None
+    start: task.Parameters
+    prompts: contexts.StatedPrompts | None
     order: int
     pieces: int
     travel: fmpq
@@ -513,7 +497,7 @@ class StatedTransfer:
     @cached_property
     def twice_the_risk(self) -> Number:
         """2R over infinite prompts at the start."""
-        return 2 * exact_regression(self.covariance).risk(self.start)
+        return 2 * task.exact_regression(self.covariance).risk(self.start)
 
     @property
     def balanced_below(self) -> bool:
@@ -528,7 +512,7 @@ class StatedTransfer:
     @property
     def known_at_the_start(self) -> bool:
         """Whether the start says if R tends to 0: where the flow of R does not move at all, that it does not."""
-        gradient = exact_regression(self.covariance).gradient(self.start)
+        gradient = task.exact_regression(self.covariance).gradient(self.start)
         return self.falls_from_the_start or bool(gradient.inner(gradient) == 0)
 
     def at_the_start(self) -> Obligation:
@@ -544,18 +528,18 @@ class StatedTransfer:
 
     def _flows(self) -> Flows:
         prompts, time = FinitePrompts(self.covariance, self.given[LENGTH]), self.asserts[TIME]
-        pieces = list(tube(prompts, flat(balls_around(self.start)), time, self.order, self.pieces))
+        pieces = list(tube(prompts, task.flat(task.balls_around(self.start)), time, self.order, self.pieces))
         return Flows(prompts, pieces[-1] if pieces else None, time)
 
     @cached_property
-    def polygon(self) -> Followed[tuple[Loss, Leg]]:
+    def polygon(self) -> Followed[tuple[contexts.Loss, Leg]]:
         """Beside the flow of the loss of given prompts: its last leg."""
         return Followed(self._polygon)
 
-    def _polygon(self) -> tuple[Loss, Leg]:
+    def _polygon(self) -> tuple[contexts.Loss, Leg]:
         assert self.prompts is not None
         loss, time = self.prompts.loss(), self.asserts[TIME]
-        start = Trained.around(self.start.A, ExactMatrix.row_vector([self.start.b]))
+        start = contexts.Trained.around(self.start.A, ExactMatrix.row_vector([self.start.b]))
         *_, last = legs(loss, start, time, time / self.pieces, self.travel)
         return loss, last
 
@@ -567,16 +551,16 @@ def read(certificate: Certificate) -> StatedTransfer:
     asserts = ASSERTS.read(certificate.asserts, reading)
     if certificate.witness is not None:
         hints = WITNESS.read(certificate.witness, reading)
-    covariance, start = read_task(given)
+    covariance, start = task.read_task(given)
     prompts = None
     if form == "tokens":
         if TUBE in asserts:
             raise asserts.node(TUBE).malformed("no tube: it is of all prompts of a length, not of given ones")
-        prompts = read_regression_prompts(given, covariance.rows)
+        prompts = contexts.read_regression_prompts(given, covariance.rows)
     elif given[LENGTH].q != 1:
         raise given.node(LENGTH).malformed("an integer >= 2", describe(given[LENGTH]))
-    order, pieces = hinted(hints, ORDER, DEFAULT_ORDER), hinted(hints, PIECES, DEFAULT_PIECES)
-    travel = hinted(hints, TRAVEL, DEFAULT_TRAVEL)
+    order, pieces = task.hinted(hints, ORDER, DEFAULT_ORDER), task.hinted(hints, PIECES, DEFAULT_PIECES)
+    travel = task.hinted(hints, TRAVEL, DEFAULT_TRAVEL)
     return StatedTransfer(given, asserts, covariance, start, prompts, order, pieces, travel)
 
 

@@ -65,17 +65,6 @@ from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training import regression as task
-from certattn.kernel.theorems.training.regression import (
-    BallMatrix,
-    Parameters,
-    Regression,
-    balls_around,
-    exact_regression,
-    flat,
-    regression_of_balls,
-    shaped,
-    squared_factor,
-)
 from certattn.kernel.theorems.training.validated_flow import RegressionFlow, integrate
 
 FLOW, DESCENT = "flow", "descent"
@@ -143,8 +132,8 @@ class CovarianceConstants:
 
 def covariance_constants(covariance: ExactMatrix) -> CovarianceConstants:
     """The constants of a positive definite Sigma at the working precision; not finite where that is too low."""
-    sigma = BallMatrix.around(covariance)
-    inverse = BallMatrix(sigma.balls.inv(nonstop=True))
+    sigma = task.BallMatrix.around(covariance)
+    inverse = task.BallMatrix(sigma.balls.inv(nonstop=True))
     square, inverse_square = sigma @ sigma, inverse @ inverse
     return CovarianceConstants(
         smallest=1 / largest_eigenvalue(inverse.balls, ctx.prec),
@@ -167,7 +156,7 @@ class FlowRates:
     def rate(self, risk: Number) -> Number:
         """c = l^3 z(delta, m): from there on R falls at least like e^(-2ct), and b^2 >= c / l^3."""
         l = self.constants.smallest  # noqa: E741 - the mathematical name
-        return l * l * l * squared_factor(self.invariant, self.constants.least_product(risk, self.fn), self.fn)
+        return l * l * l * task.squared_factor(self.invariant, self.constants.least_product(risk, self.fn), self.fn)
 
     def decay(self, risk: Number) -> Number:
         """2c: log R falls at least so fast there, and no path from there is longer than sqrt(2R/c)."""
@@ -200,11 +189,11 @@ class DescentRates:
 
     def least_square(self, risk: Number) -> Number:
         """z(delta_0 + D, m) <= b^2."""
-        return squared_factor(self.invariant + self.drift, self.constants.least_product(risk, self.fn), self.fn)
+        return task.squared_factor(self.invariant + self.drift, self.constants.least_product(risk, self.fn), self.fn)
 
     def largest_square(self, risk: Number) -> Number:
         """z(delta_0 - D, M) >= b^2."""
-        return squared_factor(self.invariant - self.drift, self.constants.largest_product(risk, self.fn), self.fn)
+        return task.squared_factor(self.invariant - self.drift, self.constants.largest_product(risk, self.fn), self.fn)
 
     def curvature_by_norms(self, risk: Number) -> Number:
         """lam^3 (|A|_F^2 + b^2), where |A|_F^2 + b^2 <= sqrt((|delta_0| + D)^2 + 4M^2)."""
@@ -267,13 +256,13 @@ class RegressionStep:
     factor max(1 + eta |S|_F, eta (lam^3 |theta|^2 + |S|_F) - 1).
     """
 
-    regression: Regression
+    regression: task.Regression
     largest: arb
     step: arb
 
     def of(self, point: list[arb]) -> list[arb]:
         """Where the step leads."""
-        slope = flat(self.regression.gradient(self._at(point)))
+        slope = task.flat(self.regression.gradient(self._at(point)))
         return [x - self.step * g for x, g in zip(point, slope, strict=True)]
 
     def expansion(self, box: list[arb]) -> arb:
@@ -282,8 +271,8 @@ class RegressionStep:
         upward = self.largest**3 * length * length + residual
         return (1 + self.step * residual).max(self.step * upward - 1)
 
-    def _at(self, point: list[arb]) -> Parameters:
-        return shaped(point, self.regression.covariance.rows)
+    def _at(self, point: list[arb]) -> task.Parameters:
+        return task.shaped(point, self.regression.covariance.rows)
 
 
 # -- the risk at a later time, bounded by rates alone
@@ -328,7 +317,7 @@ class StatedTraining:
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    start: Parameters
+    start: task.Parameters
     step: fmpq | None
     enclosed: fmpq
     order: int
@@ -425,7 +414,7 @@ class TrainingRun:
 
     def __init__(self, stated: StatedTraining) -> None:
         self._stated = stated
-        self._regression = regression_of_balls(stated.covariance)
+        self._regression = task.regression_of_balls(stated.covariance)
         self._constants = covariance_constants(stated.covariance)
         self._given_up = False
         self._points = self._enclosures()
@@ -435,7 +424,7 @@ class TrainingRun:
         stated = self._stated
         if stated.enclosed == 0:
             return {}
-        start = around(flat(balls_around(stated.start)))
+        start = around(task.flat(task.balls_around(stated.start)))
         asked = {one[AT] for one in stated.asserts.items(RISKS)}
         times = sorted({stated.enclosed, *(time for time in asked if time <= stated.enclosed)})
         if stated.step is None:
@@ -446,7 +435,7 @@ class TrainingRun:
         stops = [int(time.p) for time in times]
         return {fmpq(stop): point for stop, point in descend(step, start, stops[-1], stops).items()}
 
-    def _point(self, time: fmpq) -> Parameters:
+    def _point(self, time: fmpq) -> task.Parameters:
         """(A, b) at a time: exact at the start, and not finite where the run was lost before."""
         if time == 0:
             return self._stated.start
@@ -454,7 +443,7 @@ class TrainingRun:
             raise NoBound(f"more than {MOST_FLOW_STEPS} steps of the flow: expected an earlier time (witness.enclosed)")
         size = self._stated.covariance.rows
         found = self._points.get(time)
-        return shaped(found.box if found is not None else [arb.nan()] * (size * size + 1), size)
+        return task.shaped(found.box if found is not None else [arb.nan()] * (size * size + 1), size)
 
     # -- where the enclosures end
 
@@ -493,7 +482,7 @@ class TrainingRun:
         """R as far as the run is enclosed, and a bound of it afterwards."""
         stated = self._stated
         if time <= stated.enclosed:
-            regression = exact_regression(stated.covariance) if time == 0 else self._regression
+            regression = task.exact_regression(stated.covariance) if time == 0 else self._regression
             return regression.risk(self._point(time))
         at_the_end = arb(self.risk(stated.enclosed))
         return risk_after(time - stated.enclosed, at_the_end, self._rates.decay, stated.step is not None)
@@ -514,14 +503,14 @@ class TrainingRun:
         wander = rates.wander(rates.first_risk) if isinstance(rates, DescentRates) else 0
         return rates.invariant - wander, rates.invariant + wander
 
-    def distance(self, point: Parameters, positive: bool) -> arb:
+    def distance(self, point: task.Parameters, positive: bool) -> arb:
         """From the Bayes points that may be the limit: (Sigma^-1/b, b) with this sign of b."""
         product = self._constants.bayes_product(BALLS)
-        low, high = (squared_factor(bound, product, BALLS) for bound in self.invariants)
+        low, high = (task.squared_factor(bound, product, BALLS) for bound in self.invariants)
         root = BALLS.sqrt(low if self._stated.step is None else low.union(high))
         b = root if positive else -root
-        inverse = BallMatrix(self._regression.covariance.balls.inv(nonstop=True))
-        return l2_norm(flat(Parameters(inverse.scaled(1 / b), b) - balls_around(point)))
+        inverse = task.BallMatrix(self._regression.covariance.balls.inv(nonstop=True))
+        return l2_norm(task.flat(task.Parameters(inverse.scaled(1 / b), b) - task.balls_around(point)))
 
 
 TITLE = "training in context converges to the Bayes predictor, at a rate"
