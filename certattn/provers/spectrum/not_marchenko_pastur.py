@@ -166,7 +166,7 @@ def _enclosed(law: SpectralLaw, name: str, scales: Mapping[str, fmpq], places: i
     most = max(bits, _MOST_BITS) if searched else DEFAULT_LIMITS.max_bits
     while bits <= most and (places <= _MOST_PLACES or not searched):
         with working_precision(bits):
-            found = of_law(law, law.at_precision(), name, scales, [])
+            found = of_law(law, name, scales, [])
             if (arb(found.high) - arb(found.low) + 2 * arb(arb(found.low).rad()) < 2 * unit) is True:
                 # Distances are at most 1, the excess may be any number.
                 own = name == EXCESS.name

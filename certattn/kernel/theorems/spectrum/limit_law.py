@@ -36,24 +36,18 @@ The limit law mu of the singular values of softmax attention, by its numbers: be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from flint import acb, acb_poly, arb, ctx, fmpq
 
-from certattn.kernel.document.schema import Field, Rational, Values
+from certattn.kernel.decide.obligation import Shared
+from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.balls import normal_tail
 from certattn.kernel.mathematics.functions import BALLS, Number
-from certattn.kernel.theorems.spectrum.equivalent_formulas import (
-    LARGEST_BETA,
-    LawNumbers,
-    critical_ratio,
-    energy_ratio,
-    nonlinear_energy,
-    place_of_double_root,
-    ratio_of_share,
-)
+from certattn.kernel.theorems.spectrum import equivalent_formulas as formulas
 
 # A guess of a root is good to about 2^-32, less where others are near; each step of Newton's method doubles that.
 _GUESS_BITS = 20
@@ -65,13 +59,13 @@ class EquivalentLaw:
     """Every law mu whose alpha^2, beta^2 and lambda, all positive, lie in the given balls."""
 
     def __init__(self, alpha2: arb, beta2: arb, lambda_: arb) -> None:
-        self.numbers = LawNumbers(alpha2, beta2, lambda_)
+        self.numbers = formulas.LawNumbers(alpha2, beta2, lambda_)
 
     @classmethod
     def from_square(cls, beta2: fmpq, lambda_: fmpq) -> EquivalentLaw:
         """The law of softmax(beta S), from beta^2: alpha^2 = e^(beta^2) - 1 - beta^2."""
         square = arb(beta2)
-        return cls(nonlinear_energy(square, BALLS), square, arb(lambda_))
+        return cls(formulas.nonlinear_energy(square, BALLS), square, arb(lambda_))
 
     @classmethod
     def truncated(cls, beta2: fmpq, lambda_: fmpq, tau: fmpq) -> EquivalentLaw:
@@ -321,13 +315,13 @@ def beta_at_ratio(ratio: arb) -> arb:
     # Somewhat beyond the two bounds, so that the signs at them are proved.
     below = ((1 + 2 * ratio).log() * 3 / 4).mid()
     above = (3 * growth.min(ratio)).mid()
-    square = zero_between(lambda x: energy_ratio(x, BALLS) - ratio, below, above)
+    square = zero_between(lambda x: formulas.energy_ratio(x, BALLS) - ratio, below, above)
     return square.sqrt() if (square > 0) is True else arb.nan()
 
 
 def beta_at_share(share: arb) -> arb:
     """The beta > 0 at which alpha^2/(alpha^2 + beta^2) is a number between 0 and 1."""
-    return beta_at_ratio(ratio_of_share(share))
+    return beta_at_ratio(formulas.ratio_of_share(share))
 
 
 def critical_beta(lambda_: arb) -> arb:
@@ -335,8 +329,8 @@ def critical_beta(lambda_: arb) -> arb:
 
     NaN where the precision is too low, or lambda is not between 0 and 1.
     """
-    t = zero_between(lambda t: -place_of_double_root(t, lambda_), arb(0), arb(1))
-    return beta_at_ratio(critical_ratio(t)) if (t > 0) is True and (t < 1) is True else arb.nan()
+    t = zero_between(lambda t: -formulas.place_of_double_root(t, lambda_), arb(0), arb(1))
+    return beta_at_ratio(formulas.critical_ratio(t)) if (t > 0) is True and (t < 1) is True else arb.nan()
 
 
 # -- zeros of real functions between two numbers, by bisection with proved signs
@@ -409,6 +403,11 @@ class SpectralLaw:
     unit: fmpq | None = None
     tau: fmpq | None = None
 
+    @cached_property
+    def enclosed(self) -> Shared[EquivalentLaw]:
+        """The same, made once for each precision."""
+        return Shared(self.at_precision)
+
     def at_precision(self) -> EquivalentLaw:
         """Enclosures at the working precision."""
         if self.tau is not None:
@@ -418,9 +417,14 @@ class SpectralLaw:
         return EquivalentLaw(arb(self.alpha2), arb(self.beta2), arb(self.lambda_))
 
     @property
-    def exact(self) -> LawNumbers | None:
+    def exact(self) -> formulas.LawNumbers | None:
         """Its numbers as rationals, where alpha^2 is one."""
-        return None if self.alpha2 is None else LawNumbers(self.alpha2, self.beta2, self.lambda_)
+        return None if self.alpha2 is None else formulas.LawNumbers(self.alpha2, self.beta2, self.lambda_)
+
+
+def law_forms(by_beta: Sequence[Field[Any]] = (), by_alpha: Sequence[Field[Any]] = ()) -> dict[str, Record]:
+    """The law by beta and lambda, or by alpha^2 too, and what stands beside these."""
+    return {BETA.name: Record(BETA, LAMBDA, *by_beta), ALPHA2.name: Record(ALPHA2, BETA2, LAMBDA, *by_alpha)}
 
 
 def read_law(form: str, values: Values, tau: fmpq | None = None) -> SpectralLaw:
@@ -428,6 +432,6 @@ def read_law(form: str, values: Values, tau: fmpq | None = None) -> SpectralLaw:
     if form != BETA.name:
         return SpectralLaw(None, values[ALPHA2], values[BETA2], values[LAMBDA], tau=tau)
     beta = values[BETA]
-    if beta > LARGEST_BETA:
-        raise values.node(BETA).malformed(f"a number of at most {LARGEST_BETA}")
+    if beta > formulas.LARGEST_BETA:
+        raise values.node(BETA).malformed(f"a number of at most {formulas.LARGEST_BETA}")
     return SpectralLaw(beta, None, beta * beta, values[LAMBDA], tau=tau)

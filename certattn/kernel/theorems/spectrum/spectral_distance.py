@@ -37,23 +37,14 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Choice, EitherKey, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.reals import describe, square
+from certattn.kernel.theorems.spectrum import law_distance
 from certattn.kernel.theorems.spectrum import stated_matrix as matrices
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA
-from certattn.kernel.theorems.spectrum.law_distance import (
-    OneSided,
-    kolmogorov_distance,
-    one_sided_distances,
-    quarter_circle_tail,
-    scaled,
-)
 from certattn.kernel.theorems.spectrum.limit_law import (
-    ALPHA2,
-    BETA,
-    BETA2,
-    LAMBDA,
     EquivalentLaw,
     SpectralLaw,
     TruncatedWeights,
+    law_forms,
     read_law,
 )
 
@@ -65,8 +56,7 @@ WEIGHTS = "weights"
 FROM = Field("from", Choice((WEIGHTS,)), "lambda = p/d, beta^2 = scale^2 p unit^4, of d queries and keys in p dims")
 UNIT = Field("unit", Rational(above=0), "the standard deviation of their entries; 1 if left out", required=False)
 TRUNCATED_AT = Field("truncated_at", Rational(above=0), "tau > 0: the weights of softmax are cut off there", False)
-_BY_BETA, _BY_ALPHA = Record(BETA, LAMBDA, TRUNCATED_AT), Record(ALPHA2, BETA2, LAMBDA)
-LAW_FORMS = EitherKey({"from": Record(FROM, UNIT, TRUNCATED_AT), "beta": _BY_BETA, "alpha2": _BY_ALPHA})
+LAW_FORMS = EitherKey({FROM.name: Record(FROM, UNIT, TRUNCATED_AT), **law_forms([TRUNCATED_AT])})
 OF_LAW = Field("law", LAW_FORMS, "mu: by beta and lambda or from: weights, truncated or not; or by alpha2 too")
 GIVEN = matrices.matrix_forms(OF_LAW)
 
@@ -224,7 +214,7 @@ class Between:
     high: arb | fmpq
 
     @classmethod
-    def at_best_scale(cls, found: OneSided) -> Between:
+    def at_best_scale(cls, found: law_distance.OneSided) -> Between:
         """The smallest distance over all scales, from the differences at one of them."""
         return cls(found.least, found.distance)
 
@@ -251,29 +241,31 @@ class Distances:
             return self._to_law
         if name == CIRCLE:
             variance = self._law.numbers.variance
-            found = kolmogorov_distance(self.values, lambda x: quarter_circle_tail(x, variance))
+            found = law_distance.kolmogorov_distance(
+                self.values, lambda x: law_distance.quarter_circle_tail(x, variance)
+            )
             return Between(found, found)
         return self._scaled_law if name == SCALED_LAW else self._scaled_circle
 
     @cached_property
     def _to_law(self) -> Between:
-        found = kolmogorov_distance(self.values, self._law.tail)
+        found = law_distance.kolmogorov_distance(self.values, self._law.tail)
         return Between(found, found)
 
     @cached_property
     def _scaled_law(self) -> Between:
-        tail = scaled(self._law.tail, self._scales[LAW_SCALE.name])
-        return Between.at_best_scale(one_sided_distances(self.values, tail))
+        tail = law_distance.scaled(self._law.tail, self._scales[LAW_SCALE.name])
+        return Between.at_best_scale(law_distance.one_sided_distances(self.values, tail))
 
     @cached_property
     def _scaled_circle(self) -> Between:
         tail = circle_tail(self._scales[CIRCLE_SCALE.name])
-        return Between.at_best_scale(one_sided_distances(self.values, tail))
+        return Between.at_best_scale(law_distance.one_sided_distances(self.values, tail))
 
 
 def circle_tail(scale: fmpq) -> Callable[[arb], arb]:
     """The tail of the quarter circle of variance scale^2."""
-    return scaled(lambda x: quarter_circle_tail(x, arb(1)), scale)
+    return law_distance.scaled(lambda x: law_distance.quarter_circle_tail(x, arb(1)), scale)
 
 
 # -- obligations
@@ -299,7 +291,7 @@ def change_of_sign(point: Solution) -> Iterator[Obligation]:
 
 def of_matrix(stated: StatedDistances, fields: Sequence[Field[Values]]) -> Iterator[Obligation]:
     """The obligations of bounds of these quantities of the matrix."""
-    matrix, law = stated.matrix, Shared(stated.law.at_precision)
+    matrix, law = stated.matrix, stated.law.enclosed
     if matrix is None:
         return
 
