@@ -18,7 +18,6 @@ k <= 4 a certificate asserts
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from flint import arb, fmpq
 
@@ -81,8 +80,8 @@ def read(certificate: Certificate) -> Sections:
     return stated
 
 
-def before(given: Values, item: Values) -> Before:
-    """The smaller sizes of an item of `smallest`. Raises MalformedError."""
+def before(given: Values, item: Values) -> list[matrix.ScoreMatrix]:
+    """At the sizes below d, from the stated one on, with a whole lambda d: of `smallest`. Raises MalformedError."""
     d, first, step = given[matrix.SIZE], item[FROM], int(given[matrix.LAMBDA].q)
     if first >= d:
         raise item.node(FROM).malformed(f"a size below d = {d}", str(first))
@@ -90,29 +89,13 @@ def before(given: Values, item: Values) -> Before:
     if len(sizes) > MOST_SIZES:
         expected = f"at most {MOST_SIZES} sizes from there to d"
         raise item.node(FROM).malformed(expected, counted(len(sizes), "size"), "begin closer to d")
-    return Before(sizes, given[matrix.LAMBDA], given[matrix.BETA] * given[matrix.BETA])
+    beta2 = given[matrix.BETA] * given[matrix.BETA]
+    return [matrix.ScoreMatrix(size, int((given[matrix.LAMBDA] * size).p), beta2) for size in sizes]
 
 
-@dataclass(frozen=True)
-class Before:
-    """The sizes below d for which lambda d is a whole number, from the stated one on."""
-
-    sizes: range
-    lambda_: fmpq
-    beta2: fmpq
-
-    @property
-    def scores(self) -> list[matrix.ScoreMatrix]:
-        return [matrix.ScoreMatrix(d, int((self.lambda_ * d).p), self.beta2) for d in self.sizes]
-
-    @property
-    def largest_width(self) -> fmpq:
-        """lambda d of the largest of them; 0 where there is none."""
-        return self.lambda_ * self.sizes[-1] if self.sizes else fmpq(0)
-
-    def all_infinite(self, order: int) -> bool:
-        """Whether E m_order(T) is infinite at each: it grows infinite as d falls, so the largest decides for all."""
-        return (self.largest_width <= matrix.moment_condition(order, self.beta2)) is True
+def all_infinite(smaller: Sequence[matrix.ScoreMatrix], order: int) -> bool:
+    """Whether E m_order(T) is infinite at each: it grows infinite as d falls, so the largest decides for all."""
+    return all(largest.has_moment(order) is False for largest in smaller[-1:])
 
 
 def obligations(stated: Sections) -> Iterator[Obligation]:
@@ -121,7 +104,7 @@ def obligations(stated: Sections) -> Iterator[Obligation]:
     for field in (MOMENTS, RATIOS, ENTRY_PARTS):
         for index, item in enumerate(asserts.items(field)):
             place = f"{field.name}[{index}]"
-            number = _bounded(field, scores, item[ORDER], given[matrix.LAMBDA])
+            number = _bounded(field, scores, item[ORDER])
             yield _finite(place, scores, item[ORDER])
             yield from within(place, number, item, needs=[f"{place}.finite"])
     if VARIANCE in asserts:
@@ -142,20 +125,22 @@ def _finite(place: str, scores: matrix.ScoreMatrix, order: int) -> Obligation:
     return Obligation(f"{place}.finite", fmpq(scores.p), ">", matrix.moment_condition(order, scores.beta2))
 
 
-def _bounded(field: Field[list[Values]], scores: matrix.ScoreMatrix, order: int, lambda_: fmpq) -> Shared[arb]:
+def _bounded(field: Field[list[Values]], scores: matrix.ScoreMatrix, order: int) -> Shared[arb]:
     """What an item of a field has bounds of."""
     if field is MOMENTS:
         return Shared(lambda: scores.moment(order))
     part = scores.moment if field is RATIOS else scores.entry_part
-    return Shared(lambda: part(order) / matrix.limit_moment(order, scores.beta2, lambda_))
+    return Shared(lambda: part(order) / matrix.limit_moment(order, scores.beta2, fmpq(scores.p, scores.d)))
 
 
-def _smallest(place: str, scores: matrix.ScoreMatrix, item: Values, smaller: Before) -> Iterator[Obligation]:
+def _smallest(
+    place: str, scores: matrix.ScoreMatrix, item: Values, smaller: list[matrix.ScoreMatrix]
+) -> Iterator[Obligation]:
     """Within the distance at d; and further away, or infinite, at every size before."""
     order, needs = item[ORDER], [f"{place}.finite"]
 
     def nearest(among: Sequence[matrix.ScoreMatrix]) -> arb:
-        limit = matrix.limit_moment(order, scores.beta2, smaller.lambda_)
+        limit = matrix.limit_moment(order, scores.beta2, fmpq(scores.p, scores.d))
         first, *others = [abs(of.moment(order) / limit - 1) for of in among]
         for other in others:
             first = first.min(other)
@@ -163,11 +148,11 @@ def _smallest(place: str, scores: matrix.ScoreMatrix, item: Values, smaller: Bef
 
     yield _finite(place, scores, order)
     yield Obligation(f"{place}.at", lambda: nearest([scores]), "<=", item[WITHIN], needs=needs)
-    if smaller.all_infinite(order):
-        width, condition = smaller.largest_width, matrix.moment_condition(order, scores.beta2)
+    if all_infinite(smaller, order):
+        width, condition = fmpq(smaller[-1].p if smaller else 0), matrix.moment_condition(order, scores.beta2)
         yield Obligation(f"{place}.before", width, "<=", condition, needs=needs)
     else:
-        earlier = lambda: nearest([of for of in smaller.scores if of.has_moment(order)])  # noqa: E731
+        earlier = lambda: nearest([of for of in smaller if of.has_moment(order)])  # noqa: E731
         yield Obligation(f"{place}.before", earlier, ">", item[WITHIN], needs=needs)
 
 

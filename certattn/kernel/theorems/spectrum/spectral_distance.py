@@ -241,15 +241,15 @@ class Distances:
             return self._to_law
         if name == CIRCLE:
             variance = self._law.numbers.variance
-            found = law_distance.kolmogorov_distance(
-                self.values, lambda x: law_distance.quarter_circle_tail(x, variance)
-            )
-            return Between(found, found)
+            return self._to(lambda x: law_distance.quarter_circle_tail(x, variance))
         return self._scaled_law if name == SCALED_LAW else self._scaled_circle
 
     @cached_property
     def _to_law(self) -> Between:
-        found = law_distance.kolmogorov_distance(self.values, self._law.tail)
+        return self._to(self._law.tail)
+
+    def _to(self, tail: law_distance.Tail) -> Between:
+        found = law_distance.kolmogorov_distance(self.values, tail)
         return Between(found, found)
 
     @cached_property
@@ -295,21 +295,15 @@ def of_matrix(stated: StatedDistances, fields: Sequence[Field[Values]]) -> Itera
     if matrix is None:
         return
 
-    def in_arb() -> Distances:
-        return Distances(matrix.spectrum(ctx.prec).singular.values(), law(), stated.scales)
+    def beside_law(spectrum: matrices.Spectrum) -> Distances:
+        return Distances(spectrum.singular.values(), law(), stated.scales)
 
-    def in_doubles() -> Distances:
-        return Distances(matrix.spectrum_in_doubles(None).singular.values(), law(), stated.scales)
-
-    distances = matrices.InTiers[Distances](in_arb, in_doubles if matrix.stands_in_doubles else None)
+    in_doubles = (lambda: beside_law(matrix.spectrum_in_doubles(None))) if matrix.stands_in_doubles else None
+    distances = matrices.InTiers[Distances](lambda: beside_law(matrix.spectrum(ctx.prec)), in_doubles)
     for field in fields:
         if field in stated.asserts:
-            between, exact = partial(_between, field.name), field.name not in TAKES
+            between, exact = partial(Distances.between, name=field.name), field.name not in TAKES
             yield from between_bounds(field.name, distances, between, stated.asserts[field], exact=exact)
-
-
-def _between(name: str, distances: Distances) -> Between:
-    return distances.between(name)
 
 
 def between_bounds(
@@ -320,7 +314,7 @@ def between_bounds(
     Of others there are two, what shows the bound and what would refute it: the number lies on this side of `far`, and
     where that fails, the bound is false.
     """
-    low, high = partial(_low, number), partial(_high, number)
+    low, high = (lambda known: number(known).low), (lambda known: number(known).high)
     for field, relation in BOUNDS:
         if field in stated:
             near, far = (low, high) if field is AT_LEAST else (high, low)
@@ -328,14 +322,6 @@ def between_bounds(
             yield known.compared(called, near, relation, stated[field], part)
             if not exact:
                 yield known.compared(f"{called}.at_the_scale", far, relation, stated[field])
-
-
-def _low(number: Callable[[T], Between], known: T) -> arb | fmpq:
-    return number(known).low
-
-
-def _high(number: Callable[[T], Between], known: T) -> arb | fmpq:
-    return number(known).high
 
 
 _TITLE = "how far the singular values of one matrix are from the limit law of attention, and from quarter circles"
