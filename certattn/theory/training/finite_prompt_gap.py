@@ -165,9 +165,9 @@ def _kernel_bounds(kernel: Kernel) -> Iterator[Check]:
     def norms(second: Expr, fourth: Expr) -> Any:
         return gap.Norms(SymbolicNumber(second), SymbolicNumber(fourth))
 
-    near = gap.Neighbourhood(SymbolicNumber(b), norms(t2, t4), norms(e2, e4), None)
     averages = tuple(SymbolicNumber(a) for a in (a0, a1, a2))
-    found = gap.GapBounds(norms(x2, x4), SymbolicNumber(lam), near, averages, SYMBOLS)
+    factor, sizes = SymbolicNumber(b), (norms(t2, t4), norms(e2, e4))
+    found = gap.GapBounds(norms(x2, x4), SymbolicNumber(lam), factor, *sizes, averages, SYMBOLS)
     trace, value = x2**2, b * t4
     yield equal("the kernel's bound of R_L - R", plain(found.risk()), (a0 * b**2 * trace + a1 * trace) / 2)
     shared = 2 * value * x4 + 3 * value**2

@@ -178,22 +178,17 @@ def averages(length: fmpq, of: Scores) -> tuple[arb, arb, arb]:
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
-    """What holds for all (A, b) of a set: |b| <= `factor`, norms of Sigma A x and E x, and of the scores."""
-
-    factor: Number
-    tau: Norms
-    error: Norms
-    scores: Scores
-
-
-@dataclass(frozen=True)
 class GapBounds:
-    """Bounds of the gap at a neighbourhood; `token` is the norm of x, `largest` the largest eigenvalue of Sigma."""
+    """Bounds of the gap for all (A, b) of a set: |b| <= `factor`, norms of x, Sigma A x and E x, and a_0, a_1, a_2.
+
+    `largest` is the largest eigenvalue of Sigma.
+    """
 
     token: Norms
     largest: Number
-    at: Neighbourhood
+    factor: Number
+    tau: Norms
+    error: Norms
     averages: tuple[Number, Number, Number]
     fn: Functions
 
@@ -204,34 +199,34 @@ class GapBounds:
     @property
     def _value(self) -> Norms:
         """Of b tau."""
-        return Norms(self.at.factor * self.at.tau.second, self.at.factor * self.at.tau.fourth)
+        return Norms(self.factor * self.tau.second, self.factor * self.tau.fourth)
 
     def risk(self) -> Number:
         """R_L - R <= (a_0 b^2 T + a_1 T) / 2."""
         a = self.averages
-        return (a[0] * self.at.factor * self.at.factor + a[1]) * self._trace / 2
+        return (a[0] * self.factor * self.factor + a[1]) * self._trace / 2
 
     def bracket(self) -> Number:
         """c with E[|q_v W - 6 b^2 kappa_v |tau|^2| f] <= (a_1 b^2 T + a_2 c) E f, f as above.
 
         c = |x|^2 + |Ex|^2 + 2 |b tau|^2 or 2 |b tau| |x| + 3 |b tau|^2, in fourth norms.
         """
-        x, error, value = self.token.fourth, self.at.error.fourth, self._value.fourth
+        x, error, value = self.token.fourth, self.error.fourth, self._value.fourth
         far = x * x + error * error + 2 * value * value
         near = 2 * value * x + 3 * value * value
         return smaller(far, near, self.fn)
 
     def gradient_of_factor(self) -> Number:
         """|dG/db| <= max(a_0 b T, 3/2 a_1 b |tau|^2) + a_1 |tau| |Ex|."""
-        a, b, tau = self.averages, self.at.factor, self.at.tau.second
+        a, b, tau = self.averages, self.factor, self.tau.second
         spread = self.fn.ratio(3, 2) * a[1] * b * tau * tau
-        return self.fn.maximum(a[0] * b * self._trace, spread) + a[1] * tau * self.at.error.second
+        return self.fn.maximum(a[0] * b * self._trace, spread) + a[1] * tau * self.error.second
 
     def gradient_of_matrix(self) -> Number:
         """|dG/dA|_F: the largest of <dG/dA, H> over |H|_F <= 1, where |Hx| has norms at most lam^(1/2)."""
-        a, b, lam, tau = self.averages, self.at.factor, self.largest, self.at.tau
+        a, b, lam, tau = self.averages, self.factor, self.largest, self.tau
         along = widest(self.fn.sqrt(lam), self.fn)
-        sides = b * b * self._trace * tau.second + b * lam * self.at.error.second
+        sides = b * b * self._trace * tau.second + b * lam * self.error.second
         sides += self.fn.ratio(3, 2) * b * b * lam * tau.second
         return a[1] * sides * along.second + a[2] * self.bracket() * tau.fourth * along.fourth
 
@@ -306,13 +301,9 @@ class FinitePrompts:
         frobenius = BALLS.sqrt(square.trace()) + lam * radius
         tau = sigma * A
         variances = scores(operator * operator, frobenius * frobenius, sigma.nrows())
-        found = Neighbourhood(
-            abs(point.b) + radius,
-            added(_norms(tau * sigma * tau.transpose()), widest(lam * BALLS.sqrt(lam) * radius, BALLS)),
-            self._error(near),
-            variances,
-        )
-        return GapBounds(self.token, lam, found, averages(self._length, variances), BALLS)
+        spread = added(_norms(tau * sigma * tau.transpose()), widest(lam * BALLS.sqrt(lam) * radius, BALLS))
+        factor, parts = abs(point.b) + radius, averages(self._length, variances)
+        return GapBounds(self.token, lam, factor, spread, self._error(near), parts, BALLS)
 
     def _error(self, near: Enclosure) -> Norms:
         """Of E x."""
