@@ -12,7 +12,7 @@ k <= 4 a certificate asserts
     smallest      |E m_2k(T) / m_2k - 1| <= within at d, and at no size from `from` to d - 1
     thresholds    beta is below or above sqrt(log(d) / (2k))
 
-`mathematics.finite_moments` has the formulas, its page the proofs.
+`score_matrix` has the formulas, its page the proofs.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ rows, t_ij = exp(beta S_ij - beta^2 |x_i|^2 / (2p)) - 1, T = (t_ij) / sqrt(d), P
     distance      E W_2 <= at_most
 
 of the empirical laws of the singular values of sqrt(d) (A - 11'/d) and of T Pi. The witness has 0 < theta < 1, how far
-a normaliser may fall below its mean, and cut > 1, how long queries may be. `mathematics.gaussian_equivalence` has the
+a normaliser may fall below its mean, and cut > 1, how long queries may be. `gaussian_equivalence` has the
 bound; docs/claims/spectrum/normalizer-bound.md its proof.
 """
 

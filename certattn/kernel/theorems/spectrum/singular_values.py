@@ -20,8 +20,6 @@ With sigma_1 >= sigma_2 >= ... its min(m, n) singular values, a certificate asse
 Approximate factors of M, from the certificate or found while checking, are a hint; what is proved of them stands in
 `mathematics.singular_values`.
 
-What follows from the singular values of a matrix: stable rank, entropy, effective rank.
-
 For numbers x_1, ..., x_n >= 0 with sum T > 0 and p_i = x_i / T the entropy is H = -sum p_i log p_i, in nats, and the
 effective rank e^H; x_i = sigma_i in O. Roy, M. Vetterli, The effective rank, EUSIPCO 2007, and x_i = sigma_i^2 where
 the shares of the energy are meant. The stable rank is |M|_F^2 / sigma_1^2. All ranks lie between 1 and the rank.

@@ -13,7 +13,7 @@ and for random queries only
     equivalence     |E s_M(-eta) - E s_Y(-eta)| <= at_most, M = sqrt(d) (A - 11'/d) of softmax attention A and
                     Y = alpha Z / sqrt(d) + beta S / sqrt(d), Z with independent N(0, 1) entries
 
-`mathematics.gaussian_equivalence` has the bounds. The witness for random queries has theta, cut and excess: how far a
+`gaussian_equivalence` has the bounds. The witness for random queries has theta, cut and excess: how far a
 normaliser may fall below its mean, how long a query may be, and how much larger than usual their matrix.
 """
 

@@ -9,7 +9,7 @@ the Euclidean norm of all d^2 + 1 numbers. It may assert bounds of R at t_i, and
 the same |A|_F^2 - b^2 and sign of b; and a bound of the distance, at all times between t_(i-1) and t_i, from what moves
 evenly from one stated point to the next.
 
-Proof: a Taylor method that proves its own error (mathematics/validated_flow.py,
+Proof: a Taylor method that proves its own error (validated_flow.py,
 docs/claims/training/flow-trajectory.md). And, independent of it and exact but for one root, that the stated points may
 be on the flow at all, which conserves |A|_F^2 - b^2:
 
@@ -34,14 +34,7 @@ from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training import regression as task
-from certattn.kernel.theorems.training.validated_flow import (
-    MOST_STEPS,
-    RegressionFlow,
-    Step,
-    Vector,
-    integrate,
-    invariant_reach,
-)
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Step, integrate, invariant_reach
 
 GIVEN = Record(task.COVARIANCE, task.START)
 
@@ -169,7 +162,7 @@ class EnclosedFlow:
             return trajectory.found[time]
         # Enclosures that are narrow still: more precision would only add more steps.
         if trajectory.is_cut and (trajectory.end.error < arb(2) ** -(ctx.prec // 2)) is True:
-            raise NoBound(f"it takes more than {MOST_STEPS} steps")
+            raise NoBound(f"it takes more than {trajectory.steps} steps")
         size = self._stated.covariance.rows
         return Enclosure([arb.nan()] * (size * size + 1), arb.pos_inf())
 
@@ -195,11 +188,11 @@ class EnclosedFlow:
         return self._strayings[index].largest
 
 
-def _vector(parameters: task.Parameters) -> Vector:
+def _vector(parameters: task.Parameters) -> list[arb]:
     return task.flat(task.balls_around(parameters))
 
 
-def _distance(found: Enclosure, point: Vector) -> arb:
+def _distance(found: Enclosure, point: list[arb]) -> arb:
     """From a point, for everything enclosed."""
     gap = l2_norm([x - y for x, y in zip(found.centre, point, strict=True)])
     return inflated(gap, found.error).nonnegative_part()
@@ -217,8 +210,8 @@ class Straying:
 
     first: fmpq
     last: fmpq
-    origin: Vector
-    slope: Vector
+    origin: list[arb]
+    slope: list[arb]
     pieces: int
     _met: fmpq = field(init=False)
     _lower: arb = field(default_factory=lambda: arb(0))

@@ -17,7 +17,7 @@ one point of each sign of b for every delta. Where delta = 0, b^4 = tr(Sigma^-2)
 
 The matrices are `ExactMatrix`, `BallMatrix` or symbols; the formulas are the same.
 
-What the claims about training in context share: the covariance of a regression task, and where training starts.
+In the end stands how certificates state the task: its covariance, and where training starts.
 """
 
 from __future__ import annotations

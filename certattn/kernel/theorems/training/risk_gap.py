@@ -2,30 +2,23 @@
 
 Tokens (x_i, y_i) with x_i ~ N(0, Sigma), y_i = <w, x_i>, w ~ N(0, I), a query x ~ N(0, Sigma), attention with
 parameters (A, b). R_L(A, b) is the mean of half the squared error over prompts of L tokens, R(A, b) the risk of the
-infinite prompt (`mathematics.regression`). A certificate asserts one of
+infinite prompt (`regression`). A certificate asserts one of
 
     gap                         at_least <= R_L - R <= at_most, for given L, A and b
     length, excess, shortfall   R_L - R <= excess and R - R_L <= shortfall, for every L >= length and every A, b with
                                 |A|_F^2 <= A_squared, b^2 <= b_squared; one of the two bounds may be left out
 
-Boursier and Boyer 2026, section 4; `mathematics.risk_gap` has the formulas.
+Boursier and Boyer 2026, section 4.
 
 Over a ball the witness has a majorant of q. At given parameters it has sums of exponentials p of e^(-d v) close to q
-and kappa, the functions of v = x'Nx, N = A'Sigma A, in the identity
-
-    R_L - R = 1/2 E_x[ q (b^2 T - b^2 |tau|^2 + 2b <tau, x>) - 6 b^2 kappa |tau|^2 ],   x ~ N(0, Sigma);
-
-|q - p| <= e e^(theta v) with e from `mathematics.exponential_fits`, and averages of e^(-w v) times quadratic forms of x
-are determinants. With K = A'Sigma^2 A and 2 |<tau, x>| <= eta v + x'Sigma x / eta for any eta > 0, what the fits miss
-is at most
+and kappa, the functions of v = x'Nx, N = A'Sigma A, in the identity (1) below; |q - p| <= e e^(theta v) with e from
+`exponential_fits`, and averages of e^(-w v) times quadratic forms of x are determinants. With K = A'Sigma^2 A and
+2 |<tau, x>| <= eta v + x'Sigma x / eta for any eta > 0, what the fits miss is at most
 
     1/2 e_q E[e^(theta v) (b^2 T + x'(b^2 K + |b| (eta N + Sigma / eta)) x)] + 3 b^2 e_kappa E[e^(theta v) x'K x].
 
-What a finite prompt adds to the risk of in-context regression: closed formulas.
-
-Tokens and query x ~ N(0, Sigma), w ~ N(0, I), parameters (A, b); T = tr Sigma, tau = Sigma A x,
-v = x'A'Sigma A x, and q = E P_2, kappa = E[P_3 - P_2^2] at the length L and the variance v of the scores
-(`mean_square`). The risk R_L of a prompt of L tokens and that of the infinite prompt, R, differ by
+With T = tr Sigma, tau = Sigma A x, v = x'A'Sigma A x, and q = E P_2, kappa = E[P_3 - P_2^2] at the length L and the
+variance v of the scores, P_k = sum p_i^k of the softmax weights p, the two risks differ by
 
     (1)  R_L - R = 1/2 E_x[ q (b^2 T - b^2 |tau|^2 + 2b <tau, x>) - 6 b^2 kappa |tau|^2 ].
 

@@ -12,9 +12,7 @@ Or N prompts are given, as numbers, and R_L is their loss 1/(2N) sum_n (b sum_i 
 
 Proof: the infinite-prompt flow is enclosed; bounds of |grad R_L - grad R| keep the other flow beside it; at the end R
 and a bound of R_L - R say the rest, for R_L never grows. The flow on given prompts is enclosed beside a polygon
-(mathematics/finite_prompts.py).
-
-Training on finite prompts beside training on infinite ones: how far their risks and their flows are apart, at most.
+(both below).
 
 The gap. Let x ~ N(0, Sigma), tau = Sigma A x, E = b Sigma A - I, T = tr Sigma, and let q, kappa be functions of the
 variance v = x'A'Sigma A x of the scores and of L: q = E P_2, kappa = E[P_3 - P_2^2], P_k the power sums of the softmax

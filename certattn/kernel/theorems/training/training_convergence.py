@@ -13,9 +13,7 @@ L of the length of the path from then on, so that (A, b) is within L e^(-c (t - 
 L (1 - 2 eta c)^((k - k0)/2); which zero of R the limit is; and bounds of R at some times.
 
 Proof: the run is enclosed up to a time, which the witness may say; there |A|_F^2 - b^2 and R bound b away from 0, for
-ever (mathematics/regression_rates.py, docs/claims/training/training-convergence.md).
-
-How fast the regression risk falls along gradient flow and descent, from where a run is.
+ever (below, and docs/claims/training/training-convergence.md).
 
 R(A, b) = 1/2 tr(E Sigma E'), E = b Sigma A - I, and delta = |A|_F^2 - b^2. Let l and lam be the extreme eigenvalues of
 Sigma, and r = sqrt(2R) = |E Sigma^(1/2)|_F. Because bA = Sigma^-1 (I + E),

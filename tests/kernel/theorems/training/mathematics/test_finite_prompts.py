@@ -166,7 +166,7 @@ def test_bounds_over_a_ball_hold_at_its_points() -> None:
             assert (prompts.root_of_risk(point) <= prompts.root_of_risk(ball)) is True
             assert (bound_of_risk(prompts, point) <= bound_of_risk(prompts, ball)) is True
             for name in ("tau", "error"):
-                one, other = getattr(here.at, name), getattr(whole.at, name)
+                one, other = getattr(here, name), getattr(whole, name)
                 assert (one.second <= other.second) is True
                 assert (one.fourth <= other.fourth) is True
 
