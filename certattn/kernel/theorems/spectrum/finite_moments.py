@@ -114,7 +114,7 @@ def obligations(stated: Sections) -> Iterator[Obligation]:
     for index, order in enumerate(asserts.items(INFINITE)):
         yield Obligation(f"infinite[{index}]", fmpq(scores.p), "<=", matrix.moment_condition(order, scores.beta2))
     for index, item in enumerate(asserts.items(SMALLEST)):
-        yield from _smallest(f"smallest[{index}]", scores, item, before(given, item))
+        yield from _smallest(f"smallest[{index}]", given, item)
     for index, item in enumerate(asserts.items(THRESHOLDS)):
         # 2k beta^2 beside log d.
         left, relation = item[ORDER] * scores.beta2, _RELATIONS[item[SIDE]]
@@ -133,10 +133,9 @@ def _bounded(field: Field[list[Values]], scores: matrix.ScoreMatrix, order: int)
     return Shared(lambda: part(order) / matrix.limit_moment(order, scores.beta2, fmpq(scores.p, scores.d)))
 
 
-def _smallest(
-    place: str, scores: matrix.ScoreMatrix, item: Values, smaller: list[matrix.ScoreMatrix]
-) -> Iterator[Obligation]:
+def _smallest(place: str, given: Values, item: Values) -> Iterator[Obligation]:
     """Within the distance at d; and further away, or infinite, at every size before."""
+    scores, smaller = matrix.score_matrix(given), before(given, item)
     order, needs = item[ORDER], [f"{place}.finite"]
 
     def nearest(among: Sequence[matrix.ScoreMatrix]) -> arb:

@@ -192,10 +192,6 @@ class StageMatrix(matrices.StatedMatrix):
     name: str
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.attention.size, self.attention.size
-
-    @property
     def inputs(self) -> Sequence[MatrixInput]:
         return [self.attention.queries, self.attention.keys]
 
@@ -252,12 +248,8 @@ def read(certificate: Certificate) -> StatedStages:
 
 def read_attention(given: Values) -> Attention:
     """Shapes that fit, and a scale that is beta's. Raises MalformedError."""
-    queries, keys, beta, stated = (
-        given[matrices.QUERIES],
-        given[matrices.KEYS],
-        given.get(GIVEN_BETA),
-        given.get(GIVEN_SCALE),
-    )
+    queries, keys = given[matrices.QUERIES], given[matrices.KEYS]
+    beta, stated = given.get(GIVEN_BETA), given.get(GIVEN_SCALE)
     matrices.require_tokens(queries, keys)
     if keys.shape[0] < 2:
         raise keys.node.malformed("at least 2 queries and keys", "1 of each: of one token A is 1, and M and L are 0")

@@ -82,6 +82,9 @@ _OF_A_SUM = ("stable_rank", "entropy", "effective_rank")
 NONZERO = "nonzero"
 
 
+Spectra = matrices.InTiers[matrices.Spectrum]
+
+
 @dataclass(frozen=True)
 class StatedSpectrum:
     """A matrix, what is asserted of it, and a hint."""
@@ -111,9 +114,8 @@ def read(certificate: Certificate) -> StatedSpectrum:
         _require_values(asserts[VALUES], matrix.count)
     for item in asserts.items(COUNTS):
         _require_count(item, matrix.count)
-    return StatedSpectrum(
-        matrix, asserts, matrices.read_hint(None if hint is None else WITNESS.read(hint, reading), matrix)
-    )
+    witness = None if hint is None else WITNESS.read(hint, reading)
+    return StatedSpectrum(matrix, asserts, matrices.read_hint(witness, matrix))
 
 
 def _require_values(values: Values, count: int) -> None:
@@ -212,7 +214,7 @@ def _sum(terms: Sequence[arb]) -> arb:
 def obligations(stated: StatedSpectrum) -> Iterator[Obligation]:
     asserts, matrix, hint = stated.asserts, stated.matrix, stated.hint
     in_doubles = partial(matrix.spectrum_in_doubles, hint) if matrix.stands_in_doubles else None
-    spectrum = matrices.InTiers[matrices.Spectrum](lambda: matrix.spectrum(ctx.prec), in_doubles)
+    spectrum = Spectra(lambda: matrix.spectrum(ctx.prec), in_doubles)
     if VALUES in asserts:
         yield from _near_values(spectrum, asserts[VALUES])
     for index, item in enumerate(asserts.items(COUNTS)):
@@ -224,7 +226,7 @@ def obligations(stated: StatedSpectrum) -> Iterator[Obligation]:
         yield from spectrum.within(name, partial(quantity, name), bounds, needs)
 
 
-def _near_values(spectrum: matrices.InTiers[matrices.Spectrum], stated: Values) -> Iterator[Obligation]:
+def _near_values(spectrum: Spectra, stated: Values) -> Iterator[Obligation]:
     """|sigma_k - value_k| <= radius_k for k = 1, ..., as many as are stated."""
     values = cache(stated[VALUE].load)
 
@@ -235,9 +237,7 @@ def _near_values(spectrum: matrices.InTiers[matrices.Spectrum], stated: Values) 
         yield spectrum.compared(f"values[{index}]", partial(off, index), "<=", stated[RADIUS].at(index))
 
 
-def _counted(
-    spectrum: matrices.InTiers[matrices.Spectrum], name: str, stated: Values, count: int
-) -> Iterator[Obligation]:
+def _counted(spectrum: Spectra, name: str, stated: Values, count: int) -> Iterator[Obligation]:
     """sigma_k > t for the k that are above, sigma_(k+1) <= t, and the bounds on either side."""
     k, t = stated[COUNT], stated[ABOVE]
     if k > 0:

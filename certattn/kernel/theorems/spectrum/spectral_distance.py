@@ -37,16 +37,9 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Choice, EitherKey, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.reals import describe, square
-from certattn.kernel.theorems.spectrum import law_distance
+from certattn.kernel.theorems.spectrum import law_distance, limit_law
 from certattn.kernel.theorems.spectrum import stated_matrix as matrices
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA
-from certattn.kernel.theorems.spectrum.limit_law import (
-    EquivalentLaw,
-    SpectralLaw,
-    TruncatedWeights,
-    law_forms,
-    read_law,
-)
 
 T = TypeVar("T")
 
@@ -56,12 +49,12 @@ WEIGHTS = "weights"
 FROM = Field("from", Choice((WEIGHTS,)), "lambda = p/d, beta^2 = scale^2 p unit^4, of d queries and keys in p dims")
 UNIT = Field("unit", Rational(above=0), "the standard deviation of their entries; 1 if left out", required=False)
 TRUNCATED_AT = Field("truncated_at", Rational(above=0), "tau > 0: the weights of softmax are cut off there", False)
-LAW_FORMS = EitherKey({FROM.name: Record(FROM, UNIT, TRUNCATED_AT), **law_forms([TRUNCATED_AT])})
+LAW_FORMS = EitherKey({FROM.name: Record(FROM, UNIT, TRUNCATED_AT), **limit_law.law_forms([TRUNCATED_AT])})
 OF_LAW = Field("law", LAW_FORMS, "mu: by beta and lambda or from: weights, truncated or not; or by alpha2 too")
 GIVEN = matrices.matrix_forms(OF_LAW)
 
 
-def read_given(certificate: Certificate) -> tuple[matrices.StatedMatrix, SpectralLaw]:
+def read_given(certificate: Certificate) -> tuple[matrices.StatedMatrix, limit_law.SpectralLaw]:
     """The section `given` alone. Raises MalformedError."""
     form, values = GIVEN.read(certificate.given, certificate.reading)
     matrix = require_square(matrices.read_matrix(form, values))
@@ -76,11 +69,11 @@ def require_square(matrix: matrices.GivenMatrix | matrices.SoftmaxMatrix) -> mat
     return matrix
 
 
-def read_spectral_law(form: str, values: Values, matrix: matrices.StatedMatrix) -> SpectralLaw:
+def read_spectral_law(form: str, values: Values, matrix: matrices.StatedMatrix) -> limit_law.SpectralLaw:
     """One form of LAW_FORMS; the matrix is for the form that takes its size. Raises MalformedError."""
     tau = values.get(TRUNCATED_AT)
     if form != FROM.name:
-        return read_law(form, values, tau)
+        return limit_law.read_law(form, values, tau)
     if not isinstance(matrix, matrices.SoftmaxMatrix):
         raise values.node(FROM).malformed("beta and lambda, or alpha2, beta2 and lambda, beside a given matrix")
     law = law_of_weights(matrix, values[UNIT] if UNIT in values else fmpq(1), tau)
@@ -90,13 +83,13 @@ def read_spectral_law(form: str, values: Values, matrix: matrices.StatedMatrix) 
     return law
 
 
-def law_of_weights(matrix: matrices.SoftmaxMatrix, unit: fmpq, tau: fmpq | None = None) -> SpectralLaw:
+def law_of_weights(matrix: matrices.SoftmaxMatrix, unit: fmpq, tau: fmpq | None = None) -> limit_law.SpectralLaw:
     """That of as many random queries and keys whose entries have this standard deviation, of any beta."""
     if matrix.causal:
         raise ValueError("no law is known under a mask")
     tokens, dimension = matrix.keys.shape
     beta2 = square(matrix.scale) * dimension * unit**4
-    return SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit, tau)
+    return limit_law.SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit, tau)
 
 
 # -- what is asserted, and the scales that it takes
@@ -173,7 +166,7 @@ class Solution:
 class StatedDistances:
     """A law, a matrix that may be there, what is asserted of them, and scales by the names of their fields."""
 
-    law: SpectralLaw
+    law: limit_law.SpectralLaw
     matrix: matrices.StatedMatrix | None
     asserts: Values
     scales: Mapping[str, fmpq]
@@ -190,7 +183,7 @@ def read(certificate: Certificate) -> StatedDistances:
     return StatedDistances(law, matrix, asserts, read_scales(witness, wanted, asserts), point)
 
 
-def read_fixed_point(asserts: Values, law: SpectralLaw, tokens: int) -> Solution | None:
+def read_fixed_point(asserts: Values, law: limit_law.SpectralLaw, tokens: int) -> Solution | None:
     """None where none is stated. Raises MalformedError."""
     stated = asserts.get(FIXED_POINT)
     if stated is None:
@@ -228,7 +221,7 @@ class Distances:
     scales: c by the name of its field.
     """
 
-    def __init__(self, values: Sequence[arb], law: EquivalentLaw, scales: Mapping[str, fmpq]) -> None:
+    def __init__(self, values: Sequence[arb], law: limit_law.EquivalentLaw, scales: Mapping[str, fmpq]) -> None:
         self.values, self._law, self._scales = values, law, scales
 
     def between(self, name: str) -> Between:
@@ -280,10 +273,10 @@ def obligations(stated: StatedDistances) -> Iterator[Obligation]:
 def change_of_sign(point: Solution) -> Iterator[Obligation]:
     """Of t^2 - d m(t) between tau - r and tau + r; from tau - r on it grows where the solution is the largest."""
     first, last = point.tau - point.radius, point.tau + point.radius
-    before = Shared(lambda: TruncatedWeights(point.beta2, first))
+    before = Shared(lambda: limit_law.TruncatedWeights(point.beta2, first))
     growth = Shared(lambda: before().growth(point.tokens))
     yield Obligation("fixed_point.below", first * first, "<=", lambda: point.tokens * before().variance)
-    after = lambda: point.tokens * TruncatedWeights(point.beta2, last).variance  # noqa: E731
+    after = lambda: point.tokens * limit_law.TruncatedWeights(point.beta2, last).variance  # noqa: E731
     yield Obligation("fixed_point.above", last * last, ">=", after)
     if point.largest:
         yield Obligation("fixed_point.growth", lambda: growth()[0], "<=", lambda: growth()[1], Part.WITNESS)

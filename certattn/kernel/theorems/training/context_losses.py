@@ -21,9 +21,10 @@ The squares are at most (|m_n|^2 + |V C_n|^2 |q_n|^2) |(H, h)|^2, and the rest i
 In-context regression is the case of keys x_i and values y_i, U = A and V = (b); attention to whole tokens z_i that of
 keys and values z_i (Boursier and Boyer 2026, sections 2 and 4).
 
-In the end stands how certificates state N concrete prompts and what is asked in each. The tokens of all prompts stand one below the other. `lengths` says how many tokens each prompt has; left out, the
-prompts are equally long. A regression prompt has a label for every token, and its query one target; an attention
-prompt has a target of several numbers for its query, and its tokens are its values.
+In the end stands how certificates state N concrete prompts and what is asked in each. The tokens of all prompts stand
+one below the other. `lengths` says how many tokens each prompt has; left out, the prompts are equally long. A
+regression prompt has a label for every token, and its query one target; an attention prompt has a target of several
+numbers for its query, and its tokens are its values.
 """
 
 from __future__ import annotations

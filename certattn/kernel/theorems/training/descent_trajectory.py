@@ -106,9 +106,7 @@ CHECKPOINTS = Field("checkpoints", Listing(CHECKPOINT), "what holds after some s
 TUBE_RADIUS = Field("radius", Rational(above=0), "r, the radius of the tube around the infinite iterates")
 GAP = Field("gap", Rational(above=0), "g, a bound of |grad R_L - grad R_inf| in the tube")
 RATE = Field("rate", Rational(above=0), "nu, with |I - eta Hess R_inf| <= 1 + eta nu in the tube")
-TUBE_STEPS = Field(
-    "steps", task.CountUpTo(1, MOST_STEPS), "steps that it is for, at most K; K if left out", required=False
-)
+TUBE_STEPS = Field("steps", task.CountUpTo(1, MOST_STEPS), "steps that it is for, at most K; K if left out", False)
 _NUMBERS = Record(TUBE_RADIUS, GAP, RATE, TUBE_STEPS)
 GRONWALL = Field("gronwall", _NUMBERS, "the closed bound of the distance", required=False)
 

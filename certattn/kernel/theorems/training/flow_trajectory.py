@@ -243,6 +243,5 @@ class Straying:
         return self._lower.union(self._upper) if self._met == self.last else arb.nan()
 
 
-THEOREM = Theorem(
-    "flow-trajectory", "where the gradient flow of training in context is", GIVEN, ASSERTS, WITNESS, read, obligations
-)
+TITLE = "where the gradient flow of training in context is"
+THEOREM = Theorem("flow-trajectory", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

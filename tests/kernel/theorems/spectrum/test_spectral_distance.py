@@ -18,7 +18,7 @@ from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.spectrum import law_distance, not_marchenko_pastur, spectral_distance, stated_matrix
-from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, TruncatedWeights
 
 Tool = Callable[[str], ModuleType]
 
@@ -197,7 +197,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         spectral_distance, "Obligation", proved_in_place(">="),
     ),
     "a solution is the largest": (
-        spectral_distance.TruncatedWeights, "growth", lambda self, tokens: (arb(0), arb(1)),
+        TruncatedWeights, "growth", lambda self, tokens: (arb(0), arb(1)),
     ),
     "any number of tokens": (
         spectral_distance, "read_fixed_point",
