@@ -16,7 +16,7 @@ from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Kind, Listing, Reading, Record, Values
 from certattn.kernel.document.tree import Node
-from certattn.kernel.given.bounds import Matrices
+from certattn.kernel.given.each_query import Matrices
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 

@@ -46,7 +46,8 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Listing, Rational, Record, Values, some_of
-from certattn.kernel.given.bounds import NONNEGATIVE, Bounds
+from certattn.kernel.given.bounds import NONNEGATIVE
+from certattn.kernel.given.each_query import Bounds
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum import stated_matrix as matrices
 
